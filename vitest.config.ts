@@ -3,7 +3,7 @@ import path from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What takes longest: begun last, it would be waited for while nothing else is left to do. */
+/** The slowest test files, run first: a slow file that starts last would run alone at the end. */
 const long = [
   "test/time/year.test.ts",
   "test/functions/migrate.test.ts",
@@ -27,7 +27,10 @@ const long = [
   "test/local/start.test.ts",
 ];
 
-/** The same in each run, so that what is green stays green; CARILLON_SEED=random draws one, and CARILLON_SEED=<that one> repeats the run. */
+/**
+ * Seed of random tests. It is fixed, so that a passing test keeps passing. CARILLON_SEED=random
+ * draws one, and CARILLON_SEED=<that one> repeats the run.
+ */
 const seed =
   process.env["CARILLON_SEED"] === "random"
     ? Math.floor(Math.random() * 1e9)
@@ -51,21 +54,25 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     environment: "node",
     pool: "forks",
-    // Each file in a process of its own took a third of the run for loading the same modules again: what a file changes of its process it puts back.
+    // A process for each file spent a third of the run on loading the same modules again. So a test
+    // file must restore what it changes in its process.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    // By default one of two cores is left idle, and with one worker for each a quarter of the time is: both wait for the server at times.
+    // The default leaves one of two cores idle. One worker for each core leaves a quarter of the
+    // time idle, since workers wait for the server at times.
     maxWorkers: Math.max(3, availableParallelism() - 1),
-    // Hundreds of programs are started, and each would compile the same modules again.
+    // The tests start hundreds of programs, and each would compile the same modules again.
     env: {
       CARILLON_SEED: String(seed),
       NODE_COMPILE_CACHE: path.join(import.meta.dirname, "node_modules", ".cache", "compiled"),
     },
     globalSetup: ["test/support/postgres.ts"],
     setupFiles: ["test/support/fixed-seed.ts", "test/support/after-file.ts"],
-    // Its default of 1 s is over before a loaded machine has started a process or been given a lock.
+    // The default of 1 s is too short for a loaded machine to start a process or to be granted a
+    // lock.
     expect: { poll: { timeout: 15_000 } },
-    // Long enough for a slow machine under load, short enough that a hang is a failure and not a stuck run.
+    // Long enough for a slow machine under load, and short enough that a hang fails instead of
+    // blocking the run.
     testTimeout: 90_000,
     hookTimeout: 90_000,
     teardownTimeout: 10_000,

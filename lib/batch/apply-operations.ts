@@ -18,19 +18,21 @@ import { checkAhead } from "./check-ahead.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 
-/** So often they begin anew, where others make, delete or lock the same schedules crosswise. */
-const beginningsMax = 10;
+/** Limit of attempts, if other transactions create, delete or lock the same schedules crosswise. */
+const attemptsMax = 10;
 
 /**
- * Many edits in one transaction, each as if it were alone and one after the other; the results in the order of the operations. Throws
- * TooMuchAtOnce, and has then done nothing, where too many of them cannot be done together.
+ * Applies many edits in one transaction, each as if it were alone, one after the other. Returns the
+ * results in the order of the operations. Throws TooMuchAtOnce, without having changed anything, if
+ * too many of them cannot be done together.
  */
 export function applyOperations(
   deps: EditDeps,
   operations: readonly Operation[],
   options: ApplyOptions = {},
 ): Promise<Applied[]> {
-  // With several operations it is not known whose jobs cannot be written: the caller halves them.
+  // With several operations it is unknown which schedule's jobs cannot be written: the caller
+  // halves them.
   return operations.length > 1
     ? applyBy(makeAtOnce, deps, operations, options)
     : owingWhatFails((maker) => applyBy(maker, deps, operations, options));
@@ -44,7 +46,7 @@ async function applyBy(
 ): Promise<Applied[]> {
   const labels: Label[] = [];
   await foreseeRuns(deps.sql, operations);
-  for (let beginning = 1; ; ) {
+  for (let attempt = 1; ; ) {
     try {
       const once = () =>
         unfoldingInTime(deps.queue.timing, operations.length, () =>
@@ -60,15 +62,17 @@ async function applyBy(
       if (error instanceof NothingDone) return error.applied;
       if (error instanceof RestartTransaction) labels.push(...error.labels);
       else if (!isEditConflict(error)) throw error;
-      // What it has learnt about labels brings it further each time.
-      if (!(error instanceof RestartTransaction) || error.labels.length === 0) beginning += 1;
-      if (beginning > beginningsMax)
-        throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
+      // An attempt that found missing labels made progress and does not count.
+      if (!(error instanceof RestartTransaction) || error.labels.length === 0) attempt += 1;
+      if (attempt > attemptsMax)
+        throw new PassingConflict(
+          "Other requests keep creating and deleting these schedules. Retry the request.",
+        );
     }
   }
 }
 
-/** Rolls back what was done, because one of them was refused. */
+/** Rolls the transaction back, because one of the operations was refused. */
 class NothingDone extends Error {
   override readonly name = "NothingDone";
   readonly applied: Applied[];

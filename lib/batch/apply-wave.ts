@@ -29,43 +29,46 @@ import type { ManyLocked } from "./lock-many.ts";
 import { makeShared, sharedToCome } from "./make-shared.ts";
 import type { Applied, Operation } from "./operation.ts";
 
-/** Rolls back what was done: it would keep everybody's claims and ticks waiting for seconds. */
+/** Rolls the transaction back: it would keep claims and ticks waiting for seconds. */
 export class TooMuchAtOnce extends Error {
   override readonly name = "TooMuchAtOnce";
 
   constructor() {
     super(
-      `More than ${oneByOneMax} of these operations cannot be done together with others: they concern holds, lanes or what is owed, or the same key. Send fewer at once.`,
+      `More than ${oneByOneMax} of these operations must be done one by one: they concern holds, lanes or overdue occurrences, or repeat a key. Send fewer operations at once.`,
     );
   }
 }
 
-/** So many edits are done one by one while claims and ticks wait, at some milliseconds each. */
+/**
+ * Limit of edits that are done one by one. Claims and ticks wait meanwhile, some milliseconds for
+ * each edit.
+ */
 export const oneByOneMax = 100;
 
 export interface WavesDone {
   results: Map<Operation, Applied>;
   parcels: OutgoingParcel[];
-  /** How much had to be done by itself. */
+  /** Number of operations that were done one by one. */
   oneByOne: number;
 }
 
-/** `left`: what is still to be done, of each key in its order. */
+/** `left`: the remaining operations of each key, in their order. */
 export type WaveDone = WavesDone & { left: (readonly Operation[])[] };
 
 type Unlocked = { operation: Operation; unlocked: readonly Label[] };
 
-/** Payloads that the app's code still has to check, before the transaction. */
+/** Payloads that the app's code must check before the transaction. */
 type NotChecked = { operation: Operation; unchecked: readonly Asked[] };
 
-/** `folded`: it is written by the change that comes after it on its key. */
+/** `isFolded`: the next change of its key writes it. */
 type ToChange = { operation: Operation; change: DecidedEdit; isFolded?: true };
 
 type Decided = MissingDecided | Unlocked | NotChecked | ToChange;
 
 /**
- * The next operation of each key that does something: all are decided, and then done, those that are plain in a few statements together,
- * and what is missing is made in one.
+ * Decides and applies the next effective operation of each key. Plain operations are done together
+ * in a few statements, and all missing schedules are inserted in one.
  */
 export async function applyWave(
   tx: Tx,
@@ -73,8 +76,8 @@ export async function applyWave(
   locked: ManyLocked,
   { budget, isFirst, maker }: { budget: number; isFirst: boolean; maker: Maker },
 ): Promise<WaveDone> {
-  const { standing, states, labels } = locked;
-  const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (standing.get(next.key)?.id ?? [])));
+  const { existing, states, labels } = locked;
+  const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (existing.get(next.key)?.id ?? [])));
   const known = await lookUpTogether(tx, { ids, labels }, cutOf(states));
   const { decided, left, ...first } = await decideAll(tx, ofKeys, locked, {
     known,
@@ -89,7 +92,8 @@ export async function applyWave(
     "change" in each && each.isFolded !== true ? [each.change] : [],
   );
   if (changes.length > 0 || left.length > 0) {
-    // Those of folded edits too: a cadence that is made later can close a deadlock with another batch.
+    // Cadences of folded edits are included: a cadence that is inserted later can close a deadlock
+    // with another batch.
     const edits = decided.flatMap((each) => ("change" in each ? [each.change.edit] : []));
     const specs = [...made, ...edits].flatMap(({ spec }) => spec ?? []);
     const later = isFirst ? await sharedToCome(left.flat(), locked, known) : [];
@@ -109,7 +113,7 @@ export async function applyWave(
 
 type Decisive = Exclude<Decided, Unlocked | NotChecked>;
 
-/** Throws with all that is missing, so that the transaction begins again once for all of it. */
+/** Throws with everything that is missing, so that the transaction begins again only once. */
 async function decideAll(
   tx: Tx,
   ofKeys: readonly (readonly Operation[])[],
@@ -127,7 +131,7 @@ async function decideAll(
       if ("unlocked" in each) unlocked.push(...each.unlocked);
       else if ("unchecked" in each) unchecked.push(...each.unchecked);
       else decided.push(each);
-      // To decide it was to cancel a job already.
+      // Its decision has already cancelled a job.
       if ("change" in each && each.change.freed !== undefined) oneByOne += 1;
     }
     if (oneByOne > budget) throw new TooMuchAtOnce();
@@ -138,7 +142,10 @@ async function decideAll(
   return { decided, left, oneByOne };
 }
 
-/** Where one did nothing, the one after it in its key is decided with it; so it is where both can be written together. */
+/**
+ * Decides the next operation of a key, and further ones: after an operation that changes nothing,
+ * and while the changes can be written together.
+ */
 async function decideNext(
   tx: Tx,
   own: readonly Operation[],
@@ -151,18 +158,19 @@ async function decideNext(
     await means.turn();
     const each = await decide(tx, operation, locked, means);
     const isLink = "change" in each && means.maker.together !== null && isFoldable(each.change);
-    // This edit was decided by versions that are not written yet. It is decided again once they are.
+    // This edit was decided on versions that are not written yet. It is decided again once they
+    // are.
     if (chain > 0 && !isLink && "change" in each) break;
     decided.push(each);
     if ("applied" in each) continue;
     if (!isLink || !mayFollow(own[index + 1])) break;
     chain += 1;
-    locked.standing.set(operation.key, afterFolded(each.change));
+    locked.existing.set(operation.key, afterFolded(each.change));
   }
   return folded(decided);
 }
 
-/** The last change writes those before it. */
+/** Attaches the earlier changes to the last one, which writes them all. */
 function folded(decided: readonly Decided[]): Decided[] {
   const changes = decided.flatMap((each) => ("change" in each ? [each] : []));
   const last = changes.pop();
@@ -187,15 +195,15 @@ async function decide(
   locked: ManyLocked,
   { known, maker }: DecideMeans,
 ): Promise<Decided> {
-  const { standing, states, labels } = locked;
+  const { existing, states, labels } = locked;
   const { key } = operation;
-  const found = standing.get(key);
+  const found = existing.get(key);
   if (found === undefined) return decideMissing(operation, locked, known);
   try {
     const state = stateOf(states, found.shard);
     const current = await afterEndedHold(tx, found, state, maker);
-    standing.set(key, current);
-    // Its holds are others by now than those that were asked for together.
+    existing.set(key, current);
+    // Its holds have changed since the shared lookup.
     const knownNow = current === found ? known : lookUpOneByOne(tx, state.now);
     return await decideEdit(tx, operation, { current, state, labels, known: knownNow });
   } catch (error) {

@@ -9,15 +9,18 @@ import { type AlsoPassing, lockMany, type ManyLocked } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";
 
 export interface WavesParams {
-  /** Labels of which it turned out that they are needed too. */
+  /** Further labels that an earlier attempt found necessary. */
   labels: readonly Label[];
-  /** So many of the operations may have to be done by themselves, while claims and ticks wait. */
+  /** Limit of operations that are done one by one. Claims and ticks wait meanwhile. */
   budget: number;
   also?: AlsoPassing;
   maker?: Maker;
 }
 
-/** Operations of one key follow each other: the first of every key together, then the second of every key that has one, and so on. */
+/**
+ * Operations of one key follow each other: first the first operation of every key, then the second
+ * of every key that has one, and so on.
+ */
 export async function applyWaves(
   tx: Tx,
   operations: readonly Operation[],
@@ -31,32 +34,32 @@ export async function applyWaves(
   for (let isFirst = true; left.length > 0; isFirst = false) {
     if (all.oneByOne > budget) throw new TooMuchAtOnce();
     const wave = await applyWave(tx, left, locked, { budget: budget - all.oneByOne, isFirst, maker });
-    // Each wave after the first costs about what an edit by itself does.
+    // Each wave after the first costs about as much as a single edit.
     all.oneByOne += wave.oneByOne + 1;
     for (const [operation, applied] of wave.results) all.results.set(operation, applied);
     all.parcels.push(...wave.parcels);
     left = wave.left;
     const coming = left.flatMap(([next]) => (next === undefined ? [] : [next.key]));
-    await readAnew(tx, coming, locked, wave.results);
+    await readAgain(tx, coming, locked, wave.results);
   }
   return all;
 }
 
-/** What a wave has changed and the next one changes again. */
-async function readAnew(
+/** Reads the schedules again that a wave has changed and the next one changes too. */
+async function readAgain(
   tx: Tx,
   keys: readonly string[],
-  { standing }: ManyLocked,
+  { existing }: ManyLocked,
   results: WavesDone["results"],
 ): Promise<void> {
   if (keys.length === 0) return;
   const touched = new Set([...results.keys()].map(({ key }) => key));
   const again = keys.filter((key) => touched.has(key));
-  const before = again.flatMap((key) => standing.get(key)?.id ?? []);
+  const before = again.flatMap((key) => existing.get(key)?.id ?? []);
   const made = [...results.values()].flatMap((applied) => (applied.change === "created" ? [applied.id] : []));
   const ids = [...before, ...made];
-  for (const key of again) standing.delete(key);
+  for (const key of again) existing.delete(key);
   for (const schedule of await lockSchedules(tx, ids)) {
-    if (again.includes(schedule.key)) standing.set(schedule.key, schedule);
+    if (again.includes(schedule.key)) existing.set(schedule.key, schedule);
   }
 }

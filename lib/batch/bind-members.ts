@@ -30,22 +30,30 @@ import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-hold
 export interface Bound {
   changed: number | "overtaken";
   parcels: OutgoingParcel[];
-  /** Those that take longer, when there have been enough of them: claims of the shard are waiting. */
+  /**
+   * Members that take longer, beyond the limit of one transaction: claims of the shard are waiting.
+   */
   left: ReadonlySet<string>;
 }
 
 const eachMax = 25;
 
 interface BindMeans {
-  /** It is a part of those that have failed together. */
+  /** Whether this is a part of a failed batch. */
   briefly: boolean;
   noteLocked: () => void;
-  /** As long as a caller does; house keeping goes on with other members instead. */
+  /**
+   * Whether to wait for locked rows as long as an API call does. Housekeeping continues with other
+   * members instead.
+   */
   waitsForRows: boolean;
   maker: Maker;
 }
 
-/** Brings members of one shard under a hold, or out of it: an edit of each, under locks and at a cut that they share. */
+/**
+ * Puts a hold on members of one shard, or releases it: one edit of each, with shared locks and a
+ * shared cut.
+ */
 export async function bindMembers(
   tx: Tx,
   asked: SharedHold,
@@ -86,7 +94,7 @@ export async function bindMembers(
 interface BoundMember {
   current: StoredSchedule;
   after: Hold[];
-  /** Null where the change of this one takes an edit of its own. */
+  /** Null if this member needs an edit of its own. */
   plain: PlainChange | null;
 }
 
@@ -124,7 +132,7 @@ async function changeEach(
   return parcels;
 }
 
-/** Not where it is as wanted, and not where it is no member any more. */
+/** False if the member already has this state, or has left the label. */
 function isToChange(
   { key, body, unread }: StoredSchedule,
   had: readonly Hold[],
@@ -132,15 +140,15 @@ function isToChange(
   now: Date,
 ): boolean {
   if (!binds(hold, key)) return false;
-  const standing = had.find((each) => isSameHold(each, hold));
-  if (hold.releasedAt !== null) return standing !== undefined && !hasEnded(standing, now);
+  const existing = had.find((each) => isSameHold(each, hold));
+  if (hold.releasedAt !== null) return existing !== undefined && !hasEnded(existing, now);
   if (hasEnded(hold, now)) return false;
-  // The walk has found it by its columns; the labels in its body may be what cannot be read.
+  // The walk found this member by its columns; the labels in its body may be the unreadable part.
   if (unread === null && labelsBesides([hold], labelsOf(body)).length > 0) return false;
-  return standing?.reason !== hold.reason || standing.until?.getTime() !== hold.until?.getTime();
+  return existing?.reason !== hold.reason || existing.until?.getTime() !== hold.until?.getTime();
 }
 
-/** Its members look at its end themselves. */
+/** Each member handles the end of the hold itself. */
 function hasEnded({ until }: Pick<Hold, "until">, now: Date): boolean {
   return until !== null && until <= now;
 }

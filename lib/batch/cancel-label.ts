@@ -19,20 +19,20 @@ export interface CancelLabelParams {
   label: Label;
   caller: Caller;
   reason?: string | undefined;
-  /** Of the keys that the caller reaches: of all, where it is left out. */
+  /** The key prefix that the caller may access; all keys if left out. */
   prefix?: string | undefined;
-  /** The key at which the call before ended. */
+  /** The key at which the previous call ended. */
   after?: string | undefined;
 }
 
 export interface LabelCancelled {
   /** Schedules deleted by this call. */
   done: number;
-  /** Of their jobs those that run: whoever works them has been told to stop. */
+  /** Number of their jobs that are running: their workers are notified to stop. */
   running: number;
-  /** Members that stay as they are: the database failed on each alone. */
+  /** Number of members left unchanged: the database failed on each alone. */
   failed: number;
-  /** Members are left: from where to go on. */
+  /** Set if members are left: the place to continue from. */
   next?: string;
 }
 
@@ -48,9 +48,10 @@ const pageMax = 1_000;
 const batchMax = 25;
 
 /**
- * Deletes the schedules of a group or a tag, one shard's after the other's; what waits of them or is to be tried again is cancelled by
- * that, and what runs is asked to stop. The call may be killed anywhere: the next one finds the members that are left. Holds of the label stay. A schedule that
- * cannot be deleted keeps no other.
+ * Deletes the schedules of a group or a tag, shard by shard. Their waiting jobs and retries are
+ * cancelled, and running jobs are asked to stop. The call may be killed anywhere: the next call
+ * finds the members that are left. Holds of the label stay. A schedule that cannot be deleted does
+ * not stop the others.
  */
 export async function cancelLabel(
   deps: EditDeps & { log: Log },
@@ -66,7 +67,8 @@ export async function cancelLabel(
     counts.done += done.deleted;
     counts.running += done.running;
     counts.failed += done.failed;
-    // The first of the page is always tried: a call that is made again comes past a member that cannot be deleted.
+    // The first member of the page is always tried, so that a repeated call gets past a member that
+    // cannot be deleted.
     const firstLeft = page.findIndex(({ id }) => !tried.has(id));
     if (firstLeft >= 0) return { ...counts, next: page[firstLeft - 1]?.key ?? after };
     const last = page.at(-1);
@@ -154,7 +156,10 @@ async function deleteBatch(
   });
 }
 
-/** An edit of each, under locks that they share; a schedule that has left the label meanwhile is left alone. */
+/**
+ * One edit of each, under shared locks. A schedule that has left the label meanwhile stays
+ * unchanged.
+ */
 async function deleteTogether(
   tx: Tx,
   { label, caller, reason }: CancelLabelParams,
@@ -176,7 +181,8 @@ async function deleteTogether(
     shard,
     found.map(({ id }) => id),
   );
-  // All at once, in their order: one edit after the other would lock them in that of the schedules.
+  // All lanes at once, in their order: edits one after the other would lock them in the order of
+  // the schedules.
   await tx`select carillon.lock_lanes(${found.map(({ id }) => id)}::bigint[])`;
   const detail = { [label.scope]: label.name, ...(reason === undefined ? {} : { reason }) };
   const parcels: OutgoingParcel[] = [];
@@ -188,9 +194,9 @@ async function deleteTogether(
   return { deleted: found.length, running, parcels };
 }
 
-/** Before any lane is locked, and the parcels before their jobs: the lock order. */
+/** The lock order: before any lane, and parcels before their jobs. */
 async function askToStop(tx: Tx, shard: number, ids: string[]): Promise<number> {
-  // Of another shard's parcels only those that passed a lane hold jobs of this one.
+  // Among parcels of other shards, only laned ones can hold jobs of this shard.
   const parcels = await tx<{ id: string }[]>`
     select id from carillon.parcels
     where lease_until is not null and (shard = ${shard} or laned) and schedule_ids && ${ids}::bigint[]

@@ -12,14 +12,17 @@ interface PlainHold {
   change: PlainChange;
 }
 
-/** Does what can be done for many in a few statements; the others have to be done one by one. */
+/**
+ * Applies the edits that can be done together in a few statements. The others must be done one by
+ * one.
+ */
 export async function changeTogether(
   tx: Tx,
   edits: readonly DecidedEdit[],
   { together }: Pick<Maker, "together">,
 ): Promise<ChangedTogether> {
   if (together === null) return { parcels: [], others: [...edits] };
-  return together(() => changeWhatMay(tx, edits));
+  return together(() => changePlain(tx, edits));
 }
 
 interface ChangedTogether {
@@ -27,7 +30,7 @@ interface ChangedTogether {
   others: DecidedEdit[];
 }
 
-async function changeWhatMay(tx: Tx, edits: readonly DecidedEdit[]): Promise<ChangedTogether> {
+async function changePlain(tx: Tx, edits: readonly DecidedEdit[]): Promise<ChangedTogether> {
   const { plain, others } = await divideEdits(tx, edits);
   const holds = others.flatMap((decided) => plainHoldOf(decided) ?? []);
   const together = new Set(holds.map(({ decided }) => decided));
@@ -43,7 +46,7 @@ function plainHoldOf(decided: DecidedEdit): PlainHold | null {
   return change === null ? null : { decided, kind, change };
 }
 
-/** What is asked in the same words is written together; which is all of it, nearly always. */
+/** Holds with the same parameters are written together. Nearly always that is all of them. */
 async function applyPlainHolds(tx: Tx, holds: readonly PlainHold[]): Promise<OutgoingParcel[]> {
   await writeHoldsOfEach(
     tx,

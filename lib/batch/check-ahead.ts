@@ -5,8 +5,9 @@ import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import type { Operation } from "./operation.ts";
 
 /**
- * Checks what a transaction has met, and what the patches behind it on the same key would ask for: each would begin the transaction again.
- * Nothing is decided here: the transaction looks up the verdict on what its schedule is by then.
+ * Checks the bodies that a transaction has met, and the bodies that later patches of the same key
+ * would produce: each would begin the transaction again. This decides nothing: the transaction uses
+ * the result for the body that the schedule has by then.
  */
 export function checkAhead(met: readonly Asked[], operations: readonly Operation[]): void {
   const ofKeys = Map.groupBy(operations, ({ key }) => key);
@@ -15,8 +16,8 @@ export function checkAhead(met: readonly Asked[], operations: readonly Operation
     const place = places.get(asked.edit) ?? operations.length;
     const own = ofKeys.get(operations[place]?.key ?? "") ?? [];
     const behind = own.filter((operation) => (places.get(operation) ?? 0) > place);
-    let stands = checkOutside(asked) ? asked.body : asked.before;
-    for (const operation of behind) stands = bodyBehind(stands, operation);
+    let body = checkOutside(asked) ? asked.body : asked.before;
+    for (const operation of behind) body = bodyBehind(body, operation);
   }
 }
 

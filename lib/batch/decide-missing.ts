@@ -25,7 +25,8 @@ export async function decideMissing(
     if (ifMatch !== undefined)
       throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
     const id = newIds.get(operation);
-    // It was there when the ids were given out, and an operation before this one failed to delete it, or succeeded.
+    // The schedule existed when the ids were reserved, so this put has no id. The next attempt
+    // reserves one.
     if (id === undefined) throw new RestartTransaction();
     return {
       operation,
@@ -36,7 +37,7 @@ export async function decideMissing(
   }
 }
 
-/** Anything but a refusal is thrown on. */
+/** The result of a refused operation. Any other error is thrown. */
 export function refusedBy(error: unknown, key: string): Applied {
   if (!(error instanceof Refusal)) throw error;
   const { kind, message, faults } = error;
@@ -50,7 +51,7 @@ export function appliedToMissing(decided: MissingDecided): Applied {
   return { change: "created", id, key, version: 1, ...jobAsked(decided.operation, id, spec.cadence) };
 }
 
-/** The job that an operation stands for, where it asks for one. */
+/** The job of an enqueue; empty for other operations. */
 export function jobAsked(operation: Operation, scheduleId: string, cadence: Cadence): { job?: string } {
   const at = operation.kind === "put" && operation.ifExists !== undefined ? onceOf(cadence) : null;
   if (at === null) return {};

@@ -15,13 +15,13 @@ import { longestLag } from "../schedule/stored/timetable.ts";
 
 /** Facts about the schedules of a wave that only the database has. */
 interface Circumstances {
-  /** Targets that are handlers which take a group together. */
+  /** Names of handlers that take all jobs of a group together. */
   grouped: ReadonlySet<string>;
-  /** Schedules of which the ticks, that lag behind, have something due left to make. */
+  /** Schedules with due occurrences that the lagging ticks have not made. */
   pending: ReadonlySet<string>;
 }
 
-/** Divides edits into those that come to no more than `applyPlainEdits` does, and the others. */
+/** Divides edits into plain ones, which `applyPlainEdits` can do, and the others. */
 export async function divideEdits(
   tx: Tx,
   edits: readonly DecidedEdit[],
@@ -60,9 +60,9 @@ async function pendingAmong(tx: Tx, edits: readonly DecidedEdit[]): Promise<Read
 }
 
 /**
- * True for an edit that only withdraws jobs that are not due yet, raises the version and plans it. False where
- * `applyEdit` has more to do: a hold, other lanes than before, another cadence while something waits to be due, days left out, or what
- * the ticks owe.
+ * True for an edit that only withdraws jobs that are not due yet, raises the version and plans it.
+ * False if `applyEdit` has more to do: a hold, a change of lanes, another cadence while an
+ * occurrence waits to become due, excluded days, or occurrences that late ticks have not made.
  */
 function isPlainEdit(
   { current, edit, holdsAfter }: DecidedEdit,
@@ -105,15 +105,15 @@ function keepsLanes(
   );
 }
 
-/** An edit of one schedule among many, as it was decided. */
+/** A decided edit of one schedule among many. */
 export interface DecidedEdit {
-  /** By deciding. */
+  /** Parcels that the decision freed. */
   freed?: readonly OutgoingParcel[];
   current: StoredSchedule;
   state: ShardState;
   edit: Edit;
   holdsAfter: readonly Hold[];
   caller: Caller;
-  /** Edits of the schedule that come before it and are written with it, in their order. */
+  /** Earlier edits of the schedule that are written with this one, in their order. */
   folded?: readonly DecidedEdit[];
 }

@@ -14,23 +14,25 @@ import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { AlsoPassing } from "./lock-many.ts";
 import type { Applied, Operation } from "./operation.ts";
 
-/** An edit that somebody's own transaction makes. Cancelling what is not there is done already. */
+/** An edit that a handler makes in its own transaction. Cancelling a missing job succeeds. */
 export type EditInside = { kind: "put"; key: string; body: ScheduleBody } | { kind: "cancel"; key: string };
 
 export interface Inside extends AlsoPassing {
   author: string;
-  /** For how long the edits have computed: a clock of milliseconds that only rises. */
+  /** A monotonic clock in milliseconds, for the time that the edits spend computing. */
   now?: () => number;
 }
 
-/** So often edits begin anew before they fail: each time somebody else has got on with his own. */
-const beginningsMax = 50;
+/** Limit of attempts. Each failed attempt means that another transaction has made progress. */
+const attemptsMax = 50;
 
 /**
- * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
- * differs is that all locks of all of them come first, in the order in which everybody takes them, so that no circle can close.
- * The edits go back to a savepoint and start again when another caller makes or deletes a schedule at the same moment, and when a search takes long:
- * that search then runs without their locks. All searches and counts together have a time limit, since the handler's transaction stays open meanwhile.
+ * Applies edits inside a transaction that was begun for a handler, as its last work before the
+ * settle. Each edit does the same as it would alone, but all locks of all edits are taken first, in
+ * the global lock order, so that no deadlock is possible. The edits go back to a savepoint and
+ * start again if another caller creates or deletes one of the schedules, or if a search takes long:
+ * that search then runs without their locks. All searches and counts together have a time limit,
+ * since the handler's transaction stays open meanwhile.
  */
 export async function applyEditsInside(
   tx: Tx,
@@ -45,7 +47,7 @@ export async function applyEditsInside(
   const { searching: bounded, counting } = boundedComputing(operations.length, now);
   await foreseeRuns(tx, operations, bounded);
   const once = () => fromSavepoint(tx, () => countingBy(counting, () => applyOnce(tx, operations, also)));
-  for (let beginning = 1; ; beginning++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await searchingOutside(once, {
         foresee: () => foreseeEdits(tx, operations, bounded),
@@ -53,13 +55,18 @@ export async function applyEditsInside(
       });
     } catch (error) {
       if (!isEditConflict(error)) throw error;
-      if (beginning === beginningsMax)
-        throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
+      if (attempt === attemptsMax)
+        throw new PassingConflict(
+          "Other requests keep creating and deleting these schedules. Retry the job.",
+        );
     }
   }
 }
 
-/** A failure gives back the locks that were taken since the savepoint: ticks and claims go on while the edits search, or before they begin again. */
+/**
+ * A failure releases the locks taken since the savepoint: ticks and claims go on while the edits
+ * search, or before they begin again.
+ */
 async function fromSavepoint<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result> {
   await tx`savepoint carillon_edits`;
   try {
@@ -77,7 +84,7 @@ async function applyOnce(
   operations: readonly Operation[],
   also: AlsoPassing,
 ): Promise<OutgoingParcel[]> {
-  // A job notes few enough edits for all of them to be done by themselves.
+  // A job notes so few edits that all of them may be done one by one.
   const { results, parcels } = await applyWaves(tx, operations, {
     labels: [],
     budget: Number.POSITIVE_INFINITY,
@@ -87,7 +94,7 @@ async function applyOnce(
   return joinParcels(tx, parcels);
 }
 
-/** A job's edits stand together or not at all. */
+/** The edits of a job succeed together or not at all. */
 function refuseWhole(results: ReadonlyMap<Operation, Applied>): void {
   for (const [{ kind, key }, applied] of results) {
     if (applied.change !== "refused") continue;

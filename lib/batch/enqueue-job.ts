@@ -13,7 +13,7 @@ import type { Caller } from "../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 
-/** What becomes of a job whose key has one that is not done yet. */
+/** Effect of an enqueue on an unfinished job with the same key. */
 export type IfExists = "replace" | "keep" | "refuse";
 
 export interface EnqueueParams {
@@ -24,23 +24,24 @@ export interface EnqueueParams {
 }
 
 export interface Enqueued {
-  /** `unchanged`: it stands as it was asked for, or is kept. */
+  /** `unchanged`: the job already matches the request, or is kept. */
   change: "created" | "changed" | "unchanged";
   job: JobRead;
 }
 
-/** A job without a lasting schedule: a schedule that runs once and goes by itself. */
+/** Enqueues a job without a lasting schedule: its schedule runs once and is deleted after that. */
 export async function enqueueJob(deps: EditDeps, params: EnqueueParams): Promise<Enqueued> {
   const { change, schedule } = await edit(deps, params, enqueueSteps(params));
-  // Of a schedule that runs once the normal form of the cadence is `at` and the instant.
+  // The normal form of a one-time cadence is `at` and the instant.
   const occurrence = new Date(schedule.cadence.slice("at ".length));
   const id = jobId({ scheduleId: schedule.id, occurrence, kind: "cadence", n: 0 });
   const job = await readAnyJob(deps.sql, id);
-  if (job === null) throw new PassingConflict(`The job ${id} is being changed by others at this moment.`);
+  if (job === null)
+    throw new PassingConflict(`Other requests keep changing the job ${id}. Retry the request.`);
   return { change, job };
 }
 
-/** A put that knows that it puts a job: what has not started is replaced, not joined by another one. */
+/** Steps of a put for a job: a job that has not started is replaced, and no second one is added. */
 export function enqueueSteps(params: PutParams & { ifExists: IfExists }): EditSteps {
   const { missing, decide } = putSteps(params);
   return {
@@ -50,7 +51,7 @@ export function enqueueSteps(params: PutParams & { ifExists: IfExists }): EditSt
       if (!isJob(current))
         throw new Refusal(
           "conflict",
-          `The key ${JSON.stringify(params.key)} is that of a schedule that is no job.`,
+          `The key ${JSON.stringify(params.key)} belongs to a schedule, not to a job.`,
           [{ path: "key", message: "is taken by a schedule" }],
         );
       const job = await onlyJob(tx, current, state);
@@ -69,7 +70,7 @@ export function enqueueSteps(params: PutParams & { ifExists: IfExists }): EditSt
         refuseSpent(job);
         return decision;
       }
-      // What is not due yet goes with its version; what runs goes on.
+      // A job that is not due is withdrawn with its version. A running job goes on.
       if (open === null || job.dueAt > state.now || job.state === "running") return decision;
       return { ...decision, freed: await cancelReplaced(tx, job, params.caller) };
     },
@@ -79,24 +80,27 @@ export function enqueueSteps(params: PutParams & { ifExists: IfExists }): EditSt
 async function cancelReplaced(tx: Tx, job: JobRead, caller: Caller): Promise<OutgoingParcel[]> {
   const by = { caller, detail: { job: job.id, replaced: true } };
   const { done, parcels } = await cancelJobsInside(tx, [job], by);
-  // A claim has put it to its target's queue at this moment: it would run beside the one that replaces it.
+  // A claim has just queued the job at its target: it would run beside the new job.
   if (done.some(({ became }) => became === "moved")) throw new RestartTransaction();
   return parcels;
 }
 
 const isOpen = ({ state }: JobRead) => state === "waiting" || state === "running" || state === "retrying";
 
-/** Of one instant there is one job: what has started or is settled takes no other payload any more, and nobody else would come with it. */
+/**
+ * Each instant has one job. A started or settled job cannot take another payload, and no further
+ * job of the instant would run.
+ */
 function refuseSpent({ id, state }: JobRead): void {
   if (state === "waiting" || state === "retrying") return;
   throw new Refusal(
     "conflict",
-    `The job ${id} of this instant is ${state} already: another one takes another instant.`,
+    `The job ${id} of this instant is ${state}: enqueue a further job at another instant.`,
     [{ path: "when", message: "is the instant of a job that has started or is settled" }],
   );
 }
 
-/** The schedule's only job; `planned` where it has no row yet, null where it has none any more. */
+/** The only job of the schedule; `planned` if it has no row yet, null if its row is gone. */
 async function onlyJob(
   tx: Tx,
   { id, cadence, heldSince }: StoredSchedule,

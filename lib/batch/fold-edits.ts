@@ -11,9 +11,11 @@ import type { DecidedEdit } from "./divide-edits.ts";
 import type { Operation } from "./operation.ts";
 
 /**
- * Edits of one schedule that follow each other in a batch have one cut. What a version between two of them would plan is withdrawn by the one after it, so
- * that nothing is left of it but its row and its line in the audit: the last edit writes those of all. Only for schedules that need neither lanes,
- * holds, limits nor a calendar, whose ticks are not late, and where the version between has nothing due by the cut.
+ * Whether an edit can be written together with the next edit of the same schedule in a batch. Both
+ * have one cut, and the second withdraws everything that the first would plan: only the row and the
+ * audit entry of the first remain, and the last edit writes those of all. Only for schedules
+ * without lanes, holds, limits and calendars, whose ticks are not late, and only if the version
+ * between has no occurrence due by the cut.
  */
 export function isFoldable({ current, state, edit, holdsAfter, freed = [] }: DecidedEdit): boolean {
   const { spec, change } = edit;
@@ -32,7 +34,10 @@ export function isFoldable({ current, state, edit, holdsAfter, freed = [] }: Dec
   );
 }
 
-/** Whether to decide it writes nothing and reads nothing but the schedule: it may be decided before the edit ahead of it is written. */
+/**
+ * Whether deciding the operation writes nothing and reads only the schedule: it may be decided
+ * before the previous edit is written.
+ */
 export function mayFollow(operation: Operation | undefined): boolean {
   if (operation === undefined) return false;
   return operation.kind === "patch" || (operation.kind === "put" && operation.ifExists === undefined);
@@ -70,7 +75,7 @@ function isDueAfterCut({ current, state, edit }: Pick<DecidedEdit, "current" | "
   return first === null || first > state.now.getTime();
 }
 
-/** The schedule as it would be read once the edit was written. */
+/** The schedule as it would be read after the edit is written. */
 export function afterFolded({ current, edit: { spec }, state, caller }: DecidedEdit): StoredSchedule {
   if (spec === undefined) return current;
   const { payload, target } = spec.body;

@@ -16,8 +16,9 @@ interface Foreseen {
 }
 
 /**
- * Searches for what comes of the puts that name a calendar, before a transaction has locks for which others wait. What takes long is
- * remembered by that; nothing is decided: the transaction asks again, by the calendar that stands then.
+ * Searches for the next occurrences of puts that name a calendar, before a transaction takes locks
+ * that others wait for. The results of long searches are remembered. This decides nothing: the
+ * transaction searches again, with the current calendar.
  */
 export async function foreseeRuns(
   tx: Tx,
@@ -25,15 +26,16 @@ export async function foreseeRuns(
   searching: Searching = unboundedSearches(),
 ): Promise<void> {
   const puts = operations.flatMap((each) => (each.kind === "put" ? [each] : []));
-  // A key's place within its spread is a hash, which is remembered too.
+  // The offset of a key within its spread is a hash, which is also remembered.
   for (const { key, body } of puts) lagMsOf(key, body);
   const named = differing(puts.filter(({ body }) => body.calendar !== null));
   if (named.length >= 2) await foreseeBodies(tx, named, searching);
 }
 
 /**
- * The same for edits of schedules that there are: what they come to is known only by reading them. Asked for where a transaction has
- * met a long search, since reading them costs as much as the batch has schedules.
+ * The same for edits of existing schedules: their next occurrences are known only after reading
+ * them. Called after a transaction has met a long search, since the reads cost as much as the batch
+ * has schedules.
  */
 export async function foreseeEdits(
   tx: Tx,
@@ -76,7 +78,7 @@ async function foreseeBodies(tx: Tx, foreseen: readonly Foreseen[], searching: S
   }
 }
 
-/** Why it cannot be so is said when it is decided. */
+/** Undefined if the act is refused: the decision in the transaction reports the reason. */
 function unlessRefused<Result>(act: () => Result): Result | undefined {
   try {
     return act();
@@ -86,12 +88,12 @@ function unlessRefused<Result>(act: () => Result): Result | undefined {
   }
 }
 
-/** Operations with the same text are searched for once. */
+/** One operation per cadence text, to search for it once. */
 function differing(foreseen: readonly Foreseen[]): Foreseen[] {
   return [...new Map(foreseen.map((each) => [cadenceText(each), each])).values()];
 }
 
-/** An `H` takes its place by the key. */
+/** The key is part of the text of an `H` cadence, whose place depends on it. */
 function cadenceText({ key, body: { when, timezone, startsAt, endsAt, dst, calendar } }: Foreseen): string {
   const text = JSON.stringify([when, timezone, startsAt, endsAt, dst, calendar]);
   return /h/i.test(JSON.stringify(when)) ? `${text} ${key}` : text;

@@ -22,9 +22,9 @@ export interface SharedHoldParams {
   label: Label;
   caller: Caller;
   owner?: string | undefined;
-  /** Of the keys that the caller reaches: of all, where it is left out. */
+  /** The key prefix that the caller may access; all keys if left out. */
   prefix?: string | undefined;
-  /** Goes on with this one and no other: a call after the first. */
+  /** The revision to continue with, in a call after the first. */
   revision?: string | undefined;
 }
 
@@ -36,13 +36,13 @@ export interface SharedPauseParams extends SharedHoldParams {
 export interface SharedHoldDone {
   /** Members changed by this call. */
   done: number;
-  /** As it stands now; null where there is none, or none any more. */
+  /** The current hold; null if there is none. */
   hold: SharedHold | null;
-  /** Members are left: the revision to go on with. */
+  /** Set if members are left: the revision to continue with. */
   unfinished?: string;
 }
 
-/** What one call does before it answers. */
+/** Limits of one call. */
 const atOnce = { most: 10_000, ms: 8_000 };
 
 function boundsOfCall(): WalkBounds {
@@ -51,26 +51,29 @@ function boundsOfCall(): WalkBounds {
 }
 
 /**
- * Holds the members of a group or a tag together. The request is written in a short transaction that locks the label alone: who comes
- * under the label from then on starts held. Those who are under it already follow one after the other; nothing of a member starts once
- * its own change is committed.
+ * Holds the members of a group or a tag together. A short transaction that locks only the label
+ * writes the request: schedules that get the label from then on start held. Existing members follow
+ * one after the other. No job of a member starts once the change of that member is committed.
  */
 export async function pauseLabel(
   deps: EditDeps,
   params: SharedPauseParams,
   bounds: WalkBounds = boundsOfCall(),
 ): Promise<SharedHoldDone> {
-  const hold = await deps.sql.begin((tx) => askForPause(tx, params));
+  const hold = await deps.sql.begin((tx) => requestPause(tx, params));
   return carryOut(deps, hold, bounds);
 }
 
-/** Lets go of one owner's hold of a group or a tag; every other hold stays, those of its members included. */
+/**
+ * Releases one owner's hold of a group or a tag. All other holds stay, those of its members
+ * included.
+ */
 export async function resumeLabel(
   deps: EditDeps,
   params: SharedHoldParams,
   bounds: WalkBounds = boundsOfCall(),
 ): Promise<SharedHoldDone> {
-  const hold = await deps.sql.begin((tx) => askForResume(tx, params));
+  const hold = await deps.sql.begin((tx) => requestResume(tx, params));
   return hold === null ? { done: 0, hold: null } : carryOut(deps, hold, bounds);
 }
 
@@ -78,38 +81,35 @@ async function carryOut(deps: EditDeps, asked: SharedHold, bounds: WalkBounds): 
   const { done, atEnd, failure } = await walkMembers(deps, asked, bounds);
   if (failure !== undefined) throw failure;
   const hold = await findSharedHold(deps.sql, asked);
-  // What is open at the end waits aside, and the caller can do nothing for it.
+  // Members still open at the end are in quarantine, and the caller cannot speed them up.
   const unfinished = !atEnd && hold !== null && hold.revision === asked.revision && hold.reached !== null;
   return { done, hold, ...(unfinished ? { unfinished: asked.revision } : {}) };
 }
 
-async function askForPause(tx: Tx, params: SharedPauseParams): Promise<SharedHold> {
+async function requestPause(tx: Tx, params: SharedPauseParams): Promise<SharedHold> {
   const { label, caller, prefix = "", reason = null, until = null } = params;
   const hold = { ...label, owner: params.owner ?? caller.name, prefix, reason, until };
   await lockLabelAlone(tx, label);
   const now = await databaseClock(tx);
   if (until !== null && until <= now) {
-    throw new Refusal("invalid", "The pause would be over already.", [
-      { path: "until", message: "lies in the past" },
+    throw new Refusal("invalid", "The pause ends in the past.", [
+      { path: "until", message: "must be in the future" },
     ]);
   }
   const nested = (await sharedHoldsOf(tx, label)).filter((each) => isNested(each, hold));
   const others = nested.filter((each) => each.owner !== hold.owner);
-  const standing = await findSharedHold(tx, hold);
-  if (standing !== null && isAsRequested(standing, hold)) return sameRevision(standing, params);
+  const existing = await findSharedHold(tx, hold);
+  if (existing !== null && isAsRequested(existing, hold)) return sameRevision(existing, params);
   refuseRevision(params);
   refuseNarrower(nested, hold, now);
   if (others.length >= sharedHoldsMax) {
-    throw new Refusal(
-      "conflict",
-      `The ${label.scope} has ${sharedHoldsMax} holds already, which is the most.`,
-    );
+    throw new Refusal("conflict", `The ${label.scope} has ${sharedHoldsMax} holds, and no more are allowed.`);
   }
-  const goesOn = standing !== null && standing.releasedAt === null && !hasEnded(standing, now);
+  const goesOn = existing !== null && existing.releasedAt === null && !hasEnded(existing, now);
   const author = { ...caller, at: now };
-  const since = goesOn ? standing.since : now;
+  const since = goesOn ? existing.since : now;
   await writeSharedHold(tx, { ...hold, since }, caller);
-  await noteRequest(tx, hold, "paused", author, goesOn ? standing : null);
+  await noteRequest(tx, hold, "paused", author, goesOn ? existing : null);
   for (const narrower of nested.filter((each) => isOfOwner(each, hold) && isWider(hold, each))) {
     await removeSharedHold(tx, narrower);
     await noteRequest(tx, { ...hold, prefix: narrower.prefix }, "paused", author, narrower);
@@ -117,20 +117,20 @@ async function askForPause(tx: Tx, params: SharedPauseParams): Promise<SharedHol
   return written(tx, hold);
 }
 
-async function askForResume(tx: Tx, params: SharedHoldParams): Promise<SharedHold | null> {
+async function requestResume(tx: Tx, params: SharedHoldParams): Promise<SharedHold | null> {
   await lockLabelAlone(tx, params.label);
-  const standing = await reachedHold(tx, params);
-  if (standing === null) return null;
+  const existing = await reachedHold(tx, params);
+  if (existing === null) return null;
   const author = { ...params.caller, at: await databaseClock(tx) };
-  if (standing.releasedAt !== null) return sameRevision(standing, params);
+  if (existing.releasedAt !== null) return sameRevision(existing, params);
   refuseRevision(params);
-  if (hasEnded(standing, author.at)) return null;
-  await releaseSharedHold(tx, standing, author);
-  await noteRequest(tx, standing, "resumed", author, standing);
-  return written(tx, standing);
+  if (hasEnded(existing, author.at)) return null;
+  await releaseSharedHold(tx, existing, author);
+  await noteRequest(tx, existing, "resumed", author, existing);
+  return written(tx, existing);
 }
 
-/** The owner's hold of the same keys; where there is none, the one of fewer of them. */
+/** The owner's hold with the same prefix, or else the only one with a longer prefix. */
 async function reachedHold(tx: Tx, { label, caller, owner, prefix = "" }: SharedHoldParams) {
   const of = owner ?? caller.name;
   const holds = (await sharedHoldsOf(tx, label)).filter(
@@ -140,19 +140,20 @@ async function reachedHold(tx: Tx, { label, caller, owner, prefix = "" }: Shared
   if (same === undefined && holds.length > 1)
     throw new Refusal(
       "conflict",
-      `Under other prefixes ${of} has several holds of the ${label.scope}; a token with the prefix of one lets it go.`,
+      `${of} has several holds of the ${label.scope} with longer prefixes. Release each with a token of its prefix.`,
     );
   return same ?? holds[0] ?? null;
 }
 
-/** Each could bind members that the other binds. */
+/** Whether some members could be bound by both holds. */
 function isNested(a: Pick<SharedHold, "prefix">, b: Pick<SharedHold, "prefix">): boolean {
   return a.prefix.startsWith(b.prefix) || b.prefix.startsWith(a.prefix);
 }
 
 /**
- * On a member, an owner has one hold of a label: two would be one, and end together. One of more keys takes the place of those of fewer,
- * so that nothing stands in the way of who holds everything; one of fewer is within the other already.
+ * An owner has one hold of a label on a member: two would be the same hold and end together. A hold
+ * with a shorter prefix replaces those with longer ones, so that an owner can always hold
+ * everything. A hold with a longer prefix is refused, because the wider hold includes it.
  */
 function refuseNarrower(nested: readonly SharedHold[], hold: SharedHoldName, now: Date): void {
   const wider = nested.find((each) => isOfOwner(each, hold) && isWider(each, hold) && !hasEnded(each, now));
@@ -160,7 +161,7 @@ function refuseNarrower(nested: readonly SharedHold[], hold: SharedHoldName, now
   const keys = wider.prefix === "" ? "all its keys" : `keys that begin with ${JSON.stringify(wider.prefix)}`;
   throw new Refusal(
     "conflict",
-    `${hold.owner} has a hold of the ${hold.scope} for ${keys} already: resume that one first, or name another owner.`,
+    `${hold.owner} already has a hold of the ${hold.scope} for ${keys}: resume that hold first, or name another owner.`,
   );
 }
 
@@ -168,7 +169,7 @@ function isOfOwner(hold: Pick<SharedHold, "owner">, { owner }: Pick<SharedHold, 
   return hold.owner === owner;
 }
 
-/** The one binds all that the other binds, and more. */
+/** Whether `a` binds all keys that `b` binds, and more. */
 function isWider(a: Pick<SharedHold, "prefix">, b: Pick<SharedHold, "prefix">): boolean {
   return a.prefix !== b.prefix && b.prefix.startsWith(a.prefix);
 }
@@ -180,20 +181,20 @@ async function written(tx: Tx, hold: SharedHoldName): Promise<SharedHold> {
 }
 
 function isAsRequested(
-  standing: SharedHold,
+  existing: SharedHold,
   { reason, until }: Pick<SharedHold, "reason" | "until">,
 ): boolean {
-  const sameEnd = standing.until?.getTime() === until?.getTime();
-  return standing.releasedAt === null && standing.reason === reason && sameEnd;
+  const sameEnd = existing.until?.getTime() === until?.getTime();
+  return existing.releasedAt === null && existing.reason === reason && sameEnd;
 }
 
 function hasEnded({ until }: SharedHold, now: Date): boolean {
   return until !== null && until <= now;
 }
 
-function sameRevision(standing: SharedHold, { revision }: SharedHoldParams): SharedHold {
-  if (revision !== undefined && revision !== standing.revision) throw overtaken();
-  return standing;
+function sameRevision(existing: SharedHold, { revision }: SharedHoldParams): SharedHold {
+  if (revision !== undefined && revision !== existing.revision) throw overtaken();
+  return existing;
 }
 
 function refuseRevision({ revision }: SharedHoldParams): void {
@@ -201,7 +202,9 @@ function refuseRevision({ revision }: SharedHoldParams): void {
 }
 
 function overtaken(): Refusal {
-  return new Refusal("conflict", "The hold has been asked for otherwise since this cursor was given out.", [
-    { path: "cursor", message: "belongs to an earlier request, or to another body" },
-  ]);
+  return new Refusal(
+    "conflict",
+    "The hold has been changed by a later request since this cursor was issued.",
+    [{ path: "cursor", message: "belongs to an earlier request, or to another body" }],
+  );
 }

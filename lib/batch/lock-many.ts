@@ -13,20 +13,20 @@ import { newScheduleIds } from "../schedule/write-schedule.ts";
 import type { Operation } from "./operation.ts";
 import { haveNoJobs, pulseWithoutJobs } from "./pulses-without-jobs.ts";
 
-/** Everything that the operations will touch, under lock; and one moment, their cut, for all of them. */
+/** All rows that the operations touch, locked, and one cut for all of them. */
 export interface ManyLocked {
-  /** Those that there are, by key. */
-  standing: Map<string, StoredSchedule>;
+  /** Existing schedules, by key. */
+  existing: Map<string, StoredSchedule>;
   states: ReadonlyMap<number, ShardState>;
-  /** The ids of those that will be made. */
+  /** The ids of schedules to be created. */
   newIds: ReadonlyMap<Operation, string>;
-  /** Those under which schedules may be brought. */
+  /** Labels that the operations may put on schedules. */
   labels: readonly Label[];
-  /** What schedules will ask for, as far as it can be told before they are locked. */
+  /** The bodies after each operation, as far as they are known before the locks. */
   bodies: ReadonlyMap<Operation, ScheduleBody>;
 }
 
-/** What a transaction locks with them, because it has more to do after them. */
+/** Further locks of a transaction that has more to do after the edits. */
 export interface AlsoPassing {
   /** Schedules whose gates it passes later. */
   schedules: readonly string[];
@@ -35,8 +35,9 @@ export interface AlsoPassing {
 }
 
 /**
- * Takes every lock that the operations will take, in the order in which everybody takes them, so that no circle can close. Null where
- * somebody was quicker: a schedule was deleted while its locks were waited for. `labels`: those of which it turned out that they are needed too.
+ * Takes all locks of the operations in the global lock order, so that no deadlock is possible. Null
+ * if another transaction was faster: a schedule was deleted while this one waited for its locks.
+ * `labels`: further labels that an earlier attempt found necessary.
  */
 export async function lockMany(
   tx: Tx,
@@ -54,7 +55,7 @@ export async function lockMany(
   const newIds = new Map(made.map((operation, index) => [operation, ids[index] ?? ""]));
   const ofKeys = Map.groupBy(operations, ({ key }) => key);
   const isOnce = ({ key }: { key: string }) => ofKeys.get(key)?.length === 1;
-  // A schedule that is made passes no gate, nor does one without jobs, unless it is edited again.
+  // A new schedule needs no gate, nor does one without jobs, unless it is edited again.
   const isSpared = (each: { key: string; jobless: boolean }) => each.jobless && isOnce(each);
   const jobless = found.filter(isSpared);
   const gates = [
@@ -63,7 +64,7 @@ export async function lockMany(
   ];
   const passed = also === undefined ? [] : await shardsOf(tx, also.schedules);
   const foundIds = found.map(({ id }) => id);
-  // Statements of their own, sent in this order.
+  // Separate statements, sent in this order.
   const [, stored, states, stillJobless] = await Promise.all([
     lockForChange(tx, {
       labels,
@@ -81,8 +82,8 @@ export async function lockMany(
   if (also !== undefined) await tx`select from carillon.parcels where id = ${also.parcelId} for share`;
   if (!(await lockReplaced(tx, operations, stored))) return null;
   await lockLanesToPass(tx, [...bodies.values(), ...keptBodies(operations, bodies, stored)], stored);
-  const standing = new Map(stored.map((schedule) => [schedule.key, schedule]));
-  return { standing, states, newIds, labels, bodies };
+  const existing = new Map(stored.map((schedule) => [schedule.key, schedule]));
+  return { existing, states, newIds, labels, bodies };
 }
 
 async function shardsOf(tx: Tx, scheduleIds: readonly string[]): Promise<number[]> {
@@ -92,8 +93,8 @@ async function shardsOf(tx: Tx, scheduleIds: readonly string[]): Promise<number[
 }
 
 /**
- * Whether a patch may change which locks its schedule needs. Where one alone comes to a key and names none of these, what stands is
- * enough, and need not be read twice.
+ * Fields of a patch that may change the locks of its schedule. A single patch of a key that names
+ * none of them needs only the locks of the stored body, which is then read once.
  */
 const lockingFields = [
   "group",
@@ -125,13 +126,13 @@ async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<M
     const body = operation.kind === "put" ? operation.body : patchedOrNone(before, operation);
     if (body === undefined) continue;
     bodies.set(operation, body);
-    // The next one of its key begins where this one ends.
+    // The next operation of the key starts from this body.
     seen.set(operation.key, body);
   }
   return bodies;
 }
 
-/** Of patches that were not looked at before: what locks they need, what stands tells. */
+/** The stored bodies of patches that cannot change their locks. */
 function keptBodies(
   operations: readonly Operation[],
   bodies: ReadonlyMap<Operation, ScheduleBody>,
@@ -142,7 +143,7 @@ function keptBodies(
   return stored.flatMap(({ key, body }) => (keys.has(key) ? [body] : []));
 }
 
-/** Why it cannot be patched so is told when it is decided. */
+/** Undefined if the patch is refused: the decision reports the reason. */
 function patchedOrNone(before: ScheduleBody | undefined, operation: Operation): ScheduleBody | undefined {
   if (before === undefined || operation.kind !== "patch") return undefined;
   try {
@@ -153,16 +154,19 @@ function patchedOrNone(before: ScheduleBody | undefined, operation: Operation): 
   }
 }
 
-/** The puts that may make a schedule: where there is none, or none any more after a delete before it. One of them will, if it is not refused. */
+/**
+ * The puts that may create a schedule: those of a free key, or of a key that an earlier operation
+ * deletes. One of them does, unless it is refused.
+ */
 function madeBy(operations: readonly Operation[], live: ReadonlySet<string>): Operation[] {
-  const standing = new Set(live);
+  const existing = new Set(live);
   return operations.filter(({ kind, key }) => {
-    if (kind === "delete") standing.delete(key);
-    return kind === "put" && !standing.has(key);
+    if (kind === "delete") existing.delete(key);
+    return kind === "put" && !existing.has(key);
   });
 }
 
-/** Of jobs that may be replaced: what they wait in and at. False where one is moved at this very moment. */
+/** Locks the parcels and lanes of jobs that may be replaced. False if such a job is being moved. */
 async function lockReplaced(
   tx: Tx,
   operations: readonly Operation[],
@@ -182,7 +186,7 @@ async function lockReplaced(
   return row?.locked === true;
 }
 
-/** The lanes that the schedules have, and those that they will have; none for nearly all. */
+/** Locks the current and future lanes of the schedules. Nearly all have none. */
 async function lockLanesToPass(
   tx: Tx,
   bodies: readonly ScheduleBody[],
@@ -190,7 +194,7 @@ async function lockLanesToPass(
 ): Promise<void> {
   const grouped = bodies.filter(({ group }) => group !== null);
   const willExclude = bodies.some(({ overlap }) => overlap !== "allow");
-  // Under the gate nobody asks for another recheck.
+  // Under the gate no new recheck is made.
   const rechecked = await withWaitingRechecks(
     tx,
     stored.flatMap(({ id, body }) => ("handler" in body.target ? [id] : [])),

@@ -11,7 +11,7 @@ import { type CalendarRef, cadenceIds } from "../schedule/stored/cadence-columns
 import type { ManyLocked } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";
 
-/** What of a spec others may have, too. */
+/** The parts of a spec that several schedules may share. */
 export interface Shared {
   body: Pick<ScheduleBody, "target">;
   cadence: Cadence;
@@ -19,8 +19,9 @@ export interface Shared {
 }
 
 /**
- * Makes the cadences and targets that are new. Another transaction waits for each new row until this one commits, so every batch makes
- * all cadences first, in one statement, then all targets, then the schedules. A cadence that a batch makes later can close a deadlock.
+ * Inserts the new cadences and targets. Another transaction waits for each new row until this one
+ * commits, so every batch inserts all cadences first, in one statement, then all targets, then the
+ * schedules. A cadence that a batch inserts later can close a deadlock.
  */
 export async function makeShared(tx: Tx, specs: readonly Shared[]): Promise<void> {
   if (specs.length < 2) return;
@@ -29,7 +30,10 @@ export async function makeShared(tx: Tx, specs: readonly Shared[]): Promise<void
   await tx`select carillon.target_named(n) from unnest(${names}::text[]) n`;
 }
 
-/** What is needed by operations that are decided only after others of their keys; none where that will be refused. */
+/**
+ * The shared parts of operations that are decided in later waves, without those that will be
+ * refused.
+ */
 export async function sharedToCome(
   operations: readonly Operation[],
   { bodies, states }: Pick<ManyLocked, "bodies" | "states">,

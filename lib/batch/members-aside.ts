@@ -3,7 +3,10 @@ import { dropEntries } from "../quarantine/quarantine.ts";
 import type { Tried } from "../quarantine/try-rows.ts";
 import type { Member, SharedHold } from "../schedule/shared-holds.ts";
 
-/** Members of a group or a tag that a hold, or its release, could not be carried to: they wait in quarantine, by the hold's revision. */
+/**
+ * Members of a group or a tag on which a hold, or its release, failed: they wait in quarantine, by
+ * the hold's revision.
+ */
 
 type Revision = Pick<SharedHold, "revision">;
 
@@ -17,7 +20,7 @@ export async function hasMembersAside(tx: Tx, hold: Revision): Promise<boolean> 
   return found !== undefined;
 }
 
-/** Those whose next try has come. */
+/** Members whose next retry is due. */
 export function membersToTryAgain(tx: Tx, hold: Revision): PromiseLike<(Member & Tried)[]> {
   return tx<(Member & Tried)[]>`
     select q.item, s.id as "scheduleId", true as aside, s.id, s.shard, (s.overlap is not null or s.lane is not null) as laned, s.key as place
@@ -25,7 +28,10 @@ export function membersToTryAgain(tx: Tx, hold: Revision): PromiseLike<(Member &
     where ${ofHold(tx, hold)} and q.next_at <= (select carillon.clock()) order by q.next_at`;
 }
 
-/** Entries of which the hold has ended or was asked for again, or the schedule is gone. One that is locked is left for another time. */
+/**
+ * Deletes entries whose hold has ended or has a new revision, or whose schedule is gone. A locked
+ * entry is left for another time.
+ */
 export async function dropMembersAside(sql: Sql): Promise<void> {
   await dropEntries(
     sql,

@@ -11,14 +11,17 @@ export type Operation = {
   key: string;
   caller: Caller;
   ifMatch?: IfMatch | undefined;
-  /** From when a `when` such as `in 3h` counts; from now where it is left out. What is past by then runs at once. */
+  /**
+   * Start of a relative `when` such as `in 3h`; now if left out. An instant that has passed by then
+   * runs at once.
+   */
   countFrom?: Date | undefined;
 } & (
   | {
       kind: "put";
       body: ScheduleBody;
       ifNoneMatch?: boolean | undefined;
-      /** Of a job without a lasting schedule: what becomes of one that is not done yet. */
+      /** For a job without a lasting schedule: what to do with an unfinished job of the key. */
       ifExists?: IfExists | undefined;
     }
   | {
@@ -31,28 +34,31 @@ export type Operation = {
   | { kind: "resume"; owner?: string | undefined }
 );
 
-/** What became of an operation; one that was refused has changed nothing. */
+/** Result of an operation. A refused operation has changed nothing. */
 export type Applied =
   | {
       change: "created" | "changed" | "unchanged" | "deleted";
       id: string;
       key: string;
       version: number;
-      /** The id of the job that it stands for, where one was asked for. */
+      /** The id of the job, if the operation was an enqueue. */
       job?: string;
     }
-  /** By `before`: it was not to be done any more. */
+  /** Excluded by `before`: it must not be applied any more. */
   | { change: "passed-over"; key: string }
   | { change: "refused"; key: string; refusal: Refused };
 
-/** As plain data: it is kept with the answer to a request that may be repeated. */
+/** As plain data: it is stored with the answer to an idempotent request. */
 export type Refused = Pick<Refusal, "kind" | "message" | "faults">;
 
 export interface ApplyOptions {
-  /** Nothing is done where one is refused. */
+  /** If one operation is refused, none is applied. */
   allOrNothing?: boolean;
-  /** First of all in the transaction, before any lock of a schedule; tells which operations, by index, are passed over. Begins anew with it. */
+  /**
+   * Called first in the transaction, before any lock of a schedule, and again in each new attempt.
+   * Returns the indexes of the operations to pass over.
+   */
   before?: (tx: Tx) => Promise<ReadonlySet<number>>;
-  /** Last of all in the transaction. */
+  /** Called last in the transaction. */
   after?: (tx: Tx, applied: readonly Applied[]) => Promise<void>;
 }

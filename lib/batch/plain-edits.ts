@@ -14,7 +14,7 @@ import type { Raised } from "../schedule/write-many.ts";
 import { asksForElse, raiseVersions } from "../schedule/write-schedule.ts";
 import { type DecidedEdit, isKept } from "./divide-edits.ts";
 
-/** Comes to the same as `applyEdit` of each; under the locks of all. */
+/** Has the same result as `applyEdit` of each, under the locks of all. */
 export async function applyPlainEdits(tx: Tx, edits: readonly DecidedEdit[]): Promise<OutgoingParcel[]> {
   if (edits.length === 0) return [];
   const withJobs = edits.filter(({ current }) => current.body.delivery !== "pulse");
@@ -60,7 +60,7 @@ export async function applyPlainEdits(tx: Tx, edits: readonly DecidedEdit[]): Pr
   const freed = await endTheirRechecks(tx, edits);
   const planned = edits.flatMap((each) => {
     const head = raised.get(each.current.id);
-    if (head === undefined) throw new Error(`Schedule ${each.current.id} is gone under its lock.`);
+    if (head === undefined) throw new Error(`The locked schedule ${each.current.id} has no row.`);
     return each.edit.delete === true ? [] : [planOf(each, { ...head, cadenceId: idOf.get(each) ?? null })];
   });
   return [...moved, ...freed, ...(await planFromEach(tx, planned))];
@@ -70,15 +70,18 @@ function passingOf(schedule: StoredSchedule): Passing {
   return { id: schedule.id, rules: laneRules(schedule) };
 }
 
-/** The lanes stay; but a handler may have begun to take groups together since the schedule was put into its lane. */
+/**
+ * The lanes stay, unless a handler has begun to take groups together since the schedule got its
+ * lane.
+ */
 async function followLanes(
   tx: Tx,
   edits: readonly DecidedEdit[],
   raised: ReadonlyMap<string, Raised>,
 ): Promise<OutgoingParcel[]> {
-  const standing = edits.filter(({ edit }) => edit.delete !== true);
+  const live = edits.filter(({ edit }) => edit.delete !== true);
   const laneOf = ({ current }: DecidedEdit) => raised.get(current.id)?.lane ?? null;
-  const same = standing.filter((each) => laneOf(each) === each.current.lane);
+  const same = live.filter((each) => laneOf(each) === each.current.lane);
   const [first] = same;
   const parcels =
     first === undefined
@@ -88,7 +91,7 @@ async function followLanes(
           same.map(({ current }) => passingOf(current)),
           first.state.now,
         );
-  for (const each of standing.filter((other) => laneOf(other) !== other.current.lane)) {
+  for (const each of live.filter((other) => laneOf(other) !== other.current.lane)) {
     const { current, state, edit } = each;
     const body = edit.spec?.body ?? current.body;
     const rules = { before: laneRules(current), after: laneRules({ body, lane: laneOf(each) }) };
@@ -97,7 +100,10 @@ async function followLanes(
   return parcels;
 }
 
-/** The jobs that were made ahead: what is due after the cut, which is one for all, is planned anew. */
+/**
+ * Withdraws the jobs made ahead. Occurrences due after the cut, which all edits share, are planned
+ * again.
+ */
 async function withdrawAhead(tx: Tx, edits: readonly DecidedEdit[]): Promise<void> {
   const [first] = edits;
   if (first === undefined) return;
@@ -114,7 +120,7 @@ async function withdrawAhead(tx: Tx, edits: readonly DecidedEdit[]): Promise<voi
 }
 
 async function endTheirRechecks(tx: Tx, edits: readonly DecidedEdit[]): Promise<OutgoingParcel[]> {
-  // Handlers alone ask for them.
+  // Only handlers request rechecks.
   const ending = edits
     .flatMap((each) => [...(each.folded ?? []), each])
     .filter(

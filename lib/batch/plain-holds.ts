@@ -24,22 +24,26 @@ import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/stored/timeta
 import type { Held } from "../schedule/stored/version-rows.ts";
 import { raiseHeldVersions } from "../schedule/write-many.ts";
 
-/** What a change of its holds means for a schedule, where that can be told in advance and done for many in one go. */
+/**
+ * A change of holds of one schedule that is known in advance and can be written for many schedules
+ * together.
+ */
 export interface PlainChange {
   id: string;
-  /** How it is held afterwards. */
+  /** Its hold after the change. */
   held: Held | null;
   withdrawn: Date[];
   rows: PlannedRow[];
-  /** What is due already when it is let go. */
+  /** Occurrences that are already due when it is released. */
   begins: Beginning[];
-  /** It may beat from now on, or when its hold ends. */
+  /** Whether the pulse may run from now on, or when its hold ends. */
   pulse?: boolean;
 }
 
 /**
- * Null where `applyEdit` has more to do: a lane or a limit, something due that no tick has made yet, rules of its own for what is owed
- * since the hold began, a hold that ends by itself. It comes to the same as `applyEdit` for the rest.
+ * Null if `applyEdit` has more to do: a lane or a limit, a due occurrence that no tick has made, a
+ * governed schedule with occurrences owed since the hold began, or a hold that ends by itself.
+ * Otherwise it has the same result as `applyEdit`.
  */
 export function plainChangeOf(
   current: StoredSchedule,
@@ -103,7 +107,7 @@ function begun(current: StoredSchedule, until: Date | null, state: ShardState): 
   return { ...change, rows };
 }
 
-/** Under the locks of an edit of each; what stands in carillon.holds is written by the caller. */
+/** Under the locks of an edit of each schedule. The caller writes carillon.holds. */
 export async function applyPlainChanges(
   tx: Tx,
   state: ShardState,
@@ -134,7 +138,7 @@ export async function applyPlainChanges(
     const ids = held.map(({ id }) => id);
     parcels.push(...(await holdParked(tx, ids, end === null ? null : new Date(end))));
   }
-  // Whoever resumes on purpose has seen to what was wrong.
+  // A caller who resumes has fixed the cause of the failures.
   if (change === "resumed")
     await forgetFailures(
       tx,

@@ -12,30 +12,35 @@ import { bindMembers } from "./bind-members.ts";
 import { hasMembersAside, memberAside } from "./members-aside.ts";
 
 export interface WalkBounds {
-  /** So many members at most. */
+  /** Limit of members. */
   most: number;
   timeIsUp: () => boolean;
-  /** Called for members that cannot be changed, and the walk goes past them; without it, the walk stops before them. */
+  /**
+   * Called for members that cannot be changed; the walk then goes past them. Without it, the walk
+   * stops before them.
+   */
   setAside?: (failed: Halved<Member>["failed"]) => Promise<unknown>;
 }
 
 export interface Walked {
   done: number;
-  /** No member is left behind the place it has come to. */
+  /** Whether the walk has passed the last member. */
   atEnd: boolean;
-  /** What kept a member from being changed; the walk has not gone past it. */
+  /** The error of a member that could not be changed; the walk has not gone past it. */
   failure?: unknown;
 }
 
-/** Looked up at a time; of them those of one shard are changed together. */
+/** Members read at a time; those of one shard are changed together. */
 const pageMax = 3_200;
 
 /** Claims of a shard wait while members of it are changed. */
 const batchMax = 200;
 
 /**
- * Carries a hold, or its release, to the members that do not have it yet, until none is left or a bound is reached. It may be killed anywhere
- * and run beside itself: who comes to a member that is as wanted leaves it alone. Where members wait aside at the end, the walk stays open for them.
+ * Applies a hold, or its release, to the members that do not have it yet, until none is left or a
+ * limit is reached. It may be killed anywhere and run concurrently: a member that already has the
+ * requested state stays unchanged. If members are in quarantine at the end, the walk stays open for
+ * them.
  */
 export async function walkMembers(deps: EditDeps, hold: SharedHold, bounds: WalkBounds): Promise<Walked> {
   let reached = hold.reached;
@@ -59,7 +64,10 @@ export async function walkMembers(deps: EditDeps, hold: SharedHold, bounds: Walk
   return { done, atEnd: false };
 }
 
-/** A page that time has cut is read again: those that were set aside wait for their next try. */
+/**
+ * A page that was cut short by the time limit is read again: members that were set aside since wait
+ * for their next retry.
+ */
 async function withoutAside(
   sql: Sql,
   hold: SharedHold,
@@ -78,7 +86,7 @@ interface Changed {
   failure?: unknown;
 }
 
-/** A member that fails keeps no other from its turn. */
+/** Changes the members of a page. A member that fails does not stop the others. */
 async function changePage(
   deps: EditDeps,
   hold: SharedHold,
@@ -100,7 +108,7 @@ async function changePage(
     };
     try {
       const { failed, left } = await inHalves(batch, change, () => timeIsUp() || overtaken);
-      // Another call has asked for something else meanwhile, or time is up.
+      // Another call has changed the hold meanwhile, or time is up.
       if (overtaken || left.length > 0) return { done, whole: false };
       if (setAside === undefined) failures.push(...failed.map(({ error }) => error));
       else await setAside(failed);
@@ -111,7 +119,7 @@ async function changePage(
   return failures.length === 0 ? { done, whole: true } : { done, whole: false, failure: failures[0] };
 }
 
-/** One that waited aside, alone. */
+/** Changes one member that was in quarantine, alone. */
 export async function changeMember(deps: EditDeps, hold: SharedHold, member: Member): Promise<void> {
   await changeBatch(deps, hold, [member], { briefly: true, waitsForRows: false });
 }
@@ -146,7 +154,7 @@ async function changeBatch(
           ),
         ),
       );
-    // With several schedules it is not known whose jobs cannot be written: they are halved.
+    // With several schedules it is unknown which one's jobs cannot be written: they are halved.
     const bound = await (some.length === 1 ? owingWhatFails(bind) : bind(makeAtOnce));
     await handOver(sql, queue, bound.parcels);
     if (bound.changed === "overtaken") return "overtaken";

@@ -5,7 +5,7 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { inHalves } from "../quarantine/in-halves.ts";
 
-/** Within this time a call for many jobs or schedules ends by itself: the API's own is bounded. */
+/** A bulk call stops by itself after this time, so that it answers within the API's time limit. */
 const callMs = 8_000;
 
 export function timeOfCall(): () => boolean {
@@ -16,18 +16,21 @@ export function timeOfCall(): () => boolean {
 /** A batch as a whole, or one of its halves after it has failed. */
 export type Part = "batch" | "half";
 
-/** A batch of some hundreds takes a tenth of this. With the halves behind it a call still ends within the API's own time. */
+/**
+ * Statement limit of a batch. A batch of some hundreds takes a tenth of it. With the retries of its
+ * halves a call still ends within the API's time limit.
+ */
 const batchMsMax = 5_000;
 
 export interface ActedInHalves {
   failed: number;
-  /** How many items were tried, from the first one on. For the others there was no time. */
+  /** Number of items tried, from the first on. There was no time for the rest. */
   tried: number;
 }
 
 export interface Acting<Item> {
   log: Log;
-  /** The line of an item that fails alone, and by what it is named there. */
+  /** The log event for an item that fails alone, and the field that names the item in it. */
   event: "job.not-retried" | "job.not-cancelled" | "schedule.not-deleted";
   named: (item: Item) => { job: string } | { key: string };
   act: (items: readonly Item[], part: Part) => Promise<void>;
@@ -35,8 +38,10 @@ export interface Acting<Item> {
 }
 
 /**
- * Acts on a batch of jobs or schedules, and where that fails on its halves. One that fails alone is logged and counted, and those behind it go on. At least
- * one is passed before time counts as up: the next call would meet the same failure at the same place.
+ * Acts on a batch of jobs or schedules, and on its halves if that fails. An item that fails alone
+ * is logged and counted, and the items after it are still processed. At least one item is passed
+ * before the time limit applies: otherwise the next call would meet the same failure at the same
+ * place.
  */
 export async function actInHalves<Item>(
   items: readonly Item[],
@@ -56,14 +61,17 @@ export async function actInHalves<Item>(
   return { failed: failed.length, tried: items.length - left.length };
 }
 
-/** Bounds each statement of the transaction, its wait for a lock included. A half waits for a lock only briefly. */
+/**
+ * Limits the time of each statement of the transaction, waits for locks included. A half waits for
+ * a lock only briefly.
+ */
 export async function boundPart(tx: Tx, part: Part): Promise<void> {
   if (part === "batch") return boundStatements(tx, batchMsMax);
   await waitBriefly(tx);
   await boundStatements(tx);
 }
 
-/** A transaction, of a part of a bulk call where it is one. */
+/** Begins a transaction, with the limits of `boundPart` if it belongs to a bulk call. */
 export function beginPart<T>(sql: Sql, part: Part | undefined, work: (tx: Tx) => Promise<T>): Promise<T> {
   return sql.begin(async (tx) => {
     if (part !== undefined) await boundPart(tx, part);

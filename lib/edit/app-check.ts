@@ -2,10 +2,15 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import { sameJson } from "../schedule/shape/same-json.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 
-/** Code of the app's, such as the schema of a handler, that refuses what a schedule would ask for. It may take any time. */
+/**
+ * Code of the app, such as a handler's schema, that refuses a body. It may take any amount of time.
+ */
 export type AppCheck = () => void;
 
-/** The body that an edit would store, and the app's code that still has to check it. `edit` stays the same object each time that the edit begins. */
+/**
+ * The body that an edit would store, and the app's check that has not run on it yet. `edit` is the
+ * same object in every attempt of the edit.
+ */
 export interface Asked {
   edit: object;
   body: ScheduleBody;
@@ -13,13 +18,13 @@ export interface Asked {
   check: AppCheck;
 }
 
-/** Thrown in place of code of the app's that would be run while locks are held. */
+/** Thrown instead of running the app's code while locks are held. */
 export class Unchecked extends Error {
   override readonly name = "Unchecked";
   readonly asked: readonly Asked[];
 
   constructor(asked: readonly Asked[]) {
-    super("What an edit asks for is to be checked before it takes its locks.");
+    super("The body of an edit must be checked before the edit takes its locks.");
     this.asked = asked;
   }
 }
@@ -31,21 +36,28 @@ interface Verdict {
 
 const verdictsOf = new WeakMap<object, Verdict[]>();
 
-/** So often an edit may find that others have changed meanwhile what its patch is put on. */
+/**
+ * Limit of checks of one edit: each time, other edits have changed the schedule under the patch.
+ */
 const verdictsMax = 10;
 
-/** In the transaction: passes what was taken, throws the refusal of what was not, and `Unchecked` where that is not known. */
+/**
+ * In the transaction: returns if the body was accepted, throws the refusal if it was refused, and
+ * throws `Unchecked` if it was not checked yet.
+ */
 export function requireChecked(asked: Asked): void {
   const verdicts = verdictsOf.get(asked.edit) ?? [];
   const verdict = verdicts.find(({ body }) => isSame(body, asked.body));
   if (verdict?.refusal === null) return;
   if (verdict !== undefined) throw verdict.refusal;
   if (verdicts.length >= verdictsMax)
-    throw new PassingConflict("The schedule is being changed by others at this moment.");
+    throw new PassingConflict("Other edits keep changing this schedule. Retry the request.");
   throw new Unchecked([asked]);
 }
 
-/** Before the transaction: runs the check and remembers what it said. True where the body is taken. */
+/**
+ * Before the transaction: runs the check and remembers its result. True if the body is accepted.
+ */
 export function checkOutside({ edit, body: { target, payload }, check }: Asked): boolean {
   const refusal = refusalOf(check);
   const verdicts = verdictsOf.get(edit) ?? [];
@@ -57,7 +69,10 @@ export function checkEach(asked: readonly Asked[]): void {
   for (const each of asked) checkOutside(each);
 }
 
-/** Runs a transaction, and where it meets what is not checked yet, has it checked and begins it again: `verdictsMax` bounds how often. */
+/**
+ * Runs a transaction. If it meets a body that is not checked yet, the check runs outside and the
+ * transaction begins again; `verdictsMax` limits how often.
+ */
 export async function checkingOutside<Done>(
   transaction: () => Promise<Done>,
   check: (asked: readonly Asked[]) => void,

@@ -32,25 +32,27 @@ import { heldFrom, withOwed } from "./held-from.ts";
 import { lockForChange } from "./lock-for-change.ts";
 import { type Lookups, lookUpOneByOne } from "./lookups.ts";
 
-/** What an edit does to a schedule; everything it does not name stays as it is. */
+/** The change of one edit. Fields that are left out keep their stored values. */
 export interface Edit {
   change: ScheduleChange;
   spec?: Spec;
   holds?: HoldChange;
   delete?: boolean;
-  /** The occurrence from which on it is planned, where that is not the first after the cut. */
+  /** The first occurrence to plan, if it is not the first after the cut. */
   from?: number | undefined;
-  /** Whether the cadence goes on, where comparing it would not tell. */
+  /** Whether the cadence continues, if a comparison of the two cadences would not show it. */
   kept?: boolean;
-  /** What the audit says of it beside who did what. */
+  /** Further detail for the audit, beside the actor and the action. */
   detail?: Json;
 }
 
 export interface EditContext {
   current: StoredSchedule;
-  /** Where its shard stood, and the time, once everything was locked: the edit's cut. */
+  /** The watermark of its shard and the time, read once everything was locked: the edit's cut. */
   state: ShardState;
-  /** Those under which it may be brought: locked, so that their holds can be told. */
+  /**
+   * Labels that the edit may put on the schedule. They are locked, so that their holds can be read.
+   */
   labels: readonly Label[];
   known: Lookups;
 }
@@ -59,11 +61,17 @@ export interface EditLocks {
   /** The labels that the edit may put on the schedule. */
   labels?: readonly Label[];
   maker?: Maker;
-  /** House keeping gives this. It is called once the locks of the shard are held; from then on the edit waits only briefly for a locked row. */
+  /**
+   * Set by the housekeeping. Called once the locks of the shard are held; from then on the edit
+   * waits only briefly for a locked row.
+   */
   noteLocked?: (() => void) | undefined;
 }
 
-/** The labels, plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. */
+/**
+ * Locks the labels, the plan lock, the gate and the schedule, in this order. Then reads the
+ * watermark of the shard and the time: the edit's cut.
+ */
 export async function lockForEdit(
   tx: Tx,
   found: { id: string; shard: number },
@@ -85,7 +93,10 @@ export async function lockForEdit(
   };
 }
 
-/** Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since: `staysBeyondEnd` says when it does not. */
+/**
+ * If the hold of a schedule has ended by itself, an edit sees the schedule as it is without that
+ * hold; `staysBeyondEnd` has the exceptions.
+ */
 export async function afterEndedHold(
   tx: Tx,
   current: StoredSchedule,
@@ -97,7 +108,7 @@ export async function afterEndedHold(
   return cleared;
 }
 
-/** What somebody does on purpose: the jobs that have died in a row until then count no more. */
+/** Deliberate changes by a caller: they reset the count of jobs that died in a row. */
 export const startsAfresh: ReadonlySet<ScheduleChange> = new Set([
   "replaced",
   "patched",
@@ -111,9 +122,10 @@ export async function forgetFailures(tx: Tx, scheduleIds: readonly string[]): Pr
 }
 
 /**
- * An edit cuts time at `state.now`. Occurrences due at or before the cut belong to the old version and still run, with what
- * the schedule says when they are claimed; those after it are withdrawn, and the new version is planned from the cut on.
- * Each step is a statement of its own, under the plan lock (shared) and the gate. Returns the parcels to send after the commit.
+ * An edit cuts time at `state.now`. Occurrences due at or before the cut belong to the old version
+ * and still run, with what the schedule says when they are claimed; those after it are withdrawn,
+ * and the new version is planned from the cut on. Each step is a statement of its own, under the
+ * plan lock (shared) and the gate. Returns the parcels to send after the commit.
  */
 export async function applyEdit(
   tx: Tx,
@@ -125,12 +137,15 @@ export async function applyEdit(
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
   const found = await withMissedUnread(tx, locked, state);
-  // No worker would start the jobs of a schedule that is being deleted. As backlog they are reported in the ledger, and no job has to be written.
-  const maker = edit.delete === true && found.aside !== null ? makeLater(new Error("It is deleted.")) : usual;
+  // No worker would start the jobs of a deleted schedule. As backlog they still appear in the
+  // ledger, and no job has to be written.
+  const maker =
+    edit.delete === true && found.aside !== null ? makeLater(new Error("The schedule is deleted.")) : usual;
   const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state, maker);
   const isHeld = holdsAfter.length > 0 && edit.delete !== true;
   const cadence = edit.spec?.cadence ?? current.cadence;
-  // While the cadence is the same, a hold goes on and what is owed since it began is left to the resume.
+  // If the cadence is the same, a hold continues, and the resume handles the occurrences owed since
+  // the hold began.
   const kept = edit.kept ?? isDeepStrictEqual(cadence, current.cadence);
   const ending = await endVersion(tx, current, state, {
     keepPending: !kept && edit.delete !== true,
@@ -159,7 +174,7 @@ export async function applyEdit(
     {
       change,
       spec,
-      // A version that changes only the state names no cadence: the schedule keeps that of its spec.
+      // A version that changes only the state names no cadence: the schedule keeps its current one.
       cadenceId: spec === undefined ? null : id,
       held,
       deleted: edit.delete,
@@ -190,7 +205,7 @@ export async function applyEdit(
   }
   const rules = { before: laneRules(current), after: laneRules({ body, lane: raised.lane }) };
   const moved = await rearrangeLanes(tx, current, { ...rules, cut, isHeld: held !== null });
-  // Once all lanes are locked, in their order.
+  // Only after all lanes are locked, in their order.
   const done = [...lagging, ...moved, ...(await endRechecksBy(tx, current, edit))];
   const schedule = { ...current, cadence, body, cadenceId: id, version: raised.version, fires: raised.fires };
   const timetable = timetableOf(schedule);
@@ -205,7 +220,10 @@ export async function applyEdit(
   return [...done, ...(await planVersion(tx, state, planned, { before: current, kept, next, maker }))];
 }
 
-/** A hold that has ended by itself before the ticks came up to its end: what it lets go is made now, once. */
+/**
+ * For a hold that ended by itself before the ticks reached its end: its released jobs are made now,
+ * once.
+ */
 async function madeByEndedHold(
   tx: Tx,
   current: StoredSchedule,
@@ -221,8 +239,9 @@ async function madeByEndedHold(
 }
 
 /**
- * Where the new version begins. The same cadence goes on after what was due by the cut. Another one counts from the cut; a new
- * `at` may lie up to a minute in the past and then runs at once.
+ * The first occurrence of the new version. The same cadence continues after the occurrences due by
+ * the cut. Another cadence counts from the cut; a new `at` may lie up to a minute in the past and
+ * then runs at once.
  */
 export function firstAfterEdit(before: Timetable, after: Timetable, kept: boolean, cut: Date): number | null {
   if (kept) return firstDueAfter(before, cut.getTime());

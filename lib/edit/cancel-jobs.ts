@@ -11,7 +11,7 @@ import { editConflicts, isEditConflict } from "./edit-conflicts.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 import { noteJobs } from "./note-jobs.ts";
 
-/** What a cancel came to: `asked`, where the job is under way and whoever works it is told to stop. */
+/** Result of a cancel. `asked`: the job is running, and its worker is notified to stop it. */
 export type CancelOutcome = "cancelled" | "asked" | "settled" | "missing" | "moved";
 
 export interface JobParams {
@@ -21,8 +21,8 @@ export interface JobParams {
 }
 
 /**
- * Cancels one job: at once where it waits; where it runs, its handler's signal aborts within seconds, and what it came to by then is
- * written down.
+ * Cancels one job. A waiting job is cancelled at once. If the job is running, its handler's signal
+ * aborts within seconds, and the result by then is recorded.
  */
 export async function cancelJob(
   deps: EditDeps,
@@ -34,9 +34,15 @@ export async function cancelJob(
     key === null ? "missing" : (await cancelJobs(deps, [key], { ...params, detail })).get(jobId(key));
   const job = await readJob(deps.sql, params.id);
   if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(params.id);
-  if (outcome === "settled") throw new Refusal("conflict", `The job ${job.id} is ${job.state} already.`);
+  if (outcome === "settled")
+    throw new Refusal(
+      "conflict",
+      `The job ${job.id} is ${job.state}: only a waiting, retrying or running job can be cancelled.`,
+    );
   if (outcome === "moved")
-    throw new PassingConflict(`The job ${job.id} is being worked at this moment: try again.`);
+    throw new PassingConflict(
+      `The job ${job.id} moved to another parcel during the cancel. Retry the request.`,
+    );
   return { job, asked: outcome === "asked" };
 }
 
@@ -45,8 +51,9 @@ export function noSuchJob(id: string): Refusal {
 }
 
 /**
- * Cancels jobs together, some hundreds at most. What is put into another parcel at the same moment is looked at again, in a
- * transaction of its own: the order of locks allows no second look.
+ * Cancels jobs together, some hundreds at most. A job that moves to another parcel meanwhile is
+ * cancelled in a new transaction, because the lock order allows a transaction to read the parcels
+ * only once.
  */
 export async function cancelJobs(
   { sql, queue }: EditDeps,
@@ -72,7 +79,7 @@ export async function cancelJobs(
 
 type Row = (JobKey & { became: CancelOutcome }) | (OutgoingParcel & { became: null });
 
-/** What `moved` is left as it is; the parcels are to be sent after the commit. */
+/** Jobs with the result `moved` stay unchanged. The caller sends the parcels after the commit. */
 export async function cancelJobsInside(
   tx: Tx,
   keys: readonly JobKey[],

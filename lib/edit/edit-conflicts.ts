@@ -3,8 +3,8 @@ import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { RestartTransaction } from "./restart-transaction.ts";
 
 /**
- * Whether another edit was in the way: a deadlock, a serialization failure, a key that another create took meanwhile, or labels that have to
- * be locked before all other locks.
+ * Whether a transaction conflicted with another one: a deadlock, a serialization failure, a key
+ * that another create took meanwhile, or labels that must be locked before all other locks.
  */
 export function isEditConflict(error: unknown): boolean {
   if (error instanceof RestartTransaction || isConflict(error)) return true;

@@ -27,7 +27,7 @@ export interface EditDeps {
   queue: ParcelQueue;
 }
 
-/** The versions of which the schedule must have one; "*" for any, as long as it exists. */
+/** The versions that the schedule may have; "*" for any version of an existing schedule. */
 export type IfMatch = readonly number[] | "*";
 
 export interface EditParams {
@@ -39,13 +39,14 @@ export interface EditParams {
 export interface EditDone {
   change: "created" | "changed" | "unchanged";
   schedule: ScheduleRead;
-  /** The next occurrences as they were to come before the edit, and as they are to come now. */
+  /** The next occurrences before the edit and after it. */
   changes: { before: Date[]; after: Date[] };
 }
 
 /**
- * What is to be done with a schedule that was found and locked, and the parcels that deciding has freed; null where it already is as
- * wished. Labels that it would be brought under and that nobody has locked yet come before every other lock: the edit begins anew with them.
+ * The edit of a schedule that was found and locked, and the parcels that the decision has freed.
+ * Null if the schedule already matches the request. Labels that the edit adds and that are not
+ * locked yet must be locked before every other lock: the edit begins again with them.
  */
 export type Decision =
   | { edit: Edit; holdsAfter: readonly Hold[]; freed?: readonly OutgoingParcel[] }
@@ -60,14 +61,17 @@ export interface Created {
 }
 
 export interface EditSteps {
-  /** What to do where the key is free; without it, the schedule must exist. */
+  /** Creates the schedule if the key is free. Without this function the schedule must exist. */
   missing?: (tx: Tx, id: string) => Promise<Created>;
   decide: (tx: Tx, context: EditContext) => Promise<Decision>;
-  /** Called when the locks are held that all schedules of its shard need. */
+  /** Called when the locks are held that every schedule of the shard needs. */
   noteLocked?: () => void;
 }
 
-/** One edit in one transaction, tried again when somebody took or freed the key meanwhile; its parcels are sent after the commit. */
+/**
+ * One edit in one transaction. It is retried if another transaction took or freed the key
+ * meanwhile. Its parcels are sent after the commit.
+ */
 export function edit(deps: EditDeps, params: EditParams, steps: EditSteps): Promise<EditDone> {
   return owingWhatFails((maker) => editBy(maker, deps, params, steps));
 }
@@ -89,14 +93,14 @@ async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: E
     }
     if (attempt === editConflicts.attempts)
       throw new PassingConflict(
-        `The schedule ${params.key} is being created and deleted by others at this moment.`,
+        `Other requests keep creating and deleting the schedule ${params.key}. Retry the request.`,
       );
   }
 }
 
 export type EditedOnce =
   | ((EditDone | { unlockedLabels: readonly Label[] }) & { parcels: OutgoingParcel[] })
-  /** The schedule was deleted while its locks were waited for. */
+  /** The schedule was deleted while the edit waited for its locks. */
   | "again";
 
 interface EditMeans {
@@ -158,10 +162,10 @@ async function editPlaced(
   };
 }
 
-/** An answer shows so many of the occurrences to come. */
+/** Number of coming occurrences that an answer shows. */
 const changesShown = 5;
 
-/** As it stands in this transaction, also one that is deleted; and what is to come of it. */
+/** The schedule as this transaction sees it, also if it is deleted, and its coming occurrences. */
 async function readAfter(
   tx: Tx,
   { id, shard }: { id: string; shard: number },
@@ -169,6 +173,7 @@ async function readAfter(
 ): Promise<{ schedule: ScheduleRead; coming: Date[] }> {
   const [stored, facts] = await Promise.all([findScheduleById(tx, id), factsOf(tx, [{ id, shard }])]);
   const [schedule] = stored === null ? [] : await readStored(tx, [stored], { facts });
-  if (stored === null || schedule === undefined) throw new Error(`Schedule ${id} is gone from the table.`);
+  if (stored === null || schedule === undefined)
+    throw new Error(`The schedule ${id} has no row after its edit.`);
   return { schedule, coming: await upcomingOf(tx, stored, now, changesShown) };
 }

@@ -13,7 +13,10 @@ interface WaitingRecheck {
   parcel: string;
 }
 
-/** An edit that asks for something else comes before the rechecks of what was asked until then, and a delete before all. */
+/**
+ * An edit of time, target or payload cancels the rechecks of the previous request. A delete cancels
+ * all rechecks.
+ */
 export async function endRechecksBy(
   tx: Tx,
   current: StoredSchedule,
@@ -23,7 +26,7 @@ export async function endRechecksBy(
   return asksForElse(current, edit) ? endRechecks(tx, current.id, "superseded") : [];
 }
 
-/** Of these schedules those that have rechecks which wait. */
+/** The given schedules that have waiting rechecks. */
 export async function withWaitingRechecks(
   tx: Tx,
   scheduleIds: readonly string[],
@@ -39,9 +42,10 @@ export async function withWaitingRechecks(
 }
 
 /**
- * Cancels the rechecks of a schedule that wait, due or not, started never or to be tried again. Under the gate, so none starts and none
- * is made meanwhile; one that runs ends, and what it asks for then is dropped; one whose worker has died is cancelled when it comes to a claim
- * again. Returns the parcels of others whose turn in a lane has come by that.
+ * Cancels the waiting rechecks of a schedule, due or not, also those that are to be retried. Under
+ * the gate, so none starts and none is made meanwhile. A running recheck ends, and a further
+ * recheck that it requests is dropped. A recheck whose worker died is cancelled when it is claimed
+ * again. Returns the parcels of other jobs that may now pass a lane.
  */
 async function endRechecks(
   tx: Tx,
@@ -55,7 +59,8 @@ async function endRechecks(
     cross join lateral (select from carillon.parcels where id = j.parcel_id and lease_until is null offset 0) p
     where j.state = 'waiting'`);
   if (waiting.length === 0) return [];
-  // Before their parcels: some may wait in it, and nobody else who wants the lane has those that do not.
+  // The lane is locked before their parcels. Some of these may wait in the lane, and no other
+  // transaction that needs the lane holds a lock on the rest.
   await lockLane(tx, scheduleId);
   const occurrences = tx.array(waiting.map(({ occurrence }) => occurrence));
   const ns = waiting.map(({ n }) => n);
@@ -64,7 +69,8 @@ async function endRechecks(
     set state = 'cancelled', reason = ${reason}, parcel_id = null, ready_at = null, finished_at = carillon.clock()
     from unnest(${occurrences}::timestamptz[], ${ns}::int[]) k (occurrence, n)
     where j.occurrence = k.occurrence and j.schedule_id = ${scheduleId} and j.kind = 'again' and j.n = k.n and j.state = 'waiting'`;
-  // What was tried before may share its parcel. One that has its turn at a target stays: its claim finds nothing in it and hands the turn on.
+  // A job to be retried may share its parcel with others. A parcel with a granted turn at a target
+  // stays: its claim finds no job in it and passes the turn on.
   await tx`
     delete from carillon.parcels p
     where p.id = any(${waiting.map(({ parcel }) => parcel)}::bigint[]) and p.lease_until is null and p.turn is distinct from 'granted' and not exists (

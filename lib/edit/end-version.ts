@@ -20,16 +20,19 @@ import { notePassedUnderHolds } from "./ended-hold.ts";
 
 /** How a version ends. */
 export interface VersionEnd {
-  /** The cadence changes: what occurred by the cut and is due later (a spread, a slot) can only be planned by this version, and keeps its due time. */
+  /**
+   * The cadence changes: occurrences by the cut that are due later (spread, slot) can only be
+   * planned by this version, and keep their due time.
+   */
   keepPending: boolean;
-  /** The jobs that late ticks have not made yet are made already. */
+  /** Whether the jobs that late ticks have not made are already made. */
   isPlanned: boolean;
-  /** The version after it cannot be planned, and would want the same jobs: those that were made ahead stay. */
+  /** The next version cannot be planned and needs the same jobs: jobs made ahead stay. */
   keepAhead: boolean;
   maker: Maker;
 }
 
-/** Up to the cut the version that ends has its jobs, after it none. */
+/** Ends a version: it has its jobs up to the cut, and none after it. */
 export async function endVersion(
   tx: Tx,
   current: StoredSchedule,
@@ -83,7 +86,10 @@ async function withdrawAhead(
   return withdraw(tx, schedule.id, schedule.cadence, bounds);
 }
 
-/** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */
+/**
+ * If the ticks lag behind the cut, the jobs of the old version up to the cut are made now: its plan
+ * rows expire with the version.
+ */
 export async function planPending(
   tx: Tx,
   current: StoredSchedule,
@@ -123,13 +129,16 @@ export async function planPending(
   return { parcels, firesLeft: timetable.firesLeft };
 }
 
-/** A schedule that gets another cadence while it is held: what the old one had up to now is passed over, and stands in the ledger. */
+/**
+ * For a held schedule that gets another cadence: the occurrences of the old cadence up to now are
+ * skipped, and the ledger has them as a range.
+ */
 export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule, cut: Date): Promise<void> {
   if (isPulse(current)) return;
   const timetable = timetableOf(current);
   const { cadence } = timetable;
   const since = occurrenceDueBy(timetable, (current.heldSince ?? cut).getTime());
-  // What has occurred and is not due yet is passed over with the rest: the new cadence does not know it.
+  // Occurrences that are not due yet are skipped too: the new cadence does not include them.
   const upTo = cut.getTime();
   const { count, more } = counted(() => countWithin(cadence, since, upTo));
   const first = nextAfter(cadence, since);
@@ -141,15 +150,16 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
 }
 
 /**
- * A schedule in quarantine that cannot be read, and is deleted or given another cadence. It is known from which occurrence on it was owed its jobs;
- * which others there were, and how many, is not.
+ * For a schedule in quarantine whose cadence cannot be read, and that is deleted or gets another
+ * cadence. The first occurrence without a job is known. The other occurrences, and their number,
+ * are not.
  */
 export async function noteOwedUnread(
   tx: Tx,
   ended: StoredSchedule,
   { goesOnAs, cut }: { goesOnAs: Cadence | null; cut: Date },
 ): Promise<void> {
-  // The new cadence cannot be read either: the entry in quarantine goes on.
+  // The new cadence cannot be read either: the entry in quarantine stays.
   if (goesOnAs !== null && unreadableReason(goesOnAs) !== null) return;
   const aside = asideOf(ended);
   if (aside === null || isPulse(ended) || unreadableReason(ended.cadence) === null) return;
@@ -163,8 +173,9 @@ export async function noteOwedUnread(
 }
 
 /**
- * The schedule as the next tick would leave it: where it cannot be read and has a row that is missed by now, in quarantine from that row on. Its plan
- * rows end with the version, and with them all that tells what it was owed.
+ * The schedule as the next tick would leave it: if its cadence cannot be read and one of its plan
+ * rows is missed by now, it is in quarantine from that row on. Its plan rows end with the version,
+ * and nothing else records the occurrences without a job.
  */
 export async function withMissedUnread(
   tx: Tx,

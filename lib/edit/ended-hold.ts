@@ -13,7 +13,7 @@ import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { timetableOf } from "../schedule/stored/timetable.ts";
 import { noteResumed } from "../schedule/write-schedule.ts";
 
-/** A schedule that is held until an instant that has come. */
+/** A schedule whose hold has an end that has passed. */
 export type Ended = StoredSchedule & { heldSince: Date; heldUntil: Date };
 
 export function hasEndedHold(schedule: StoredSchedule, { now }: ShardState): schedule is Ended {
@@ -22,8 +22,9 @@ export function hasEndedHold(schedule: StoredSchedule, { now }: ShardState): sch
 }
 
 /**
- * Where the ticks have not come up to the end of a hold, it stays until they, or the end of the version, have made what it lets go. It stays too
- * while the cadence cannot be read, which alone says what was passed over.
+ * If the ticks have not reached the end of a hold, the hold stays until they, or the end of the
+ * version, have made the released jobs. It also stays while the cadence cannot be read, since only
+ * the cadence says which occurrences were skipped.
  */
 export function staysBeyondEnd(schedule: Ended, state: ShardState): boolean {
   if (isPulse(schedule)) return false;
@@ -31,8 +32,9 @@ export function staysBeyondEnd(schedule: Ended, state: ShardState): boolean {
 }
 
 /**
- * Clears away holds that have ended by themselves, of schedules of one shard. Their jobs were released at the second of their end. Left to do: note the
- * occurrences that were passed over under them, and take the holds off the schedules. The versions stay: nothing was edited.
+ * Removes holds that have ended by themselves, of schedules of one shard. Their jobs were released
+ * at the second of their end. This function notes the occurrences that were skipped under the
+ * holds, and takes the holds off the schedules. The versions stay: nothing was edited.
  */
 export async function clearEndedHolds(
   tx: Tx,
@@ -61,7 +63,7 @@ export interface HeldSpan {
   until: Date;
 }
 
-/** Notes the occurrences that were due under holds that have ended, and do not run. */
+/** Notes the occurrences that were due under holds that have ended, and that do not run. */
 export async function notePassedUnderHolds(
   tx: Tx,
   spans: readonly HeldSpan[],
@@ -74,7 +76,7 @@ export async function notePassedUnderHolds(
     const timetable = timetableOf(schedule);
     const held = unfoldHeld(withoutLimit(timetable), since, until);
     if (held === null) continue;
-    // Where its fires were used up before the hold, there was nothing to be passed over.
+    // If its fires were used up before the hold, no occurrence was skipped.
     if (timetable.firesLeft === 0 && !(await hasReleased(tx, schedule.id, held))) continue;
     passedOver.push({ schedule, passed: held.passed, ranges: held.ranges, notedAt: until });
   }

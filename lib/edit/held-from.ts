@@ -3,7 +3,10 @@ import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import type { Held } from "../schedule/stored/version-rows.ts";
 
-/** Occurrences due after `since` are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
+/**
+ * Occurrences due after `since` are not planned during the hold: those after the cut, and a new
+ * `at` slightly in the past.
+ */
 export function heldFrom(
   current: StoredSchedule,
   {
@@ -19,14 +22,17 @@ export function heldFrom(
   return { since: heldSinceOf(kept ? null : next, cut), until };
 }
 
-/** Occurrences in quarantine from before a hold are owed under that hold: the version that goes on with them deletes the entry. */
+/**
+ * Occurrences in quarantine from before a hold are released with that hold: the version that
+ * continues with them deletes the entry.
+ */
 export function withOwed(held: StoredSchedule): StoredSchedule {
   const [owed] = owedOf(held);
   if (held.heldSince === null || owed === undefined || owed.dueAt > held.heldSince) return held;
   return { ...held, heldSince: new Date(owed.dueAt.getTime() - 1) };
 }
 
-/** Under another spread or slot the hold goes on from the same occurrence. */
+/** If the spread or slot changes, the hold continues from the same occurrence. */
 function sameSince(current: StoredSchedule, since: Date, after: Timetable): Date {
   const before = timetableOf(current);
   if (before.lagMs === after.lagMs && before.slotMs === after.slotMs) return since;

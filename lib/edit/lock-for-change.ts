@@ -14,19 +14,29 @@ export interface ChangeLocks {
   labels?: readonly Label[];
   /** Their plan locks are taken shared: no tick plans there meanwhile. */
   shards: readonly number[];
-  /** Shards whose gates are closed, so that no job starts there; those of `shards` if left out, none if empty. */
+  /**
+   * Shards whose gates are closed, so that no job starts there; those of `shards` if left out, none
+   * if empty.
+   */
   gates?: readonly number[];
-  /** For a part of a batch that failed: waits half a second for each lock. */
+  /** For a part of a failed batch: waits half a second for each lock. */
   briefly?: boolean;
-  /** Called when these locks are held. A failure before that concerns all schedules of the shard, and no single one. */
+  /**
+   * Called when these locks are held. An earlier failure concerns all schedules of the shard, and
+   * no single one.
+   */
   noteLocked?: (() => void) | undefined;
-  /** For housekeeping: the number of rows that the caller locks next. From then on it waits only briefly, since a caller may edit one of them. */
+  /**
+   * For housekeeping: the number of rows that the caller locks next. From then on it waits only
+   * briefly, since another transaction may be editing one of them.
+   */
   waitingForRows?: number | undefined;
 }
 
 /**
- * Takes the locks of a change up to the schedules' rows, in the order of lib/db/locks.ts: labels, plan locks, gates. Each is a statement of its
- * own, and all are sent before this function returns: the caller sends its reads right behind, in the same round trip.
+ * Takes the locks of a change up to the schedules' rows, in the order of lib/db/locks.ts: labels,
+ * plan locks, gates. Each is a statement of its own, and all are sent before this function returns:
+ * the caller sends its reads right behind, in the same round trip.
  */
 export function lockForChange(
   tx: Tx,

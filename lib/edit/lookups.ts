@@ -4,10 +4,13 @@ import { type Hold, holdsOf, holdsOfOne } from "../schedule/holds.ts";
 import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
 import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 
-/** What a decision about a schedule looks up. Asked one by one, or for many schedules together before the first is decided. */
+/**
+ * Rows that a decision about a schedule reads: one by one, or for many schedules together before
+ * the first decision.
+ */
 export interface Lookups {
   holdsOf(scheduleId: string): Promise<Hold[]>;
-  /** What this key is held by where it comes under these labels. */
+  /** The holds of these labels that bind this key. */
   holdsBinding(labels: readonly Label[], key: string): Promise<Hold[]>;
   calendar(name: string): Promise<CalendarRef | null>;
 }
@@ -23,7 +26,10 @@ export function lookUpOneByOne(tx: Tx, now: Date): Lookups {
 
 const nameOf = ({ scope, name }: Pick<Hold, "scope" | "name">) => `${scope}:${name}`;
 
-/** Of these schedules and labels, under lock. What an operation among them changes is not known here: it is asked anew after it. */
+/**
+ * Reads the holds of these schedules and labels, which are locked. Changes by operations of the
+ * same call are not included: they are read again after the operation.
+ */
 export async function lookUpTogether(
   tx: Tx,
   { ids, labels }: { ids: readonly string[]; labels: readonly Label[] },

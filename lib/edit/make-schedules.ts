@@ -22,11 +22,11 @@ export interface NewScheduleParams {
   key: string;
   body: ScheduleBody;
   caller: Caller;
-  /** From when relative times count; from now where it is left out. */
+  /** Start of relative times; now if left out. */
   countFrom?: Date | undefined;
 }
 
-/** A schedule that can be made: nothing of it is refused any more. */
+/** A schedule that is checked and ready to be inserted: no later step refuses it. */
 export interface Prepared {
   params: NewScheduleParams;
   state: ShardState;
@@ -36,7 +36,10 @@ export interface Prepared {
   held: Held | null;
 }
 
-/** Under the locks of its labels and its shard's plan. Throws a Refusal for what cannot be planned. */
+/**
+ * Under the locks of its labels and of its shard's plan. Throws a Refusal if the schedule cannot be
+ * planned.
+ */
 export async function prepareSchedule(
   known: Lookups,
   state: ShardState,
@@ -53,12 +56,14 @@ export async function prepareSchedule(
   return { params, state, spec, first, holds, held };
 }
 
-/** True where making it takes statements of its own: its hold ends before what the ticks have made already. */
+/**
+ * Whether its insert needs separate statements: its hold ends before the watermark of the ticks.
+ */
 export function isMadeAlone({ params, state, spec, held }: Prepared): boolean {
   return endsByItself(held) && letsGoAtOnce(state, plannedFirst(params, spec, null), held);
 }
 
-/** Makes schedules, of any shards, with their first version, and plans them. */
+/** Inserts schedules of any shards with their first version, and plans them. */
 export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Promise<OutgoingParcel[]> {
   const ids = await cadenceIds(
     tx,
@@ -68,7 +73,7 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
     const cadenceId = ids[index] ?? null;
     return { ...each, cadenceId, planned: plannedFirst(each.params, each.spec, cadenceId) };
   });
-  // Sent ahead of the others, and not waited for alone.
+  // Both are sent before either answer is awaited.
   const [, ofFree] = await Promise.all([
     insertSchedules(
       tx,
@@ -99,7 +104,7 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
   const parcels = [...ofFree, ...(await planBeyondHolds(tx, later))];
   for (const { state, planned, held } of atOnce) {
     const schedule = await findScheduleById(tx, planned.id);
-    if (schedule === null) throw new Error(`Schedule ${planned.id} is gone as soon as it was made.`);
+    if (schedule === null) throw new Error(`The schedule ${planned.id} has no row right after its insert.`);
     parcels.push(...(await planBeyondHold(tx, state, schedule, planned, held)));
   }
   return parcels;

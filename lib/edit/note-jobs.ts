@@ -3,7 +3,7 @@ import type { JobKey } from "../job/job-id.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 
-/** In the audit: one entry per schedule, with the number of its jobs. */
+/** Writes one audit entry per schedule, with the number of its jobs. */
 export async function noteJobs(
   tx: Tx,
   action: "jobs.cancelled" | "jobs.retried",

@@ -15,30 +15,31 @@ export interface Replanned {
   after: Date[];
 }
 
-/** What is to be planned anew: another spec of the same requests, or the same spec with what the world makes of it now. */
+/** The new plan: another spec, or the stored spec with the current calendar and zone rules. */
 export type ReplanDecision = {
   spec?: Spec;
-  /** From this occurrence on, though it lies behind the cut. */
+  /** First occurrence to plan, even if it lies before the cut. */
   from?: number | undefined;
   detail: Json;
-  /** What was to come, where the cadence as it is stored tells something else by now. */
+  /** The coming occurrences before the replan, if the stored cadence no longer gives them. */
   before?: Date[];
-  /** What else belongs into the transaction. */
+  /** Further writes in the same transaction. */
   note?: (replanned: Replanned) => Promise<void>;
 } | null;
 
-/** Of the next occurrences, so many before and after. */
+/** Number of coming occurrences shown before and after a replan. */
 export const replannedShown = 5;
 
 /**
- * Plans one schedule anew because what it relies on has changed, a calendar or the rules of its zone. An edit like any other: it
- * touches nothing that was due. Null where there was nothing to do.
+ * Plans one schedule again because its calendar or the rules of its zone have changed. It is an
+ * ordinary edit: jobs that were due stay unchanged. Null if the schedule is gone or nothing
+ * changes.
  */
 export async function replan(
   deps: EditDeps,
   found: { id: string; shard: number },
   decide: (tx: Tx, context: EditContext) => Promise<ReplanDecision>,
-  /** `noteLocked` is called when the locks are held that all schedules of the shard need. */
+  /** `noteLocked` is called when the locks are held that every schedule of the shard needs. */
   { author, noteLocked }: { author: Caller; noteLocked: () => void },
 ): Promise<Replanned | null> {
   const done = await deps.sql.begin(async (tx) => {

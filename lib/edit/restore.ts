@@ -19,8 +19,9 @@ export interface RestoreParams extends EditParams {
 }
 
 /**
- * Asks again for what a version asked for; a version that changed only the state stands for the spec that it had. Holds stay as
- * they are. `accept` refuses what cannot be asked for any more, before the transaction has its locks.
+ * Restores the spec of an older version. A version that changed only the state stands for the spec
+ * that it had. Holds stay as they are. `accept` refuses a body that is not allowed any more, before
+ * the transaction takes its locks.
  */
 export function restoreVersion(
   deps: EditDeps,
@@ -59,8 +60,9 @@ async function findVersion(tx: Tx, scheduleId: string, version: number): Promise
 }
 
 /**
- * An interval counts on from where it began then, and a time counted from the moment it was asked for (`in 3h`) is the instant
- * it was: restoring it anew would be another request. Everything else is resolved by its text, with the calendar of today.
+ * An interval keeps its start, and a relative time (`in 3h`) keeps its instant: counting it from
+ * now would be another request. All other cadences are resolved from their text, with the current
+ * calendar.
  */
 async function restoredSpec(
   tx: Tx,
@@ -76,8 +78,8 @@ async function restoredSpec(
   const calendar = await calendarFor(tx, body);
   const rebuilt = withToday(cadence, calendar);
   if (nextRunAfter(rebuilt, now.getTime()) !== null) return { body, cadence: rebuilt, calendar };
-  throw new Refusal("impossible", "The version has no run to come.", [
-    { path: "when", message: `${overMessage(base)}; write it anew to have it run again` },
+  throw new Refusal("impossible", "The version has no occurrence left.", [
+    { path: "when", message: `${overMessage(base)}; set a new \`when\` to run the schedule again` },
   ]);
 }
 
@@ -87,15 +89,15 @@ function impossible(version: number, faults: readonly Fault[]): Refusal {
 
 function overMessage(base: Cadence): string {
   return base.kind === "once"
-    ? `ran at ${new Date(base.at).toISOString()}, which is over`
-    : "has no run to come";
+    ? `is at ${new Date(base.at).toISOString()}, which is in the past`
+    : "has no occurrence left";
 }
 
 function baseOf(cadence: Cadence): Cadence {
   return cadence.kind === "window" || cadence.kind === "calendared" ? baseOf(cadence.of) : cadence;
 }
 
-/** The same cadence with the calendar's rules as they are now. */
+/** The same cadence with the current rules of the calendar. */
 function withToday(cadence: Cadence, calendar: CalendarRef | null): Cadence {
   if (cadence.kind === "window") return { ...cadence, of: withToday(cadence.of, calendar) };
   if (cadence.kind !== "calendared" || calendar === null) return cadence;

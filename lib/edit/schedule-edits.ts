@@ -32,7 +32,7 @@ import { makeSchedules, type NewScheduleParams, prepareSchedule } from "./make-s
 export interface PutParams extends EditParams {
   body: ScheduleBody;
   ifNoneMatch?: boolean | undefined;
-  /** From when relative times count; from now where it is left out. */
+  /** Start of relative times; now if left out. */
   countFrom?: Date | undefined;
 }
 
@@ -82,7 +82,10 @@ export function patchSchedule(
   return edit(deps, params, patchSteps(params, accept));
 }
 
-/** Refuses what the patched body may not ask for here, but for what code of the app's says of it: that is returned, to be run outside. */
+/**
+ * Refuses a patched body that is not allowed. The check by the app's code is returned instead, to
+ * run outside the transaction.
+ */
 export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => AppCheck | null;
 
 export function patchSteps(
@@ -92,11 +95,11 @@ export function patchSteps(
   const { patch, caller, countFrom } = params;
   return {
     decide: (_tx, context) => {
-      const { body: stands, unread } = context.current;
+      const { body: existing, unread } = context.current;
       if (unread !== null) throw unreadConflict(unread);
-      const body = patchedBody(stands, patch);
-      const check = accept(body, stands);
-      if (check !== null) requireChecked({ edit: params, body, before: stands, check });
+      const body = patchedBody(existing, patch);
+      const check = accept(body, existing);
+      if (check !== null) requireChecked({ edit: params, body, before: existing, check });
       const names = typeof patch === "object" && patch !== null ? Object.keys(patch) : [];
       const whenNamed = names.includes("when");
       return respec(context, { change: "patched", body, author: caller, whenNamed, countFrom });
@@ -104,12 +107,12 @@ export function patchSteps(
   };
 }
 
-/** What a schedule asks for under a patch; throws a Refusal where that cannot be asked for. */
-export function patchedBody(stands: ScheduleBody, patch: unknown): ScheduleBody {
-  // Reading all of it anew takes a third of the time of a batch of such patches.
-  if (namesPayloadAlone(patch) && !("webhook" in stands.target))
-    return withPayload(stands, mergePatch({ payload: stands.payload }, patch, 0));
-  return parseScheduleBody(patchedSchedule({ ...stands, target: shownTarget(stands.target) }, patch));
+/** The body of a schedule after a patch. Throws a Refusal if that body is not valid. */
+export function patchedBody(existing: ScheduleBody, patch: unknown): ScheduleBody {
+  // Parsing the whole body again takes a third of the time of a batch of such patches.
+  if (namesPayloadAlone(patch) && !("webhook" in existing.target))
+    return withPayload(existing, mergePatch({ payload: existing.payload }, patch, 0));
+  return parseScheduleBody(patchedSchedule({ ...existing, target: shownTarget(existing.target) }, patch));
 }
 
 function namesPayloadAlone(patch: unknown): boolean {
@@ -136,7 +139,10 @@ async function create(tx: Tx, params: NewScheduleParams): Promise<Created> {
   return { id: params.id, shard, parcels: await makeSchedules(tx, [prepared]), now: state.now };
 }
 
-/** Replaces what a schedule asks for. An identical body changes nothing, unless its `when` counts from now. */
+/**
+ * Replaces the spec of a schedule. An identical body changes nothing, unless its `when` counts from
+ * now.
+ */
 export async function respec(
   { current, state, labels: locked, known }: EditContext,
   { change, body, author, whenNamed = true, restored, countFrom }: Respec,
@@ -157,7 +163,7 @@ export async function respec(
   if (unlockedLabels.length > 0) return { unlockedLabels: entered };
   const ofLabels = holdsOfLabels(holds, labelsOf(body), await known.holdsBinding(entered, current.key));
   const kept = isRead && !counted && hasSameCadence(wanted, current.body);
-  // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
+  // An unchanged cadence keeps its phase: an interval goes on counting from its start.
   const spec: Spec =
     restored?.spec ??
     (kept
@@ -183,10 +189,10 @@ export interface Respec {
   change: ScheduleChange;
   body: ScheduleBody;
   author: Caller;
-  /** False where a patch does not touch the `when`: one that is relative then does not count anew. */
+  /** False if a patch does not name `when`: a relative `when` then keeps its instant. */
   whenNamed?: boolean;
-  /** The spec of an older version, resolved already, and what the audit says of it. */
+  /** The spec of an older version, already resolved, and its detail for the audit. */
   restored?: { spec: Spec; detail: Json };
-  /** From when relative times count; from the cut where it is left out. */
+  /** Start of relative times; the cut if left out. */
   countFrom?: Date | undefined;
 }

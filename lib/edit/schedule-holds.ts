@@ -9,7 +9,7 @@ export interface PauseParams extends EditParams {
   owner?: string | undefined;
 }
 
-/** Every read shows them all. */
+/** Limit of holds of one schedule: every read shows all of them. */
 const holdsMax = 100;
 
 export function pauseSchedule(deps: EditDeps, params: PauseParams): Promise<EditDone> {
@@ -21,17 +21,20 @@ export function pauseSteps(params: Pick<PauseParams, "caller" | "reason" | "unti
     decide: async (_tx, { current, state, known }) => {
       const owner = params.owner ?? params.caller.name;
       if (params.until !== undefined && params.until <= state.now) {
-        throw new Refusal("invalid", "The pause would be over already.", [
-          { path: "until", message: "lies in the past" },
+        throw new Refusal("invalid", "The pause ends in the past.", [
+          { path: "until", message: "must be in the future" },
         ]);
       }
       const { reason = null, until = null } = params;
       const hold: Hold = { ...ownHold(owner), reason, until, since: state.now };
       const holds = await known.holdsOf(current.id);
-      const standing = holds.find((each) => isSameHold(each, hold));
-      if (standing === undefined && holds.length >= holdsMax)
-        throw new Refusal("impossible", `The schedule has ${holds.length} holds; more are not taken.`);
-      if (standing !== undefined && isDeepStrictEqual({ ...standing, since: hold.since }, hold)) return null;
+      const existing = holds.find((each) => isSameHold(each, hold));
+      if (existing === undefined && holds.length >= holdsMax)
+        throw new Refusal(
+          "impossible",
+          `The schedule has ${holds.length} holds, and at most ${holdsMax} are allowed.`,
+        );
+      if (existing !== undefined && isDeepStrictEqual({ ...existing, since: hold.since }, hold)) return null;
       return {
         edit: {
           change: "paused",
@@ -52,7 +55,10 @@ export function resumeSchedule(deps: EditDeps, params: ResumeParams): Promise<Ed
   return edit(deps, params, resumeSteps(params));
 }
 
-/** Without an owner, what Carillon has held by itself is resumed too: whoever resumes has seen to what was wrong. */
+/**
+ * Without an owner, a hold that Carillon set by itself is released too: a caller who resumes has
+ * fixed the cause.
+ */
 export function resumeSteps(params: Pick<ResumeParams, "caller" | "owner">): EditSteps {
   return {
     decide: async (_tx, { current, state, known }) => {

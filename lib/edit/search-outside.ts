@@ -1,18 +1,25 @@
 import { FarSearch, withoutFarSearches } from "../cadence/far-searches.ts";
 import { type Searching, unboundedSearches } from "./search-pace.ts";
 
-/** After so many the transaction makes those that are left itself: it ends, whatever is searched for. */
+/**
+ * Limit of searches outside. After these the transaction makes the remaining searches itself, so
+ * that it always ends.
+ */
 const searchesMax = 10;
 
 interface Outside {
   foresee?: () => Promise<void>;
-  /** A budget for all searches of one job. With it the number of searches has no limit, and no search runs under the locks. */
+  /**
+   * A time limit for all searches of one job. With it the number of searches has no limit, and no
+   * search runs under the locks.
+   */
   bounded?: Searching;
 }
 
 /**
- * Runs a transaction that holds locks for which others wait. A search through a calendar that leaves out years is made before it and is only
- * remembered in it: where one is missing, the transaction is rolled back, searched for, and begun again.
+ * Runs a transaction that holds locks other transactions wait for. A search through a calendar that
+ * leaves out years runs before the transaction, which only uses the remembered result. If a result
+ * is missing, the transaction is rolled back, the search runs, and the transaction begins again.
  */
 export async function searchingOutside<Result>(
   transaction: () => Promise<Result>,

@@ -3,7 +3,9 @@ import type { TooLong } from "../plan/unfolding-time.ts";
 import { PassingConflict } from "../refusal.ts";
 import { yieldOften } from "./yield-often.ts";
 
-/** Makes a search that may take long. What else waits for the program has its turn between two of them. */
+/**
+ * Runs a search that may take long. Between two searches other work of the process gets its turn.
+ */
 export type Searching = (search: () => void) => Promise<void>;
 
 export function unboundedSearches(): Searching {
@@ -14,7 +16,10 @@ export function unboundedSearches(): Searching {
   };
 }
 
-/** Postgres ends a transaction that waits ten seconds for what is computed here, and on a busy machine computing takes several times as long. */
+/**
+ * Postgres ends a transaction that idles for ten seconds, and on a busy machine computing takes
+ * several times as long.
+ */
 const ownMsMax = 3_000;
 
 export interface BoundedComputing {
@@ -23,8 +28,9 @@ export interface BoundedComputing {
 }
 
 /**
- * For searches and counts within a transaction that is open meanwhile: they have one time limit together. What a search has found is remembered by the
- * process, also where the next one is refused. One edit counts for as long as it takes, since there are no fewer.
+ * For searches and counts inside an open transaction: they share one time limit. The process
+ * remembers the result of a search, also if the next search is refused. A single edit has no limit
+ * for its counts, since it cannot be divided.
  */
 export function boundedComputing(edits: number, now: () => number): BoundedComputing {
   let spent = 0;
@@ -55,7 +61,7 @@ export function boundedComputing(edits: number, now: () => number): BoundedCompu
 class SearchesTooLong extends PassingConflict {
   constructor() {
     super(
-      `To find the next occurrences of these schedules took longer than the ${ownMsMax / 1_000} s that a job's transaction has for it: their calendars leave out nearly all days. A retry goes on with what was found; edit fewer schedules in one job, or by the API.`,
+      `Finding the next occurrences of these schedules took longer than the ${ownMsMax / 1_000} s that a job's transaction allows: their calendars leave out nearly all days. A retry continues from the occurrences found so far. Edit fewer schedules in one job, or use the API.`,
     );
   }
 }
@@ -63,7 +69,7 @@ class SearchesTooLong extends PassingConflict {
 class CountsTooLong extends PassingConflict {
   constructor() {
     super(
-      `To compute what of these schedules has come due took longer than the ${ownMsMax / 1_000} s that a job's transaction has for it. Edit fewer schedules in one job, or by the API.`,
+      `Computing the due occurrences of these schedules took longer than the ${ownMsMax / 1_000} s that a job's transaction allows. Edit fewer schedules in one job, or use the API.`,
     );
   }
 }

@@ -9,11 +9,11 @@ import { findScheduleById } from "../schedule/stored/stored-schedule.ts";
 import type { EditContext } from "./apply-edit.ts";
 import { type Decision, type EditDeps, type EditDone, edit } from "./edit-transaction.ts";
 
-/** What settles have found: a schedule whose jobs do not get through, and is to be held for that. */
+/** A request by settles to hold a schedule because its jobs keep failing. */
 interface WantedHold extends TriedInShard {
   scheduleId: string;
   ids: string[];
-  /** The newest version whose jobs it was. */
+  /** The newest version among the failed jobs. */
   version: number;
   reason: string;
 }
@@ -24,7 +24,10 @@ type WantedDeps = EditDeps & { log: Log };
 
 export interface WantedBounds {
   timeIsUp?: () => boolean;
-  /** Called with each failure that keeps no other schedule from its hold; without it, the first is thrown. */
+  /**
+   * Called with each failure that does not stop the holds of other schedules. Without it, the first
+   * failure is thrown.
+   */
   note?: (error: unknown) => void;
   only?: readonly string[] | null;
 }
@@ -34,9 +37,11 @@ const raise = (error: unknown) => {
 };
 
 /**
- * Holds the schedules of which settles want it, in Carillon's own name: each an edit, with its version and its line in the audit. A
- * schedule that was edited since for something else, was deleted or is held so already stays as it is. One that fails is set aside, and a
- * shard whose locks are not to be had is left until the next tick. With `only`, those schedules alone.
+ * Holds the schedules that settles have requested to hold, in Carillon's own name. Each hold is an
+ * edit with a version and an audit entry. A schedule stays as it is if an edit has changed its
+ * time, target or payload since, if it is deleted, or if it already has this hold. A schedule that
+ * fails is set aside, and a shard whose locks are not granted is left until the next tick. With
+ * `only`, only those schedules.
  */
 export async function applyWantedHolds(
   deps: WantedDeps,
@@ -55,7 +60,10 @@ export async function applyWantedHolds(
   }
 }
 
-/** Each goes by being applied, is set aside, or is of a shard that is left: the next page begins with others. One whose schedule is gone has no shard. */
+/**
+ * Each request is applied, set aside, or belongs to a shard that is left, so the next page begins
+ * with others. A request whose schedule is purged has no shard.
+ */
 function wantedHolds(
   sql: Sql,
   only: readonly string[] | null,
@@ -78,7 +86,7 @@ async function applyOne(deps: WantedDeps, wanted: WantedHold): Promise<void> {
   if (done.change === "changed") deps.log.warn("lifecycle.held", { key: found.key, reason: wanted.reason });
 }
 
-/** Null where the schedule was deleted since. */
+/** Null if the schedule was deleted since. */
 async function holdUnlessGone(
   deps: WantedDeps,
   key: string,
@@ -113,7 +121,7 @@ async function decide(tx: Tx, { current, state }: EditContext, wanted: WantedHol
   };
 }
 
-/** The jobs that failed were of a version that asked for something else than the one in force. */
+/** Whether an edit has changed time, target or payload since the version of the failed jobs. */
 async function isAboutElse(tx: Tx, { scheduleId, version }: WantedHold): Promise<boolean> {
   const [newer] =
     await tx`select from carillon.schedules where id = ${scheduleId} and fresh_version > ${version}`;

@@ -1,9 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 
-/** To read a list of crons takes milliseconds. */
+/** Reading a list of crons takes milliseconds. */
 const stepsInATurn = 25;
 
-/** To be awaited before each of many steps that compute: after some of them what else waits for the program has its turn. */
+/**
+ * Returns a function to await before each of many computing steps: after every `stepsInATurn` of
+ * them it lets other work of the process run.
+ */
 export function yieldOften(): () => Promise<void> {
   let steps = 0;
   return async () => {

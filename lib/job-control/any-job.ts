@@ -5,7 +5,7 @@ import { type JobRead, readJob } from "../job/read-job.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import { retryJob } from "./retry-jobs.ts";
 
-/** As `retryJob`; what has no row is told why it is not tried again. */
+/** Like `retryJob`. A job without a row is refused with the reason. */
 export async function retryAnyJob(deps: EditDeps, params: JobParams): Promise<JobRead> {
   const planned =
     (await readJob(deps.sql, params.id)) === null ? await readAnyJob(deps.sql, params.id) : null;
@@ -13,12 +13,15 @@ export async function retryAnyJob(deps: EditDeps, params: JobParams): Promise<Jo
   throw new Refusal(
     "conflict",
     planned.state === "cancelled"
-      ? `The job ${planned.id} was cancelled before it was made, and its schedule is deleted: enqueue it again.`
-      : `The job ${planned.id} is ${planned.state}: only what is dead or cancelled is tried again.`,
+      ? `The job ${planned.id} was cancelled before it had a row, and its schedule is deleted: enqueue it again.`
+      : `The job ${planned.id} is ${planned.state}: only a dead or cancelled job can be retried.`,
   );
 }
 
-/** As `cancelJob`, also before it has a row: a job without a lasting schedule then goes with its schedule. */
+/**
+ * Like `cancelJob`, and also cancels a job that has no row yet: a job without a lasting schedule is
+ * cancelled by deleting its schedule.
+ */
 export async function cancelAnyJob(
   deps: EditDeps,
   params: JobParams,
@@ -28,11 +31,14 @@ export async function cancelAnyJob(
   const planned = schedule === null ? null : await plannedJob(deps.sql, schedule);
   if (schedule === null || planned === null) return cancelJob(deps, params);
   if (planned.state !== "waiting")
-    throw new Refusal("conflict", `The job ${planned.id} is ${planned.state} already.`);
+    throw new Refusal(
+      "conflict",
+      `The job ${planned.id} is ${planned.state}: only a waiting, retrying or running job can be cancelled.`,
+    );
   if (!isJob(schedule))
     throw new Refusal(
       "conflict",
-      `The job ${planned.id} is not made yet: delete or change its schedule ${JSON.stringify(schedule.key)} instead.`,
+      `The job ${planned.id} does not exist yet: delete or change its schedule ${JSON.stringify(schedule.key)} instead.`,
     );
   const { id, key, version } = schedule;
   const detail = { job: planned.id, ...(params.reason === undefined ? {} : { reason: params.reason }) };
@@ -42,7 +48,7 @@ export async function cancelAnyJob(
     {
       decide: async (_tx, { current }) => {
         if (current.id !== id || current.version !== version)
-          throw new PassingConflict(`The job ${planned.id} is being changed at this moment: try again.`);
+          throw new PassingConflict(`Another request has changed the job ${planned.id}. Retry the request.`);
         return { edit: { change: "deleted", delete: true, detail }, holdsAfter: [] };
       },
     },

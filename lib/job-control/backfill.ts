@@ -15,7 +15,7 @@ export interface BackfillParams {
   key: string;
   from: Date;
   to: Date;
-  /** Occurrences looked at, the oldest first. */
+  /** Limit of occurrences to check, the oldest first. */
   limit: number;
   caller: Caller;
 }
@@ -23,20 +23,21 @@ export interface BackfillParams {
 export interface BackfillDone {
   /** Occurrences that get a job. */
   accepted: number;
-  /** Occurrences that have had their run, or wait for it already. */
+  /** Occurrences that have run or already wait to run. */
   existing: number;
   from: Date;
-  /** Up to where occurrences were looked at: never beyond what has been decided. */
+  /** End of the checked range: never beyond the occurrences that ticks and holds have decided. */
   to: Date;
-  /** From where to go on, where there are more than the limit. */
+  /** Start of the next call, if there are more occurrences than the limit. */
   next: Date | null;
 }
 
 export const backfillMax: number = rowMax;
 
 /**
- * Jobs for past occurrences that did not run, by the versions that were in force; at most one per occurrence, however often
- * it is asked for. They are let in at the pace of the backlog, the first of them at once.
+ * Creates jobs for past occurrences that did not run, by the versions that were in force. Each
+ * occurrence gets at most one, also if the backfill is repeated. They are admitted at the pace of
+ * the backlog, the first of them at once.
  */
 export async function backfillSchedule(
   { sql, queue }: { sql: Sql; queue: ParcelQueue },
@@ -52,7 +53,7 @@ async function backfillOnce(
   params: BackfillParams,
 ): Promise<{ done: BackfillDone; parcels: OutgoingParcel[] }> {
   const found = await findSchedule(tx, params.key);
-  // Locked until the commit: another backfill of the same schedule looks for what is there when this one's stands in the backlog.
+  // Locked until the commit: another backfill of the same schedule must see this one's backlog row.
   const schedule = found === null ? null : await lockSchedule(tx, found.id);
   if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(params.key)}.`);
   const state = await readShard(tx, schedule.shard);
@@ -85,21 +86,31 @@ function refuseImpossible(
   if (body.delivery === "pulse")
     throw new Refusal(
       "impossible",
-      "A pulse cannot be backfilled: nothing is kept of which of its occurrences have gone.",
+      "A pulse cannot be backfilled: Carillon keeps no record of its occurrences.",
     );
   const faults = [
     ...(from < createdAt
-      ? [{ path: "from", message: `is before the schedule was created, at ${createdAt.toISOString()}` }]
+      ? [
+          {
+            path: "from",
+            message: `must not be before the schedule was created, at ${createdAt.toISOString()}`,
+          },
+        ]
       : []),
     ...(from < kept
-      ? [{ path: "from", message: `is before the oldest day whose jobs are kept, ${kept.toISOString()}` }]
+      ? [
+          {
+            path: "from",
+            message: `must not be before the oldest day whose jobs are kept, ${kept.toISOString()}`,
+          },
+        ]
       : []),
-    ...(to > now ? [{ path: "to", message: `lies in the future: it is ${now.toISOString()}` }] : []),
+    ...(to > now ? [{ path: "to", message: `must not be in the future: it is ${now.toISOString()}` }] : []),
   ];
-  if (faults.length > 0) throw new Refusal("impossible", "This time cannot be backfilled.", faults);
+  if (faults.length > 0) throw new Refusal("impossible", "This range cannot be backfilled.", faults);
   if (to < from) {
     throw new Refusal("invalid", "The backfill is not understood.", [
-      { path: "to", message: "is before `from`" },
+      { path: "to", message: "must not be before `from`" },
     ]);
   }
 }
@@ -111,8 +122,8 @@ async function keptFrom(tx: Tx): Promise<Date> {
 }
 
 /**
- * Later occurrences may still get jobs of their own: where the ticks lag behind, and those of a hold that stands, of which
- * its end decides.
+ * End of the range in which no further occurrence can get a cadence job. Beyond it the ticks lag
+ * behind, or a hold is active whose end decides about its occurrences.
  */
 function decidedUpTo(schedule: StoredSchedule, state: ShardState): number {
   const { heldSince, heldUntil } = schedule;
@@ -124,7 +135,7 @@ function decidedUpTo(schedule: StoredSchedule, state: ShardState): number {
 
 const pagesMax = 50;
 
-/** A schedule whose fires are used up has no occurrences after the last of them; every other may have more. */
+/** The last occurrence of a schedule whose fires are used up; infinity for every other schedule. */
 async function lastFire(tx: Tx, schedule: StoredSchedule): Promise<number> {
   if (timetableOf(schedule).firesLeft !== 0) return Number.POSITIVE_INFINITY;
   const [owed] = await tx<{ at: Date | null }[]>`
@@ -141,7 +152,7 @@ async function lastFire(tx: Tx, schedule: StoredSchedule): Promise<number> {
   return last;
 }
 
-/** The oldest occurrences within, as many as asked for; `upTo` is how far they reach. */
+/** The oldest occurrences in the range, up to the limit; `upTo` is the end of the searched part. */
 async function occurrencesIn(
   tx: Tx,
   scheduleId: string,
@@ -158,7 +169,10 @@ async function occurrencesIn(
   return { occurrences, upTo, next: upTo < to ? upTo + 1 : null };
 }
 
-/** Those that have neither run nor wait to run, as cadence or as backfill: each is probed by its primary keys. */
+/**
+ * The occurrences that have not run and do not wait to run, as cadence or as backfill: each is
+ * probed by its primary keys.
+ */
 async function withoutRun(tx: Tx, scheduleId: string, occurrences: Date[]): Promise<Date[]> {
   const rows = await tx<{ occurrence: Date }[]>`
     with wanted as materialized (
@@ -179,7 +193,7 @@ async function withoutRun(tx: Tx, scheduleId: string, occurrences: Date[]): Prom
   return rows.map(({ occurrence }) => occurrence);
 }
 
-/** They are due now: how late they are says nothing about the past. */
+/** Due now: their lateness says nothing about the past. */
 async function owe(
   tx: Tx,
   { id, shard, version }: StoredSchedule,

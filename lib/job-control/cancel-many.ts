@@ -11,7 +11,7 @@ import { keyFault } from "../schedule/shape/schedule-key.ts";
 import { cancelUnmade, type UnmadeParams } from "./cancel-unmade.ts";
 
 export interface CancelFilter extends JobOwners {
-  /** All of them where it is not named. */
+  /** All of these states if left out. */
   state?: "waiting" | "retrying" | "running" | undefined;
 }
 
@@ -19,16 +19,16 @@ export interface CancelManyParams {
   filter: CancelFilter;
   limit: number;
   reason?: string | undefined;
-  /** Where the call before ended. */
+  /** The place at which the previous call ended. */
   after?: string | undefined;
   caller: Caller;
 }
 
 export interface CancelledMany {
   done: number;
-  /** Of them those that were under way: whoever works them has been told to stop. */
+  /** The running jobs among them: their workers are notified to stop. */
   running: number;
-  /** Found, and not written: the database failed on each alone. */
+  /** Found, but not written: the database failed on each alone. */
   failed: number;
   next?: string;
 }
@@ -37,11 +37,14 @@ type CancelDeps = EditDeps & { log: Log };
 
 const batchMax = 250;
 
-/** So many parcels are looked at in one statement, and by one call: the API's own time is bounded. */
+/** Limits of parcels read by one statement and by one call: the API's time is limited. */
 const parcelsAtOnce = 400;
 const parcelsMax = 10_000;
 
-/** Where a call goes on: behind a key, among the jobs that have no row yet; behind a parcel; or in a parcel, behind a job of it. */
+/**
+ * The place from which a call continues: behind a key, among the jobs without a row; behind a
+ * parcel; or inside a parcel, behind one of its jobs.
+ */
 const behindKey = /^ahead\/(.*)$/;
 const behindParcel = /^(0|[1-9]\d{0,17})(?:\/(\S+))?$/;
 
@@ -53,8 +56,9 @@ export function isCancelPlace(text: string): boolean {
 }
 
 /**
- * Cancels what waits, is to be tried again or runs of the schedules that are meant. What has no row yet comes first; what becomes one
- * meanwhile is met behind that. What a cadence makes after this runs: to stop that too, pause or delete the schedule.
+ * Cancels the waiting, retrying and running jobs of the selected schedules. Jobs without a row come
+ * first; a job that gets a row meanwhile is found later in the same pass. Jobs that a cadence makes
+ * after this still run: to stop these too, pause or delete the schedule.
  */
 export async function cancelMany(
   deps: CancelDeps,
@@ -82,8 +86,8 @@ interface MadeParams extends CancelManyParams {
 }
 
 /**
- * Whatever has a row and is not settled is in a parcel, so the parcels are walked through, in the order of their ids: what is put into
- * another one meanwhile comes later in the walk.
+ * Every unsettled job with a row is in a parcel, so this reads the parcels by id: a job that moves
+ * to another parcel meanwhile comes later in the pass.
  */
 async function cancelMade(deps: CancelDeps, params: MadeParams): Promise<CancelledMany> {
   const { filter, limit, by, timeIsUp } = params;
@@ -125,7 +129,10 @@ async function cancelMade(deps: CancelDeps, params: MadeParams): Promise<Cancell
 
 const jobNamed = (key: JobKey) => ({ job: jobId(key) });
 
-/** The open jobs behind a place, by parcels and in each by the text of their ids; `last` is where the parcels ended, null where there are no more. */
+/**
+ * The open jobs behind a place, by parcel and within a parcel by the text of their ids. `last` is
+ * the last parcel read, null if there are no more.
+ */
 async function openJobs(
   tx: Tx,
   filter: CancelFilter,
@@ -134,7 +141,7 @@ async function openJobs(
 ): Promise<{ jobs: OpenJob[]; last: string | null }> {
   const [, parcel = "0", job] = behindParcel.exec(place) ?? [];
   if (job === undefined) return openJobsBehind(tx, filter, owners, parcel);
-  // The parcel is looked at again, for what is behind this job of it.
+  // The parcel is read again, for the jobs behind this one.
   const { jobs, last } = await openJobsBehind(tx, filter, owners, String(BigInt(parcel) - 1n));
   return { jobs: jobs.filter((each) => each.parcelId !== parcel || jobId(each) > job), last };
 }
@@ -181,7 +188,7 @@ function inState(tx: Tx, state: CancelFilter["state"]) {
   }
 }
 
-/** As the audit keeps it. */
+/** The filter as the audit stores it. */
 function sayable(filter: CancelFilter): { [name: string]: Json } {
   return Object.fromEntries(
     Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),

@@ -12,26 +12,26 @@ import type { Json } from "../schedule/shape/json.ts";
 
 export interface UnmadeParams {
   owners: JobOwners;
-  /** The key at which the call before ended. */
+  /** The key at which the previous call ended. */
   after: string | undefined;
   most: number;
   by: { caller: Caller; detail: { [name: string]: Json } };
   timeIsUp: () => boolean;
 }
 
-/** One call looks at so many schedules, in statements of so many. */
+/** Limits of schedules read by one call and by one statement. */
 const lookedMax = 20_000;
 const lookedAtOnce = 5_000;
 
 /** Claims of their shards wait while they are deleted. */
 const batchMax = 50;
 
-/** So often it is looked again at those that somebody has changed meanwhile. */
-const looksMax = 3;
+/** Limit of attempts for schedules that another transaction has changed meanwhile. */
+const attemptsMax = 3;
 
 /**
- * Cancels jobs that have no row yet: their schedules go. `next`: the key from which on it was not looked, null where all of them were
- * looked at.
+ * Cancels jobs without a row by deleting their schedules. `next`: the key to continue from, null if
+ * all were checked.
  */
 export async function cancelUnmade(
   deps: EditDeps & { log: Log },
@@ -77,13 +77,13 @@ interface Together {
   count: (deleted: number) => void;
 }
 
-/** What has become a row meanwhile is left alone: it is found there. */
+/** A job that got a row meanwhile is left alone: the pass over the parcels finds it. */
 async function cancelTogether(
   deps: EditDeps,
   ids: readonly string[],
   { by, part, count }: Together,
 ): Promise<void> {
-  for (let look = 1; look <= looksMax; look++) {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     const jobs = await jobsToCome(deps.sql, ids);
     if (jobs.length === 0) return;
     const deletions = jobs.map(({ key, version }): Operation => {

@@ -21,9 +21,12 @@ import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetabl
 import { deleteEndedVersions } from "../schedule/write-many.ts";
 import { finishedOneTimeSchedules } from "./finished-one-time.ts";
 
-/** So many of one shard are looked at in one transaction, during which claims of the shard wait. */
-const lookedMax = 250;
-/** Of so many each look takes those that are longest due, of all shards. */
+/**
+ * Limit of schedules of one shard that are checked in one transaction. Claims of the shard wait
+ * meanwhile.
+ */
+const checkedMax = 250;
+/** Limit of schedules in one listing, of all shards: those that have been due the longest. */
 const dueMax = 4_000;
 
 interface Ended extends Tried {
@@ -37,31 +40,33 @@ interface EndedDeps {
 }
 
 /**
- * Deletes the schedules with `deleteOnEnd` that have ended. One is looked at when it is new or edited, and from then on whenever it may
- * have ended: when its next occurrence has come. One whose last job is dead stays, so that somebody can look at it and have it tried again.
- * A schedule at which the look fails is set aside. Returns how many were deleted.
+ * Deletes ended schedules with `deleteOnEnd`. A schedule is checked when it is new or edited, and
+ * then whenever it may have ended: when its next occurrence has come. A schedule whose last job is
+ * dead stays, so that the job can be inspected and retried. A schedule whose check fails is set
+ * aside. Returns the number of deleted schedules.
  */
 export async function deleteEnded(
   deps: EndedDeps,
   { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
 ): Promise<number> {
   let deleted = 0;
-  const tell = (more: number) => {
+  const count = (more: number) => {
     deleted += more;
   };
-  // Until the next tick a shard is left whose locks are not to be had: its schedules would be listed first again.
+  // Shards whose locks were not granted. They are left until the next tick: their schedules would
+  // be listed first again.
   const left = new Set<number>();
   let tried: Ended[] = [];
   while (!timeIsUp()) {
-    const due = await dueLooks(deps.sql, [...left]);
+    const due = await dueChecks(deps.sql, [...left]);
     if (due.length === 0 || allListedAgain(tried, due)) break;
     tried = [];
     for (const [shard, ofShard] of Map.groupBy(due, (ended) => ended.shard)) {
       if (timeIsUp()) break;
-      const some = ofShard.slice(0, lookedMax);
+      const some = ofShard.slice(0, checkedMax);
       tried.push(...some);
       try {
-        await lookAtSome(deps, shard, some, { timeIsUp, tell });
+        await checkSome(deps, shard, some, { timeIsUp, count });
       } catch (error) {
         if (!(error instanceof OfNoRow)) throw error;
         note(error.cause);
@@ -72,7 +77,7 @@ export async function deleteEnded(
   return deleted;
 }
 
-function dueLooks(sql: Sql, left: readonly number[]): PromiseLike<Ended[]> {
+function dueChecks(sql: Sql, left: readonly number[]): PromiseLike<Ended[]> {
   const id = sql`s.id`;
   return sql<Ended[]>`
     select * from (
@@ -82,21 +87,21 @@ function dueLooks(sql: Sql, left: readonly number[]): PromiseLike<Ended[]> {
     order by shard, item`;
 }
 
-async function lookAtSome(
+async function checkSome(
   { sql, log, queue }: EndedDeps,
   shard: number,
   looked: readonly Ended[],
-  bounds: { timeIsUp: () => boolean; tell: (deleted: number) => void },
+  bounds: { timeIsUp: () => boolean; count: (deleted: number) => void },
 ): Promise<void> {
   await tryInHalves(
     { sql, log, consumer: "ended" },
     looked,
     async (part) => {
-      const look = { shard, ids: part.map(({ item }) => item), briefly: part.length < looked.length };
-      bounds.tell(
+      const check = { shard, ids: part.map(({ item }) => item), briefly: part.length < looked.length };
+      bounds.count(
         await blameOnceLocked((noteLocked) =>
           unfoldingInTime(queue.timing, part.length, () =>
-            sql.begin((tx) => lookAtShard(tx, look, noteLocked)),
+            sql.begin((tx) => checkShard(tx, check, noteLocked)),
           ),
         ),
       );
@@ -105,15 +110,19 @@ async function lookAtSome(
   );
 }
 
-interface Look {
+interface ShardCheck {
   shard: number;
   ids: readonly string[];
-  /** It is a part of those that have failed together. */
+  /** Whether this is a part of a failed batch. */
   briefly: boolean;
 }
 
-/** Under the gate nothing of these schedules starts and nobody edits them. */
-async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: () => void): Promise<number> {
+/** Under the gate no job of these schedules starts and no edit changes them. */
+async function checkShard(
+  tx: Tx,
+  { shard, ids, briefly }: ShardCheck,
+  noteLocked: () => void,
+): Promise<number> {
   const [, , once, state] = await Promise.all([
     lockForChange(tx, { shards: [shard], briefly, noteLocked, waitingForRows: ids.length }),
     lockRows(tx, ids),
@@ -123,16 +132,16 @@ async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: ()
   await deleteEndedVersions(tx, once, { name: "carillon", at: state.now });
   const isOver = new Set(once.map(({ id }) => id));
   const others = ids.filter((id) => !isOver.has(id));
-  return once.length + (others.length === 0 ? 0 : await lookAtEach(tx, state, others));
+  return once.length + (others.length === 0 ? 0 : await checkEach(tx, state, others));
 }
 
-/** They are read as whoever asks for them is told of them. */
-async function lookAtEach(tx: Tx, state: ShardState, ids: readonly string[]): Promise<number> {
+/** Checks each schedule as the API would show it. */
+async function checkEach(tx: Tx, state: ShardState, ids: readonly string[]): Promise<number> {
   const locked = await lockSchedules(tx, ids);
   refuseOtherMoment(locked);
   const found = locked.filter(({ body }) => body.deleteOnEnd);
   const toEnd = new Set(found.map(({ id }) => id));
-  await neverLook(
+  await neverCheckAgain(
     tx,
     ids.filter((id) => !toEnd.has(id)),
   );
@@ -147,17 +156,17 @@ async function lookAtEach(tx: Tx, state: ShardState, ids: readonly string[]): Pr
   const gone = settled.filter(({ id }) => !open.has(id));
   await deleteEndedVersions(tx, gone, { name: "carillon", at: state.now });
   const kept = found.filter((schedule) => !gone.includes(schedule));
-  await lookAgain(
+  await checkLater(
     tx,
     kept.map((schedule) => ({
       id: schedule.id,
-      at: nextLook(schedule, read.get(schedule.id), standing.get(schedule.id), state.now),
+      at: nextCheck(schedule, read.get(schedule.id), standing.get(schedule.id), state.now),
     })),
   );
   return gone.length;
 }
 
-/** For so long its last beat may be tried again. */
+/** The last beat of a pulse may be retried for this long. */
 const beatsLateMs = 15 * 60_000;
 
 function mayStillBeat(schedule: StoredSchedule, now: Date): boolean {
@@ -169,10 +178,10 @@ function mayStillBeat(schedule: StoredSchedule, now: Date): boolean {
 
 type Standing = "unsettled" | "dead" | "settled";
 
-/** How many of a schedule's last jobs are looked at for one that is not settled. */
-const jobsLookedAt = 30;
+/** Number of last jobs of a schedule that are checked for an unsettled one. */
+const jobsChecked = 30;
 
-/** How the last jobs of ended schedules stand, those beside the cadence too. */
+/** The state of the last jobs of ended schedules, including jobs beside the cadence. */
 async function standings(
   tx: Tx,
   schedules: readonly StoredSchedule[],
@@ -182,14 +191,15 @@ async function standings(
   const beside = await tx<{ scheduleId: string; occurrence: Date; kind: JobRead["kind"]; n: number }[]>`
     select b.schedule_id as "scheduleId", b.occurrence, b.kind, b.n
     from unnest(${schedules.map(({ id }) => id)}::bigint[]) s (id) cross join lateral (
-      select * from carillon.jobs_beside b where b.schedule_id = s.id order by b.occurrence desc, b.kind desc, b.n desc limit ${jobsLookedAt}) b`;
+      select * from carillon.jobs_beside b where b.schedule_id = s.id order by b.occurrence desc, b.kind desc, b.n desc limit ${jobsChecked}) b`;
   const jobs = Map.groupBy(await readJobsAt(tx, [...cadenced, ...beside]), ({ scheduleId }) => scheduleId);
   return new Map(schedules.map(({ id }) => [id, standingOf(jobs.get(id) ?? [])]));
 }
 
 /**
- * Those that have a job that is not settled among those before the last, or of a cadence before an edit: whatever waits is in a parcel. Of
- * another shard's parcels only those that passed a lane hold jobs of this one.
+ * The schedules with an unsettled job before the last ones, or of a cadence before an edit: every
+ * waiting job is in a parcel. Among parcels of other shards, only laned ones can hold jobs of this
+ * shard.
  */
 async function withOpenJobs(
   tx: Tx,
@@ -209,7 +219,7 @@ function lastRuns(schedule: StoredSchedule, now: Date): { scheduleId: string; oc
   const timetable = timetableOf(schedule);
   const runs: { scheduleId: string; occurrence: Date }[] = [];
   let at = previousRunBefore(timetable.cadence, occurrenceDueBy(timetable, now.getTime()) + 1);
-  for (; at !== null && runs.length < jobsLookedAt; at = previousRunBefore(timetable.cadence, at))
+  for (; at !== null && runs.length < jobsChecked; at = previousRunBefore(timetable.cadence, at))
     runs.push({ scheduleId: schedule.id, occurrence: new Date(at) });
   return runs;
 }
@@ -227,8 +237,8 @@ function standingOf(jobs: readonly JobRead[]): Standing {
 const soonMs = 60_000;
 const rarelyMs = 6 * 3_600_000;
 
-/** It cannot have ended before its next occurrence, nor while it is held. */
-function nextLook(
+/** A schedule cannot have ended before its next occurrence, nor while it is held. */
+function nextCheck(
   { heldUntil }: StoredSchedule,
   read: ScheduleRead | undefined,
   standing: Standing | undefined,
@@ -241,16 +251,19 @@ function nextLook(
   return read?.nextAt != null && read.nextAt > soon ? read.nextAt : soon;
 }
 
-/** They are deleted, or have no `deleteOnEnd`: their row was edited since they were listed, or by hand. */
-async function neverLook(tx: Tx, ids: readonly string[]): Promise<void> {
+/**
+ * For schedules that are deleted or have no `deleteOnEnd`: their row was edited since the listing,
+ * or by hand.
+ */
+async function neverCheckAgain(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx`update carillon.schedules set end_look_at = null where id = any(${[...ids]}::bigint[]) and end_look_at is not null`;
 }
 
-async function lookAgain(tx: Tx, looks: readonly { id: string; at: Date }[]): Promise<void> {
-  if (looks.length === 0) return;
+async function checkLater(tx: Tx, checks: readonly { id: string; at: Date }[]): Promise<void> {
+  if (checks.length === 0) return;
   await tx`
     update carillon.schedules s set end_look_at = l.at
-    from unnest(${looks.map(({ id }) => id)}::bigint[], ${tx.array(looks.map(({ at }) => at))}::timestamptz[]) l (id, at)
+    from unnest(${checks.map(({ id }) => id)}::bigint[], ${tx.array(checks.map(({ at }) => at))}::timestamptz[]) l (id, at)
     where s.id = l.id`;
 }

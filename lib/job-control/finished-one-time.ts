@@ -1,9 +1,10 @@
 import type { Tx } from "../db/connect.ts";
 
 /**
- * Of these schedules those that have one instant, were never given another one, and are over: their only job is settled, and not dead. As nearly all are
- * that end by themselves, they are not read for it. Whoever is held, has been edited or has jobs beside its cadence is not among them. They are to be
- * locked before, by a statement of its own.
+ * The given schedules that have ended, and had only one instant: their only job is settled, and not
+ * dead. Nearly all schedules that end by themselves are of this kind, so they are not read for the
+ * check. Held or edited schedules, and those with jobs beside the cadence, are not included. The
+ * caller locks the schedules before, in a separate statement.
  */
 export function finishedOneTimeSchedules(tx: Tx, ids: readonly string[]): PromiseLike<{ id: string }[]> {
   return tx<{ id: string }[]>`

@@ -10,12 +10,12 @@ import { unreadConflict, versionsFaultOf } from "../schedule/stored/versions-fau
 
 export interface FireNowParams {
   key: string;
-  /** In place of the schedule's. */
+  /** Replaces the payload of the schedule. */
   payload?: Json | undefined;
   caller: Caller;
 }
 
-/** A job beside the cadence, at once, also while the schedule is held. */
+/** Creates a job beside the cadence, due at once, also while the schedule is held. */
 export async function fireNow(
   { sql, queue }: { sql: Sql; queue: ParcelQueue },
   params: FireNowParams,
@@ -26,8 +26,9 @@ export async function fireNow(
 }
 
 /**
- * Only the schedule's row is locked: whoever deletes it at the same time either waits, and the claim will find the schedule
- * deleted, or was first, and there is nothing to fire. Fires at once of one schedule take turns, so each has its own number.
+ * Only the row of the schedule is locked. A concurrent delete either waits, and the claim then
+ * finds the schedule deleted; or it is first, and there is no schedule to fire. Concurrent fires of
+ * one schedule take turns, so each gets its own number.
  */
 export async function fireOnce(
   tx: Tx,
@@ -36,7 +37,7 @@ export async function fireOnce(
   const schedule = await lockToFire(tx, params.key);
   const [clock] = await tx<{ now: Date }[]>`
     select now, carillon.attach_missing_days(array[now]) from (select carillon.clock() as now) clock`;
-  if (clock === undefined) throw new Error("The database did not tell the time.");
+  if (clock === undefined) throw new Error("The database did not return the time.");
   const { parcel, n } = await makeJob(tx, schedule, clock.now, params.payload);
   const id = jobId({ scheduleId: schedule.id, occurrence: clock.now, kind: "manual", n });
   await tx`
@@ -44,7 +45,7 @@ export async function fireOnce(
     values (${clock.now}, ${params.caller.name}, 'schedule.fired', ${params.key}, ${schedule.id}, ${schedule.version},
       ${JSON.stringify({ jobs: 1, job: id })}::text::jsonb, ${originText(params.caller)}::text::jsonb)`;
   const job = await readJob(tx, id);
-  if (job === null) throw new Error(`The job ${id} was made and is not there.`);
+  if (job === null) throw new Error(`The job ${id} has no row right after its insert.`);
   return { job, parcel };
 }
 
@@ -92,7 +93,7 @@ async function makeJob(
     )
     select parcel.id, parcel.queue, 0::float8 as "waitMs", numbered.n
     from parcel, numbered, carillon.note_jobs_of_pulse(${id})`;
-  if (made === undefined) throw new Error(`The schedule ${id} is gone although it is locked.`);
+  if (made === undefined) throw new Error(`The locked schedule ${id} has no row.`);
   const { n, ...parcel } = made;
   return { parcel, n };
 }

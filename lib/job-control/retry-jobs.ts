@@ -13,10 +13,13 @@ import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 
-/** What asking for another try came to; `unsettled`: the job is neither dead nor cancelled. */
+/** Result of a retry request. `unsettled`: the job is neither dead nor cancelled. */
 export type RetryOutcome = "retried" | "unsettled" | "deleted" | "missing";
 
-/** Has one dead or cancelled job tried again at once, with all the attempts its schedule allows; its history goes on. */
+/**
+ * Retries one dead or cancelled job at once, with all attempts that its schedule allows. Its
+ * history is kept.
+ */
 export async function retryJob(deps: EditDeps, params: JobParams): Promise<JobRead> {
   const key = parseJobId(params.id);
   const detail = { job: params.id, ...(params.reason === undefined ? {} : { reason: params.reason }) };
@@ -27,22 +30,28 @@ export async function retryJob(deps: EditDeps, params: JobParams): Promise<JobRe
   const job = await readJob(deps.sql, params.id);
   if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(params.id);
   if (outcome === "deleted")
-    throw new Refusal("conflict", `The schedule of the job ${job.id} is deleted: there is nothing to run.`);
+    throw new Refusal(
+      "conflict",
+      `The schedule of the job ${job.id} is deleted, so the job cannot be retried.`,
+    );
   if (outcome === "unsettled")
     throw new Refusal(
       "conflict",
-      `The job ${job.id} is ${job.state}: only what is dead or cancelled is tried again.`,
+      `The job ${job.id} is ${job.state}: only a dead or cancelled job can be retried.`,
     );
   return job;
 }
 
 export interface Retried {
   key: JobKey;
-  /** Null for at once. */
+  /** Null to retry at once. */
   afterMs: number | null;
 }
 
-/** Has jobs tried again together, some hundreds at most; those with `afterMs` as slowly as a backlog is let in. */
+/**
+ * Retries jobs together, some hundreds at most. Jobs with `afterMs` are admitted at the pace of the
+ * backlog.
+ */
 export async function retryJobs(
   { sql, queue }: EditDeps,
   jobs: readonly Retried[],

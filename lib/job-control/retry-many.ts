@@ -26,32 +26,33 @@ export interface RetryManyParams {
   filter: RetryFilter;
   limit: number;
   reason?: string | undefined;
-  /** Where the call before ended. */
+  /** The place at which the previous call ended. */
   after?: string | undefined;
   caller: Caller;
 }
 
 export interface RetriedMany {
   done: number;
-  /** Found, and not to be tried again: their schedules are deleted, or somebody was faster. */
+  /** Found, but not retried: their schedules are deleted, or another call was faster. */
   leftOut: number;
-  /** Found, and not written: the database failed on each alone. */
+  /** Found, but not written: the database failed on each alone. */
   failed: number;
-  /** Where the next call goes on. */
+  /** The place from which the next call continues. */
   next?: string;
 }
 
 const batchMax = 500;
 
-/** So many a second are let in, so that they never bury what is due now. */
+/** Rate at which retries are admitted, so that they never delay jobs that are due now. */
 const perSecond = 500;
 
-/** The API's own time is bounded; what is left the next call does. */
+/** Limit of one call, since the API's time is limited; the next call does the rest. */
 const batchesMax = 40;
 
 /**
- * Has many jobs tried again: dead ones in the order in which they died, cancelled ones newest first. Each batch is a transaction of
- * its own, and what is done stays done if a later one fails. A job that cannot be written is passed.
+ * Retries many jobs: dead ones in the order in which they died, cancelled ones newest first. Each
+ * batch is a transaction, and a later failure does not undo earlier batches. A job that cannot be
+ * written is passed over.
  */
 export async function retryMany(
   deps: EditDeps & { log: Log },
@@ -88,19 +89,25 @@ export async function retryMany(
   return { ...counts, next: after };
 }
 
-/** What is let in slowly already, and is ready before what comes now. */
+/** Number of jobs in backlog parcels: they are ready before the retries of this call. */
 async function owedUnderWay(tx: Tx): Promise<number> {
   const [row] = await tx<{ jobs: number }[]>`
     select coalesce(sum(cardinality(occurrences)), 0)::int as jobs from carillon.parcels where owed`;
   return row?.jobs ?? 0;
 }
 
-/** What dies after the first call began is not tried again by it, nor by those that go on: or a job that always fails would come again and again. */
+/**
+ * The start of the first call. A job that dies later is not retried, neither by this call nor by
+ * calls that continue it: otherwise a job that always fails would be retried endlessly.
+ */
 async function beginning(tx: Tx, filter: RetryFilter): Promise<string> {
   return filter.state === "cancelled" ? "" : String((await databaseClock(tx)).getTime() + 1);
 }
 
-/** Whether a call for these jobs may go on from there: for dead ones `1772445600000`, or `1772445600000/1772445590000/7-1772445590000-c0`. */
+/**
+ * Whether a call with this filter may continue from the place. For dead jobs a place is
+ * `1772445600000`, or `1772445600000/1772445590000/7-1772445590000-c0`.
+ */
 export function isRetryPlace(state: RetryFilter["state"], text: string): boolean {
   if (state === "cancelled") return readPlace(text) !== null;
   return readBounded(text) !== null;
@@ -125,7 +132,8 @@ async function nextBatch(
     return { items: found, ...(next === undefined ? {} : { next: placeText(next) }) };
   }
   const bounded = readBounded(after);
-  if (bounded === null) throw new Error(`Retries cannot go on from ${after}.`);
+  if (bounded === null)
+    throw new Error(`Retries cannot continue from ${after}: it is no place of a dead job.`);
   const { before } = bounded;
   const to = filter.to !== undefined && filter.to < before ? filter.to : before;
   const search = { filter: { ...filter, to }, order: "oldest", after: bounded.after, limit } as const;
@@ -135,7 +143,7 @@ async function nextBatch(
   return { items: found, ...(next === undefined ? {} : { next: textOf(next) }) };
 }
 
-/** As the audit keeps it. */
+/** The filter as the audit stores it. */
 function sayable(filter: RetryFilter): { [name: string]: Json } {
   return Object.fromEntries(
     Object.entries(filter).flatMap(([name, value]) =>

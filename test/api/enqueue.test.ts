@@ -240,12 +240,12 @@ describe("a job is cancelled by its id", () => {
     const retry = () => api.send("POST", `/v1/jobs/${job.id}/retry`);
     expect(await retry()).toMatchObject({
       status: 409,
-      json: { detail: `The job ${job.id} is waiting: only what is dead or cancelled is tried again.` },
+      json: { detail: `The job ${job.id} is waiting: only a dead or cancelled job can be retried.` },
     });
     await api.send("POST", `/v1/jobs/${job.id}/cancel`);
     expect(await retry()).toMatchObject({
       status: 409,
-      json: { detail: expect.stringContaining("was cancelled before it was made") },
+      json: { detail: expect.stringContaining("was cancelled before it had a row") },
     });
   });
 

@@ -61,7 +61,9 @@ describe("POST /v1/jobs/{id}/cancel", () => {
     });
     expect(await cancel()).toMatchObject({
       status: 409,
-      json: { detail: `The job ${id} is cancelled already.` },
+      json: {
+        detail: `The job ${id} is cancelled: only a waiting, retrying or running job can be cancelled.`,
+      },
     });
   });
 
@@ -110,7 +112,7 @@ describe("POST /v1/jobs/{id}/retry", () => {
     });
     expect(await api.send("POST", `/v1/jobs/${id}/retry`)).toMatchObject({
       status: 409,
-      json: { detail: `The job ${id} is retrying: only what is dead or cancelled is tried again.` },
+      json: { detail: `The job ${id} is retrying: only a dead or cancelled job can be retried.` },
     });
   });
 
@@ -247,7 +249,8 @@ describe("POST /v1/jobs:retry and :cancel", () => {
   });
 
   test("a bulk verb takes a limit of ten thousand at most", async () => {
-    // One call with more would hold its transaction, and all locks of its jobs, until the function is cut off.
+    // One call with more would hold its transaction, and all locks of its jobs, until the function
+    // is cut off.
     for (const path of ["/v1/jobs:cancel", "/v1/jobs:retry"])
       for (const [limit, status] of [
         [10_000, 202],

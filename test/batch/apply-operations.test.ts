@@ -32,7 +32,7 @@ const changes = async (operations: readonly Operation[], options?: ApplyOptions)
   (await apply(operations, options)).map(({ change }) => change);
 
 describe("many operations at once", () => {
-  test("make, change, leave and delete, each told in its place", async () => {
+  test("many operations at once create, change, keep and delete schedules, with the results in their order", async () => {
     await world.put("there", { when: "every 1h" });
     await world.put("same", { when: "every 5m" });
     await world.put("gone", { when: "every 1h" });
@@ -61,7 +61,7 @@ describe("many operations at once", () => {
     ]);
   });
 
-  test("of one key follow each other: made, deleted and made anew", async () => {
+  test("many operations of one key follow each other: create, delete and create again", async () => {
     const applied = await apply([
       put("a"),
       { kind: "delete", key: "a", caller },
@@ -77,7 +77,7 @@ describe("many operations at once", () => {
     ]);
   });
 
-  test("do nothing at all where one is refused and all or nothing is asked for", async () => {
+  test("an all-or-nothing batch changes nothing if one operation is refused", async () => {
     const applied = await changes([put("a"), { kind: "delete", key: "nobody", caller }], {
       allOrNothing: true,
     });
@@ -85,7 +85,7 @@ describe("many operations at once", () => {
     expect(await world.sql`select from carillon.schedules`).toHaveLength(0);
   });
 
-  test("pass over what is not to be done any more, and commit what is noted with them", async () => {
+  test("a batch passes over the operations that `before` names, and commits the rows that `after` writes", async () => {
     await world.sql`create table noted (text text)`;
     const applied = await changes([put("a"), put("b")], {
       before: async () => new Set([0]),
@@ -97,7 +97,7 @@ describe("many operations at once", () => {
     expect([...(await world.sql`select text from noted`)]).toEqual([{ text: "passed-over created" }]);
   });
 
-  test("count what is relative from where they are told to, and run at once what is over by then", async () => {
+  test("relative times count from `countFrom`, and an instant that has passed by then runs at once", async () => {
     const now = world.clock.now();
     const ago = new Date(now.getTime() - 3_600_000);
     await apply([
@@ -115,7 +115,7 @@ describe("many operations at once", () => {
   });
 });
 
-test("Edits that follow each other on one key cost no statements of their own, and each has its version", async () => {
+test("Edits that follow each other on one key cost no further statements, and each has its version", async () => {
   await world.put("k", { when: "every 1h" });
   await world.tick();
   const counted = countStatements(world.databaseUrl);
@@ -147,21 +147,21 @@ describe("operations that cannot be done together", () => {
   const each = (count: number, operation: (n: number) => Operation) =>
     Array.from({ length: count }, (_, n) => operation(n));
 
-  test("are so many at most in one transaction, for claims and ticks wait for it", async () => {
+  test("at most 100 operations are done one by one in a transaction, since claims and ticks wait for it", async () => {
     await apply(each(120, laned));
     await expect(apply(each(120, unlaned))).rejects.toThrow(TooMuchAtOnce);
     expect(await world.sql`select from carillon.schedules where version > 1`).toHaveLength(0);
     expect(await changes(each(100, unlaned))).toEqual(each(100, unlaned).map(() => "changed"));
   });
 
-  test("are as many where one key is named again and again", async () => {
+  test("the limit of one by one also holds for operations that repeat a key", async () => {
     await expect(apply(each(150, (n) => put("again", { payload: n, overlap: "queue" })))).rejects.toThrow(
       TooMuchAtOnce,
     );
     expect(await changes(each(90, (n) => put("again", { payload: n, overlap: "queue" })))).toHaveLength(90);
   });
 
-  test("are not those that only have lanes, limits, spreads or a pause", async () => {
+  test("the limit of one by one does not hold for lanes, limits, spreads or a pause", async () => {
     const bodies = [{ overlap: "queue" }, { maxFires: 5 }, { spread: "10m" }, { group: "g", serial: true }];
     const all = each(200, (n) => put(`plain:${n}`, bodies[n % 4]));
     await apply(all);
@@ -183,7 +183,7 @@ describe("operations that cannot be done together", () => {
   });
 });
 
-test("each of many new schedules may be patched into a group of its own", async () => {
+test("each of many new schedules may be patched into its own group", async () => {
   const operations = Array.from({ length: 15 }, (_, n): Operation[] => [
     put(`grouped:${n}`),
     { kind: "patch", key: `grouped:${n}`, caller, patch: { group: `g:${n}` } },
@@ -191,7 +191,7 @@ test("each of many new schedules may be patched into a group of its own", async 
   expect(await changes(operations)).toEqual(operations.map((_, n) => (n % 2 === 0 ? "created" : "changed")));
 });
 
-test("a put that pauses does so also where an earlier hold of its owner has just ended", async () => {
+test("a put with `paused` pauses, also if an earlier hold of its owner has just ended", async () => {
   await world.put("held", { when: "every 5m" });
   await world.pause("held", { until: new Date(world.clock.now().getTime() + 60_000) });
   await world.clock.advance(61_000);
@@ -202,7 +202,7 @@ test("a put that pauses does so also where an earlier hold of its owner has just
   expect(row).toEqual({ held: true });
 });
 
-test("a batch leaves a schedule alone that it is to resume and whose hold has just ended by itself", async () => {
+test("a resume in a batch does not change a schedule whose hold has just ended by itself", async () => {
   await world.put("held", { when: "every 5m" });
   await world.pause("held", { until: new Date(world.clock.now().getTime() + 60_000) });
   await world.tick();

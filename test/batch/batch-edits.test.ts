@@ -7,7 +7,10 @@ import { failed } from "../../lib/target/delivery.ts";
 import { again, handler, type RecheckWorld, recheckWorld } from "../history/recheck-world.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 
-/** A batch edits many schedules in a few statements; each has to come to what an edit of one does. */
+/**
+ * A batch edits many schedules in a few statements. The result for each has to be that of a single
+ * edit.
+ */
 
 let world: RecheckWorld;
 
@@ -27,8 +30,8 @@ const patchEach = (keys: readonly string[], patch: object) =>
 
 const delivered = () => world.delivered.map(({ key, occurrence }) => [key, occurrence]);
 
-test("the batch that gives other times takes back the jobs that were made ahead for the old ones", async () => {
-  // Else the answer says that the run was moved, and it runs at both times.
+test("a batch that changes times withdraws the jobs made ahead for the old times", async () => {
+  // Otherwise the answer says that the run was moved, and it runs at both times.
   for (const key of ["a", "b"]) await world.put(key, { when: "in 2m" });
   await world.tick();
   await patchEach(["a", "b"], { when: "in 30m" });
@@ -42,8 +45,8 @@ test("the batch that gives other times takes back the jobs that were made ahead 
   ]);
 });
 
-test("the batch that gives other times lets a run that has occurred, and waits for its spread, be", async () => {
-  // Its occurrence is over, and only the version that ends knows when it is due: else the day has no run at all.
+test("a batch that changes times keeps a run that has occurred and still waits for its spread", async () => {
+  // Only the version that ends knows when it is due: otherwise the day has no run at all.
   const keys = Array.from({ length: 8 }, (_, n) => `kept-${n}`);
   await world.clock.setNow(at(28 * minute));
   for (const key of keys) await world.put(key, { when: "*/30 * * * *", spread: "25m" });
@@ -54,8 +57,9 @@ test("the batch that gives other times lets a run that has occurred, and waits f
   expect(delivered().filter(([, occurrence]) => occurrence === half)).toHaveLength(keys.length);
 });
 
-test("the batch that makes a spread smaller runs at once what is due by that", async () => {
-  // The ticks lag, so the new due time lies in the past: with `skip` the next tick would pass the run over.
+test("a batch that makes a spread smaller runs the occurrences that become due by it at once", async () => {
+  // The ticks lag, so the new due time lies in the past: with `skip` the next tick would skip the
+  // run.
   const keys = Array.from({ length: 8 }, (_, n) => `moved-${n}`);
   for (const key of keys)
     await world.put(key, { when: "0 11 * * *", spread: "59m", catchUp: { policy: "skip" } });
@@ -70,10 +74,10 @@ test("the batch that makes a spread smaller runs at once what is due by that", a
   ).toEqual(keys);
 });
 
-test("the batch takes back from the ledger what a calendar would have left out later on", async () => {
-  // Else the ledger says of runs that they were left out, and they have run.
+test("a batch that removes a calendar removes its coming exclusions from the ledger", async () => {
+  // Otherwise the ledger says that runs were excluded, and they have run.
   const read = readCalendarRules({ weekly: ["mon"] });
-  if (!read.ok) throw new Error("These are no rules.");
+  if (!read.ok) throw new Error("The calendar rules could not be read.");
   const body = { description: null, rules: read.rules };
   await putCalendar({ sql: world.sql, queue: world.queue }, { name: "c", body, caller });
   for (const key of ["a", "b"]) await world.put(key, { when: "*/5 * * * * *", calendar: { name: "c" } });
@@ -84,8 +88,8 @@ test("the batch takes back from the ledger what a calendar would have left out l
   expect(delivered()).toHaveLength(4);
 });
 
-test("the batch begins to count dead jobs in a row anew", async () => {
-  // Else a schedule that was mended by it is held at its next failure.
+test("a batch resets the count of jobs that died in a row", async () => {
+  // Otherwise a schedule that the batch repaired is held at its next failure.
   const fails = { when: "every 1m", retry: { attempts: 1 }, holdAfter: 2 };
   for (const key of ["a", "b"]) await world.put(key, fails);
   world.outcome = () => failed("no");
@@ -100,8 +104,8 @@ test("the batch begins to count dead jobs in a row anew", async () => {
 test.each([
   ["edits", "superseded", { kind: "patch", key: "order", patch: { payload: 2 }, caller } as const],
   ["deletes", "deleted", { kind: "delete", key: "order", caller } as const],
-])("the batch that %s a schedule ends its check that waits", async (_what, reason, operation) => {
-  // Else what was asked for until then is done after the answer that it is asked for no more.
+])("a batch that %s a schedule cancels its waiting recheck", async (_what, reason, operation) => {
+  // Otherwise the recheck of the old spec runs after the edit was acknowledged.
   world.answers.set("order", [again(hour)]);
   await world.put("order", { when: "in 1m", ...handler });
   await world.workAt(minute);

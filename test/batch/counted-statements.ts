@@ -3,11 +3,11 @@ import { connectThrough, textOf } from "../race/lines.ts";
 
 export interface Counting {
   sql: Sql;
-  /** What has been sent to the server since the last call, `begin` and `commit` included. */
+  /** The statements sent to the server since the last call, `begin` and `commit` included. */
   taken(): string[];
 }
 
-/** Connects as the functions do, by one connection, and notes each statement that passes. */
+/** Connects as the functions do, with one connection, and records each statement. */
 export function countStatements(databaseUrl: string): Counting {
   let sent: string[] = [];
   const sql = connectThrough(databaseUrl, (line) => ({

@@ -8,7 +8,10 @@ import { carillon } from "../support/carillon.ts";
 const caller = { name: "ann" };
 const keys = ["a", "b", "c", "d", "e", "f"];
 
-/** What schedules share is new in every round: cadences and targets, too, are made by several at once. */
+/**
+ * The shared rows are new in every round, so that several batches insert the same cadences and
+ * targets at once.
+ */
 function operationsOn(round: number, from: number): Operation[] {
   const rotated = [...keys.slice(from), ...keys.slice(0, from)];
   const minute = (round * keys.length + from) % 60;
@@ -23,13 +26,14 @@ function operationsOn(round: number, from: number): Operation[] {
       when: `${(minute + 7 * index) % 60} ${round} * * *`,
       target: { queue: `p${round}-${from}` },
     };
-    // What is refused has others of its key come later than those of other keys; and so has what is changed twice.
+    // A refused operation, and a second change of a key, put operations of a key later than those
+    // of other keys.
     if (index % 3 === 0) return [{ kind: "resume", key, caller }, put];
     return index % 3 === 1 ? [put, { kind: "patch", key, caller, patch: later }] : [put];
   });
 }
 
-test("many batches at once, on the same keys in every order, close no circle", async () => {
+test("concurrent batches on the same keys in every order do not deadlock", async () => {
   const world = await carillon();
   for (const key of keys) await world.put(key, { when: "every 1h" });
   const failures: unknown[] = [];
@@ -43,7 +47,8 @@ test("many batches at once, on the same keys in every order, close no circle", a
     refused.push(...applied.flat().flatMap((each) => (each.change === "refused" ? [each.refusal.kind] : [])));
   }
   await sql.end();
-  // Who meets a key that is just being taken begins anew, and what it had sent behind is refused.
+  // A batch that meets a key being taken begins again, and the statements that it had already sent
+  // are refused.
   const passing = ["unique_violation", "failed_transaction"];
   expect(failures.filter((state) => !passing.includes(String(state)))).toEqual([]);
   expect(failures.length).toBeGreaterThan(0);
@@ -53,7 +58,7 @@ test("many batches at once, on the same keys in every order, close no circle", a
   await world.stop();
 }, 60_000);
 
-test("a batch makes all cadences that it needs in one statement, those of folded edits too", async () => {
+test("a batch inserts all cadences that it needs in one statement, those of folded edits too", async () => {
   const world = await carillon();
   const target = { queue: "reports" };
   for (const key of keys) await world.put(key, { when: "every 1h", target });

@@ -24,7 +24,7 @@ const job = (body: object = {}) =>
 const deps = () => ({ sql: world.as.api, queue: world.queue, log: world.log });
 let besides = 0;
 
-/** The two ways to enqueue come to the same. */
+/** Both ways to enqueue must have the same result. */
 const ways: readonly [string, (body?: object) => Promise<string>][] = [
   ["alone", async (body) => (await enqueueJob(deps(), { ...job(body), caller })).change],
   [
@@ -42,7 +42,7 @@ const states = async () => (await world.jobs("one")).map(({ state, reason }) => 
 const payloads = () => world.delivered.filter(({ key }) => key === "one").map(({ payload }) => payload);
 
 describe.each(ways)("%s", (_way, enqueue) => {
-  test("a job runs once, and the key is free again", async () => {
+  test("an enqueued job runs once, and its key is free again", async () => {
     expect(await enqueue({ payload: 1 })).toBe("created");
     await world.work();
     await world.clock.advance(second);
@@ -51,7 +51,7 @@ describe.each(ways)("%s", (_way, enqueue) => {
     expect(payloads()).toEqual([1, 2]);
   });
 
-  test("what is due and has not started is replaced", async () => {
+  test("an enqueue replaces a job that is due and has not started", async () => {
     await enqueue({ payload: 1 });
     await world.clock.advance(second);
     expect(await enqueue({ payload: 2 })).toBe("changed");
@@ -63,7 +63,7 @@ describe.each(ways)("%s", (_way, enqueue) => {
     ]);
   });
 
-  test("so is what is to be tried again", async () => {
+  test("an enqueue replaces a job that is to be retried", async () => {
     world.outcome = ({ payload }) => (payload === 1 ? failed("no") : done);
     await enqueue({ payload: 1, retry: { attempts: 5, base: "1m", max: "1m", backoff: "fixed" } });
     await world.work();
@@ -76,7 +76,7 @@ describe.each(ways)("%s", (_way, enqueue) => {
     expect(payloads()).toEqual([1, 2]);
   });
 
-  test("what waits in its lane hands on to the next of the lane", async () => {
+  test("a replaced job in a lane lets the next job of the lane run", async () => {
     const serial = { group: "g", serial: true };
     await enqueue({ payload: 1, ...serial });
     await world.clock.advance(second);
@@ -92,7 +92,7 @@ describe.each(ways)("%s", (_way, enqueue) => {
     expect(world.delivered.map(({ payload }) => payload).filter((each) => each !== null)).toEqual(["two", 2]);
   });
 
-  test("under a hold one job waits for its end", async () => {
+  test("under a hold one enqueued job waits for its end", async () => {
     await enqueue({ payload: 1 });
     await world.pause("one");
     await world.clock.advance(second);
@@ -106,7 +106,7 @@ describe.each(ways)("%s", (_way, enqueue) => {
   });
 });
 
-describe("for the instant of a job that stands", () => {
+describe("an enqueue for the instant of an existing job", () => {
   const instant = at(10 * second).toISOString();
   const beside: Operation = { kind: "put", caller, ...job({ key: "beside" }) };
   const batched = async (payload: number) => {
@@ -125,19 +125,22 @@ describe("for the instant of a job that stands", () => {
   test.each([
     ["alone", alone],
     ["in a batch", batched],
-  ])("another payload is refused once it has run, the same is the same job (%s)", async (_way, enqueue) => {
-    expect(await enqueue(1)).toBe("created");
-    await world.clock.advance(10 * second);
-    await world.work();
-    await world.clock.advance(second);
-    expect(await enqueue(2)).toMatch(/^The job \S+ of this instant is succeeded already/);
-    expect(await enqueue(1)).toBe("unchanged");
-    await world.tick();
-    await world.work();
-    expect(payloads()).toEqual([1]);
-  });
+  ])(
+    "an enqueue with another payload is refused once the job of its instant has run, and one with the same payload is that job (%s)",
+    async (_way, enqueue) => {
+      expect(await enqueue(1)).toBe("created");
+      await world.clock.advance(10 * second);
+      await world.work();
+      await world.clock.advance(second);
+      expect(await enqueue(2)).toMatch(/^The job \S+ of this instant is succeeded: enqueue a further job/);
+      expect(await enqueue(1)).toBe("unchanged");
+      await world.tick();
+      await world.work();
+      expect(payloads()).toEqual([1]);
+    },
+  );
 
-  test("so it is while it runs; before that it takes the other payload", async () => {
+  test("an enqueue with another payload is refused while the job of its instant runs, and replaces the payload before", async () => {
     await alone(1);
     await world.clock.advance(10 * second);
     expect(await alone(2)).toBe("changed");
@@ -147,18 +150,18 @@ describe("for the instant of a job that stands", () => {
       return done;
     };
     await world.work();
-    expect(meanwhile).toMatch(/is running already/);
+    expect(meanwhile).toMatch(/is running: enqueue a further job/);
     expect(payloads()).toEqual([2]);
   });
 
-  test("and once it is cancelled", async () => {
+  test("an enqueue with another payload is refused once the job of its instant is cancelled", async () => {
     await alone(1);
     await cancelMany(deps(), { filter: { key: "one" }, limit: 10, caller });
-    expect(await alone(2)).toMatch(/is cancelled already/);
+    expect(await alone(2)).toMatch(/is cancelled: enqueue a further job/);
   });
 });
 
-test("of one batch, the last job of a key runs", async () => {
+test("the last job that a batch enqueues under a key runs", async () => {
   const puts = [1, 2, 3].map(
     (payload): Operation => ({ kind: "put", caller, ...job({ payload, at: "in 5s" }) }),
   );

@@ -7,7 +7,7 @@ import { done } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { second } from "../support/instants.ts";
 
-/** What an enqueue leaves as it is. */
+/** Schedules and jobs that an enqueue does not change. */
 
 let world: Carillon;
 
@@ -41,22 +41,19 @@ const ways: readonly [string, (payload: unknown) => Promise<string>][] = [
   ],
 ];
 
-test.each(ways)(
-  "an enqueue under the key of a schedule that is no job is refused (%s)",
-  async (_way, enqueue) => {
-    // Else a typing error in a key makes a nightly report run once, and never again.
-    await world.put("one", { when: "0 2 * * *" });
-    expect(await enqueue(1)).toBe("conflict");
-    const rows = await world.sql`select version, max_fires from carillon.schedules where deleted_at is null`;
-    expect(rows).toEqual([{ version: 1, max_fires: null }]);
-    expect(await world.jobs()).toEqual([]);
-  },
-);
+test.each(ways)("an enqueue under the key of a schedule is refused (%s)", async (_way, enqueue) => {
+  // Otherwise a typing error in a key makes a nightly report run once, and never again.
+  await world.put("one", { when: "0 2 * * *" });
+  expect(await enqueue(1)).toBe("conflict");
+  const rows = await world.sql`select version, max_fires from carillon.schedules where deleted_at is null`;
+  expect(rows).toEqual([{ version: 1, max_fires: null }]);
+  expect(await world.jobs()).toEqual([]);
+});
 
 test.each(ways)(
-  "an enqueue lets the job that runs under its key end, and runs after it (%s)",
+  "an enqueue lets the running job of its key end, and runs after it (%s)",
   async (_way, enqueue) => {
-    // Else the work of the first is stopped half done.
+    // Otherwise the work of the first job is stopped half done.
     await enqueue(1);
     const meanwhile: unknown[] = [];
     world.outcome = async ({ payload }) => {

@@ -14,7 +14,7 @@ beforeEach(async () => {
   world = await carillon();
   counting = countStatements(world.databaseUrl);
   const read = readCalendarRules({ dates: ["02-01..04-30"] });
-  if (!read.ok) throw new Error("These are no rules.");
+  if (!read.ok) throw new Error("The calendar rules could not be read.");
   const body = { description: null, rules: read.rules };
   await putCalendar({ sql: world.sql, queue: world.queue }, { name: "spring", body, caller });
 });

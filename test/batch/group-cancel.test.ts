@@ -40,14 +40,14 @@ async function claim(key: string) {
   return claimParcel(world.sql, found?.parcelId ?? "0", 10 * minute);
 }
 
-const standing = async () =>
+const live = async () =>
   (
     await world.sql<
       { key: string }[]
     >`select key from carillon.schedules where deleted_at is null order by key`
   ).map(({ key }) => key);
 
-test("cancelling a group deletes its schedules, cancels what waits and stops what runs, and touches nobody else", async () => {
+test("the cancel of a group deletes its schedules, cancels waiting jobs, stops running ones, and changes no other schedule", async () => {
   await dueJobs({
     running: {},
     waiting: {},
@@ -67,7 +67,7 @@ test("cancelling a group deletes its schedules, cancels what waits and stops wha
     { count: number }[]
   >`select count(*)::int from carillon.parcels where lease_until is not null`;
   expect(await cancel({ reason: "refunded" })).toEqual({ done: 5, running: asked?.count, failed: 0 });
-  expect(await standing()).toEqual(["none", "other"]);
+  expect(await live()).toEqual(["none", "other"]);
   expect(await world.jobs("behind")).toMatchObject([{ state: "cancelled", reason: "deleted" }]);
   const stopped = await world.sql`
     select s.key from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id where j.cancel_asked order by 1`;
@@ -87,39 +87,39 @@ test("cancelling a group deletes its schedules, cancels what waits and stops wha
   ]);
 });
 
-test("cancelling stops at its bounds and goes on from there, and once more changes nothing", async () => {
+test("the cancel of a group stops at its limits and continues from there, and a repeated cancel changes nothing", async () => {
   const keys = Array.from({ length: 60 }, (_, n) => `k${n}`);
   await Promise.all(keys.map((key) => world.put(key, due)));
   const first = await cancel({}, { ...unbounded, most: 20 });
   expect(first).toMatchObject({ done: 20, next: expect.any(String) });
-  let looks = 0;
-  const second = await cancel({ after: first.next }, { most: 10_000, timeIsUp: () => ++looks > 3 });
+  let checks = 0;
+  const second = await cancel({ after: first.next }, { most: 10_000, timeIsUp: () => ++checks > 3 });
   expect(second.done).toBeGreaterThan(0);
   expect(second.done).toBeLessThan(40);
   const third = await cancel({ after: second.next });
   expect(first.done + second.done + third.done).toBe(60);
   expect(await cancel()).toEqual({ done: 0, running: 0, failed: 0 });
-  expect(await standing()).toEqual([]);
+  expect(await live()).toEqual([]);
 });
 
-test("cancelling at the same time from two sides deletes each schedule once", async () => {
+test("two concurrent cancels of a group delete each schedule once", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `k${n}`);
   await Promise.all(keys.map((key, n) => world.put(key, { ...due, serial: n % 2 === 0 })));
   const [one, other] = await Promise.all([cancel(), cancel()]);
   expect(one.done + other.done).toBe(40);
 });
 
-test("cancelling a tag cancels its schedules in the same way", async () => {
+test("the cancel of a tag cancels its schedules in the same way", async () => {
   await dueJobs({ tagged: { tags: ["flash", "sale"] }, untagged: { tags: ["sale"] } });
   expect(await cancel({ label: { scope: "tag", name: "flash" } })).toEqual({
     done: 1,
     running: 0,
     failed: 0,
   });
-  expect(await standing()).toEqual(["untagged"]);
+  expect(await live()).toEqual(["untagged"]);
 });
 
-test("the open jobs of a group say what they wait for, in the order in which they are due", async () => {
+test("the open jobs of a group show the reason they wait for, in the order in which they are due", async () => {
   await world.put("later", { ...due, when: `at ${at(2 * minute).toISOString()}` });
   await dueJobs({ held: {}, plain: {}, running: { serial: true }, behind: { serial: true } });
   await world.put("over", { ...due, when: "every 10s", overlap: "queue" });
@@ -148,7 +148,7 @@ test("the open jobs of a group say what they wait for, in the order in which the
   expect(read?.jobs.items.find(({ key }) => key === "later")).toMatchObject({ waitsFor: "time" });
 });
 
-test("open jobs are shown up to a hundred, and that there are more", async () => {
+test("a hundred open jobs are shown at most, with a sign that there are more", async () => {
   await world.put("many", { ...due, when: "every 1s" });
   await world.tick();
   const [schedule] = await world.sql<{ id: string }[]>`select id from carillon.schedules`;
@@ -160,7 +160,7 @@ test("open jobs are shown up to a hundred, and that there are more", async () =>
   expect(await openJobsOf(world.sql, [])).toEqual({ items: [], more: false });
 });
 
-test("with the rights of the API, and no more, a group is cancelled and read", async () => {
+test("the rights of the API suffice to cancel and read a group", async () => {
   await world.stop();
   world = await carillon({ roles: functionRoles });
   await dueJobs({ a: { serial: true, overlap: "queue" }, b: { serial: true } });
@@ -174,19 +174,19 @@ test("with the rights of the API, and no more, a group is cancelled and read", a
   await api.end();
 });
 
-test("a group's lanes are locked in one order, whatever that of its schedules", async () => {
+test("the cancel of a group locks lanes in their order, independent of the order of its schedules", async () => {
   const keys = Array.from({ length: 20 }, (_, n) => `s-${n}`);
   await dueJobs(Object.fromEntries(keys.map((key) => [key, { overlap: "queue", group: null }])));
   await world.sql`update carillon.schedules set shard = 3`;
   const [pair] = await world.sql<{ first: string; second: string }[]>`
     select a.id as first, b.id as second from carillon.schedules a join carillon.schedules b on a.id < b.id
     where hashtext(carillon.lane_of(a.id)) & 15 > hashtext(carillon.lane_of(b.id)) & 15 order by 1, 2 limit 1`;
-  if (pair === undefined) throw new Error("Their lanes are all in order.");
+  if (pair === undefined) throw new Error("All lanes are in the order of their schedules.");
   const ids = [pair.first, pair.second];
   await world.sql`update carillon.schedules set group_key = ${group} where id = any(${ids}::bigint[])`;
   await world.sql`
     update carillon.schedule_versions set body = body || jsonb_build_object('group', ${group}::text) where schedule_id = any(${ids}::bigint[])`;
-  // Stands in the way of the second edit.
+  // Blocks the second edit.
   await world.sql`insert into carillon.failure_runs (schedule_id, failures) values (${pair.second}, 1)`;
   const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 4 });
   const waiting = (count: number) =>

@@ -41,7 +41,7 @@ const heldCount = async () =>
     select count(*)::int as held from carillon.schedules where held_since is not null`
   )[0]?.held;
 
-/** So many schedules of a group, quickly. */
+/** Creates `count` schedules of a group. */
 async function members(count: number, body: object = {}): Promise<void> {
   for (let from = 0; from < count; from += 20) {
     const keys = Array.from(
@@ -52,17 +52,17 @@ async function members(count: number, body: object = {}): Promise<void> {
   }
 }
 
-/** Stops after so many looks at the time. */
+/** Stops after this number of checks of the time. */
 function interrupted(after: number) {
-  let looks = 0;
-  return { most: 1_000_000, timeIsUp: () => ++looks > after };
+  let checks = 0;
+  return { most: 1_000_000, timeIsUp: () => ++checks > after };
 }
 
 describe.each([
   ["group", shop, { group: "shop" }],
   ["tag", nightly, { tags: ["nightly", "other"] }],
 ])("a hold of a %s", (scope, label, belonging) => {
-  test("keeps its members from starting and nobody else, until it is released", async () => {
+  test("a hold of a label keeps its members from starting and no other schedule, until it is released", async () => {
     await world.put("member", { when: "every 1m", ...belonging });
     await world.put("stranger", { when: "every 1m", group: "other", tags: ["nightly2"] });
     await world.tick();
@@ -81,7 +81,7 @@ describe.each([
     expect(await stateOf("member")).toBe("active");
   });
 
-  test("binds who comes under it later, and lets go of who leaves", async () => {
+  test("a hold of a label binds schedules that get the label later, and releases those that lose it", async () => {
     await pause(label);
     await world.put("created", { when: "every 1m", ...belonging });
     await world.put("moved", { when: "every 1m" });
@@ -102,7 +102,7 @@ describe.each([
     expect(await stateOf("late")).toBe("active");
   });
 
-  test("says once in the audit that it was asked for, and once when all are done, with their number", async () => {
+  test("a hold of a label has one audit entry for the request, and one with the number of members when all are done", async () => {
     for (const key of ["a", "b", "c"]) await world.put(key, { when: "every 1m", ...belonging });
     await pause(label, { reason: "why", owner: "bob" });
     await pause(label, { reason: "why", owner: "bob" });
@@ -122,7 +122,7 @@ describe.each([
 describe("several holds", () => {
   beforeEach(() => world.put("member", { when: "every 10m", group: "shop", tags: ["nightly"] }));
 
-  test("of one owner on the schedule, its group and its tag are three: each is released by itself", async () => {
+  test("one owner's holds of a schedule, its group and its tag are three, and each is released alone", async () => {
     await world.pause("member");
     await pause(shop);
     await pause(nightly);
@@ -138,7 +138,7 @@ describe("several holds", () => {
     expect(await stateOf("member")).toBe("active");
   });
 
-  test("of two owners on a group: a schedule runs when both are gone", async () => {
+  test("a schedule of a group with holds of two owners runs when both are released", async () => {
     await pause(shop, { owner: "ann" });
     await pause(shop, { owner: "bob" });
     expect(await resume(shop, { owner: "ann" })).toMatchObject({ done: 1 });
@@ -148,7 +148,7 @@ describe("several holds", () => {
     expect(await stateOf("member")).toBe("active");
   });
 
-  test("go with the schedule from one held group to another", async () => {
+  test("a schedule that moves from one held group to another gets the hold of the new group", async () => {
     await pause(shop);
     await pause({ scope: "group", name: "depot" });
     await world.patch("member", { group: "depot" });
@@ -156,11 +156,11 @@ describe("several holds", () => {
     await world.clock.advance(15 * minute);
     await world.patch("member", { group: null });
     await world.work();
-    // Held all the time: what was due meanwhile is owed.
+    // The schedule was held all the time: its missed occurrence runs now.
     expect(world.delivered.map(({ occurrence }) => new Date(occurrence))).toEqual([at(10 * minute)]);
   });
 
-  test("are bounded: the fifty-first owner is refused", async () => {
+  test("a group has at most 50 holds: the fifty-first owner is refused", async () => {
     for (let owner = 0; owner < 50; owner++) await pause(shop, { owner: `owner-${owner}` });
     await expect(pause(shop, { owner: "one more" })).rejects.toMatchObject({ kind: "conflict" });
     expect(await pause(shop, { owner: "owner-7", reason: "still allowed" })).toMatchObject({ done: 1 });
@@ -168,7 +168,7 @@ describe("several holds", () => {
 });
 
 describe("a hold with an end", () => {
-  test("ends at its second for all members, those that came later included", async () => {
+  test("a hold with an end ends at its second for all members, those that came later included", async () => {
     await members(5, { when: "every 10s" });
     const until = at(5 * minute);
     await pause(shop, { until });
@@ -191,12 +191,12 @@ describe("a hold with an end", () => {
     expect(await stateOf("free")).toBe("active");
   });
 
-  test("that lies in the past is refused", async () => {
+  test("a hold with an end in the past is refused", async () => {
     await expect(pause(shop, { until: at(0) })).rejects.toMatchObject({ kind: "invalid" });
     expect(await world.sql`select from carillon.shared_holds`).toEqual([]);
   });
 
-  test("may be asked for otherwise: all members follow, and it stands since before", async () => {
+  test("a hold with an end may be changed: all members follow, and it keeps its start", async () => {
     await members(3);
     await pause(shop, { until: at(hour) });
     await world.clock.advance(minute);
@@ -212,7 +212,7 @@ describe("a hold with an end", () => {
 });
 
 describe("many members", () => {
-  test("300 are held, and let go again, whatever they look like", async () => {
+  test("300 members of every kind are held and released", async () => {
     await members(300);
     await world.put("laned", { when: "every 1m", group: "shop", overlap: "skip" });
     await world.put("over", { when: "at 2026-03-02T09:59:30", group: "shop" });
@@ -227,7 +227,7 @@ describe("many members", () => {
     expect(await heldCount()).toBe(1);
   });
 
-  test("are done in several calls: each goes on where the one before stopped, with its cursor or without", async () => {
+  test("many members are done in several calls: each continues where the previous one stopped, with its cursor or without", async () => {
     await members(100);
     const first = await pause(shop, {}, { most: 30, timeIsUp: () => false });
     expect(first).toMatchObject({ done: 30, hold: { members: 30 } });
@@ -244,7 +244,7 @@ describe("many members", () => {
     expect(await resume(shop, { revision: released.unfinished })).toEqual({ done: 70, hold: null });
   });
 
-  test("are left to the tick where nobody comes back for them", async () => {
+  test("members that no further call changes are left to the tick", async () => {
     await members(60);
     expect(await pause(shop, {}, { most: 10, timeIsUp: () => false })).toMatchObject({ done: 10 });
     await world.tick();
@@ -255,7 +255,7 @@ describe("many members", () => {
     expect(await audited()).toContainEqual(["group.resume-completed", "shop", { owner: "ann", members: 60 }]);
   });
 
-  test("a cursor of an earlier request is refused, and nothing is changed by it", async () => {
+  test("a cursor of an earlier request is refused and changes nothing", async () => {
     await members(20);
     const paused = await pause(shop, {}, { most: 5, timeIsUp: () => false });
     await expect(pause(shop, { revision: paused.unfinished, reason: "other" })).rejects.toMatchObject({
@@ -268,7 +268,7 @@ describe("many members", () => {
     expect(await resume(shop, { revision: released.unfinished })).toEqual({ done: 3, hold: null });
   });
 
-  test("a pause while a release is under way takes it back, and the other way round", async () => {
+  test("a pause during a release reverses it, and a release during a pause too", async () => {
     await members(40);
     await pause(shop);
     await resume(shop, {}, { most: 15, timeIsUp: () => false });
@@ -280,7 +280,7 @@ describe("many members", () => {
     expect(await world.sql`select from carillon.holds`).toEqual([]);
   });
 
-  test("a pause whose connection is killed in the middle is completed by the same call again", async () => {
+  test("a pause whose connection is killed halfway is completed by the same call again", async () => {
     await members(120);
     const killed: number[] = [];
     const own = connectThrough(world.databaseUrl, killedAtCommit(3, killed), { applicationName });
@@ -297,7 +297,10 @@ describe("many members", () => {
   });
 });
 
-/** Ends the server's process of the connection that is about to send this commit, and lets the commit go when the process is gone. The first commit is that of the request. */
+/**
+ * Kills the server process of the connection that is about to send this commit, and sends the
+ * commit when the process is gone. The first commit is that of the request.
+ */
 function killedAtCommit(commit: number, killed: number[]): WrapLine {
   let commits = 0;
   return (line) => ({
@@ -320,8 +323,8 @@ function killedAtCommit(commit: number, killed: number[]): WrapLine {
 }
 
 describe("at the same time", () => {
-  test("no member is missed by a pause, nor left behind by a resume, however creates and edits race with them", async () => {
-    const owed = async (expected: "held" | "free") => {
+  test("a pause misses no member and a resume leaves none held, while creates and edits run concurrently", async () => {
+    const expectAll = async (expected: "held" | "free") => {
       const wrong = await world.sql`
         select s.key from carillon.schedules s
         where s.deleted_at is null and ((s.group_key is not distinct from 'shop' and ${expected === "held"}) <> (s.held_since is not null)
@@ -339,14 +342,14 @@ describe("at the same time", () => {
       ];
       const first = round % 4 < 2;
       await Promise.all(first ? [pause(shop), ...others()] : [...others(), pause(shop)]);
-      await owed("held");
+      await expectAll("held");
       await Promise.all(first ? [...others(), resume(shop)] : [resume(shop), ...others()]);
-      await owed("free");
+      await expectAll("free");
       await world.remove(`new-${round}`);
     }
   }, 120_000);
 
-  test("a pause twice at once, and the tick with them, hold every member once", async () => {
+  test("two concurrent pauses and a tick hold every member once", async () => {
     await members(80);
     await Promise.all([pause(shop), pause(shop), world.tick()]);
     expect(await heldCount()).toBe(80);
@@ -359,7 +362,7 @@ describe("at the same time", () => {
 });
 
 describe("a label is read", () => {
-  test("with its holds and a page of its schedules, and is unknown without either", async () => {
+  test("a label is read with its holds and a page of its schedules, and is unknown without either", async () => {
     await members(3);
     await pause(shop, { reason: "why" });
     expect(await readLabel(world.sql, shop, { limit: 2 })).toMatchObject({

@@ -8,7 +8,10 @@ import { whileEdited } from "../edit/while-edited.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 
-/** Which schedules the cancel of a group or a tag takes: its members when it comes to them, of the keys that its caller reaches. */
+/**
+ * The cancel of a group or a tag deletes the schedules that are its members at that moment and
+ * whose keys the caller may access.
+ */
 
 let world: Carillon;
 
@@ -25,7 +28,7 @@ const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 const group = { scope: "group", name: "g" } as const;
 const tag = { scope: "tag", name: "t" } as const;
 
-const standing = async () => {
+const live = async () => {
   const rows = await world.sql<{ key: string }[]>`
     select key from carillon.schedules where deleted_at is null order by key`;
   return rows.map(({ key }) => key);
@@ -34,37 +37,33 @@ const standing = async () => {
 test.each([
   ["a group", group, { group: "other" }],
   ["a tag", tag, { tags: [] }],
-])(
-  "the cancel of %s leaves a schedule alone that an edit takes out of it meanwhile",
-  async (_of, label, patch) => {
-    // Else the edit is acknowledged, and the schedule that it has saved is deleted all the same.
-    for (const key of ["leaves", "stays"])
-      await world.put(key, { when: "every 1h", group: "g", tags: ["t"] });
-    const outcome = await whileEdited(world, "leaves", () => cancelLabel(deps(), { label, caller }), {
-      before: (tx) =>
-        editOnce(tx, { key: "leaves", caller }, patchSteps({ patch, caller }), {
-          labels: [{ scope: "group", name: "other" }],
-          maker: makeAtOnce,
-        }),
-    });
-    expect(outcome).toMatchObject({ value: { done: 1, running: 0 } });
-    expect(await standing()).toEqual(["leaves"]);
-  },
-);
+])("the cancel of %s keeps a schedule that a concurrent edit takes out of it", async (_of, label, patch) => {
+  // Otherwise the edit is acknowledged, and its schedule is deleted all the same.
+  for (const key of ["leaves", "stays"]) await world.put(key, { when: "every 1h", group: "g", tags: ["t"] });
+  const outcome = await whileEdited(world, "leaves", () => cancelLabel(deps(), { label, caller }), {
+    before: (tx) =>
+      editOnce(tx, { key: "leaves", caller }, patchSteps({ patch, caller }), {
+        labels: [{ scope: "group", name: "other" }],
+        maker: makeAtOnce,
+      }),
+  });
+  expect(outcome).toMatchObject({ value: { done: 1, running: 0 } });
+  expect(await live()).toEqual(["leaves"]);
+});
 
 test.each([
   ["a group", group],
   ["a tag", tag],
-])("the cancel of %s takes no key beyond the prefix of its caller", async (_of, label) => {
-  // Else a team deletes the schedules of another one that uses the same word.
+])("the cancel of %s deletes no key beyond the prefix of its caller", async (_of, label) => {
+  // Otherwise a team deletes the schedules of another one that uses the same label.
   for (const key of ["shop/a", "shop/b", "bank/a", "zoo/a"])
     await world.put(key, { when: "every 1h", group: "g", tags: ["t"] });
   expect(await cancelLabel(deps(), { label, caller, prefix: "shop/" })).toMatchObject({ done: 2 });
-  expect(await standing()).toEqual(["bank/a", "zoo/a"]);
+  expect(await live()).toEqual(["bank/a", "zoo/a"]);
 });
 
-test("the cancel of a group asks no job to stop that only travels in one parcel with its own", async () => {
-  // Else the handler of another schedule is stopped in the middle of its work.
+test("the cancel of a group does not stop a job outside the group that is in the same parcel", async () => {
+  // Otherwise the handler of another schedule is stopped in the middle of its work.
   await world.put("own", { when: "in 1m", group: "g" });
   await world.put("beside", { when: "in 1m" });
   await world.tick();
@@ -78,8 +77,8 @@ test("the cancel of a group asks no job to stop that only travels in one parcel 
   expect(asked).toEqual([{ key: "own" }]);
 });
 
-test("the cancel of a group asks a job to stop that a grouped handler works along with those of another shard", async () => {
-  // Else a handler goes on with what was answered as cancelled.
+test("the cancel of a group stops a job that a grouped handler works together with jobs of another shard", async () => {
+  // Otherwise a handler continues a job that was reported as cancelled.
   await world.sql`alter table carillon.schedules alter column id set increment by 1`;
   await world.sql`select carillon.note_grouped(array['handler/digest'], array[true])`;
   for (const key of ["a", "b"])

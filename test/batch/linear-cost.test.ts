@@ -9,7 +9,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour } from "../support/instants.ts";
 import { type Counting, countStatements } from "./counted-statements.ts";
 
-/** R6: what a batch costs grows with the batch. */
+/** R6: the cost of a batch grows linearly with the batch. */
 
 let world: Carillon;
 let counting: Counting;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await world.tick();
   const deps = { sql: world.sql, queue: world.queue };
   const read = readCalendarRules({ weekly: ["sat", "sun"], dates: ["12-24..12-26"] });
-  if (!read.ok) throw new Error("These are no rules.");
+  if (!read.ok) throw new Error("The calendar rules could not be read.");
   await putCalendar(deps, { name: "work", body: { description: null, rules: read.rules }, caller });
   const unbounded = { most: 1_000_000, timeIsUp: () => false };
   await pauseLabel(deps, { label: { scope: "group", name: "held" }, caller }, unbounded);
@@ -56,26 +56,29 @@ const put = (key: string, body: object): Operation => ({
   body: parseScheduleBody({ target: { queue: "demo" }, ...body }),
 });
 
-/** One after the other, each on what the ones before have left. */
+/** Applied one after the other, each to the result of those before. */
 const kinds: Kind[] = [
-  ["put of a new one", put],
-  ["put of the same", put],
+  ["put of a new schedule", put],
+  ["put of the same body", put],
   ["put of another payload", (key, body) => put(key, { ...body, payload: 1 })],
   ["patch", (key) => ({ kind: "patch", key, caller, patch: { payload: 2 } })],
   ["pause", (key) => ({ kind: "pause", key, caller, owner: "bob", reason: "audit" })],
   ["resume", (key) => ({ kind: "resume", key, caller, owner: "bob" })],
   ["delete", (key) => ({ kind: "delete", key, caller })],
-  ["delete of what is not there", (key) => ({ kind: "delete", key: `none:${key}`, caller })],
+  ["delete of a missing schedule", (key) => ({ kind: "delete", key: `none:${key}`, caller })],
 ];
 
-/** What a batch does one by one, a hundred at most in a transaction: edits of schedules that are held, and other holds beside one that ends. */
+/**
+ * Operations that a batch does one by one, a hundred at most in a transaction: edits of held
+ * schedules, and further holds beside one that ends.
+ */
 const oneByOne: Record<string, readonly string[]> = {
   held: ["put of another payload", "patch", "delete"],
   "held for a time": ["put of another payload", "patch", "pause", "resume", "delete"],
   paused: ["put of another payload", "patch", "delete"],
 };
 
-/** How many statements batches of these sizes take. */
+/** Number of statements for each batch size. */
 async function statementsBySize(
   operation: (key: string) => Operation,
   batches: readonly number[],
@@ -92,8 +95,8 @@ async function statementsBySize(
 }
 
 describe.each(Object.entries(bodies))("of schedules that are %s", (name, body) => {
-  test("a batch takes as many statements for 400 operations as for 50, or as many for each where it does them one by one", async () => {
-    const told: Record<string, number[]> = {};
+  test("a batch takes the same number of statements for 400 operations as for 50, or the same number for each operation that it does alone", async () => {
+    const wrong: Record<string, number[]> = {};
     if (oneByOne[name] !== undefined)
       await statementsBySize((key) => put(`${name}:${key}`, body), sizesAlone);
     for (const [kind, operation] of kinds) {
@@ -101,11 +104,11 @@ describe.each(Object.entries(bodies))("of schedules that are %s", (name, body) =
       const make = (key: string) => operation(`${name}:${key}`, body);
       const counts = await statementsBySize(make, alone ? sizesAlone : sizes);
       const [least = 0, ...more] = counts;
-      // The first batch makes the cadence that all of them share.
+      // The first batch inserts the cadence that all of them share.
       const isFlat = more.every((count) => count <= least);
       const isLinear = more.every((count, index) => count <= (counts[index] ?? 0) * 2);
-      if (!(alone ? isLinear : isFlat)) told[kind] = counts;
+      if (!(alone ? isLinear : isFlat)) wrong[kind] = counts;
     }
-    expect(told).toEqual({});
+    expect(wrong).toEqual({});
   });
 });

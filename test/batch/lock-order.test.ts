@@ -10,11 +10,14 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 
-/** Many edits and a settle meet at the same locks, the edits held up in the middle: the settle waits for them, and nobody for the settle. */
+/**
+ * Many edits and a settle meet at the same locks while the edits are blocked halfway: the settle
+ * waits for the edits, and the edits never wait for the settle.
+ */
 
 const caller = { name: "ann" };
 
-test("the lanes of schedules with rechecks are among those that are locked in order", async () => {
+test("the lanes of schedules with rechecks are locked in order with all others", async () => {
   const world = await recheckWorld();
   const [behind, other] = await idsByLane(world.sql, 3, 2);
   const [before] = await idsByLane(world.sql, 9, 1);
@@ -35,7 +38,7 @@ test("the lanes of schedules with rechecks are among those that are locked in or
     world,
     { parcel: job?.parcelId, fence },
     {
-      // The edits want to make the same target.
+      // The edits need to insert the same target.
       holdUp: (tx) => tx`select carillon.target_named('handler/new')`,
       edit: () =>
         world.sql.begin((tx) =>
@@ -90,7 +93,7 @@ test("the targets at which replaced jobs wait are locked before lanes", async ()
   await world.stop();
 }, 30_000);
 
-/** Edits while somebody holds them up, settles meanwhile, and lets go: both come to their end. */
+/** Blocks an edit, starts a settle, and unblocks the edit: both must end. */
 async function settleDuring<Edited>(
   world: Carillon,
   { parcel, fence }: { parcel: string | null | undefined; fence: number },
@@ -121,7 +124,7 @@ function blocked({ sql }: Carillon, count: number): Promise<unknown> {
   });
 }
 
-/** Claims the parcel of a key's job: it runs, or is put to where it waits. */
+/** Claims the parcel of a key's job: it runs, or waits in its lane or at its target. */
 async function claimed(world: Carillon, key: string): Promise<number> {
   await world.tick();
   const [job] = await world.jobs(key);

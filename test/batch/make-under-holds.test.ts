@@ -9,7 +9,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
 import { type Counting, countStatements } from "./counted-statements.ts";
 
-/** Schedules that a batch makes under a held label cost as much each as those that it makes anywhere else. */
+/** New schedules of a batch under a held label cost the same as under no hold. */
 
 let world: Carillon;
 let counting: Counting;
@@ -57,11 +57,11 @@ describe.each([
   ["tag", nightly, { tags: ["nightly"] }, {}],
   ["group whose hold ends", shop, { group: "shop" }, { until: at(2 * hour) }],
 ])("a batch of n new schedules under a held %s", (_what, label, belonging, params) => {
-  test("writes n holds, by as many statements for 400 schedules as for 50", async () => {
+  test("a batch of n new schedules under a hold writes n holds, by the same number of statements for 400 schedules as for 50", async () => {
     await pause(label, params);
     const statements: number[] = [];
     for (const count of [50, 100, 200, 400]) {
-      // The first of a connection prepares what the others find.
+      // The first statements of a connection prepare those that follow.
       counting.taken();
       const applied = await makeEach(`of-${count}`, count, belonging);
       statements.push(counting.taken().length);
@@ -72,7 +72,7 @@ describe.each([
   });
 });
 
-test("schedules of a batch get every hold of all their labels, and the pause that they ask for themselves", async () => {
+test("new schedules of a batch get every hold of all their labels, and their own `paused`", async () => {
   await pause(shop);
   await pause(shop, { owner: "bob" });
   await pause(nightly);
@@ -80,7 +80,7 @@ test("schedules of a batch get every hold of all their labels, and the pause tha
   expect(await holdsUnder("of-all")).toBe(3 * 4);
 });
 
-test("a batch under a hold that ends plans what is due under it for its end, and what comes after it for its own time", async () => {
+test("a batch under a hold with an end plans occurrences due under it for its end, and later ones for their own time", async () => {
   await pause(shop, { until: at(2 * hour) });
   await makeEach("hourly", 2, { group: "shop", when: "30 * * * *" });
   await makeEach("once", 2, { group: "shop", when: "in 1h" });
@@ -99,7 +99,7 @@ test("a batch under a hold that ends plans what is due under it for its end, and
   ]);
 });
 
-test("schedules whose hold ends before what the ticks have made already are so many at most in one batch", async () => {
+test("a batch makes at most 100 schedules whose hold ends before the watermark", async () => {
   await pause(shop, { until: at(2 * minute) });
   await expect(makeEach("short", 120, { group: "shop" })).rejects.toThrow(TooMuchAtOnce);
   expect(await world.sql`select from carillon.schedules`).toEqual([]);

@@ -10,7 +10,9 @@ import { minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 
-/** A job that is put to its target's queue at the very moment at which it is cancelled or replaced. */
+/**
+ * A job that moves to the queue of its target at the moment at which it is cancelled or replaced.
+ */
 
 let world: Carillon;
 
@@ -30,7 +32,7 @@ const parcelOf = async (key: string) => (await world.jobs(key))[0]?.parcelId ?? 
 const claim = async (key: string) =>
   (await claimParcel(world.sql, await parcelOf(key), minute, world.window)).outcome;
 
-/** Begins the act while the job is not yet seen to wait at its target, and lets it go on when it does. */
+/** Begins the act before the job is seen to wait at its target, and continues it when it does. */
 async function whileMoved<T>(key: string, act: () => Promise<T>): Promise<T> {
   await setLimits(world, { target: "handler/h", limits: { concurrency: 1, rate: null }, caller });
   await enqueueJob(deps(), { ...job("busy", null), ifExists: "replace", caller });
@@ -45,14 +47,14 @@ async function whileMoved<T>(key: string, act: () => Promise<T>): Promise<T> {
     await until("the act waits for the parcel", async () => (await waitingLocks(world.sql)) === 1);
     return acts;
   });
-  if (acting === undefined) throw new Error("Nothing was begun.");
+  if (acting === undefined) throw new Error("The act was not begun.");
   return acting;
 }
 
 const states = async (key: string) => (await world.jobs(key)).map(({ state }) => state);
 
-test("the cancel looks a second time at a job that was moved, and cancels it", async () => {
-  // Else the caller is told that nothing waited, and the job runs.
+test("the cancel checks a job again that was moved, and cancels it", async () => {
+  // Otherwise the answer says that no job waited, and the job runs.
   const filter = { key: "one" };
   const done = await whileMoved("one", () => cancelMany(deps(), { filter, limit: 10, caller }));
   expect(done).toMatchObject({ done: 1, running: 0 });
@@ -68,7 +70,7 @@ const ways: readonly [string, () => Promise<unknown>][] = [
 ];
 
 test.each(ways)(
-  "the job that replaces one that was moved runs in its place, not beside it (%s)",
+  "the replacement of a moved job runs in its place, not beside it (%s)",
   async (_way, replace) => {
     await whileMoved("one", replace);
     expect(await states("one")).toEqual(["cancelled", "waiting"]);

@@ -15,7 +15,10 @@ afterEach(() => world.stop());
 const caller = { name: "ann" };
 const instants = Array.from({ length: 40 }, (_, index) => index + 1);
 
-/** One schedule for each of these shards and each millisecond after the minute, its job made ahead. */
+/**
+ * Creates one schedule for each of these shards and each millisecond after the minute, with its job
+ * made ahead.
+ */
 async function oncePerMillisecond(name: string, shards: readonly number[]): Promise<string[]> {
   const made = shards.flatMap((shard) =>
     instants.map((ms) => ({ shard, ms, key: `${name}:${shard}:${ms}` })),
@@ -29,18 +32,19 @@ async function oncePerMillisecond(name: string, shards: readonly number[]): Prom
   return made.map(({ key }) => key);
 }
 
-/** From now on each look at the clock is a millisecond later than the one before. */
+/** From now on each call of the clock returns a millisecond more. */
 async function stepTheClock(from: Date): Promise<void> {
   await world.sql.unsafe(`
-    create sequence if not exists public.looks;
-    alter sequence public.looks restart;
+    create sequence if not exists public.clock_calls;
+    alter sequence public.clock_calls restart;
     create or replace function carillon.clock() returns timestamptz language sql volatile
-      as $$ select timestamptz '${from.toISOString()}' + nextval('public.looks') * interval '1 millisecond' $$`);
+      as $$ select timestamptz '${from.toISOString()}' + nextval('public.clock_calls') * interval '1 millisecond' $$`);
 }
 
-// The clock was read with each shard's row: between two of them it could reach an occurrence, and the batch withdrew its job and planned none.
-test("a batch over several shards loses no occurrence that comes due while it reads the shards", async () => {
-  // Postgres reads the rows of the shards in either order.
+// The clock was once read with each shard's row: between two reads it could pass an occurrence, and
+// the batch withdrew its job and planned none.
+test("a batch over several shards loses no occurrence that becomes due while it reads the shards", async () => {
+  // Postgres may read the rows of the shards in either order.
   const batches = [await oncePerMillisecond("up", [0, 15]), await oncePerMillisecond("down", [15, 0])];
   await world.tick();
   expect(await world.jobs()).toHaveLength(batches.flat().length);

@@ -17,11 +17,11 @@ const deps = () => ({ sql: world.sql, queue: world.queue });
 const pause = (params: Partial<SharedPauseParams> = {}) => pauseLabel(deps(), { ...shop, ...params });
 const resume = () => resumeLabel(deps(), shop);
 
-describe("a member is left by its group's hold as it would be by its own:", () => {
+describe("a group's hold has the same result for a member as its own hold:", () => {
   const kinds: [string, object][] = [
     ["an interval", { when: "every 1m" }],
     ["a cron", { when: "*/5 * * * *" }],
-    ["one that is far", { when: "0 9 1 * *" }],
+    ["a far one", { when: "0 9 1 * *" }],
     ["one that is due soon", { when: "in 90s" }],
     ["one that is over", { when: "at 2026-03-02T09:59:30" }],
     ["one with an end", { when: "every 1m", endsAt: "2026-03-02T10:04:00Z" }],

@@ -8,7 +8,10 @@ import { Refusal } from "../../lib/refusal.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
-/** Many operations come to what each of them comes to alone: the same rows, whatever is decided and written together. */
+/**
+ * Many operations have the same result as each of them alone: the same rows, regardless of which
+ * are decided and written together.
+ */
 
 const caller = { name: "ann" };
 
@@ -65,7 +68,9 @@ const keyed = fc
       ...(ifMatch === undefined ? {} : { ifMatch }),
     }),
   );
-/** Batches, and after each how many seconds go by: with a tick where it is more than a minute, and without one where they are negative. */
+/**
+ * Batches, each followed by a number of seconds: more than 60 with a tick, negative ones without.
+ */
 const life = fc.array(
   fc.tuple(fc.array(keyed, { minLength: 1, maxLength: 8 }), fc.constantFrom(0, 20, 75, 200, -300)),
   {
@@ -101,7 +106,7 @@ async function together(world: Carillon, operations: readonly Operation[]): Prom
   return applied.map((each) => (each.change === "refused" ? `refused: ${each.refusal.kind}` : each.change));
 }
 
-/** Everything but what differs without meaning: ids, and how jobs are packed into parcels. */
+/** All rows without meaningless differences: ids, and how jobs are packed into parcels. */
 async function dump({ sql }: Carillon) {
   const n = sql`rank() over (partition by key order by id)::int as n`;
   const ordered = sql`(select *, ${n} from carillon.schedules) s`;
@@ -170,8 +175,8 @@ const lifeOfOne = fc.array(
 
 describe("many operations at once", () => {
   test.each([
-    ["come to what each comes to alone", life],
-    ["of one key come to what each comes to alone", lifeOfOne],
+    ["many operations have the same result as each alone", life],
+    ["many operations of one key have the same result as each alone", lifeOfOne],
   ])(
     "%s",
     async (_, lived) => {

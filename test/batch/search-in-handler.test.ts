@@ -17,9 +17,9 @@ beforeEach(async () => {
   watched = watchSearches(world.databaseUrl, handlersTransaction);
   calendars += 1;
   spring = `spring-${calendars}`;
-  // Rules of each test's own: what was searched for is remembered by them.
+  // Each test has its own rules, since the process remembers the searches of a rule set.
   const read = readCalendarRules({ dates: ["02-01..04-30", `1991-01-${10 + calendars}`] });
-  if (!read.ok) throw new Error("These are no rules.");
+  if (!read.ok) throw new Error("The calendar rules could not be read.");
   const body = { description: null, rules: read.rules };
   await putCalendar({ sql: world.sql, queue: world.queue }, { name: spring, body, caller: { name: "ann" } });
 });
@@ -29,7 +29,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** A search that is made takes thousands. */
+/** One search visits thousands of days. */
 const few = 500;
 
 const put = (key: string, when: string): EditInside => ({
@@ -38,7 +38,7 @@ const put = (key: string, when: string): EditInside => ({
   body: parseScheduleBody({ target: { queue: "demo" }, when, calendar: { name: spring, on: "next" } }),
 });
 
-/** In a transaction in which the handler has written something before. */
+/** Applies the edits in a transaction in which the handler has written a row before. */
 function inHandler(edits: readonly EditInside[]): Promise<unknown> {
   watched.looksInside();
   watched.taken();
@@ -52,7 +52,7 @@ const savepoints = () => watched.taken().filter((text) => text.startsWith("savep
 
 beforeEach(() => world.sql`create table public.written (id int)`);
 
-test("A search for what a handler puts years from now takes back the edits alone, and not what the handler wrote before", async () => {
+test("A search for a handler's put years from now rolls back the edits only, and keeps the handler's own rows", async () => {
   await inHandler([put("a", "cron(0 9 1 6 ? 2060)")]);
   expect(savepoints()).toBe(2);
   expect(await world.sql`select occurrence from carillon.plan_far`).toEqual([
@@ -61,7 +61,7 @@ test("A search for what a handler puts years from now takes back the edits alone
   expect(await world.sql`select id from public.written`).toEqual([{ id: 1 }]);
 });
 
-test("All that a handler puts onto days years from now, makes and replaces, is searched for at once", async () => {
+test("All of a handler's puts on days years from now, new or replacing, are searched together", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
   for (const key of keys.slice(20)) await world.put(key, { when: "every 1h" });
   await inHandler(keys.map((key, n) => put(key, `cron(${n} 9 1 6 ? 2060)`)));
@@ -72,7 +72,7 @@ test("All that a handler puts onto days years from now, makes and replaces, is s
 test("A handler's edits search for jobs years from now without holding their locks, and once for all of them", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
   await inHandler(keys.map((key, n) => put(key, `cron(${n} 9 1 6 ? 2060)`)));
-  // This process has not searched for these, as the next one would not have.
+  // This process has not searched for these instants, like any other process.
   await world.sql`update carillon.cadences set expression = replace(expression, '2060', '2070')`;
   await inHandler(
     keys.map((key, n) => (n < 20 ? { kind: "cancel", key } : put(key, `cron(${n} 10 1 6 ? 2060)`))),
@@ -81,15 +81,16 @@ test("A handler's edits search for jobs years from now without holding their loc
   expect(savepoints()).toBeLessThanOrEqual(2);
 });
 
-test("A handler's put onto days that its calendar leaves out for ever is searched for without the put's locks, and refused", async () => {
+test("A handler's put on days that its calendar always excludes is searched without the put's locks, and refused", async () => {
   await expect(inHandler([put("a", "0 9 28 2 *")])).rejects.toThrow(Refusal);
   expect(watched.looksInside()).toBeLessThan(few);
   expect(await world.sql`select id from public.written`).toEqual([]);
 });
 
-test("The searches of one handler's transaction are bounded together, and a retry goes on with what was found until the edits succeed", async () => {
+test("The searches of one handler's transaction share a time limit, and a retry continues from the found occurrences until the edits succeed", async () => {
   const edits = Array.from({ length: 6 }, (_, n) => put(`a:${n}`, `cron(${n} 9 1 6 ? 2060)`));
-  // Each look counts as ten milliseconds, so that one search takes longer than a transaction has.
+  // Each visited day counts as ten milliseconds, so that one search exceeds the limit of a
+  // transaction.
   const looks = countLooks();
   let passed = 0;
   const now = () => {
@@ -111,7 +112,8 @@ test("The searches of one handler's transaction are bounded together, and a retr
   looks.stop();
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThan(20);
-  for (const message of refused) expect(message).toContain("A retry goes on with what was found");
+  for (const message of refused)
+    expect(message).toContain("A retry continues from the occurrences found so far");
   expect(await world.sql`select from carillon.plan_far`).toHaveLength(6);
   expect(await world.sql`select id from public.written`).toEqual([{ id: 1 }]);
 });

@@ -4,25 +4,28 @@ import { connectThrough, textOf } from "../race/lines.ts";
 
 export interface Watched {
   sql: Sql;
-  /** What has been sent since the last call, by its first words. */
+  /** The statements sent since the last call. */
   taken(): string[];
-  /** How often a calendar's days were looked through since the last call, while the locks were held. */
+  /** Number of calendar days visited since the last call, while the locks were held. */
   looksInside(): number;
   stop(): Promise<void>;
 }
 
-/** The statements between which locks are held for which others wait. */
+/** The statements between which locks are held that others wait for. */
 interface Held {
   from: RegExp;
   to: RegExp;
 }
 
-/** Those of an edit in a transaction of its own. */
+/** For an edit in its own transaction. */
 const ownTransaction: Held = { from: /^begin/, to: /^(commit|rollback)$/ };
-/** Those of edits in a handler's transaction. */
+/** For edits in a handler's transaction. */
 export const handlersTransaction: Held = { from: /^savepoint/, to: /^(commit|rollback.*|release.*)$/ };
 
-/** Connects as the functions do, by one connection, and counts how a calendar is searched through while locks are held. */
+/**
+ * Connects as the functions do, with one connection, and counts the calendar searches while locks
+ * are held.
+ */
 export function watchSearches(databaseUrl: string, held: Held = ownTransaction): Watched {
   const looks = countLooks();
   const sent: string[] = [];
@@ -55,7 +58,7 @@ export function watchSearches(databaseUrl: string, held: Held = ownTransaction):
   };
 }
 
-/** V8 counts the calls of each function; what is asked for are those of the two loops of a calendar's search. */
+/** V8 counts the calls of each function. This sums those of the two loops of a calendar search. */
 export function countLooks(): { since: () => number; stop: () => void } {
   const session = new Session();
   session.connect();

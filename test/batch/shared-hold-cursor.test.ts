@@ -17,8 +17,8 @@ const deps = () => ({ sql: world.sql, queue: world.queue });
 const pause = (revision?: string) => pauseLabel(deps(), { ...params, revision }, few);
 const resume = (revision?: string) => resumeLabel(deps(), { ...params, revision }, few);
 
-test("a cursor of a pause that was taken back and asked for again is refused, and one of a resume too", async () => {
-  // Else a caller that still works through an old call has a part in a pause that another caller has asked for since.
+test("a cursor of a pause that was released and set again is refused, and likewise one of a resume", async () => {
+  // Otherwise a caller that continues an old call takes part in a later pause of another caller.
   for (const key of ["a", "b", "c"]) await world.put(key, { when: "every 1m", group: "shop" });
   const paused = await pause();
   const resumed = await resume();

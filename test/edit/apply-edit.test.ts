@@ -16,7 +16,7 @@ const states = async (key?: string) =>
   (await world.jobs(key)).map(({ occurrence, version, state }) => [occurrence, version, state]);
 
 describe("an edit", () => {
-  test("that asks for the same changes nothing", async () => {
+  test("an edit with an identical body changes nothing", async () => {
     await world.put("same", { when: "every 5m", payload: { a: 1, b: [2] } });
     const again = await world.put("same", { payload: { b: [2], a: 1 }, when: "every 5m", tags: [] });
     expect(again).toMatchObject({ change: "unchanged", schedule: { version: 1 } });
@@ -24,7 +24,7 @@ describe("an edit", () => {
     expect(await world.sql`select from carillon.schedule_versions`).toHaveLength(1);
   });
 
-  test("that leaves `when` alone keeps the phase, and makes the jobs that are not due yet anew", async () => {
+  test("an edit that keeps `when` keeps the phase, and makes the jobs that are not due yet again", async () => {
     await world.put("often", { when: "every 1m" });
     await world.tick();
     await world.clock.setNow(at("10:01:20"));
@@ -38,7 +38,8 @@ describe("an edit", () => {
     await world.tick();
     await world.clock.setNow(at("10:04:00"));
     await world.work();
-    // What was due before the edit runs too, with what the schedule says when it is claimed.
+    // Jobs due before the edit run too, with the payload that the schedule has when they are
+    // claimed.
     expect(world.delivered.map(({ occurrence, payload }) => [new Date(occurrence), payload])).toEqual(
       expect.arrayContaining(
         ["10:01:00", "10:02:00", "10:03:00", "10:04:00"].map((time) => [at(time), "new"]),
@@ -47,7 +48,7 @@ describe("an edit", () => {
     expect(world.delivered).toHaveLength(4);
   });
 
-  test("of `when` withdraws what is not due yet, and counts the new one from now", async () => {
+  test("an edit of `when` withdraws the jobs that are not due yet, and the new cadence counts from now", async () => {
     await world.put("often", { when: "every 1m" });
     await world.tick();
     await world.clock.setNow(at("10:01:20"));
@@ -65,7 +66,7 @@ describe("an edit", () => {
     );
   });
 
-  test("at the very instant at which a job is due leaves that job", async () => {
+  test("an edit at the instant at which a job is due leaves that job", async () => {
     await world.put("often", { when: "every 1m" });
     await world.tick();
     await world.clock.setNow(at("10:02:00"));
@@ -76,7 +77,7 @@ describe("an edit", () => {
     ]);
   });
 
-  test("of an `at` moves it: the old instant does not run", async () => {
+  test("an edit of an `at` moves it: the old instant does not run", async () => {
     await world.put("once", { when: "in 2m" });
     await world.tick();
     await world.put("once", { when: "in 1m" });
@@ -89,7 +90,7 @@ describe("an edit", () => {
     expect(world.delivered).toMatchObject([{ occurrence: at("12:00:00").toISOString() }]);
   });
 
-  test("that asks for the same again changes nothing, also where JSON writes it otherwise", async () => {
+  test("an edit with an identical body changes nothing, also if JSON writes it in another form", async () => {
     const body = { when: "every 1h", payload: { a: -0, b: [1] } };
     await world.put("same", body);
     expect(await world.put("same", body)).toMatchObject({ change: "unchanged", schedule: { version: 1 } });
@@ -98,7 +99,7 @@ describe("an edit", () => {
     });
   });
 
-  test("counts a relative `when` anew if it names it, and else not", async () => {
+  test("an edit counts a relative `when` again if it names it, and otherwise not", async () => {
     await world.put("relative", { when: "in 1h" });
     await world.clock.advance(10 * minute);
     expect(await world.patch("relative", { payload: 1 })).toMatchObject({
@@ -115,7 +116,7 @@ describe("an edit", () => {
     });
   });
 
-  test("while ticks lag makes what the old version owed up to now, and plans the rest anew", async () => {
+  test("an edit while ticks lag makes the jobs of the old version up to now, and plans the rest again", async () => {
     await world.put("often", { when: "every 30s" });
     await world.clock.advance(100 * second);
     await world.patch("often", { when: "every 1m" });
@@ -130,10 +131,11 @@ describe("an edit", () => {
     expect(world.delivered).toHaveLength(3);
   });
 
-  test("between two batches of a late tick makes nothing twice and loses nothing", async () => {
+  test("an edit between two batches of a late tick makes no job twice and loses none", async () => {
     await world.put("often", { when: "every 30s" });
     await world.tick();
-    // As if a batch had ended just before this schedule: its jobs are there already, the watermark is not.
+    // As if a batch had ended just before this schedule: its jobs exist, but the watermark is below
+    // them.
     await world.sql`update carillon.shards set watermark_at = ${at(0)}`;
     await world.clock.advance(100 * second);
     await world.patch("often", { payload: 2 });
@@ -149,7 +151,7 @@ describe("an edit", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test.each([2, 4, 40])("after %i days without a tick works all the same", async (days) => {
+  test.each([2, 4, 40])("an edit works after %i days without a tick", async (days) => {
     await world.put("hourly", { when: "every 1h" });
     await world.clock.advance(days * day);
     await world.patch("hourly", { payload: 2 });
@@ -162,7 +164,7 @@ describe("an edit", () => {
     ]);
   });
 
-  test("keeps to the version that it was meant for", async () => {
+  test("an edit with If-Match applies only to the versions named there", async () => {
     await world.put("guarded", { when: "every 5m" });
     const patch = (ifMatch: readonly number[] | "*") =>
       patchSchedule(world, { key: "guarded", patch: { payload: ifMatch }, ifMatch, caller: { name: "ann" } });
@@ -174,7 +176,7 @@ describe("an edit", () => {
     ).rejects.toMatchObject({ kind: "precondition" });
   });
 
-  test("beside others of the same schedule comes after them", async () => {
+  test("concurrent edits of one schedule each get their own version", async () => {
     await world.put("busy", { when: "every 5m" });
     await Promise.all(
       Array.from({ length: 8 }, (_, payload) => world.patch("busy", { payload: payload + 1 })),
@@ -183,7 +185,7 @@ describe("an edit", () => {
     expect(versions.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test("that turns a queue's schedule into a handler's sends its next jobs over the slow queue", async () => {
+  test("an edit that turns a queue's schedule into a handler's sends its next jobs over the slow queue", async () => {
     await world.put("mover", { when: "every 1m" });
     await world.tick();
     await world.put("mover", { when: "every 1m", target: { handler: "greet" } });
@@ -194,7 +196,7 @@ describe("an edit", () => {
 });
 
 describe("a delete", () => {
-  test("withdraws what is not due yet and cancels what waits", async () => {
+  test("a delete withdraws the jobs that are not due yet and cancels the waiting ones", async () => {
     await world.put("gone", { when: "every 1m" });
     await world.tick();
     await world.clock.setNow(at("10:01:30"));
@@ -211,7 +213,7 @@ describe("a delete", () => {
     await expect(world.remove("gone")).rejects.toMatchObject({ kind: "missing" });
   });
 
-  test("cancels what is to be tried again", async () => {
+  test("a delete cancels a job that is to be retried", async () => {
     await world.tick();
     await world.put("failing", { when: "in 1s" });
     world.outcome = () => failed("no");
@@ -226,7 +228,7 @@ describe("a delete", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("cancels at once what waits for a hold to go", async () => {
+  test("a delete cancels a job that waits under a hold at once", async () => {
     await world.tick();
     await world.put("held", { when: "in 1s" });
     await world.clock.advance(second);
@@ -239,7 +241,7 @@ describe("a delete", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("lets a job that has started end", async () => {
+  test("a delete lets a running job end", async () => {
     await world.tick();
     await world.put("running", { when: "in 1s" });
     await world.clock.advance(second);
@@ -251,7 +253,7 @@ describe("a delete", () => {
     expect(await world.jobs()).toMatchObject([{ state: "succeeded", attempt: 1 }]);
   });
 
-  test("frees the key: what is put there next is another schedule", async () => {
+  test("a delete frees the key: the next put creates another schedule", async () => {
     const first = await world.put("key", { when: "in 1m" });
     await world.tick();
     await world.remove("key");
@@ -265,7 +267,7 @@ describe("a delete", () => {
     expect(await world.jobs()).toMatchObject([{ version: 1, state: "succeeded" }]);
   });
 
-  test("and a create at once under one key end in an order", async () => {
+  test("a delete and a concurrent create under one key take effect one after the other", async () => {
     await world.put("key", { when: "in 1m" });
     const answers = await Promise.allSettled([world.remove("key"), world.put("key", { when: "in 2m" })]);
     expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);

@@ -17,7 +17,7 @@ const plannedDue = async () =>
   (await world.sql`select due_at from carillon.plan order by 1`).map((row) => row["due_at"]);
 
 describe("a schedule that is created", () => {
-  test("for seconds from now becomes a job and a message at once, and runs on time", async () => {
+  test("a schedule created for seconds from now becomes a job and a message at once, and runs on time", async () => {
     await world.tick();
     await world.put("soon", { when: "in 5s" });
     expect(await world.jobs()).toMatchObject([{ dueAt: at(5 * second), state: "waiting" }]);
@@ -27,7 +27,7 @@ describe("a schedule that is created", () => {
     expect(world.delivered).toMatchObject([{ key: "soon", at: at(5 * second).toISOString() }]);
   });
 
-  test("at the watermark itself becomes a job at once, a millisecond later a row of the plan", async () => {
+  test("a schedule created at the watermark becomes a job at once, and one a millisecond later a row of the plan", async () => {
     await world.tick();
     await world.put("at", { when: "at 2026-03-02T10:03:00" });
     await world.put("after", { when: "at 2026-03-02T10:03:00.001" });
@@ -38,7 +38,7 @@ describe("a schedule that is created", () => {
     expect(await occurrences()).toEqual([at("10:03:00"), at("10:03:00.001")]);
   });
 
-  test("at the instant between whose schedules a batch ended is planned, and the next batch fires it once", async () => {
+  test("a schedule created at the instant at which a batch ended is planned, and the next batch fires it once", async () => {
     await world.tick();
     await world.put("first", { when: "at 2026-03-02T10:03:00" });
     await world.sql`update carillon.shards set watermark_schedule = 1`;
@@ -49,7 +49,7 @@ describe("a schedule that is created", () => {
   });
 
   test.each(["every 40s", "* * * * *"])(
-    "of %s makes all that is due up to the watermark, and plans the first beyond it",
+    "a new schedule of %s makes all jobs up to the watermark, and plans the first occurrence beyond it",
     async (when) => {
       await world.tick();
       await world.clock.setNow(at("10:01:30"));
@@ -64,7 +64,7 @@ describe("a schedule that is created", () => {
     },
   );
 
-  test("for up to a minute ago runs at once, for earlier is refused and leaves nothing behind", async () => {
+  test("a schedule created for up to a minute ago runs at once, and an earlier one is refused and leaves no row", async () => {
     await world.tick();
     await world.put("now", { when: "at 2026-03-02T10:00:00" });
     await world.put("past", { when: "at 2026-03-02T09:59:00" });
@@ -78,7 +78,7 @@ describe("a schedule that is created", () => {
     expect(await world.sql`select from carillon.audit`).toHaveLength(2);
   });
 
-  test("while no tick has come for days waits in the plan until one does, and runs then", async () => {
+  test("a schedule created while no tick has run for days waits in the plan until the next tick, and then runs", async () => {
     await world.clock.advance(6 * day);
     await world.put("soon", { when: "in 5s" });
     await world.put("often", { when: "every 1m" });
@@ -88,7 +88,7 @@ describe("a schedule that is created", () => {
     expect(world.delivered.map(({ key }) => key).sort()).toEqual(["often", "soon"]);
   });
 
-  test("twice at once under one key stands once", async () => {
+  test("concurrent creates under one key create one schedule", async () => {
     const answers = await Promise.all(
       [1, 2, 3, 4].map((payload) => world.put("same", { when: "in 1m", payload })),
     );
@@ -97,7 +97,7 @@ describe("a schedule that is created", () => {
     expect(await world.sql`select from carillon.schedules`).toHaveLength(1);
   });
 
-  test("by POST under a key that is taken is a conflict, also for two at once", async () => {
+  test("a POST under a taken key is a conflict, also for two at once", async () => {
     const create = () =>
       createSchedule(world, {
         key: "mine",
@@ -109,7 +109,7 @@ describe("a schedule that is created", () => {
     await expect(create()).rejects.toMatchObject({ kind: "conflict" });
   });
 
-  test("is on record with who, when and what", async () => {
+  test("a create is in the audit with actor, time, action and version", async () => {
     await world.put("mine", { when: "in 1h" }, "bob");
     expect(await world.sql`select at, actor, action, subject, version from carillon.audit`).toEqual([
       { at: at(0), actor: "bob", action: "schedule.created", subject: "mine", version: 1 },

@@ -7,7 +7,10 @@ import { at, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 
-/** An edit, a tick and a claim of one shard come one after the other, and the later one sees what the earlier one has done. */
+/**
+ * An edit, a tick and a claim of one shard run one after the other, and the later one sees the
+ * result of the earlier one.
+ */
 
 let world: Carillon;
 
@@ -26,8 +29,9 @@ async function shardOf(key: string): Promise<number> {
 const planned = async () =>
   (await world.jobs("often")).map(({ occurrence, version }) => [occurrence, version]);
 
-test("the edit waits for the tick of its shard, so that what the tick makes meanwhile runs neither twice nor in the old version", async () => {
-  // An edit that does not wait plans below the watermark that the tick is about to raise: nothing of the new version would ever run.
+test("an edit waits for the tick of its shard, so that the jobs of that tick run neither twice nor in the old version", async () => {
+  // An edit that does not wait plans below the watermark that the tick is about to raise: the new
+  // version would never run.
   await world.put("often", { when: "every 1m", payload: "old" });
   const shard = await shardOf("often");
   const both = await world.sql.begin(async (tx) => {
@@ -46,8 +50,8 @@ test("the edit waits for the tick of its shard, so that what the tick makes mean
   expect(world.delivered.map(({ payload }) => payload)).toEqual(["new"]);
 });
 
-test("the delete waits for a claim that is under way, and leaves what it has started to its worker", async () => {
-  // Else it is answered that nothing starts any more, while a worker is about to.
+test("a delete waits for a running claim, and leaves the started job to its worker", async () => {
+  // Otherwise the answer says that no job starts any more, while a worker is about to start one.
   await world.put("often", { when: "every 1m" });
   await world.tick();
   await world.clock.advance(minute);
@@ -66,8 +70,9 @@ test("the delete waits for a claim that is under way, and leaves what it has sta
   expect(await world.jobs("often")).toMatchObject([{ state: "waiting", parcelId: first?.parcelId }]);
 });
 
-test("the edit cuts time when it has its locks: what came to be due while it waited stays with the version it began in", async () => {
-  // The claim that kept the edit waiting has the job of that instant perhaps, which must not run again in the new version.
+test("the cut of an edit is the time at which it has its locks: jobs that became due while it waited keep the old version", async () => {
+  // The claim that the edit waited for may hold the job of that instant, which must not run again
+  // in the new version.
   await world.put("often", { when: "every 1m" });
   await world.tick();
   const shard = await shardOf("often");

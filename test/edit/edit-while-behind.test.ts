@@ -5,7 +5,10 @@ import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 
-/** Edits while no tick has come for long. What the old version owes dies with it, unless the edit makes it. */
+/**
+ * Edits after a long time without a tick. Overdue occurrences of the old version are lost unless
+ * the edit makes their jobs.
+ */
 
 let world: Carillon;
 
@@ -26,9 +29,10 @@ const ways: readonly [string, () => Promise<unknown>][] = [
 ];
 
 test.each(ways)(
-  "the edit %s runs what was planned far ahead and came to be due while no tick came",
+  "an edit %s runs an occurrence planned far ahead that became due while no tick ran",
   async (_way, edit) => {
-    // It waits in the table of what is far, which only a tick brings near: an edit that looks past it loses the run.
+    // The occurrence waits in the far plan, which only a tick moves near: an edit that does not
+    // read it loses the run.
     await world.put("far", { when: "at 2026-03-06T10:00:00Z" });
     await world.put("beside", { when: "at 2026-04-06T10:00:00Z" });
     await world.clock.setNow(new Date("2026-03-06T10:10:00Z"));
@@ -42,8 +46,8 @@ test.each(ways)(
   },
 );
 
-test("the edit between two batches of a late tick notes once what is passed over", async () => {
-  // Both are due at the instant at which the watermark stands: the first has been taken, the other one has not.
+test("an edit between two batches of a late tick notes skipped occurrences once", async () => {
+  // Both are due at the watermark: the first has been taken, the other has not.
   const often = { when: "every 5s", catchUp: { policy: "skip" } };
   await world.put("taken", often);
   await world.put("left", often);
@@ -60,8 +64,8 @@ test("the edit between two batches of a late tick notes once what is passed over
   ]);
 });
 
-test("the edit that makes a spread smaller runs at once what is due by that", async () => {
-  // The new due time lies in the past: with `skip` the next tick would pass the run over.
+test("an edit that makes a spread smaller runs the occurrences that become due by it at once", async () => {
+  // The new due time lies in the past: with `skip` the next tick would skip the run.
   const keys = Array.from({ length: 8 }, (_, n) => `moved-${n}`);
   for (const key of keys)
     await world.put(key, { when: "0 11 * * *", spread: "59m", catchUp: { policy: "skip" } });
@@ -74,7 +78,7 @@ test("the edit that makes a spread smaller runs at once what is due by that", as
   expect(world.delivered.map(({ key }) => key).sort()).toEqual(keys);
 });
 
-test("the edit of a schedule whose fires are used up plans nothing more", async () => {
+test("an edit of a schedule whose fires are used up plans no further occurrence", async () => {
   await world.put("limited", { when: "every 1m", maxFires: 2 });
   await world.tick();
   await world.clock.advance(5 * minute);

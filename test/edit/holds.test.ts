@@ -21,14 +21,17 @@ const deliveredAt = () =>
     .sort()
     .map((occurrence) => new Date(occurrence));
 
-/** Nothing of interest happens until then. */
+/** Moves the clock, without ticks in between. */
 async function jump(until: Date): Promise<void> {
   await world.clock.setNow(until);
   await world.tick();
   await world.work();
 }
 
-/** Lets the time pass as it does in life: ticks as seldom as may be, and every message worked when it comes. */
+/**
+ * Lets time pass as in production: with the rarest ticks allowed, and each message worked when it
+ * arrives.
+ */
 async function live(until: Date): Promise<void> {
   while (world.clock.now() < until) {
     const next = Math.min(until.getTime(), world.clock.now().getTime() + 3 * minute);
@@ -41,7 +44,7 @@ async function live(until: Date): Promise<void> {
 }
 
 describe("a pause", () => {
-  test("lets nothing start, and withdraws what was not due yet", async () => {
+  test("a pause lets no job start, and withdraws the jobs that are not due yet", async () => {
     await world.put("often", { when: "every 1m" });
     expect(await world.jobs()).toHaveLength(3);
     expect(await world.pause("often", { reason: "maintenance" })).toMatchObject({
@@ -58,7 +61,7 @@ describe("a pause", () => {
     expect(world.delivered).toEqual([]);
   });
 
-  test("makes what was due and had not started wait for the resume", async () => {
+  test("a pause makes a job that was due and had not started wait for the resume", async () => {
     await world.put("once", { when: "in 1m" });
     await world.clock.advance(minute);
     await world.pause("once");
@@ -73,7 +76,7 @@ describe("a pause", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("takes the jobs of others out of no parcel", async () => {
+  test("a pause leaves the jobs of other schedules in their parcel", async () => {
     for (const key of ["a", "b", "c"]) await world.put(key, { when: "at 2026-03-02T10:30" });
     await world.sql`update carillon.schedules set shard = 0`;
     await world.sql`update carillon.plan set shard = 0`;
@@ -89,7 +92,7 @@ describe("a pause", () => {
     expect((await world.jobs()).every(({ state }) => state === "succeeded")).toBe(true);
   });
 
-  test("makes a job between two attempts wait too, and after the resume it goes on counting", async () => {
+  test("a pause makes a job between two attempts wait too, and after the resume its attempts continue to count", async () => {
     await world.put("failing", { when: "in 1s" });
     world.outcome = () => failed("no");
     await world.clock.advance(second);
@@ -104,7 +107,7 @@ describe("a pause", () => {
     expect(await world.jobs()).toMatchObject([{ state: "succeeded", attempt: 2, readyAt: null }]);
   });
 
-  test("that stands already changes nothing, with another reason it is renewed and stands since before", async () => {
+  test("a repeated pause changes nothing, and one with another reason renews the hold and keeps its start", async () => {
     await world.put("often", { when: "every 1m" });
     await world.pause("often", { reason: "a" });
     await world.clock.advance(minute);
@@ -118,7 +121,7 @@ describe("a pause", () => {
 
 describe("a resume", () => {
   test.each(["every 10m", "*/10 * * * *"])(
-    "lets the newest missed occurrence of %s run, and tells of the others that it was paused",
+    "a resume runs the newest missed occurrence of %s, and records the others as skipped because paused",
     async (when) => {
       await world.put("often", { when });
       await world.pause("often");
@@ -134,19 +137,22 @@ describe("a resume", () => {
     },
   );
 
-  test.each(["every 1m", "* * * * *"])("of %s tells of many as one range", async (when) => {
-    await world.put("often", { when });
-    await world.pause("often");
-    await jump(at("11:00:30"));
-    await world.resume("often");
-    expect(await passedOver()).toEqual([
-      { from_at: at("10:01:00"), to_at: at("10:57:00"), count: 57, reason: "paused" },
-    ]);
-    await world.work();
-    expect(deliveredAt()).toEqual(["10:58:00", "10:59:00", "11:00:00"].map(at));
-  });
+  test.each(["every 1m", "* * * * *"])(
+    "a resume of %s records many skipped occurrences as one range",
+    async (when) => {
+      await world.put("often", { when });
+      await world.pause("often");
+      await jump(at("11:00:30"));
+      await world.resume("often");
+      expect(await passedOver()).toEqual([
+        { from_at: at("10:01:00"), to_at: at("10:57:00"), count: 57, reason: "paused" },
+      ]);
+      await world.work();
+      expect(deliveredAt()).toEqual(["10:58:00", "10:59:00", "11:00:00"].map(at));
+    },
+  );
 
-  test("after months, when the days of the pause are gone, works all the same", async () => {
+  test("a resume after months works, although the days of the pause are dropped", async () => {
     await world.put("monthly", { when: "0 0 1 * *" });
     await world.pause("monthly");
     await world.clock.advance(45 * day);
@@ -157,7 +163,7 @@ describe("a resume", () => {
     await world.tick({ retentionDays: 7 });
   });
 
-  test("lets go only when the last of several owners has", async () => {
+  test("a resume releases the schedule only when the last of several owners resumes", async () => {
     await world.put("often", { when: "every 10m" });
     await world.pause("often", { owner: "ann" });
     await world.pause("often", { owner: "bob" });
@@ -175,7 +181,7 @@ describe("a resume", () => {
     expect(deliveredAt()).toEqual([at("10:20:00")]);
   });
 
-  test("runs what was due once while it was held, also when it was edited meanwhile", async () => {
+  test("a resume runs a one-time occurrence that was due under the hold, also after an edit", async () => {
     await world.put("once", { when: "at 2026-03-02T10:10" });
     await world.pause("once");
     await jump(at("10:20:00"));
@@ -187,7 +193,7 @@ describe("a resume", () => {
     expect(await passedOver()).toEqual([]);
   });
 
-  test("runs what was created or put for now while it was held", async () => {
+  test("a resume runs a schedule that was created or put for now under the hold", async () => {
     await world.put("created", { when: "at 2026-03-02T10:00", paused: true });
     await world.put("put", { when: "every 1h", paused: true });
     await world.put("put", { when: "at 2026-03-02T09:59:30" });
@@ -201,7 +207,7 @@ describe("a resume", () => {
 });
 
 describe("an edit while it is held", () => {
-  test("of `when` passes over what the old one had, on record, and the new one counts from then", async () => {
+  test("an edit of `when` under a hold skips the occurrences of the old cadence, with a record, and the new one counts from then", async () => {
     await world.put("often", { when: "every 10m" });
     await world.pause("often");
     await jump(at("10:35:00"));
@@ -215,7 +221,7 @@ describe("an edit while it is held", () => {
     expect(deliveredAt()).toEqual([at("10:50:00"), at("11:05:00")]);
   });
 
-  test("that leaves `when` alone leaves what is owed since the hold to the resume", async () => {
+  test("an edit that keeps `when` under a hold leaves the occurrences since the hold to the resume", async () => {
     await world.put("often", { when: "every 10m" });
     await world.pause("often");
     await jump(at("10:35:00"));
@@ -230,7 +236,7 @@ describe("an edit while it is held", () => {
     ]);
   });
 
-  test("`paused` in a body sets and releases the caller's own hold, and left out it touches none", async () => {
+  test("`paused` in a body sets and releases the caller's own hold, and a body without it changes no hold", async () => {
     const often = { when: "every 10m" };
     expect(await world.put("often", { ...often, paused: true }, "bob")).toMatchObject({
       schedule: { state: "paused", holds: [{ owner: "bob" }] },
@@ -251,7 +257,7 @@ describe("an edit while it is held", () => {
 });
 
 describe("a hold with an end", () => {
-  test("lets go by itself at the next tick", async () => {
+  test("a hold with an end is released by the next tick", async () => {
     await world.put("often", { when: "every 10m" });
     await world.pause("often", { until: at("10:15:00") });
     await jump(at("10:14:00"));
@@ -263,28 +269,28 @@ describe("a hold with an end", () => {
     ]);
   });
 
-  test("that was renewed while the tick came to release it stands", async () => {
+  test("a hold that was renewed before the tick released it stays", async () => {
     await world.put("often", { when: "every 10m" });
     await world.pause("often", { until: at("10:15:00") });
     await world.clock.setNow(at("10:15:00"));
     expect(await world.pause("often", { until: at("11:00:00") })).toMatchObject({
       schedule: { state: "paused", holds: [{ until: at("11:00:00") }] },
     });
-    // What the first hold let go had not started: it waits for the second.
+    // The job that the first hold released had not started: it waits for the second.
     await live(at("10:59:50"));
     expect(deliveredAt()).toEqual([]);
     await live(at("11:00:00"));
     expect(deliveredAt()).toEqual([at("10:10:00"), at("10:50:00"), at("11:00:00")]);
   });
 
-  test("goes with its schedule", async () => {
+  test("a hold with an end is removed with its schedule", async () => {
     await world.put("gone", { when: "every 1h" });
     await world.pause("gone", { until: at(hour) });
     await world.remove("gone");
     expect(await world.sql`select from carillon.holds`).toEqual([]);
   });
 
-  test("of a schedule that is gone troubles no tick", async () => {
+  test("a hold with an end of a deleted schedule does not disturb a tick", async () => {
     await world.put("gone", { when: "every 10m" });
     await world.pause("gone", { until: at("10:15:00") });
     await world.remove("gone");

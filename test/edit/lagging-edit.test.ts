@@ -12,7 +12,7 @@ afterEach(() => world.stop());
 
 const occurrences = async () => (await world.jobs()).map(({ occurrence, version }) => [occurrence, version]);
 
-test("of two edits between two ticks the second plans nothing from before the first", async () => {
+test("the second of two edits between two ticks plans no occurrence from before the first", async () => {
   await world.put("often", { when: "every 7m" });
   await world.tick();
   await world.clock.setNow(at("10:10:30"));
@@ -27,7 +27,7 @@ test("of two edits between two ticks the second plans nothing from before the fi
   ]);
 });
 
-test("a schedule that is created and edited between two ticks owes nothing from before it was created", async () => {
+test("a schedule that is created and edited between two ticks gets no job from before its creation", async () => {
   await world.tick();
   await world.clock.setNow(at("10:10:30"));
   await world.put("new", { when: "* * * * *" });
@@ -37,7 +37,7 @@ test("a schedule that is created and edited between two ticks owes nothing from 
   expect(await occurrences()).toEqual([[at("10:11:00"), 1]]);
 });
 
-test("what two edits between two ticks pass over stands in the ledger once", async () => {
+test("occurrences skipped by two edits between two ticks are in the ledger once", async () => {
   await world.put("often", { when: "every 5s" });
   await world.clock.setNow(at("10:10:00"));
   await world.patch("often", { payload: "new" });
@@ -51,7 +51,7 @@ test("what two edits between two ticks pass over stands in the ledger once", asy
   ]);
 });
 
-test("an `at` of the last minute that no tick has come for still runs when it is edited", async () => {
+test("an `at` of the last minute without a tick still runs after an edit", async () => {
   await world.clock.setNow(at("10:10:00"));
   await world.put("late", { when: "at 2026-03-02T10:09:30Z" });
   await world.patch("late", { payload: "new" });

@@ -8,7 +8,10 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { whileEdited } from "./while-edited.ts";
 
-/** What the database ends because two transactions stood in each other's way is done again, and its caller hears nothing of it. */
+/**
+ * A transaction that the database aborts because of a conflict with another one is retried, without
+ * an error for its caller.
+ */
 
 let world: Carillon;
 
@@ -29,7 +32,10 @@ const job = async () => {
   return { id: row?.id ?? "", caller };
 };
 
-/** The next transaction that writes into the audit is ended once, as the database does with one of two that wait for each other. */
+/**
+ * Aborts the next transaction that writes into the audit once, as the database does with one side
+ * of a deadlock.
+ */
 async function failOnce(code: string): Promise<void> {
   await world.sql.unsafe(`
     create sequence tries;
@@ -60,35 +66,36 @@ const acts: readonly [string, () => Promise<unknown>, object][] = [
   ],
 ];
 
-test.each(acts)("%s that is the victim of a deadlock is done in another try", async (_act, act, answer) => {
-  // Else the caller gets an error for what a second call would do, and an edit of a night's batch is lost.
+test.each(acts)("%s is retried when it is the victim of a deadlock", async (_act, act, answer) => {
+  // Otherwise the caller gets an error for a request that would succeed a moment later, and an edit
+  // of a nightly batch is lost.
   await failOnce("40P01");
   expect(await act()).toMatchObject(answer);
   expect(await tries()).toBe(2);
 });
 
-test("the retry of a job that is the victim of a deadlock is done in another try", async () => {
+test("the retry of a job is retried when it is the victim of a deadlock", async () => {
   await cancelJob(deps(), await job());
   await failOnce("40P01");
   expect(await retryJob(deps(), await job())).toMatchObject({ state: "waiting" });
   expect(await tries()).toBe(2);
 });
 
-test("the edit that fails for any other reason is told so at once", async () => {
-  // Else it would be tried five times while claims and ticks wait for it.
+test("an edit that fails for any other reason returns the error at once", async () => {
+  // Otherwise it would be tried five times while claims and ticks wait for it.
   await failOnce("23514");
   await expect(world.patch("a", { payload: 1 })).rejects.toMatchObject({ code: "23514" });
   expect(await tries()).toBe(1);
 });
 
-test("the batch whose schedule is deleted while it waits makes it anew", async () => {
-  // Else the put is answered as done, or fails, and there is no such schedule.
+test("a batch whose schedule is deleted while it waits creates the schedule again", async () => {
+  // Otherwise the put is reported as done, or fails, and the schedule does not exist.
   const body = parseScheduleBody({ when: "every 1m", target: { queue: "demo" } });
   const put = (key: string) => ({ kind: "put", key, body, caller }) as const;
   const outcome = await whileEdited(world, "a", () => applyOperations(deps(), [put("a"), put("b")]), {
     before: (tx) => tx`update carillon.schedules set deleted_at = carillon.clock() where key = 'a'`,
   });
   expect(outcome).toMatchObject({ value: [{ change: "created" }, { change: "created" }] });
-  const standing = await world.sql`select key from carillon.schedules where deleted_at is null order by 1`;
-  expect(standing).toEqual([{ key: "a" }, { key: "b" }]);
+  const live = await world.sql`select key from carillon.schedules where deleted_at is null order by 1`;
+  expect(live).toEqual([{ key: "a" }, { key: "b" }]);
 });

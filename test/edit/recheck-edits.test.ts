@@ -19,11 +19,11 @@ afterEach(() => world.stop());
 describe("an edit between", () => {
   const cases: [string, object][] = [
     ["another time", { when: "in 3d", ...handler }],
-    ["the same relative time, which counts anew", { when: "in 1m", ...handler }],
+    ["the same relative time, which counts again", { when: "in 1m", ...handler }],
     ["another target", { when: "in 1m", target: { queue: "demo" } }],
     ["another payload", { when: "in 1m", ...handler, payload: { order: 2 } }],
   ];
-  test.each(cases)("with %s ends the check that waits", async (_, body) => {
+  test.each(cases)("an edit with %s cancels the waiting recheck", async (_, body) => {
     await world.checkedTwice("order");
     await world.put("order", body);
     expect(await world.read("order")).toMatchObject({ state: "active", checks: 0 });
@@ -37,7 +37,7 @@ describe("an edit between", () => {
     expect(world.delivered.filter(({ occurrence }) => occurrence === at(2 * hour).toISOString())).toEqual([]);
   });
 
-  test("that leaves all of that alone keeps it", async () => {
+  test("an edit that keeps time, target and payload keeps the recheck", async () => {
     await world.checkedTwice("order");
     await world.patch("order", {
       tags: ["late"],
@@ -53,7 +53,7 @@ describe("an edit between", () => {
     });
   });
 
-  test("that restores a version is an edit like any other", async () => {
+  test("a restore cancels the rechecks if it changes time, target or payload, as any edit does", async () => {
     world.answers.set("order", [again(2 * hour)]);
     await world.put("order", { when: "every 1h", ...handler, payload: 1 });
     await world.put("order", { when: "every 1h", ...handler, payload: 2 });
@@ -71,7 +71,7 @@ describe("an edit between", () => {
     expect(await world.read("order")).toMatchObject({ checks: 0 });
   });
 
-  test("drops what a check that runs asks for after it", async () => {
+  test("an edit drops the further recheck that a running recheck requests", async () => {
     await world.checkedTwice("order");
     world.outcome = async () => {
       await world.put("order", { when: "in 5h", ...handler });
@@ -86,7 +86,7 @@ describe("an edit between", () => {
     expect(await world.read("order")).toMatchObject({ checks: 0, nextAt: at(7 * hour) });
   });
 
-  test("keeps a check that runs and fails from being tried again", async () => {
+  test("an edit prevents the retry of a running recheck that fails", async () => {
     await world.checkedTwice("order");
     world.outcome = async () => {
       await world.put("order", { when: "in 5h", ...handler });
@@ -107,7 +107,7 @@ describe("an edit between", () => {
     expect(job).toEqual({ state: "cancelled", reason: "superseded" });
   });
 
-  test("keeps a check whose worker died from being tried again", async () => {
+  test("an edit prevents the retry of a recheck whose worker died", async () => {
     await world.checkedTwice("order");
     await world.clock.setNow(at(2 * hour));
     const [, , recheck] = await world.jobs("order");
@@ -124,7 +124,7 @@ describe("an edit between", () => {
     });
   });
 
-  test("leaves a check whose lease has ended to whoever ends the lease", async () => {
+  test("an edit leaves a recheck whose lease has ended to the transaction that ends the lease", async () => {
     await world.checkedTwice("order");
     await world.clock.setNow(at(2 * hour));
     const [, , recheck] = await world.jobs("order");
@@ -155,7 +155,7 @@ describe("an edit between", () => {
     expect(job).toEqual({ state: "cancelled", reason: "deleted", ready_at: null });
   });
 
-  test("leaves the turn that a check has been given to its claim, which hands it on", async () => {
+  test("an edit leaves the granted turn of a recheck to its claim, which passes it on", async () => {
     await world.checkedTwice("order");
     await world.sql`
       update carillon.parcels p set turn = 'granted', slots = 1
@@ -167,7 +167,7 @@ describe("an edit between", () => {
     ]);
   });
 
-  test("that deletes the schedule cancels its checks at once, also those weeks ahead", async () => {
+  test("a delete cancels the rechecks of the schedule at once, also those weeks ahead", async () => {
     world.answers.set("order", [again(20 * day)]);
     await world.put("order", { when: "in 1m", ...handler });
     await world.workAt(minute);

@@ -24,43 +24,50 @@ const ways: readonly [string, () => Promise<unknown>, () => Promise<unknown>][] 
   ["a group", () => pauseLabel(deps(), group), () => resumeLabel(deps(), group)],
 ];
 
-test.each(ways)("the resume of %s has what is owed go on with the next tick", async (_of, pause, resume) => {
-  // What a held schedule owes is looked at once a minute: without the wake the resume has no effect on it until then.
-  await world.put("minutes", { when: "every 1m", group: "g" });
-  await world.clock.advance(10 * hour);
-  await world.tick();
-  await backfillSchedule(deps(), {
-    key: "minutes",
-    from: at(0),
-    to: at(5 * hour),
-    limit: 1_000,
-    caller,
-  });
-  await pause();
-  await world.clock.advance(second);
-  await world.tick();
-  expect(await letIn()).toHaveLength(turnMax);
-  await world.clock.advance(second);
-  await resume();
-  await world.tick();
-  expect(await letIn()).toHaveLength(300);
-});
-
-test.each(ways)("the resume of %s begins to count dead jobs in a row anew", async (_of, pause, resume) => {
-  // Else what was seen to while it was held is held again at its next failure.
-  await world.put("minutes", { when: "every 1m", group: "g", retry: { attempts: 1 }, holdAfter: 2 });
-  world.outcome = () => failed("no");
-  const next = async () => {
+test.each(ways)(
+  "the resume of %s lets its backlog continue with the next tick",
+  async (_of, pause, resume) => {
+    // The backlog of a held schedule is checked once a minute: without a wake the resume has no
+    // effect on it until then.
+    await world.put("minutes", { when: "every 1m", group: "g" });
+    await world.clock.advance(10 * hour);
     await world.tick();
-    await world.clock.advance(minute);
-    await world.work();
-  };
-  await next();
-  await pause();
-  await world.clock.advance(second);
-  await resume();
-  await next();
-  expect(await world.sql`select from carillon.wanted_holds`).toEqual([]);
-  await next();
-  expect(await world.sql`select from carillon.wanted_holds`).toHaveLength(1);
-});
+    await backfillSchedule(deps(), {
+      key: "minutes",
+      from: at(0),
+      to: at(5 * hour),
+      limit: 1_000,
+      caller,
+    });
+    await pause();
+    await world.clock.advance(second);
+    await world.tick();
+    expect(await letIn()).toHaveLength(turnMax);
+    await world.clock.advance(second);
+    await resume();
+    await world.tick();
+    expect(await letIn()).toHaveLength(300);
+  },
+);
+
+test.each(ways)(
+  "the resume of %s resets the count of jobs that died in a row",
+  async (_of, pause, resume) => {
+    // Otherwise a schedule that was repaired under the hold is held again at its next failure.
+    await world.put("minutes", { when: "every 1m", group: "g", retry: { attempts: 1 }, holdAfter: 2 });
+    world.outcome = () => failed("no");
+    const next = async () => {
+      await world.tick();
+      await world.clock.advance(minute);
+      await world.work();
+    };
+    await next();
+    await pause();
+    await world.clock.advance(second);
+    await resume();
+    await next();
+    expect(await world.sql`select from carillon.wanted_holds`).toEqual([]);
+    await next();
+    expect(await world.sql`select from carillon.wanted_holds`).toHaveLength(1);
+  },
+);

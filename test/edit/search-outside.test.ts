@@ -24,9 +24,9 @@ beforeEach(async () => {
   watched = watchSearches(world.databaseUrl);
   calendars += 1;
   spring = `spring-${calendars}`;
-  // Rules of each test's own: what was searched for is remembered by them.
+  // Each test has its own rules, since the process remembers the searches of a rule set.
   const read = readCalendarRules({ dates: ["02-01..04-30", `1990-01-${10 + calendars}`] });
-  if (!read.ok) throw new Error("These are no rules.");
+  if (!read.ok) throw new Error("The calendar rules could not be read.");
   const body = { description: null, rules: read.rules };
   await putCalendar({ sql: world.sql, queue: world.queue }, { name: spring, body, caller });
 });
@@ -39,13 +39,13 @@ afterEach(async () => {
 const caller = { name: "ann" };
 const deps = () => ({ sql: watched.sql, queue: world.queue });
 const onSpring = (on: "skip" | "next", when: string) => ({ when, calendar: { name: spring, on } });
-/** A search that is made takes thousands. */
+/** One search visits thousands of days. */
 const few = 500;
 
 const rollbacks = () => watched.taken().filter((text) => text === "rollback").length;
 
 test.each(["skip", "next"] as const)(
-  "A patch onto what a calendar leaves out for ever is searched for before its locks, and refused (%s)",
+  "A patch whose occurrences a calendar always excludes is searched before its locks, and refused (%s)",
   async (on) => {
     await world.put("a", { when: "0 9 * * *" });
     watched.looksInside();
@@ -56,7 +56,7 @@ test.each(["skip", "next"] as const)(
 );
 
 test.each(["skip", "next"] as const)(
-  "A put and a patch onto what runs years from now are searched for before their locks, and show it (%s)",
+  "A put and a patch with occurrences years from now are searched before their locks, and show these (%s)",
   async (on) => {
     const when = "cron(0 9 1 6 ? 2060,2070,2080)";
     const body = parseScheduleBody({ target: { queue: "demo" }, ...onSpring(on, when) });
@@ -69,7 +69,7 @@ test.each(["skip", "next"] as const)(
   },
 );
 
-test("Patches of a batch onto what a calendar leaves out for ever are all searched for at once before their locks", async () => {
+test("Patches of a batch whose occurrences a calendar always excludes are searched before the locks, with one rollback", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
   for (const key of keys) await world.put(key, { when: "every 1h" });
   const patches = keys.map(
@@ -83,10 +83,10 @@ test("Patches of a batch onto what a calendar leaves out for ever are all search
   expect(new Set(applied.map(({ change }) => change))).toEqual(new Set(["refused"]));
 });
 
-test("Patches of a batch of schedules that run years from now are all searched for at once before their locks", async () => {
+test("Patches of a batch of schedules that run years from now are searched before the locks, with one rollback", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
   for (const [n, key] of keys.entries()) await world.put(key, onSpring("next", `cron(${n} 9 1 6 ? 2060)`));
-  // This process has not searched for these, as the next one would not have.
+  // This process has not searched for these instants, like any other process.
   await world.sql`update carillon.cadences set expression = replace(expression, '2060', '2070')`;
   watched.looksInside();
   watched.taken();
@@ -97,7 +97,7 @@ test("Patches of a batch of schedules that run years from now are all searched f
   expect(new Set(applied.map(({ change }) => change))).toEqual(new Set(["changed"]));
 });
 
-test("An edit of what a calendar leaves in the course of a year begins once", async () => {
+test("An edit whose next occurrence lies within a year begins its transaction once", async () => {
   await world.put("a", onSpring("next", "0 9 28 2,6 *"));
   watched.taken();
   await patchSchedule(deps(), { key: "a", patch: onSpring("skip", "0 9 * * MON"), caller });

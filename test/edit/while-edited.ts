@@ -4,7 +4,10 @@ import type { Carillon } from "../support/carillon.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 
-/** What comes of an act that begins while an edit of the schedule is under way, has written what it writes, and commits only then. */
+/**
+ * Result of an act that begins while an edit of the schedule has written its rows but has not
+ * committed.
+ */
 export async function whileEdited<T>(
   { sql }: Carillon,
   key: string,

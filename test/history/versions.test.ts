@@ -162,7 +162,8 @@ describe("restoring a version", () => {
       faults: [
         {
           path: "when",
-          message: "ran at 2026-03-02T10:30:00.000Z, which is over; write it anew to have it run again",
+          message:
+            "is at 2026-03-02T10:30:00.000Z, which is in the past; set a new `when` to run the schedule again",
         },
       ],
     });

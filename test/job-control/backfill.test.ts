@@ -26,7 +26,10 @@ async function admitAll(): Promise<void> {
   await handOver(world.sql, world.queue, await admitBacklog(world, backlogDefaults));
 }
 
-/** `every 1m` since ten, of whose first ten hours nothing ran but the newest occurrence. */
+/**
+ * `every 1m` from ten o'clock on, with an outage of ten hours after which only the newest
+ * occurrence ran.
+ */
 async function outage(body: object = {}): Promise<void> {
   await world.put("minutes", { when: "every 1m", ...body });
   await world.clock.advance(10 * hour);
@@ -43,7 +46,7 @@ const minutesFrom = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => at((first + index) * minute));
 
 describe("a backfill", () => {
-  test("runs what did not run, at once where it is little, and nothing twice", async () => {
+  test("a backfill runs the occurrences that did not run, small ones at once, and none twice", async () => {
     await outage();
     const now = world.clock.now();
     const done = await backfill("minutes", { to: at(30 * minute) });
@@ -62,7 +65,7 @@ describe("a backfill", () => {
     });
   });
 
-  test("leaves out what ran, waits or failed as cadence job, and takes what was passed over singly", async () => {
+  test("a backfill leaves out occurrences whose cadence job ran, waits or failed, and takes those skipped singly", async () => {
     await world.put("minutes", { when: "every 1m", retry: { attempts: 1 } });
     await world.tick();
     await world.clock.setNow(at(minute));
@@ -82,7 +85,7 @@ describe("a backfill", () => {
     );
   });
 
-  test("of many goes through the backlog, the first of them at once, and is not accepted again meanwhile", async () => {
+  test("a backfill of many goes through the backlog, the first of them at once, and is not accepted again meanwhile", async () => {
     await outage();
     const done = await backfill("minutes", { to: at(5 * hour) });
     expect(done).toMatchObject({ accepted: 300, existing: 0, next: null });
@@ -99,7 +102,7 @@ describe("a backfill", () => {
     );
   });
 
-  test("of more than the limit takes the oldest and says where to go on", async () => {
+  test("a backfill of more than the limit takes the oldest and returns the next start", async () => {
     await outage();
     const first = await backfill("minutes", { to: at(hour), limit: 25 });
     expect(first).toEqual({
@@ -113,7 +116,7 @@ describe("a backfill", () => {
     expect(second).toMatchObject({ accepted: 35, existing: 0, to: at(hour), next: null });
   });
 
-  test("of a schedule whose fires are used up ends with the last of them", async () => {
+  test("a backfill of a schedule whose fires are used up ends with the last of them", async () => {
     await world.put("thrice", { when: "every 1m", maxFires: 3 });
     await world.clock.advance(20 * minute);
     await world.tick();
@@ -129,7 +132,7 @@ describe("a backfill", () => {
     expect(done.accepted).toBe((Number(ran.at(-1)) - at(0).getTime()) / minute - 3);
   });
 
-  test("of a schedule with a window has what lies in it", async () => {
+  test("a backfill of a schedule with a window covers only the window", async () => {
     const [startsAt, endsAt] = [at(10 * minute).toISOString(), at(20 * minute).toISOString()];
     await world.put("window", { when: "every 1m", startsAt, endsAt });
     await world.clock.advance(10 * hour);
@@ -140,14 +143,14 @@ describe("a backfill", () => {
     expect((await backfilled()).map(({ occurrence }) => occurrence)).toEqual(minutesFrom(10, 18));
   });
 
-  test("includes both ends", async () => {
+  test("a backfill includes both ends", async () => {
     await outage();
     expect(await backfill("minutes", { from: at(minute), to: at(minute) })).toMatchObject({ accepted: 1 });
     const between = { from: at(minute + 1), to: at(2 * minute - 1) };
     expect(await backfill("minutes", between)).toMatchObject({ accepted: 0, existing: 0 });
   });
 
-  test("follows the versions that were in force, each for its time", async () => {
+  test("a backfill follows the versions that were in force, each for its time", async () => {
     await world.put("mixed", { when: "every 10m" });
     await world.clock.advance(35 * minute);
     await world.put("mixed", { when: "every 20m" });
@@ -168,7 +171,7 @@ describe("a backfill", () => {
     expect(world.delivered.map(({ payload }) => payload)).toEqual(missing.map(() => "new"));
   });
 
-  test("takes what a pause passed over, after it", async () => {
+  test("a backfill takes the occurrences that a pause skipped, after the pause", async () => {
     await world.put("minutes", { when: "every 1m" });
     await world.pause("minutes");
     await world.clock.advance(hour);
@@ -180,7 +183,7 @@ describe("a backfill", () => {
     expect(await backfill("minutes")).toMatchObject({ accepted: 60 - ran, existing: ran });
   });
 
-  test("of a held schedule leaves to its end what the pause decides, and waits for that end", async () => {
+  test("a backfill of a held schedule leaves the occurrences under the hold to its end, and waits for that end", async () => {
     await outage();
     await world.pause("minutes");
     const since = world.clock.now();
@@ -198,7 +201,7 @@ describe("a backfill", () => {
     expect(new Set(delivered).size).toBe(delivered.length);
   });
 
-  test("leaves to the tick what it has not planned yet", async () => {
+  test("a backfill leaves occurrences that are not planned yet to the tick", async () => {
     await world.put("minutes", { when: "every 1m" });
     await world.tick();
     await world.clock.advance(hour);
@@ -213,7 +216,7 @@ describe("a backfill", () => {
     expect(new Set(occurrences).size).toBe(60);
   });
 
-  test("neither disturbs the cadence nor counts as an edit", async () => {
+  test("a backfill neither changes the cadence nor counts as an edit", async () => {
     await outage();
     const before = await world.sql`select version, updated_at from carillon.schedules`;
     await backfill("minutes", { to: at(hour) });
@@ -229,7 +232,7 @@ describe("a backfill", () => {
     ]);
   });
 
-  test("of a single run that was put a little late finds it", async () => {
+  test("a backfill finds the occurrence of a single run that was moved slightly", async () => {
     await world.put("once", { when: `at ${at(minute).toISOString()}` });
     await world.tick();
     await world.sql`update carillon.jobs set state = 'skipped', reason = 'late', parcel_id = null, finished_at = due_at`;
@@ -241,7 +244,7 @@ describe("a backfill", () => {
 });
 
 describe("backfills at once", () => {
-  test("of the same time accept each occurrence once", async () => {
+  test("concurrent backfills of the same range accept each occurrence once", async () => {
     await outage();
     const others = [1, 2, 3].map(() => connect({ DATABASE_URL: world.databaseUrl }));
     const done = await Promise.all(others.map((sql) => backfill("minutes", { to: at(5 * hour) }, sql)));
@@ -254,7 +257,7 @@ describe("backfills at once", () => {
     expect(world.delivered).toHaveLength(300);
   });
 
-  test("and admitting ticks lose and double nothing", async () => {
+  test("concurrent backfills and admitting ticks lose no occurrence and run none twice", async () => {
     await outage();
     const others = [1, 2].map(() => connect({ DATABASE_URL: world.databaseUrl }));
     const steps = Array.from({ length: 10 }, (_, index) => at(index * 30 * minute));
@@ -278,8 +281,8 @@ describe("backfills at once", () => {
   });
 });
 
-describe("what cannot be backfilled", () => {
-  test("lies before the schedule, before what is kept, or in the future", async () => {
+describe("a refused backfill", () => {
+  test("a backfill is refused before the schedule, before the oldest kept day, and in the future", async () => {
     await outage();
     const refusal = (params: Partial<BackfillParams>) =>
       backfill("minutes", params).catch((error: unknown) => error);
@@ -296,7 +299,7 @@ describe("what cannot be backfilled", () => {
     expect(await backfilled()).toEqual([]);
   });
 
-  test("is what was dropped with its day, for what ran on it is forgotten", async () => {
+  test("a backfill of a dropped day is refused, since its runs are forgotten", async () => {
     await world.put("daily", { when: "every 1d" });
     for (let days = 1; days <= 12; days++) {
       await world.clock.setNow(at(days * day));

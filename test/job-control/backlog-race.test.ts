@@ -17,14 +17,14 @@ const name = "backlog-race";
 
 const volume = { killed: 60, fired: 6 };
 
-/** What all actors share. */
+/** State that all actors share. */
 interface Race {
   over: boolean;
-  /** How often an actor has done what it does, to the end. */
+  /** Number of completed acts of all actors. */
   steps: number;
 }
 
-/** Acts again and again until the race is over; what a killed connection looks like is no failure. */
+/** Repeats the act until the race is over. An error from a killed connection is no failure. */
 async function repeat(race: Race, act: () => Promise<unknown>): Promise<void> {
   while (!race.over) {
     try {
@@ -36,7 +36,10 @@ async function repeat(race: Race, act: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Kills a connection at any moment, but not before the actors have come a few steps on: on a slow machine, too, they get somewhere. */
+/**
+ * Kills connections at random moments, but only after the actors have completed a few steps, so
+ * that they progress on a slow machine too.
+ */
 async function killing(
   race: Race,
   dice: Dice,
@@ -53,11 +56,12 @@ async function killing(
 }
 
 /**
- * Three ticks admit, three callers backfill overlapping times and one fires, while connections are killed at any moment. A call that lost its
- * connection may or may not be committed, so at the end one more backfill asks for all of the time: then each occurrence has run once, and
- * nothing that was acknowledged is missing.
+ * Three ticks admit, three callers backfill overlapping ranges and one fires, while connections are
+ * killed at random moments. A call that lost its connection may or may not be committed, so at the
+ * end one more backfill covers the whole range: then each occurrence has run once, and no
+ * acknowledged job is missing.
  */
-test("each occurrence that is backfilled runs once, and so does each fire that was answered, whatever is killed", async () => {
+test("each backfilled occurrence and each acknowledged fire runs once, whichever connections are killed", async () => {
   const world = await carillon();
   try {
     await world.put("minutes", { when: "every 1m" });
@@ -110,7 +114,7 @@ test("each occurrence that is backfilled runs once, and so does each fire that w
     await world.tick();
     const end = { key: "minutes", from: at(0), to: at(10 * hour), limit: 10_000, caller };
     await backfillSchedule({ sql: world.sql, queue: world.queue }, end);
-    // By turns and not by time: how long one takes is the machine's.
+    // Limited by turns and not by time, since the time of a turn depends on the machine.
     let isLeft = true;
     for (let turn = 0; isLeft && turn < 100; turn++) {
       await world.clock.advance(minute);
@@ -129,11 +133,11 @@ test("each occurrence that is backfilled runs once, and so does each fire that w
     expect(ran).toEqual(
       Array.from({ length: 600 }, (_, index) => ({ occurrence: at((index + 1) * minute), runs: 1 })),
     );
-    const [manual] = await world.sql<{ jobs: number; done: number; told: number }[]>`
+    const [manual] = await world.sql<{ jobs: number; done: number; answered: number }[]>`
       select count(*)::int as jobs, count(*) filter (where state = 'succeeded')::int as done,
-        count(*) filter (where schedule_id || '-' || (extract(epoch from occurrence) * 1000)::bigint || '-m' || n = any(${fired}::text[]))::int as told
+        count(*) filter (where schedule_id || '-' || (extract(epoch from occurrence) * 1000)::bigint || '-m' || n = any(${fired}::text[]))::int as answered
       from carillon.jobs where kind = 'manual'`;
-    expect(manual).toEqual({ jobs: manual?.jobs, done: manual?.jobs, told: fired.length });
+    expect(manual).toEqual({ jobs: manual?.jobs, done: manual?.jobs, answered: fired.length });
     const beside = await world.sql`
       select from carillon.jobs j where kind <> 'cadence' and not exists (
         select from carillon.jobs_beside b

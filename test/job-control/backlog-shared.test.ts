@@ -13,8 +13,8 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("the tick leaves a list that another tick serves to that one, and goes on with the others", async () => {
-  // Else one tick that is stuck keeps what every other schedule is owed.
+test("a tick leaves a backlog row that another tick processes, and continues with the others", async () => {
+  // Otherwise a stuck tick blocks the backlog of every other schedule.
   for (const key of ["served", "free"]) await world.put(key, { when: "every 1m" });
   await world.clock.advance(10 * hour);
   await world.tick();
@@ -30,8 +30,9 @@ test("the tick leaves a list that another tick serves to that one, and goes on w
     await tx`
       select from carillon.backlog where schedule_id = (select id from carillon.schedules where key = 'served') for update`;
     const admitting = admitBacklog(world, backlogDefaults);
-    await until("the other list is served", async () => (await made())[0]?.jobs === 300);
-    // Not before the tick has looked for more: let go earlier, the list is served by it as well.
+    await until("the other backlog row is processed", async () => (await made())[0]?.jobs === 300);
+    // Only after the tick has searched for more: released earlier, the row is processed by this
+    // tick too.
     await admitting;
   });
   expect(await made()).toEqual([

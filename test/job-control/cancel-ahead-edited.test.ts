@@ -14,8 +14,8 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("the cancel of jobs ahead leaves alone a schedule that an edit has given a cadence since it was found", async () => {
-  // Else the cancel of one job deletes a schedule that was to run every day.
+test("a cancel of jobs without a row keeps a schedule that a later edit has given a cadence", async () => {
+  // Otherwise the cancel of one job deletes a schedule that was to run every day.
   await world.put("report", { when: "in 3d", deleteOnEnd: true });
   const held = heldBefore("begin");
   const sql = connectThrough(world.databaseUrl, held.wrap, { max: 2 });

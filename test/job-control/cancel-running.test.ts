@@ -20,7 +20,7 @@ afterEach(() => world.stop());
 const caller = { name: "ann" };
 const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 
-/** One job that runs, and its id. */
+/** Claims one job and returns its id. */
 async function running(): Promise<{ parcel: ClaimedParcel; id: string }> {
   const parcel = await claimParcel(world.sql, await oneParcel(world, 1), minute);
   if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
@@ -29,16 +29,16 @@ async function running(): Promise<{ parcel: ClaimedParcel; id: string }> {
   return { parcel, id: jobId(job) };
 }
 
-test("the cancel of all jobs that wait asks no job to stop that runs", async () => {
-  // Else a caller who clears a queue stops work that is half done.
+test("a cancel of all waiting jobs does not stop a running job", async () => {
+  // Otherwise a caller who clears a queue stops work that is half done.
   const { id } = await running();
   const filter = { state: "waiting" as const };
   expect(await cancelMany(deps(), { filter, limit: 10, caller })).toEqual({ done: 0, running: 0, failed: 0 });
   expect(await readJob(world.sql, id)).toMatchObject({ state: "running", cancelling: false });
 });
 
-test("a job that has succeeded although it was asked to stop is shown as asked no more", async () => {
-  // Else the API says for ever that its worker has not answered yet.
+test("a job that succeeded despite a request to stop is no longer shown as cancelling", async () => {
+  // Otherwise the API shows for ever that its worker has not answered.
   const { parcel, id } = await running();
   await cancelJob(deps(), { id, caller });
   await settleParcel(world.sql, parcel, [{ kind: "succeeded" }]);

@@ -6,7 +6,7 @@ import { settleParcel } from "../../lib/parcel/settle.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 
-/** A schedule with `deleteOnEnd` that has ended stays while something of it is still to come. */
+/** An ended schedule with `deleteOnEnd` stays while one of its jobs is still open. */
 
 let world: Carillon;
 
@@ -20,8 +20,8 @@ const exists = async (key: string) => (await readSchedule(world.sql, key)) !== n
 
 const parcelOf = async (key: string) => (await world.jobs(key))[0]?.parcelId ?? "0";
 
-/** How many go when all of them are looked at now. */
-async function look(): Promise<number> {
+/** Makes the checks of all schedules due, and returns the number of deleted schedules. */
+async function check(): Promise<number> {
   await world.sql`
     update carillon.schedules set end_look_at = carillon.clock() - interval '1 minute' where end_look_at is not null`;
   const note = (error: unknown) => {
@@ -31,7 +31,7 @@ async function look(): Promise<number> {
 }
 
 test("an ended schedule stays while its group still runs a job of its earlier cadence in another shard's parcel", async () => {
-  // Else the schedule goes under the run: what is to be tried again of it is cancelled instead.
+  // Otherwise the schedule is deleted during the run, and a retry of it is cancelled instead.
   await world.sql`select carillon.note_grouped(array['handler/digest'], array[true])`;
   const digest = { when: `at ${at(10 * second).toISOString()}`, target: { handler: "digest" }, group: "g" };
   await world.put("first", digest);
@@ -52,23 +52,24 @@ test("an ended schedule stays while its group still runs a job of its earlier ca
   await world.clock.advance(20 * second);
   await world.work();
   expect(await readSchedule(world.sql, "ends")).toMatchObject({ lastJob: { state: "succeeded" } });
-  expect(await look()).toBe(0);
+  expect(await check()).toBe(0);
   await settleParcel(
     world.sql,
     run,
     run.jobs.map(() => ({ kind: "succeeded" as const })),
   );
-  expect(await look()).toBe(1);
+  expect(await check()).toBe(1);
 });
 
-test("an ended pulse stays while its last beat may be tried again", async () => {
-  // Else a beat that its queue did not take at first is not tried again, though pulses promise at least once.
+test("an ended pulse stays while its last beat may be retried", async () => {
+  // Otherwise a beat that its queue did not take at first is not retried, although pulses promise
+  // at least once.
   const pulse = { when: "every 1m", delivery: "pulse", target: { queue: "demo" }, deleteOnEnd: true };
   await world.put("beat", { ...pulse, endsAt: at(3 * minute).toISOString() });
   await world.tick();
   await world.clock.setNow(at(5 * minute));
-  expect(await look()).toBe(0);
+  expect(await check()).toBe(0);
   expect(await exists("beat")).toBe(true);
   await world.clock.advance(20 * minute);
-  expect(await look()).toBe(1);
+  expect(await check()).toBe(1);
 });

@@ -6,7 +6,7 @@ import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { hour, minute, second } from "../support/instants.ts";
 
-/** When a look comes, early or late, a schedule goes only if it is over. */
+/** A check may come early or late: a schedule is deleted only if it has ended. */
 
 let world: Carillon;
 
@@ -21,8 +21,8 @@ const deps = () => ({ sql: world.sql, queue: world.queue });
 const exists = async (key: string) => (await readSchedule(world.sql, key)) !== null;
 const once = { when: "in 2m", deleteOnEnd: true };
 
-/** How many go when all of them are looked at now. */
-async function look(): Promise<number> {
+/** Makes the checks of all schedules due, and returns the number of deleted schedules. */
+async function check(): Promise<number> {
   await world.sql`
     update carillon.schedules set end_look_at = carillon.clock() - interval '1 minute' where end_look_at is not null`;
   const note = (error: unknown) => {
@@ -31,25 +31,25 @@ async function look(): Promise<number> {
   return deleteEnded(world, { timeIsUp: () => false, note });
 }
 
-test("a schedule whose only job is cancelled stays until its time, so that the job can be tried again", async () => {
+test("a schedule whose only job is cancelled stays until the job's due time, so that the job can be retried", async () => {
   await world.put("one", once);
   await world.tick();
   const [row] = await world.sql<{ id: string }[]>`
     select schedule_id || '-' || (extract(epoch from occurrence) * 1000)::bigint || '-c0' as id from carillon.jobs`;
   await cancelJob(deps(), { id: row?.id ?? "", caller });
-  expect(await look()).toBe(0);
+  expect(await check()).toBe(0);
   await world.clock.advance(2 * minute);
-  expect(await look()).toBe(1);
+  expect(await check()).toBe(1);
 });
 
-test("a schedule whose only run is over stays while a run by hand waits", async () => {
-  // Else what was fired is answered with a job, and never runs.
+test("a schedule whose only run is over stays while a manual job waits", async () => {
+  // Otherwise the fire is answered with a job that never runs.
   await world.put("one", once);
   await world.tick();
   await world.clock.advance(2 * minute);
   await world.work();
   await fireNow(deps(), { key: "one", caller });
-  expect(await look()).toBe(0);
+  expect(await check()).toBe(0);
   await world.work();
   expect(world.delivered).toHaveLength(2);
 });
@@ -60,19 +60,19 @@ test("a schedule whose only run is over stays while it is held", async () => {
   await world.clock.advance(2 * minute);
   await world.work();
   await world.pause("one");
-  expect(await look()).toBe(0);
+  expect(await check()).toBe(0);
   expect(await exists("one")).toBe(true);
 });
 
 test("a schedule that has run once stays when an edit gives it another time", async () => {
-  // Else the run that was asked for is lost.
+  // Otherwise the requested run is lost.
   await world.put("one", once);
   await world.tick();
   await world.clock.advance(2 * minute);
   await world.work();
   await world.clock.advance(second);
   await world.put("one", { ...once, when: "in 1h" });
-  expect(await look()).toBe(0);
+  expect(await check()).toBe(0);
   await world.clock.advance(hour);
   await world.tick();
   await world.work();

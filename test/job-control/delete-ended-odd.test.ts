@@ -19,7 +19,7 @@ const run = {
   },
 };
 
-test("a schedule whose zone this runtime does not know is not over, and keeps no other from being deleted", async () => {
+test("a schedule with a zone unknown to this runtime has not ended, and does not prevent other deletes", async () => {
   await world.put("odd", { when: "0 9 * * *", deleteOnEnd: true });
   await world.put("beside", { when: "in 30s", deleteOnEnd: true });
   await world.put("elsewhere", { when: "in 30s", deleteOnEnd: true });
@@ -29,7 +29,7 @@ test("a schedule whose zone this runtime does not know is not over, and keeps no
   await world.tick();
   await world.clock.advance(minute);
   await world.work();
-  // A zone that those have heard of whose runtime is newer.
+  // A zone that only a newer runtime knows.
   await world.sql`update carillon.cadences set timezone = 'America/Nowhere' where expression = '0 9 * * *'`;
   await world.sql`update carillon.schedules set end_look_at = carillon.clock() - interval '1 minute'`;
   expect(await deleteEnded(world, run)).toBe(2);
@@ -37,7 +37,7 @@ test("a schedule whose zone this runtime does not know is not over, and keeps no
   expect(await exists("odd")).toBe(true);
 });
 
-test("whose hold has ended takes it along", async () => {
+test("an ended schedule is deleted together with its ended hold", async () => {
   await world.put("one", { when: "every 1m", endsAt: "2026-03-02T10:05:00Z", deleteOnEnd: true });
   await world.tick();
   await world.pause("one", { until: new Date(world.clock.now().getTime() + 30 * second) });

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Without a bound, and without a failure. */
+/** No time limit, and no failure is allowed. */
 const whole = {
   timeIsUp: () => false,
   note: (error: unknown) => {
@@ -32,7 +32,7 @@ const whole = {
 
 const exists = async (key: string) => (await readSchedule(world.sql, key)) !== null;
 
-/** A minute of work: the tick, and whatever it hands over. */
+/** Runs ticks and workers minute by minute. */
 async function minutes(count: number): Promise<void> {
   for (let each = 0; each < count; each++) {
     await world.tick();
@@ -44,7 +44,7 @@ async function minutes(count: number): Promise<void> {
 }
 
 describe("a schedule with deleteOnEnd", () => {
-  test("goes when its only run is over, and its key is free", async () => {
+  test("a schedule with deleteOnEnd is deleted after its only run, and its key is free", async () => {
     await world.put("welcome:ann", { when: "in 90s", deleteOnEnd: true });
     await world.put("stays", { when: "in 90s" });
     await minutes(1);
@@ -59,7 +59,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect((await world.put("welcome:ann", { when: "in 90s", deleteOnEnd: true })).change).toBe("created");
   });
 
-  test("stays while it waits, runs or is to be tried again, and goes afterwards", async () => {
+  test("a schedule with deleteOnEnd stays while its job waits, runs or is to be retried, and is deleted afterwards", async () => {
     world.outcome = ({ attempt }) => (attempt < 2 ? failed("no") : { kind: "done" });
     await world.put("tries", { when: "in 30s", deleteOnEnd: true, retry: { backoff: "fixed", base: "5m" } });
     await minutes(7);
@@ -70,7 +70,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await exists("tries")).toBe(false);
   });
 
-  test("stays while a job is to be tried again that many followed, or that is of a cadence before an edit", async () => {
+  test("a schedule with deleteOnEnd stays while an older job is to be retried, also one of a cadence before an edit", async () => {
     const later = { deleteOnEnd: true, retry: { backoff: "fixed", base: "20m" } };
     world.outcome = ({ attempt, occurrence }) =>
       attempt === 0 && occurrence <= at(10 * second) ? failed("no") : { kind: "done" };
@@ -85,14 +85,14 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await world.sql`select distinct state::text from carillon.jobs`).toEqual([{ state: "succeeded" }]);
   });
 
-  test("stays where its last job is dead, for somebody to look at", async () => {
+  test("a schedule with deleteOnEnd stays if its last job is dead, for inspection", async () => {
     world.outcome = () => failed("never", true);
     await world.put("dies", { when: "in 30s", deleteOnEnd: true });
     await minutes(10);
     expect(await exists("dies")).toBe(true);
   });
 
-  test("stays while a recheck waits", async () => {
+  test("a schedule with deleteOnEnd stays while a recheck waits", async () => {
     const later = at(20 * minute);
     world.outcome = ({ kind }) => (kind === "again" ? { kind: "done" } : { kind: "again", at: later });
     await world.put("checks", { when: "in 30s", deleteOnEnd: true, target: { handler: "greet" } });
@@ -102,7 +102,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await exists("checks")).toBe(false);
   });
 
-  test("that has several runs goes after the last of them, and is looked at no oftener than they come", async () => {
+  test("a schedule with deleteOnEnd and several runs is deleted after the last, and is checked at most once for each run", async () => {
     await world.put("thrice", { when: "every 10m", maxFires: 3, deleteOnEnd: true });
     await minutes(9);
     const [look] = await world.sql`select end_look_at from carillon.schedules where key = 'thrice'`;
@@ -114,7 +114,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await world.jobs("thrice")).toHaveLength(3);
   });
 
-  test("goes though its run was only missed, and stays while it is held", async () => {
+  test("a schedule with deleteOnEnd is deleted after a missed run, and stays while it is held", async () => {
     await world.put("missed", { when: "in 30s", deleteOnEnd: true, catchUp: { policy: "skip" } });
     await world.put("held", { when: "in 30s", deleteOnEnd: true });
     await world.pause("held");
@@ -127,7 +127,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await exists("held")).toBe(false);
   });
 
-  test("stays while a run by hand waits, also one that comes while it is looked at", async () => {
+  test("a schedule with deleteOnEnd stays while a manual job waits, also one that is fired during the check", async () => {
     await world.put("again", { when: "in 30s", deleteOnEnd: true });
     await world.tick();
     await world.clock.advance(minute);
@@ -146,7 +146,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await world.jobs("again")).toMatchObject([{ state: "succeeded" }, { state: "succeeded" }]);
   });
 
-  test("that an edit has kept from going since it was listed stays", async () => {
+  test("a schedule with deleteOnEnd stays if an edit has removed the setting since it was listed", async () => {
     for (const key of ["a", "b"]) await world.put(key, { when: "in 30s", deleteOnEnd: true });
     await world.sql`update carillon.schedules set shard = 3`;
     await world.sql`update carillon.plan set shard = 3`;
@@ -170,7 +170,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await world.sql`select from carillon.schedules where end_look_at is not null`).toEqual([]);
   });
 
-  test("whose job is cancelled before its time stays until then", async () => {
+  test("a schedule with deleteOnEnd whose job is cancelled early stays until the job's due time", async () => {
     await world.put("early", { when: "in 90s", deleteOnEnd: true });
     await world.tick();
     const { scheduleId = "0" } =
@@ -182,7 +182,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await exists("early")).toBe(false);
   });
 
-  test("is looked up by probes, however many there are", async () => {
+  test("schedules with deleteOnEnd are read by probes, in any number", async () => {
     for (let each = 0; each < 30; each++)
       await world.put(`one:${each}`, { when: "in 30s", deleteOnEnd: true });
     await world.put("edited", { when: "in 40s", deleteOnEnd: true });
@@ -202,7 +202,8 @@ describe("a schedule with deleteOnEnd", () => {
     );
     await own.end();
     expect(await world.sql`select from carillon.schedules where end_look_at is not null`).toEqual([]);
-    // At most ten entries a schedule: the index keeps the row's older versions while any transaction of the server is older. A walk through the table reads 10,031.
+    // At most ten entries per schedule: the index keeps old versions of a row while any transaction
+    // of the server is older. A scan of the table reads 10,031.
     expect(index["schedules_pkey"]).toBeLessThanOrEqual(31 * 10);
     expect(Object.keys(index).filter((name) => name.startsWith("jobs_2"))).not.toEqual([]);
     for (const [name, read] of Object.entries(index))
@@ -211,7 +212,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(scanned["schedules"] ?? 0).toBe(0);
   });
 
-  test("that an edit takes it from stays, and one that an edit gives it goes", async () => {
+  test("a schedule stays if an edit removes deleteOnEnd, and is deleted if an edit sets it", async () => {
     await world.put("keeps", { when: "in 30s", deleteOnEnd: true });
     await world.put("loses", { when: "in 30s" });
     await world.patch("keeps", { deleteOnEnd: false });
@@ -222,7 +223,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await exists("loses")).toBe(false);
   });
 
-  test("goes with many others in one tick", async () => {
+  test("many schedules with deleteOnEnd are deleted in one tick", async () => {
     for (let each = 0; each < 120; each++)
       await world.put(`one:${each}`, { when: "in 30s", deleteOnEnd: true });
     await world.sql`update carillon.schedules set shard = 3`;

@@ -22,7 +22,7 @@ function fire(key: string, payload?: Json, sql = world.sql) {
 }
 
 describe("a schedule that is fired", () => {
-  test("gets a job beside its cadence that runs at once, and is otherwise as it was", async () => {
+  test("a fired schedule gets a job beside its cadence that runs at once, and is otherwise unchanged", async () => {
     await world.put("daily", { when: "every 1d", payload: { a: 1 } });
     const before = await readSchedule(world.sql, "daily");
     const job = await fire("daily");
@@ -47,7 +47,7 @@ describe("a schedule that is fired", () => {
   });
 
   test.each([[{ b: 2 }], [null], [0], [""], [[]]])(
-    "gives its job the payload %j of its own",
+    "a fire with the payload %j replaces the payload of the schedule",
     async (payload) => {
       await world.put("daily", { when: "every 1d", payload: "the schedule's" });
       const job = await fire("daily", payload);
@@ -57,7 +57,7 @@ describe("a schedule that is fired", () => {
     },
   );
 
-  test("while it is held runs at once all the same, and is retried", async () => {
+  test("a fired schedule runs at once under a hold, and is retried", async () => {
     await world.put("daily", { when: "every 1d", retry: { attempts: 2, base: "10s", max: "10s" } });
     await world.pause("daily");
     expect(await fire("daily")).toMatchObject({ state: "waiting", readyAt: at(0) });
@@ -70,7 +70,7 @@ describe("a schedule that is fired", () => {
     expect(await world.jobs()).toMatchObject([{ state: "succeeded" }]);
   });
 
-  test("after it has ended runs once more", async () => {
+  test("a fired schedule that has ended runs once more", async () => {
     await world.put("once", { when: "in 10s" });
     await world.clock.advance(10 * second);
     await world.work();
@@ -80,7 +80,7 @@ describe("a schedule that is fired", () => {
     expect(world.delivered).toHaveLength(2);
   });
 
-  test("at the instant of an occurrence of its own has both jobs", async () => {
+  test("a schedule fired at the instant of an occurrence has both jobs", async () => {
     await world.put("minutes", { when: "every 1m" });
     await world.tick();
     await world.clock.setNow(at(minute));
@@ -89,7 +89,7 @@ describe("a schedule that is fired", () => {
     expect(world.delivered).toHaveLength(2);
   });
 
-  test("where days are missing gets one to lie in", async () => {
+  test("a fire attaches a missing day for its job", async () => {
     await world.put("daily", { when: "every 1d" });
     await world.clock.advance(20 * day);
     await fire("daily");
@@ -97,7 +97,7 @@ describe("a schedule that is fired", () => {
     expect(world.delivered).toHaveLength(1);
   });
 
-  test("stands in the audit with its job", async () => {
+  test("a fire is in the audit with its job", async () => {
     await world.put("daily", { when: "every 1d" });
     const job = await fire("daily");
     expect(
@@ -107,7 +107,7 @@ describe("a schedule that is fired", () => {
 });
 
 describe("firing at once", () => {
-  test("fifty times at the same millisecond makes fifty jobs with numbers of their own", async () => {
+  test("fifty fires at the same millisecond make fifty jobs with different numbers", async () => {
     await world.put("daily", { when: "every 1d" });
     const fired = await Promise.all(Array.from({ length: 50 }, (_, index) => fire("daily", index)));
     expect(new Set(fired.map(({ id }) => id)).size).toBe(50);
@@ -118,7 +118,7 @@ describe("firing at once", () => {
     );
   });
 
-  test("and deleting starts nothing once the deletion is acknowledged, whoever comes first", async () => {
+  test("a concurrent fire starts no job once the delete is acknowledged, in either order", async () => {
     const other = connect({ DATABASE_URL: world.databaseUrl });
     try {
       for (let round = 0; round < 12; round++) {
@@ -143,8 +143,8 @@ describe("firing at once", () => {
   });
 });
 
-describe("what cannot be fired", () => {
-  test("is unknown, or was deleted, and no job is made", async () => {
+describe("a refused fire", () => {
+  test("a fire of an unknown or deleted schedule is refused and makes no job", async () => {
     await expect(fire("nobody")).rejects.toMatchObject({ kind: "missing" });
     await world.put("gone", { when: "every 1d" });
     await world.remove("gone");
@@ -156,7 +156,7 @@ describe("what cannot be fired", () => {
 });
 
 describe("a fired job", () => {
-  test("that was never sent is found by the sweep", async () => {
+  test("a fired job that was never sent is found by the sweep", async () => {
     await world.put("daily", { when: "every 1d" });
     world.queue.outage = new Error("away");
     await fire("daily");

@@ -16,8 +16,8 @@ afterEach(() => world.stop());
 const claim = async (key: string) =>
   claimParcel(world.sql, (await world.jobs(key))[0]?.parcelId ?? "0", minute);
 
-test("a job that is fired by hand goes before what its serial group has due after it, however the messages come", async () => {
-  // Else two jobs of one order run in the wrong order: what was fired first comes last.
+test("a fired job runs before the later jobs of its serial group, in any order of messages", async () => {
+  // Otherwise two jobs of one order run in the wrong order: the first fired comes last.
   const serial = { group: "order:1", serial: true };
   await world.put("fired", { when: "every 1d", ...serial });
   await world.put("later", { when: `at ${at(minute + second).toISOString()}`, ...serial });

@@ -20,7 +20,10 @@ afterEach(() => world.stop());
 const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 const caller = { name: "ann" };
 
-/** All that a call and those that go on with its cursor do, `limit` at a time. */
+/**
+ * Repeats the call with its cursor until the end, `limit` jobs at a time, and returns the counts of
+ * each call.
+ */
 async function retryAll(filter: RetryFilter, limit = 10_000) {
   const counts = [];
   for (let after: string | undefined; ; ) {
@@ -51,7 +54,7 @@ async function listAll(filter: DeadFilter, limit = 2): Promise<string[]> {
   }
 }
 
-/** Five schedules whose job is dead, a second after each other. */
+/** Makes five schedules with a dead job, a second apart. */
 async function fiveDead(): Promise<void> {
   const labels = [
     { group: "g", tags: ["red"] },
@@ -71,7 +74,7 @@ async function fiveDead(): Promise<void> {
 }
 
 describe("the list of dead jobs", () => {
-  test("goes newest first, in pages without a gap, and by whatever is asked for", async () => {
+  test("the list of dead jobs is newest first, in pages without a gap, and takes every filter", async () => {
     await fiveDead();
     expect(await listAll({})).toEqual(["job-4", "job-3", "job-2", "job-1", "job-0"]);
     expect(await listAll({ key: "job-3" })).toEqual(["job-3"]);
@@ -86,7 +89,7 @@ describe("the list of dead jobs", () => {
     expect(await listAll({ from: at(2 * second), to: at(4 * second) })).toEqual(["job-2", "job-1"]);
   });
 
-  test("names the jobs of deleted schedules too", async () => {
+  test("the list of dead jobs includes jobs of deleted schedules", async () => {
     await fiveDead();
     await world.remove("job-1");
     expect(await listAll({ group: "g" })).toEqual(["job-1", "job-0"]);
@@ -94,7 +97,7 @@ describe("the list of dead jobs", () => {
     expect(await listAll({})).toHaveLength(5);
   });
 
-  test("of jobs that died at one instant has each once", async () => {
+  test("the list of dead jobs has each of several jobs that died at one instant once", async () => {
     await oneParcel(world, 7, { retry: { attempts: 1 } });
     world.outcome = () => failed("no");
     await world.work();
@@ -103,7 +106,7 @@ describe("the list of dead jobs", () => {
     expect(new Set(listed).size).toBe(7);
   });
 
-  test("looks at a bounded number of jobs, and finds what lies behind them", async () => {
+  test("the list of dead jobs reads a limited number of jobs, and finds those behind them", async () => {
     await fiveDead();
     await world.sql`
       insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at)
@@ -118,7 +121,7 @@ describe("the list of dead jobs", () => {
     ).toHaveLength(2);
   });
 
-  test("goes on behind jobs whose schedules are gone, which are in no list", async () => {
+  test("the list of dead jobs continues behind jobs whose schedules are gone, which it leaves out", async () => {
     await fiveDead();
     await world.sql`
       insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, shard)
@@ -129,7 +132,7 @@ describe("the list of dead jobs", () => {
 });
 
 describe("the retry of many", () => {
-  test("has all dead jobs tried again that fit, and says when there are more", async () => {
+  test("a retry of many retries all matching dead jobs, and returns a cursor if there are more", async () => {
     await fiveDead();
     expect(await retryAll({ state: "dead", group: "g" })).toEqual([{ done: 2, leftOut: 0, failed: 0 }]);
     expect(await listAll({})).toEqual(["job-4", "job-3", "job-2"]);
@@ -151,7 +154,7 @@ describe("the retry of many", () => {
     ]);
   });
 
-  test("leaves out what cannot be tried again and goes past it", async () => {
+  test("a retry of many passes over jobs that cannot be retried", async () => {
     await fiveDead();
     await world.remove("job-0");
     expect(await retryAll({ state: "dead" }, 1)).toEqual([
@@ -162,7 +165,7 @@ describe("the retry of many", () => {
     ]);
   });
 
-  test("does not try again what died after it began, however often it is called", async () => {
+  test("a retry of many does not retry jobs that died after it began, in any number of calls", async () => {
     await fiveDead();
     world.outcome = () => failed("no");
     const counts = [];
@@ -183,7 +186,7 @@ describe("the retry of many", () => {
     expect(await listAll({})).toHaveLength(5);
   });
 
-  test("lets them in slowly, behind what is let in already", async () => {
+  test("a retry of many is admitted slowly, behind jobs already admitted", async () => {
     await oneParcel(world, 1);
     await world.sql`
       insert into carillon.jobs (occurrence, schedule_id, kind, n, due_at, version, state, attempt, reason, started_at, finished_at)
@@ -206,7 +209,7 @@ describe("the retry of many", () => {
     expect(await world.sql`select from carillon.jobs where ready_at < due_at`).toEqual([]);
   });
 
-  test("of cancelled jobs goes through the history of one schedule", async () => {
+  test("a retry of cancelled jobs goes through the history of one schedule", async () => {
     await world.put("often", { when: "every 10s" });
     await world.tick();
     await world.clock.advance(60 * second);
@@ -230,7 +233,7 @@ describe("the retry of many", () => {
 });
 
 describe("the cancel of many", () => {
-  test("cancels what waits, is to be tried again and runs of those that fit, and nothing else", async () => {
+  test("a cancel of many cancels matching jobs that wait, run or are to be retried, and no others", async () => {
     const parcel = await oneParcel(world, 6, { group: "g" });
     await world.put("job-7", { when: "at 2026-03-02T10:01:00", tags: ["red"] });
     await claimParcel(world.sql, parcel, 30 * second);
@@ -257,7 +260,7 @@ describe("the cancel of many", () => {
     expect((await world.jobs("job-7"))[0]).toMatchObject({ state: "succeeded" });
   });
 
-  test("stops in the middle of a parcel and goes on there", async () => {
+  test("a cancel of many stops in the middle of a parcel and continues there", async () => {
     await oneParcel(world, 8);
     expect(await cancelAll({ prefix: "job-" }, 3)).toEqual([
       { done: 3, running: 0, failed: 0 },
@@ -267,7 +270,7 @@ describe("the cancel of many", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("finds them in many parcels, by tag and by target", async () => {
+  test("a cancel of many finds jobs in many parcels, by tag and by target", async () => {
     for (let index = 0; index < 900; index++)
       await world.sql`insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
         values (0, 'fast', 'infinity', 'infinity', '{}', '{}')`;
@@ -282,7 +285,7 @@ describe("the cancel of many", () => {
     expect(await cancelAll({ key: "nobody" })).toEqual([{ done: 0, running: 0, failed: 0 }]);
   });
 
-  test("of a lane of a group lets the jobs of others pass", async () => {
+  test("a cancel of a job in a group's lane lets the jobs of others pass", async () => {
     for (const key of ["a", "b", "c"])
       await world.put(key, { when: "in 1s", group: "g", serial: true, retry: { base: "1h", max: "1h" } });
     await world.tick();
@@ -302,7 +305,7 @@ describe("the cancel of many", () => {
 });
 
 describe("two at once", () => {
-  test("a cancel and a claim: the job is cancelled and does not start, or it is asked to stop", async () => {
+  test("a job with a concurrent cancel and claim is cancelled and does not start, or is asked to stop", async () => {
     for (let round = 0; round < 8; round++) {
       await world.put(`race-${round}`, { when: "in 1s" });
       await world.tick();
@@ -325,7 +328,7 @@ describe("two at once", () => {
     }
   });
 
-  test("cancels, retries, edits and workers side by side leave every job in one state and no parcel behind", async () => {
+  test("concurrent cancels, retries, edits and workers leave every job in one state and no parcel behind", async () => {
     for (let index = 0; index < 12; index++)
       await world.put(`job-${index}`, {
         when: "every 20s",
@@ -364,7 +367,7 @@ describe("two at once", () => {
     expect(dead).toEqual({ same: true });
   });
 
-  test("a retry and a delete of its schedule: the job is dead, or cancelled with the schedule", async () => {
+  test("a job with a concurrent retry and delete of its schedule is dead, or cancelled with the schedule", async () => {
     for (let round = 0; round < 5; round++) {
       const key = `race-${round}`;
       await world.put(key, { when: "in 1s", retry: { attempts: 1 } });

@@ -47,7 +47,7 @@ async function claimed(id: string): Promise<ClaimedParcel> {
 const parcels = () => world.sql<{ id: string }[]>`select id from carillon.parcels order by id`;
 
 describe("a job that waits", () => {
-  test("is cancelled at once, its neighbours in the parcel are not", async () => {
+  test("a waiting job is cancelled at once, without its neighbours in the parcel", async () => {
     await oneParcel(world, 3);
     const id = await idOf("job-1");
     const { job, asked } = await cancel(id, "not wanted");
@@ -71,7 +71,7 @@ describe("a job that waits", () => {
     ).toEqual([{ actor: "ann", subject: "job-1", detail: { jobs: 1, job: id, reason: "not wanted" } }]);
   });
 
-  test("takes its parcel with it where nothing else is in it", async () => {
+  test("a cancelled job removes its parcel if no other job is in it", async () => {
     await oneParcel(world, 1);
     await cancel(await idOf("job-0"));
     expect(await parcels()).toEqual([]);
@@ -79,7 +79,7 @@ describe("a job that waits", () => {
     expect(world.delivered).toEqual([]);
   });
 
-  test("is cancelled for good: an edit, a tick and a second cancel change nothing of it", async () => {
+  test("a cancelled job stays cancelled: an edit, a tick and a second cancel do not change it", async () => {
     await oneParcel(world, 1);
     const id = await idOf("job-0");
     await cancel(id);
@@ -92,7 +92,7 @@ describe("a job that waits", () => {
     expect(await readJob(world.sql, id)).toMatchObject({ state: "cancelled", finishedAt: at(minute) });
   });
 
-  test("to be tried again is cancelled with its attempts kept", async () => {
+  test("a job that is to be retried is cancelled, and its attempts are kept", async () => {
     await oneParcel(world, 1);
     world.outcome = () => thrown(new TypeError("no"));
     await world.work();
@@ -110,7 +110,7 @@ describe("a job that waits", () => {
     });
   });
 
-  test("for a hold is cancelled, and the resume lets the others go", async () => {
+  test("a job under a hold is cancelled, and the resume releases the others", async () => {
     await oneParcel(world, 1);
     await world.pause("job-0");
     await world.work();
@@ -122,7 +122,7 @@ describe("a job that waits", () => {
     expect(await parcels()).toEqual([]);
   });
 
-  test("inside a lane lets the next one pass at once, and one that waits in it keeps nobody", async () => {
+  test("a cancelled job in a lane lets the next one pass at once, and one that waits in the lane blocks no other", async () => {
     await world.put("lane", { when: "every 10s", overlap: "queue" });
     await world.tick();
     await world.clock.advance(35 * second);
@@ -144,7 +144,7 @@ describe("a job that waits", () => {
     ).toEqual([]);
   });
 
-  test("for its turn at a target, or with its turn given already, keeps nobody from theirs", async () => {
+  test("a cancelled job that waits for its turn at a target, or has it, does not block the others", async () => {
     await world.put("limited", { when: "every 1d", target: { handler: "h" } });
     await setLimits(world, { target: "handler/h", limits: { concurrency: 1, rate: null }, caller });
     const fires = [];
@@ -164,18 +164,18 @@ describe("a job that waits", () => {
     expect((await claimed(last)).jobs).toHaveLength(1);
   });
 
-  test("of a manual fire is cancelled as any other, and one of a deleted schedule is so already", async () => {
+  test("a waiting manual job is cancelled like any other, and one of a deleted schedule is already cancelled", async () => {
     await world.put("report", { when: "every 1d" });
     const fired = await fireNow(deps(), { key: "report", caller });
     expect((await cancel(fired.id)).job).toMatchObject({ state: "cancelled" });
     const late = await fireNow(deps(), { key: "report", caller });
     await world.remove("report");
-    await expect(cancel(late.id)).rejects.toThrow(`The job ${late.id} is cancelled already.`);
+    await expect(cancel(late.id)).rejects.toThrow(`The job ${late.id} is cancelled: only a waiting`);
   });
 });
 
 describe("a job that runs", () => {
-  test("sees its signal abort, and is cancelled when its worker settles", async () => {
+  test("a running job sees its signal abort, and is cancelled when its worker settles", async () => {
     const parcel = await claimed(await oneParcel(world, 2));
     const id = await idOf("job-0");
     const { job, asked } = await cancel(id);
@@ -190,7 +190,7 @@ describe("a job that runs", () => {
     });
   });
 
-  test("aborts within its handler's next second, worked by a real worker", async () => {
+  test("a running job aborts within its handler's next second, with a real worker", async () => {
     const parcel = await oneParcel(world, 1, { target: { handler: "h" } });
     const id = await idOf("job-0");
     const seen: unknown[] = [];
@@ -214,7 +214,7 @@ describe("a job that runs", () => {
     });
   });
 
-  test("and was faster has succeeded, one that failed is not tried again", async () => {
+  test("a cancelled running job that was faster has succeeded, and one that failed is not retried", async () => {
     const parcel = await claimed(await oneParcel(world, 3));
     for (const key of ["job-0", "job-1", "job-2"]) await cancel(await idOf(key));
     await settleParcel(world.sql, parcel, [
@@ -230,7 +230,7 @@ describe("a job that runs", () => {
     expect(await parcels()).toEqual([]);
   });
 
-  test("whose worker died is cancelled when its lease has ended", async () => {
+  test("a cancelled running job whose worker died is cancelled when its lease has ended", async () => {
     for (const count of [1, 2]) {
       await claimed(await oneParcel(world, count));
       const ids = await Promise.all(Array.from({ length: count }, (_, index) => idOf(`job-${index}`)));
@@ -245,7 +245,7 @@ describe("a job that runs", () => {
     }
   });
 
-  test("and whose worker died at its last attempt is cancelled as well", async () => {
+  test("a cancelled running job whose worker died at its last attempt is cancelled as well", async () => {
     await claimed(await oneParcel(world, 1, { retry: { attempts: 1 } }));
     const id = await idOf("job-0");
     await cancel(id);
@@ -257,7 +257,7 @@ describe("a job that runs", () => {
     });
   });
 
-  test("is asked only once more by a second cancel", async () => {
+  test("a second cancel of a running job only repeats the request to stop", async () => {
     await claimed(await oneParcel(world, 1));
     const id = await idOf("job-0");
     await cancel(id);
@@ -265,7 +265,7 @@ describe("a job that runs", () => {
   });
 });
 
-test("a cancel comes before an edit or after it, never in its midst", async () => {
+test("a cancel takes effect before an edit or after it, never in between", async () => {
   await world.put("soon", { when: "in 2m" });
   await world.tick();
   const id = await idOf("soon");
@@ -275,12 +275,12 @@ test("a cancel comes before an edit or after it, never in its midst", async () =
   expect(outcome).toMatchObject({ status: "rejected", reason: { kind: "missing" } });
 });
 
-describe("what cannot be cancelled", () => {
-  test("is refused: settled, unknown, unreadable", async () => {
+describe("a refused cancel", () => {
+  test("a cancel of a settled, unknown or unreadable job is refused", async () => {
     await oneParcel(world, 1);
     await world.work();
     const id = await idOf("job-0");
-    await expect(cancel(id)).rejects.toThrow(`The job ${id} is succeeded already.`);
+    await expect(cancel(id)).rejects.toThrow(`The job ${id} is succeeded: only a waiting`);
     for (const other of ["x", id.replace("c0", "m7"), ""]) {
       await expect(cancel(other)).rejects.toMatchObject({ kind: "missing" });
     }
@@ -289,7 +289,7 @@ describe("what cannot be cancelled", () => {
 });
 
 describe("with production's rights", () => {
-  test("the API cancels what waits and what passes lanes", async () => {
+  test("the rights of the API suffice to cancel waiting jobs and jobs in lanes", async () => {
     await world.stop();
     world = await carillon({ roles: functionRoles });
     await oneParcel(world, 1, { overlap: "queue" });

@@ -27,7 +27,7 @@ describe.each(statistics)(
       sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
       await fill(sql);
       await tell(sql, told);
-      // As the role of the API is: of its queues the planner is told nothing.
+      // As for the role of the API: the planner has no statistics of its queues.
       await sql`set enable_seqscan = off`;
       await sql`set jit = off`;
     }, 120_000);
@@ -48,21 +48,21 @@ describe.each(statistics)(
     const waitingId = (n: number) =>
       jobId({ scheduleId: String(n), occurrence: at(1_000), kind: "cadence", n: 0 });
 
-    /** Nothing large is scanned and no index is walked from end to end. */
+    /** Expects that no large table is scanned and no index is read from end to end. */
     async function expectProbes(act: () => Promise<unknown>, entriesMax: number): Promise<void> {
       const { scanned, index }: Touched = await touched(sql, act);
       expect(Object.entries(scanned).filter(([table, read]) => large.test(table) && read > 500)).toEqual([]);
       expect(Object.entries(index).filter(([, read]) => read > entriesMax)).toEqual([]);
     }
 
-    test("one job is cancelled, tried again and explained by probes", async () => {
+    test("one job is cancelled, retried and explained by probes", async () => {
       await expectProbes(() => cancelJob(deps(), { id: waitingId(7), caller }), 20);
       await expectProbes(() => retryJob(deps(), { id: waitingId(7), caller }), 20);
       await expectProbes(() => retryJob(deps(), { id: deadId(9), caller }), 20);
       await expectProbes(() => explain(sql, { key: "k7", at: at(1_000) }), 100);
     });
 
-    test("a page of the dead is read from its end of the index, and of a key, group or prefix from its own", async () => {
+    test("a page of dead jobs is read from the end of the index, and one of a key, group or prefix from its own index", async () => {
       const page = (filter: object) => () => listDead(sql, { filter, order: "newest", limit: 50 });
       await expectProbes(page({}), 4_100);
       await expectProbes(page({ key: "k9" }), 20);
@@ -73,14 +73,14 @@ describe.each(statistics)(
       await expectProbes(page({ tag: "none", from: at(-60_000) }), 25_000);
     });
 
-    test("hundreds are tried again by probes, a batch at a time", async () => {
+    test("hundreds of jobs are retried by probes, a batch at a time", async () => {
       await expectProbes(
         () => retryMany(deps(), { filter: { state: "dead" }, limit: 1_000, caller }),
         15_000,
       );
     });
 
-    test("what is open of a group is found by one walk through the parcels", async () => {
+    test("the open jobs of a group are found by one pass over the parcels", async () => {
       await expectProbes(() => cancelMany(deps(), { filter: { group: "g21" }, limit: 1_000, caller }), 3_500);
       const [left] = await sql`
       select count(*)::int as jobs from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id

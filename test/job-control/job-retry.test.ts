@@ -33,7 +33,7 @@ async function idOf(key: string): Promise<string> {
   return job.id;
 }
 
-/** A job whose only attempts have failed. */
+/** Makes a job whose attempts have all failed. */
 async function deadJob(body: object = {}): Promise<string> {
   await oneParcel(world, 1, { retry: { attempts: 2, backoff: "fixed", base: "10s" }, ...body });
   world.outcome = () => thrown(new Error("no"));
@@ -45,7 +45,7 @@ async function deadJob(body: object = {}): Promise<string> {
   return id;
 }
 
-/** As after ticks that have come up to now: a day goes only when every shard is past it. */
+/** As after ticks up to now: a day is dropped only when every shard is past it. */
 async function dropOldDays(): Promise<void> {
   await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
   await dropPastDays(world, 30);
@@ -54,7 +54,7 @@ async function dropOldDays(): Promise<void> {
 const deadJobs = () => world.sql`select n from carillon.dead_jobs`;
 
 describe("a dead job", () => {
-  test("is tried again at once, with all its attempts anew and its history kept", async () => {
+  test("a dead job is retried at once, with all attempts and its history kept", async () => {
     const id = await deadJob();
     expect(await deadJobs()).toHaveLength(1);
     expect(await retry(id)).toMatchObject({ state: "retrying", reason: null, attempt: 2, finishedAt: null });
@@ -85,7 +85,7 @@ describe("a dead job", () => {
     );
   });
 
-  test("runs with what its schedule says now: payload, target and policy", async () => {
+  test("a retried job runs with the current payload, target and policy of its schedule", async () => {
     const id = await deadJob();
     await world.patch("job-0", {
       payload: "mended",
@@ -104,7 +104,7 @@ describe("a dead job", () => {
     expect(await readJob(world.sql, id)).toMatchObject({ state: "succeeded", version: 2 });
   });
 
-  test("of a manual fire keeps the payload it was fired with", async () => {
+  test("a retried manual job keeps the payload of its fire", async () => {
     await world.put("report", { when: "every 1d", payload: "own", retry: { attempts: 1 } });
     const { id } = await fireNow(deps(), { key: "report", payload: "fired", caller });
     world.outcome = () => failed("no");
@@ -116,7 +116,7 @@ describe("a dead job", () => {
     expect(world.delivered.map(({ payload }) => payload)).toEqual(["fired", "fired"]);
   });
 
-  test("of a schedule that is held waits for the resume", async () => {
+  test("a retried job of a held schedule waits for the resume", async () => {
     const id = await deadJob();
     await world.pause("job-0");
     world.delivered = [];
@@ -129,7 +129,7 @@ describe("a dead job", () => {
     expect(await readJob(world.sql, id)).toMatchObject({ state: "succeeded" });
   });
 
-  test("of a schedule that forbids overlaps waits for the run that has begun meanwhile", async () => {
+  test("a retried job of a schedule without overlaps waits for the run that has begun meanwhile", async () => {
     await world.put("lane", { when: "every 30s", overlap: "queue", retry: { attempts: 1 } });
     await world.tick();
     await world.clock.advance(30 * second);
@@ -156,7 +156,7 @@ describe("a dead job", () => {
     ]);
   });
 
-  test("of a deleted schedule, or of a day that is gone, stays as it is", async () => {
+  test("a dead job of a deleted schedule or of a dropped day is not retried", async () => {
     const id = await deadJob();
     await world.remove("job-0");
     await expect(retry(id)).rejects.toMatchObject({
@@ -171,7 +171,7 @@ describe("a dead job", () => {
     expect(await deadJobs()).toEqual([]);
   });
 
-  test("that is tried again keeps its day from being dropped", async () => {
+  test("a retried job keeps its day from being dropped", async () => {
     const id = await deadJob();
     await world.clock.advance(40 * day);
     await world.pause("job-0");
@@ -182,7 +182,7 @@ describe("a dead job", () => {
 });
 
 describe("a cancelled job", () => {
-  test("that never started is as it was before, also when its deadline has passed meanwhile", async () => {
+  test("a retried job that never started is as before, also after its deadline", async () => {
     await oneParcel(world, 1, { deadline: "1m" });
     const id = await idOf("job-0");
     await cancelJob(deps(), { id, caller });
@@ -192,7 +192,7 @@ describe("a cancelled job", () => {
     expect(await readJob(world.sql, id)).toMatchObject({ state: "succeeded", attempt: 1 });
   });
 
-  test("in a lane too, deadline or not", async () => {
+  test("a retried job in a lane that never started runs after its deadline too", async () => {
     await oneParcel(world, 1, { deadline: "1m", overlap: "queue" });
     const id = await idOf("job-0");
     await cancelJob(deps(), { id, caller });
@@ -202,7 +202,7 @@ describe("a cancelled job", () => {
     expect(await readJob(world.sql, id)).toMatchObject({ state: "succeeded", attempt: 1 });
   });
 
-  test("ahead of its time is not run before it is due", async () => {
+  test("a retried job does not run before it is due", async () => {
     await world.put("soon", { when: "in 2m" });
     await world.tick();
     const id = await idOf("soon");
@@ -216,19 +216,19 @@ describe("a cancelled job", () => {
   });
 });
 
-describe("what cannot be tried again", () => {
-  test("is refused: what waits, has succeeded, was skipped, is unknown", async () => {
+describe("a refused retry", () => {
+  test("a retry of a waiting, succeeded or unknown job is refused", async () => {
     await oneParcel(world, 1);
     const id = await idOf("job-0");
     await expect(retry(id)).rejects.toThrow(
-      `The job ${id} is waiting: only what is dead or cancelled is tried again.`,
+      `The job ${id} is waiting: only a dead or cancelled job can be retried.`,
     );
     await world.work();
     await expect(retry(id)).rejects.toMatchObject({ kind: "conflict" });
     await expect(retry("7-1-c0")).rejects.toMatchObject({ kind: "missing" });
   });
 
-  test("a delete that is under way is waited for, and then there is nothing to run", async () => {
+  test("a retry waits for a running delete, and is then refused", async () => {
     const id = await deadJob();
     const outcome = await whileEdited(world, "job-0", () => retry(id), {
       before: (tx) => tx`update carillon.schedules set deleted_at = carillon.clock() where key = 'job-0'`,
@@ -237,7 +237,7 @@ describe("what cannot be tried again", () => {
     expect(await world.jobs()).toMatchObject([{ state: "dead" }]);
   });
 
-  test("two at once are one retry", async () => {
+  test("concurrent retries of one job are one retry", async () => {
     const id = await deadJob();
     const outcomes = await Promise.allSettled([retry(id), retry(id), retry(id)]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
@@ -250,7 +250,7 @@ describe("what cannot be tried again", () => {
 });
 
 describe("many together", () => {
-  test("travel in parcels of their queue, and with production's rights", async () => {
+  test("many retried jobs share parcels of their queue, with the rights of the API", async () => {
     await world.stop();
     world = await carillon({ roles: functionRoles });
     await oneParcel(world, 25, { target: { handler: "h" }, retry: { attempts: 1 } });

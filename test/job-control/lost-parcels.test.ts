@@ -7,7 +7,10 @@ import { at, minute, second } from "../support/instants.ts";
 import { due, oneParcel } from "../support/parcels.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
-/** Rows of parcels are gone: deleted by hand in an incident, or not in the table that was restored. Their jobs wait, and nothing starts them. */
+/**
+ * Rows of parcels are gone, deleted by hand in an incident or missing in a restored table. Their
+ * jobs wait, and no worker starts them.
+ */
 
 let world: Carillon;
 
@@ -29,7 +32,7 @@ async function idOf(key: string): Promise<string> {
 
 const stateOf = async (key: string) => (await world.jobs(key)).map(({ state }) => state);
 
-test("A waiting job whose parcel is gone is cancelled, and no neighbour with it", async () => {
+test("A waiting job whose parcel is gone is cancelled without its neighbours", async () => {
   await oneParcel(world, 3);
   await world.sql`delete from carillon.parcels`;
   const { job, asked } = await cancelJob(deps(), { id: await idOf("job-1"), caller });
@@ -38,7 +41,7 @@ test("A waiting job whose parcel is gone is cancelled, and no neighbour with it"
   expect(await stateOf("job-0")).toEqual(["waiting"]);
 });
 
-test("A waiting job whose parcel is gone runs once when it is tried again", async () => {
+test("A waiting job whose parcel is gone runs once when it is retried", async () => {
   await oneParcel(world, 3);
   await world.sql`delete from carillon.parcels`;
   await world.work();
@@ -57,30 +60,33 @@ test("A waiting job whose parcel is gone runs once when it is tried again", asyn
 
 test.each([
   ["cancelled", cancelJob, ["b"]],
-  ["tried again", retryJob, ["a", "b"]],
-] as const)("A group goes on when its first job, whose parcel is gone, is %s", async (_, act, delivered) => {
-  for (const [index, key] of ["a", "b"].entries())
-    await world.put(key, {
-      when: `at ${at(minute + index * second).toISOString()}`,
-      group: "g",
-      serial: true,
-    });
-  await world.tick();
-  const [first] = await world.jobs("a");
-  await world.sql`delete from carillon.parcels where id = ${first?.parcelId ?? "0"}`;
-  await world.clock.setNow(at(minute + 5 * second));
-  await world.work();
-  expect(world.delivered).toEqual([]);
-  await act(deps(), { id: await idOf("a"), caller });
-  for (let each = 0; each < 3; each++) {
-    await world.work();
-    await world.clock.advance(minute);
+  ["retried", retryJob, ["a", "b"]],
+] as const)(
+  "A group continues when its first job, whose parcel is gone, is %s",
+  async (_, act, delivered) => {
+    for (const [index, key] of ["a", "b"].entries())
+      await world.put(key, {
+        when: `at ${at(minute + index * second).toISOString()}`,
+        group: "g",
+        serial: true,
+      });
     await world.tick();
-  }
-  expect(world.delivered.map(({ key }) => key)).toEqual(delivered);
-});
+    const [first] = await world.jobs("a");
+    await world.sql`delete from carillon.parcels where id = ${first?.parcelId ?? "0"}`;
+    await world.clock.setNow(at(minute + 5 * second));
+    await world.work();
+    expect(world.delivered).toEqual([]);
+    await act(deps(), { id: await idOf("a"), caller });
+    for (let each = 0; each < 3; each++) {
+      await world.work();
+      await world.clock.advance(minute);
+      await world.tick();
+    }
+    expect(world.delivered.map(({ key }) => key)).toEqual(delivered);
+  },
+);
 
-test("The explanation of a waiting job whose parcel is gone says what to do", async () => {
+test("The explanation of a waiting job whose parcel is gone suggests a retry or a cancel", async () => {
   await oneParcel(world, 1);
   await world.sql`delete from carillon.parcels`;
   await world.clock.advance(5 * minute);

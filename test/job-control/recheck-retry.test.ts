@@ -12,8 +12,8 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a recheck that an edit has cancelled runs when it is tried again, with what the schedule says now", async () => {
-  // Else its claim cancels it once more, and the caller who was told that it is tried again waits for a run that never comes.
+test("a recheck that an edit has cancelled runs when it is retried, with the current payload of the schedule", async () => {
+  // Otherwise its claim cancels it again, and the acknowledged retry never runs.
   await world.checkedTwice("order");
   await world.put("order", { when: "in 1m", ...handler, payload: "new" });
   const { id: scheduleId } = await world.read("order");

@@ -128,7 +128,7 @@ test("A handler's edits whose missed runs take longer to count than a job's tran
     );
   await pauseLabel(world, { label, caller, until: at(3 * hour) }, atOnce);
   await passTo(at(3 * hour + minute));
-  await expect(put(keys)).rejects.toThrow("took longer than the 3 s that a job's transaction has for it");
+  await expect(put(keys)).rejects.toThrow("took longer than the 3 s that a job's transaction allows");
   expect(await world.sql`select from carillon.schedule_versions where change = 'replaced'`).toEqual([]);
   await put(keys.slice(0, 1));
   expect(await world.sql`select from carillon.schedule_versions where change = 'replaced'`).toHaveLength(1);

@@ -30,7 +30,7 @@ export const holdRows: readonly Mutant[] = [
   {
     name: "a shared hold: an old cursor is refused",
     file: shared,
-    text: "if (revision !== undefined && revision !== standing.revision) throw overtaken();",
+    text: "if (revision !== undefined && revision !== existing.revision) throw overtaken();",
     replacement: "void revision;",
     tests: ["test/batch/shared-hold-cursor.test.ts"],
   },

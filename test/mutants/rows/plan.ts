@@ -510,7 +510,7 @@ export const plan: readonly Mutant[] = [
   {
     name: "patches of one key are checked together",
     file: "lib/batch/check-ahead.ts",
-    text: "stands = bodyBehind(stands, operation);",
+    text: "body = bodyBehind(body, operation);",
     replacement: "void operation;",
     tests: ["test/command/patched-payload.test.ts"],
   },
