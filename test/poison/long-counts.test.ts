@@ -143,7 +143,7 @@ test("A batch whose missed runs take long to count is done in parts, and one tha
   const whole = applyBatch({ ...slowly(), acceptance }, inputs("resume"), { allOrNothing: true });
   await expect(whole).rejects.toMatchObject({
     name: "Refusal",
-    message: "To compute what of 30 schedules has come due takes more than 500 ms. Send fewer at once.",
+    message: "Unfolding the due occurrences of 30 schedules takes more than 500 ms. Send fewer at once.",
   });
   const done = await applyBatch({ ...slowly(), acceptance }, inputs("resume"));
   expect(new Set(done.map(({ change }) => change))).toEqual(new Set(["changed"]));
