@@ -128,7 +128,7 @@ test("The explanation of an instant at which a deleted schedule was in quarantin
   await world.remove("bad");
   const told = (ms: number) => explain(world.as.api, { key: "bad", at: at(ms) });
   const why =
-    "the cadence of its schedule could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by ann; how many occurrences there were until then is not known.";
+    "the cadence of its schedule could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by ann; the number of occurrences until then is not known.";
   const range = { from: at(6 * minute), to: at(10 * minute), reason: "unreadable" };
   const verdict = {
     outcome: "skipped",
