@@ -150,7 +150,7 @@ describe("the forecast", () => {
         { spread: "15m", peak: 2 },
       ],
     });
-    expect(suggestion.text).toContain("With a spread of 15m on what fires together it would have 2.");
+    expect(suggestion.text).toContain("With a spread of 15m on schedules that fire together it would have 2.");
     expect({ total, exact }).toEqual({ total: 30, exact: true });
   });
 
