@@ -3,7 +3,7 @@ import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 
 /**
- * What an open job waits for before it starts: its time (also that of its next attempt), a hold, an
+ * The reason why an open job has not started: its time (also that of its next attempt), a hold, an
  * earlier occurrence of its schedule (`overlap`), another job of its group, or its turn at the
  * target. Null if it runs, or may start as soon as a worker claims it.
  */

@@ -29,7 +29,7 @@ export interface Preview {
 }
 
 /**
- * What a body would give if it were saved now. Refused where saving would be refused; nothing is
+ * Previews a body as if it were saved now. Refused where saving would be refused; nothing is
  * stored.
  */
 export async function previewSchedule(

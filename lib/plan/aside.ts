@@ -30,7 +30,7 @@ export interface FailedRow {
 
 /**
  * Notes for each schedule the occurrence from which planning continues later. Two rows of a
- * schedule may be passed over, by one batch or by two: the end of a hold and what is due after it.
+ * schedule may be passed over, by one batch or by two: the end of a hold and the next occurrence.
  * Runs in the transaction that passes the rows over, which holds the plan lock.
  */
 export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Promise<SetAside[]> {

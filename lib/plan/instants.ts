@@ -11,7 +11,7 @@ import { counted } from "./unfolding-time.ts";
 export const passedSinglyMax = 10;
 
 /**
- * Of missed occurrences that all run, this many become jobs at once; the others go to the backlog.
+ * Missed occurrences of a schedule that become jobs at once if all run; others go to the backlog.
  */
 export const caughtUpAtOnceMax = 10;
 

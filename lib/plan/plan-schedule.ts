@@ -214,7 +214,7 @@ export async function pendingRows(
     order by 2`;
 }
 
-/** Of these schedules of one shard, those with due plan rows that no tick has taken. */
+/** Selects the schedules, all of one shard, that have due plan rows not taken by a tick yet. */
 export async function withPendingRows(
   tx: Tx,
   { shard, watermarkAt, watermarkSchedule, now }: ShardState,

@@ -42,7 +42,7 @@ describe("the share of a tick", () => {
     { ticks: 2, tick: 0 },
     { ticks: 2, tick: 0, time, shards: [1] },
   ])("is refused where it makes no sense: %j", (event) => {
-    expect(() => shareOf(event)).toThrow(/The tick's event is not understood: \w*:? ?\w+/);
+    expect(() => shareOf(event)).toThrow(/The tick's event is invalid: \w*:? ?\w+/);
   });
 });
 
