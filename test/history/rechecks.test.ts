@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-describe("a schedule that is checked again", () => {
+describe("a schedule with rechecks", () => {
   test("A schedule with rechecks shows their number and the next one, until one is the last", async () => {
     world.answers.set("order", [again(hour), again(2 * hour)]);
     await world.put("order", { when: "in 1m", ...handler });

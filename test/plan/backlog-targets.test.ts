@@ -44,7 +44,7 @@ const letIn = async (key: string) => (await world.jobs(key)).length;
 const dead = { handler: "dead" };
 const fine = { handler: "fine" };
 
-describe("the backlog of a target that does nothing", () => {
+describe("the backlog of a stuck target", () => {
   test("The backlog of a stuck target leaves the other targets of its queue class room, however large it is", async () => {
     await owing("dead", dead, 1_000);
     await admit();
@@ -140,7 +140,7 @@ describe("the backlog of a queue with a limit", () => {
   });
 });
 
-describe("of queues without a limit, jobs that were let in", () => {
+describe("admitted jobs", () => {
   test("Admitted jobs of queues without a limit take no room while they wait an hour for a retry", async () => {
     world.outcome = ({ key }) => (key === "refused" ? failed("refused") : done);
     await owing("refused", { queue: "refused" }, 400);

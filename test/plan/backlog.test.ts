@@ -194,7 +194,7 @@ describe("several lists", () => {
   });
 });
 
-describe("what is owed by a schedule that is held", () => {
+describe("the backlog of a held schedule", () => {
   test("The backlog of a held schedule waits, blocks no other schedule, and continues when it is woken", async () => {
     const [held = "", other = ""] = await schedules(2);
     await owe(held, seconds(5));
@@ -232,7 +232,7 @@ describe("what is owed by a schedule that is held", () => {
   });
 });
 
-describe("what is owed from before a hold with an end", () => {
+describe("the backlog from before a hold with an end", () => {
   test("Occurrences from before a hold with an end stay in the backlog when the hold is released early", async () => {
     const [id = ""] = await schedules(1, { when: "every 1m", catchUp: { policy: "all" } });
     await owe(id, seconds(5));
@@ -259,7 +259,7 @@ describe("what is owed from before a hold with an end", () => {
   });
 });
 
-describe("what is owed in a lane", () => {
+describe("the backlog of a lane", () => {
   test("Backlog jobs of a lane run one at a time in the order of occurrences, and before later jobs", async () => {
     const [id = ""] = await schedules(1, { overlap: "queue" });
     await owe(id, seconds(120));
@@ -287,7 +287,7 @@ describe("what is owed in a lane", () => {
   });
 });
 
-describe("what can no longer run", () => {
+describe("occurrences that can no longer run", () => {
   test("The backlog of a deleted schedule is dropped, and the ledger notes it", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(250));
