@@ -64,7 +64,7 @@ test("A shared-hold entry whose item is not a revision is dropped", async () => 
 test.each([
   [2_147_483_647, 64],
   [-2_147_483_648, 1],
-])('A row whose tries were set to %i by hand is set aside again for %i minutes', async (tries, minutes) => {
+])("A row whose tries were set to %i by hand is set aside again for %i minutes", async (tries, minutes) => {
   await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
   await world.sql`update carillon.quarantine set tries = ${tries}`;
   const [row] = await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
