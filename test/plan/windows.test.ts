@@ -141,7 +141,7 @@ describe("spread and slot", () => {
     expect(new Set([...lags.values()].flatMap((each) => [...each])).size).toBeGreaterThan(35);
   });
 
-  test.each(["A slot rounds due times up: %s", "*/10 * * * *"])("a slot rounds due up: %s", async (when) => {
+  test.each(["every 10m", "*/10 * * * *"])("A slot rounds due times up: %s", async (when) => {
     await world.put("slotted", { when, startsAt: "2026-03-02T10:10:00Z", slot: "15m" });
     await live(at("10:46:00"));
     expect((await world.jobs()).map(({ occurrence, dueAt }) => [occurrence, dueAt])).toEqual([
