@@ -10,21 +10,21 @@ import { explainPulse } from "./pulse.ts";
 import { explainRange } from "./skipped.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
 
-/** What is to be said of an instant for which the cadence has no job. */
+/** Explains an instant for which the cadence has no job. */
 export function explainAbsence(facts: Facts, version: VersionFact | undefined, nearest: Nearest): Verdict {
   const { at, versions } = facts;
   const first = versions[0];
   const isKnown = facts.passed !== null || facts.owedBefore !== null || at < facts.createdAt;
   if (facts.versionsFault !== null && !isKnown) return notKnown(facts.versionsFault);
   if (version === undefined) {
-    const since = `the schedule was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${first.by}`}`;
-    return { outcome: "not-created", sentence: `Was before its schedule: ${since}.` };
+    const since = `it was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${first.by}`}`;
+    return { outcome: "not-created", sentence: `Is before the schedule existed: ${since}.` };
   }
   if (version.change === "deleted") {
     const by = `at ${isoInstant(version.at)} by ${version.by}`;
     return {
       outcome: "deleted",
-      sentence: `Came after its schedule: it was deleted ${by}.`,
+      sentence: `Is after the end of the schedule: it was deleted ${by}.`,
       edit: editOf(version),
     };
   }
@@ -42,13 +42,16 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
   return explainRun(facts, version, place, due);
 }
 
-/** For a cadence that cannot be read only the ledger is known: not even whether the instant is an occurrence. */
+/**
+ * With an unreadable cadence only the ledger is known, not even whether the instant is an
+ * occurrence.
+ */
 function unreadVerdict({ version, cadence, body, unread }: VersionFact, reason: string): Verdict {
   if (unread !== null) return notKnown(unread);
   return {
     outcome: "set-aside",
     reason: "unreadable",
-    sentence: `Is not known: the cadence of version ${version}, \`${normalForm(cadence)}\` in ${body.timezone}, cannot be read here (${reason.replace(/\.$/, "")}). Patch its \`when\` or \`timezone\`, or deploy a release that can read it.`,
+    sentence: `Cannot be explained: the cadence of version ${version}, \`${normalForm(cadence)}\` in ${body.timezone}, cannot be read here (${reason.replace(/\.$/, "")}). Patch its \`when\` or \`timezone\`, or deploy a release that can read it.`,
   };
 }
 
@@ -56,11 +59,11 @@ function notKnown(unread: string): Verdict {
   return {
     outcome: "set-aside",
     reason: "unreadable",
-    sentence: `Is not known. ${unreadAdvice(unread)}`,
+    sentence: `Cannot be explained. ${unreadAdvice(unread)}`,
   };
 }
 
-/** An occurrence of its version, of which nothing is written down. */
+/** An occurrence of its version with no record of a job. */
 function explainRun(facts: Facts, version: VersionFact, place: Place, due: number): Verdict {
   const { at, now, owedBefore, keptFrom } = facts;
   if (place.kind === "skipped-day") {
@@ -76,21 +79,21 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
   }
   if (owedBefore !== null) {
     const before =
-      owedBefore === 0 ? "it is the next of its schedule" : `${owedBefore} of its schedule come before it`;
+      owedBefore === 0 ? "it is the next of its schedule" : `${owedBefore} of its schedule come first`;
     return {
       outcome: "backlog",
-      sentence: `Stands in the backlog since it was missed, to be let in slowly: ${before}.${fullTargetText(facts)}`,
+      sentence: `Was missed and waits in the backlog: ${before}.${fullTargetText(facts)}`,
       ...(isShut(facts) ? { reason: "target" } : {}),
       backlog: { before: owedBefore },
     };
   }
   if (at < keptFrom && facts.pulse === null) {
-    const sentence = `Was an occurrence, but jobs are kept from ${isoInstant(keptFrom)} on alone: what became of it can no longer be told.`;
+    const sentence = `Was an occurrence, but jobs are kept only from ${isoInstant(keptFrom)} on: its outcome is no longer known.`;
     return { outcome: "too-old", sentence };
   }
   const deleted = facts.versions[indexAt(facts.versions, at) + 1];
   if (deleted?.change === "deleted" && deleted.at < due) {
-    const sentence = `Was due at ${isoInstant(due)}: before that, at ${isoInstant(deleted.at)}, ${deleted.by} deleted the schedule.`;
+    const sentence = `Was due at ${isoInstant(due)}, but the schedule was deleted before, at ${isoInstant(deleted.at)} by ${deleted.by}.`;
     return { outcome: "deleted", sentence, edit: editOf(deleted) };
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
@@ -104,7 +107,7 @@ function fullTargetText(facts: Facts): string {
   const { fullTarget } = facts;
   if (fullTarget === null || !isShut(facts)) return "";
   const { target, underWay } = fullTarget;
-  return ` Its target has its share of the backlog under way: ${underWay} that were let in for ${target ?? "queues and buses without a limit"} are not done. More is let in as they end.`;
+  return ` Its target has used up its share of the backlog: ${underWay} jobs for ${target ?? "queues and buses without a limit"} are not done. More follow as these end.`;
 }
 
 function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict | null {
@@ -116,13 +119,13 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   if (span.until !== null && span.until <= facts.now)
     return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
   const end =
-    span.until === null ? "when the last hold goes" : `at ${isoInstant(span.until)}, when the hold ends`;
+    span.until === null ? "when the last hold ends" : `at ${isoInstant(span.until)}, when the hold ends`;
   const verb = due > facts.now ? "Will be" : "Was";
-  const sentence = `${verb} due while the schedule is ${by}: what becomes of it is decided ${end}, by \`catchUp\` ${catchUp.policy}.`;
+  const sentence = `${verb} due while the schedule is ${by}: \`catchUp\` ${catchUp.policy} decides whether it runs, ${end}.`;
   return { outcome: "held", sentence, heldBy };
 }
 
-/** So many runs are counted on the way to one that a limit may not reach. */
+/** Bounds the runs counted up to one that a limit may exclude. */
 const countedMax = 20_000;
 
 function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict | null {
@@ -131,14 +134,14 @@ function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict 
   const ended = (sentence: string): Verdict => ({ outcome: "after-end", reason: "maxFires", sentence });
   const used = `\`maxFires\` of ${maxFires}`;
   if (due <= facts.plannedUpTo || facts.firesLeft === 0)
-    return ended(`Is no run any more: the schedule had used up its ${used} before.`);
+    return ended(`Does not run: the schedule had used up its ${used} before.`);
   if (facts.firesLeft === null) return null;
   let count = 0;
   let run = nextRunAfter(version.cadence, facts.plannedUpTo);
   for (; run !== null && run < facts.at && count <= countedMax; run = nextRunAfter(version.cadence, run)) {
     count += 1;
     if (count === facts.firesLeft)
-      return ended(`Will be no run any more: by then the schedule will have used up its ${used}.`);
+      return ended(`Will not run: by then the schedule will have used up its ${used}.`);
   }
   return null;
 }
@@ -152,7 +155,7 @@ function explainPlan({ now, plannedUpTo, at, aside }: Facts, due: number): Verdi
     };
   }
   if (due > plannedUpTo) {
-    const behind = `the ticks have come to ${isoInstant(plannedUpTo)} only`;
+    const behind = `the ticks have only reached ${isoInstant(plannedUpTo)}`;
     return {
       outcome: "not-planned-yet",
       sentence: `Was due at ${isoInstant(due)} and is not planned yet: ${behind}.`,
@@ -162,6 +165,6 @@ function explainPlan({ now, plannedUpTo, at, aside }: Facts, due: number): Verdi
     return { outcome: "set-aside", sentence: `Was due at ${isoInstant(due)} and has no job yet.` };
   return {
     outcome: "unrecorded",
-    sentence: `Was due at ${isoInstant(due)}, and nothing is recorded of it.`,
+    sentence: `Was due at ${isoInstant(due)}, and nothing is recorded about it.`,
   };
 }

@@ -2,7 +2,10 @@ import { isoInstant } from "../cadence/zone/civil.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
 import type { Outcome } from "./verdict.ts";
 
-/** Outcomes of an instant that is no occurrence. The engineer more likely asks for the quarantine there, so it comes first. */
+/**
+ * Outcomes of an instant that is no occurrence. An engineer asks about such an instant because of
+ * the quarantine, so that comes first in the answer.
+ */
 const elsewhere: ReadonlySet<Outcome> = new Set([
   "not-an-occurrence",
   "before-start",
@@ -12,7 +15,10 @@ const elsewhere: ReadonlySet<Outcome> = new Set([
   "fired",
 ]);
 
-/** The sentence of an instant, and one for each part of Carillon that failed on the schedule and tries it again. */
+/**
+ * The sentence of an instant, and one for each part of Carillon that failed on the schedule and
+ * retries it.
+ */
 export function withAside(sentence: string, outcome: Outcome, aside: readonly WhyAside[]): string {
   if (aside.length === 0) return sentence;
   const why = aside.map(asideText).join(" ");
@@ -22,5 +28,5 @@ export function withAside(sentence: string, outcome: Outcome, aside: readonly Wh
 
 function asideText({ consumer, reason, firstAt, tries, nextAt }: WhyAside): string {
   const times = tries === 1 ? "once" : `${tries} times`;
-  return `The schedule is set aside since ${isoInstant(firstAt.getTime())}, because \`${consumer}\` failed on it ${times} (${reason}): it is tried again at ${isoInstant(nextAt.getTime())}.`;
+  return `The schedule has been set aside since ${isoInstant(firstAt.getTime())}, because \`${consumer}\` failed on it ${times} (${reason}): the next retry is at ${isoInstant(nextAt.getTime())}.`;
 }

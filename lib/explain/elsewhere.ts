@@ -6,7 +6,7 @@ import { listText } from "../cadence/zone/wall-text.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./place.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
 
-/** What is to be said of an instant that is no occurrence of the version of its time. */
+/** Explains an instant that is not an occurrence of the version of its time. */
 export function explainElsewhere(
   facts: Facts,
   version: VersionFact,
@@ -35,33 +35,35 @@ export function explainElsewhere(
 function movedVerdict({ to, calendar }: Extract<Place, { kind: "moved" }>): Verdict {
   const { name, day, entry } = calendar;
   const by = `the calendar ${name} leaves out ${day}${entry === null || entry === day ? "" : ` by its entry ${entry}`}`;
-  const where =
-    to === null ? "and no day near enough is free: it does not run" : `and moves it to ${isoInstant(to)}`;
+  const where = to === null ? "and no free day is near enough" : `and moves it to ${isoInstant(to)}`;
   return {
     outcome: "moved",
-    sentence: `Is not run then: ${by}, ${where}.`,
+    sentence: `Does not run then: ${by}, ${where}.`,
     calendar,
     movedTo: to === null ? null : new Date(to),
   };
 }
 
-/** The newest earlier version of which it was an occurrence: the one after it took it away. */
+/**
+ * Finds the newest earlier version that had the instant as an occurrence: the version after it
+ * withdrew it.
+ */
 function withdrawnVerdict({ versions, at, now }: Facts): Verdict | null {
   for (let index = indexAt(versions, at); index > 0; index--) {
     const next = versions[index];
     const earlier = versions[index - 1];
     if (next === undefined || earlier === undefined || placeOf(earlier, at).kind !== "run") continue;
-    const by = `at ${isoInstant(next.at)}, before it was due, version ${next.version} of ${next.by}`;
+    const by = `at ${isoInstant(next.at)}, before it was due, version ${next.version} by ${next.by}`;
     return {
       outcome: "withdrawn",
-      sentence: `${at > now ? "Is" : "Was"} an occurrence no more: ${by} ${changeText(earlier, next)}.`,
+      sentence: `${at > now ? "Is" : "Was"} no longer an occurrence: ${by} ${changeText(earlier, next)}.`,
       edit: editOf(next),
     };
   }
   return null;
 }
 
-/** What beside the `when` and its zone says when a schedule runs. */
+/** Fields beside `when` and `timezone` that decide when a schedule runs. */
 const bounding = ["startsAt", "endsAt", "calendar", "dst"] as const;
 
 function changeText(earlier: VersionFact, next: VersionFact): string {
@@ -70,9 +72,8 @@ function changeText(earlier: VersionFact, next: VersionFact): string {
   if (was !== is) return `changed it from ${was} to ${is}`;
   const changed = bounding.filter((name) => !isDeepStrictEqual(earlier.body[name], next.body[name]));
   if (changed.length > 0) return `changed its ${listText(changed.map((name) => `\`${name}\``))}`;
-  if (next.change === "replanned")
-    return "planned it anew by the rules of its calendar or zone, which had changed";
-  return `made it count anew (${is})`;
+  if (next.change === "replanned") return "replanned it, because its calendar or zone had changed";
+  return `restarted its timing (${is})`;
 }
 
 function firedVerdict({ beside, at }: Facts): Verdict | null {
@@ -80,12 +81,12 @@ function firedVerdict({ beside, at }: Facts): Verdict | null {
   if (job === undefined) return null;
   return {
     outcome: "fired",
-    sentence: `Is no occurrence: at ${isoInstant(at)} a ${job.kind} job was made beside the cadence; it is ${job.state}.`,
+    sentence: `Is no occurrence: at ${isoInstant(at)} a ${job.kind} job was made outside the cadence; it is ${job.state}.`,
   };
 }
 
 function strangerVerdict({ at }: Facts, version: VersionFact, { before, after }: Nearest): Verdict {
-  const cadence = `version ${version.version}, \`${normalForm(version.cadence)}\` in ${version.body.timezone}`;
+  const cadence = `\`${normalForm(version.cadence)}\` in ${version.body.timezone}`;
   const near = [
     before === null ? "none before it" : `${isoInstant(before.at)} before it`,
     after === null ? "none after it" : `${isoInstant(after.at)} after it`,
@@ -94,11 +95,14 @@ function strangerVerdict({ at }: Facts, version: VersionFact, { before, after }:
   const why = notes.length === 0 ? "" : ` (${[...new Set(notes)].join("; ")})`;
   return {
     outcome: "not-an-occurrence",
-    sentence: `Is not an occurrence of its time's ${cadence}; the nearest are ${near.join(" and ")}${why}.`,
+    sentence: `Is not an occurrence of ${cadence}, which was version ${version.version}; the nearest are ${near.join(" and ")}${why}.`,
   };
 }
 
-/** What clocks and calendars did within a day explains why nothing is here. */
+/**
+ * Notes about clocks and calendars within this distance may explain why the instant is no
+ * occurrence.
+ */
 const nearMs = 36 * 3_600_000;
 
 function clockNote(nearest: DescribedOccurrence | null, at: number): string[] {

@@ -41,29 +41,29 @@ import { jobRequestsOf, noJobRequests } from "./requests.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
 import { explainJob } from "./with-job.ts";
 
-/** What happened at an instant of a schedule, and why; or what is to happen. */
+/** Explains what happened, or will happen, at an instant of a schedule, and why. */
 export interface Explanation extends Verdict {
   key: string;
   scheduleId: string;
   /** The occurrence that is explained. */
   at: Date;
-  /** What was asked for, where that is only when the occurrence is due. */
+  /** The requested instant, if it is not the occurrence but its due time. */
   asked: Date | null;
-  /** In UTC where its zone is not known here. */
+  /** In the schedule's zone, or in UTC if that is unknown here. */
   wall: string;
-  /** Whether it is one of the version of its time, by which it stands in the ledger. */
+  /** Whether it is an occurrence of the version of its time, and so in the ledger. */
   occurrence: boolean;
   version: number | null;
   cadence: string | null;
   dueAt: Date | null;
-  /** What clocks and calendars did to it. */
+  /** How a clock change or a calendar affected it. */
   note: string | null;
   job: JobRead | null;
   beside: readonly JobRead[];
   nearest: Nearest;
 }
 
-/** Reads what there is of an instant in one snapshot, and says what it means. */
+/** Reads all facts about an instant in one snapshot, and explains them. */
 export function explain(sql: Sql, { key, at }: { key: string; at: Date }): Promise<Explanation> {
   return sql.begin(async (tx) => {
     const subject = await findSubject(tx, key, at);
@@ -75,7 +75,7 @@ export function explain(sql: Sql, { key, at }: { key: string; at: Date }): Promi
   }, "isolation level repeatable read");
 }
 
-/** The instant itself where something occurs at it, else the occurrence that was due at it. */
+/** The instant itself if something occurs at it, else the occurrence that was due at it. */
 function occurrenceMeant(key: string, versions: readonly VersionFact[], at: number): number {
   const version = versionOf(versions, at);
   if (version !== undefined && nextAfter(version.cadence, at - 1) === at) return at;
@@ -128,7 +128,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
   };
 }
 
-/** What the facts come to. */
+/** Explains the facts. */
 export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked"> {
   const { key, at, versions, job, beside } = facts;
   const version = versionOf(versions, at);
@@ -169,7 +169,10 @@ function wallOf(at: number, version: VersionFact | undefined): string {
   return wallText(at, canonicalTimezone(version?.body.timezone ?? "UTC") ?? "UTC");
 }
 
-/** What was passed over singly was so by the policy that stood when it was decided. */
+/**
+ * An occurrence that was passed over singly was so by the policy of the version current at that
+ * moment.
+ */
 function decidedBy({ versions }: Facts, { state, reason, finishedAt }: JobRead): VersionFact | undefined {
   const isPassed = state === "skipped" && (reason === "missed" || reason === "paused");
   return isPassed && finishedAt !== null ? versionBy(versions, finishedAt.getTime()) : undefined;

@@ -24,14 +24,18 @@ export interface SubjectRow {
   fires: number | null;
 }
 
-/** The schedule that had the key at an instant; where none had, the one that has it, or had it last. */
+/**
+ * The schedule that had the key at an instant; if there was none, the one that has it now, or had
+ * it last.
+ */
 export async function findSubject(tx: Tx, key: string, at: Date): Promise<SubjectRow> {
   const columns = tx`id, shard, created_at as "createdAt", deleted_at as "deletedAt", held_since as "heldSince", held_until as "heldUntil",
     max_fires as "maxFires", fires`;
   const [live] = await tx<SubjectRow[]>`
     select ${columns} from carillon.schedules where key = ${key} and deleted_at is null`;
   if (live !== undefined && (live.createdAt <= at || (await hasEarlyJob(tx, live, at)))) return live;
-  // A key has had one schedule at a time. So the one that had it at the instant is among the first two that were deleted from then on; a key may have had thousands.
+  // A key has one schedule at a time. So the schedule that had it at the instant is among the first
+  // two deleted since; a key may have had thousands.
   const gone = tx`select * from carillon.schedules where key = ${key} and deleted_at is not null`;
   const [deleted] = await tx<SubjectRow[]>`
     select ${columns} from (
@@ -45,7 +49,7 @@ export async function findSubject(tx: Tx, key: string, at: Date): Promise<Subjec
   throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}, and there was none.`);
 }
 
-/** Of an `at` that lies a little before the schedule that names it. */
+/** Whether the instant is an `at` that lies a little before the schedule that names it. */
 async function hasEarlyJob(tx: Tx, { id, createdAt }: SubjectRow, at: Date): Promise<boolean> {
   if (at.getTime() <= createdAt.getTime() - earlyMs) return false;
   const found = await tx`
@@ -53,7 +57,7 @@ async function hasEarlyJob(tx: Tx, { id, createdAt }: SubjectRow, at: Date): Pro
   return found.length > 0;
 }
 
-/** So many versions before an instant and after it are looked at. */
+/** Largest number of versions read before an instant, and after it. */
 const versionsMax = 30;
 
 interface VersionRow extends Omit<SpecColumns, "payload"> {
@@ -66,7 +70,7 @@ interface VersionRow extends Omit<SpecColumns, "payload"> {
   detail: Json;
 }
 
-/** Those around an instant, the oldest first, with who held what and why. */
+/** The versions around an instant, oldest first, with the owner and reason of their holds. */
 export async function versionsAround(tx: Tx, scheduleId: string, at: Date): Promise<VersionFact[]> {
   const [known] = await tx<{ version: number }[]>`
     select version from carillon.schedule_versions
@@ -96,10 +100,13 @@ export async function versionsAround(tx: Tx, scheduleId: string, at: Date): Prom
   }));
 }
 
-/** Jobs of one instant are few: one of the cadence, a backfill, and those fired in the same millisecond. */
+/**
+ * One instant has few jobs: one of the cadence, a backfill, and those fired in the same
+ * millisecond.
+ */
 const besideMax = 10;
 
-/** The cadence's job of an occurrence and those beside it, each with its attempts. */
+/** The cadence's job of an occurrence and its other jobs, each with its attempts. */
 export async function jobsOfInstant(
   tx: Tx,
   scheduleId: string,
@@ -118,7 +125,7 @@ export async function jobsOfInstant(
   };
 }
 
-/** What a waiting job waits in. */
+/** The parcel in which a waiting job waits. */
 export async function travelOf(
   tx: Tx,
   { scheduleId, occurrence, kind, n }: JobKey,
@@ -132,10 +139,13 @@ export async function travelOf(
   return row ?? null;
 }
 
-/** Of the ranges that end at or after an instant so many are looked at for one that holds it. */
+/** Ranges that end at or after an instant, checked for one that contains it. */
 const rangesMax = 100;
 
-/** The range of occurrences passed over that holds an instant, and the last one that ends before it. */
+/**
+ * The range of passed-over occurrences that contains an instant, and the last one that ends before
+ * it.
+ */
 export async function passedAround(
   tx: Tx,
   scheduleId: string,
@@ -151,7 +161,10 @@ export async function passedAround(
   return { passed: passed ?? null, passedBefore: passedBefore ?? null };
 }
 
-/** How many of the schedule's occurrences are let in before this one; null where it is not in the backlog. */
+/**
+ * How many of the schedule's occurrences leave the backlog before this one. Null if it is not in
+ * the backlog.
+ */
 export async function owedBefore(tx: Tx, scheduleId: string, occurrence: Date): Promise<number | null> {
   const [row] = await tx<{ before: number }[]>`
     select array_position(occurrences, ${occurrence}::timestamptz, taken + 1) - taken - 1 as before from carillon.backlog
@@ -162,9 +175,9 @@ export async function owedBefore(tx: Tx, scheduleId: string, occurrence: Date): 
 
 export interface Standing {
   now: Date;
-  /** Everything that is due by then has been planned. */
+  /** Everything due by then has been planned. */
   plannedUpTo: Date;
-  /** Before this, jobs may have been dropped. */
+  /** Jobs before this may have been dropped. */
   keptFrom: Date;
   holds: Hold[];
 }
@@ -182,11 +195,14 @@ export async function standingOf(tx: Tx, { id, shard }: SubjectRow): Promise<Sta
   };
 }
 
-/** What became of the neighbours tells why an occurrence was late, passed over or skipped. */
+/**
+ * How many neighbours are read on each side: their outcome shows why an occurrence was late, passed
+ * over or skipped.
+ */
 const before = 10;
 const after = 12;
 
-/** The cadence's jobs of the occurrences around a stretch of time, the oldest first. */
+/** The cadence's jobs of the occurrences around a range of time, oldest first. */
 export async function jobsAround(
   tx: Tx,
   scheduleId: string,

@@ -2,14 +2,20 @@ import type { Json } from "../schedule/shape/json.ts";
 import { indexAt } from "./place.ts";
 import type { Facts, HeldBy, VersionFact } from "./verdict.ts";
 
-/** A time under a hold: who held it, and when the last of the holds went; null while one stands. */
+/**
+ * A time under a hold: the owners of the holds, and when the last hold ended. Null if one is still
+ * in force.
+ */
 export interface HeldSpan {
   by: HeldBy[];
   since: number;
   until: number | null;
 }
 
-/** The hold that stood when something was due. What stands now tells itself; what stood once, the audit of its versions. */
+/**
+ * The hold that was in force at a due time. A current hold is in its row, a past one in the audit
+ * of its versions.
+ */
 export function heldAt(facts: Facts, due: number): HeldSpan | null {
   const { heldSince, heldUntil } = facts;
   if (heldSince !== null && due > heldSince && (heldUntil === null || due <= heldUntil))
@@ -48,7 +54,7 @@ function pastHold(versions: readonly VersionFact[], due: number): HeldSpan | nul
   };
 }
 
-/** The holds as they stood after these versions, of which the first found none. */
+/** The holds in force after these versions. There was none before the first of them. */
 function replayed(versions: readonly VersionFact[]): HeldBy[] {
   const standing = new Map<string, HeldBy>();
   for (const [index, { change, at, by, detail }] of versions.entries()) {

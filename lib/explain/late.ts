@@ -7,18 +7,18 @@ import { type HeldSpan, heldAt, holdersText } from "./holds-then.ts";
 import { earlyVersion } from "./place.ts";
 import type { Facts, HeldBy, LateCause, VersionFact } from "./verdict.ts";
 
-/** What starts within this of its due time is on time, as the guarantee words it. */
+/** A job that starts within this time after its due time is on time, as the guarantee says. */
 const onTimeMs = 1_000;
 
 export interface Lateness {
   byMs: number;
   because: LateCause;
-  /** To stand after "because". */
+  /** Text after "because". */
   why: string;
   heldBy?: HeldBy[];
 }
 
-/** How late a job started and, as far as the ledger tells, because of what; null where it was on time. */
+/** How late a job started and, as far as the ledger shows, why. Null if it was on time. */
 export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | undefined): Lateness | null {
   const started = job.startedAt?.getTime() ?? facts.now;
   const due = job.dueAt.getTime();
@@ -33,9 +33,7 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
   const late = earlyVersion(facts.versions, facts.at);
   if (late !== undefined) {
     const made =
-      late.version === 1
-        ? "the schedule was created"
-        : `version ${late.version}, which asks for it, was made`;
+      late.version === 1 ? "the schedule was created" : `version ${late.version}, which added it, was made`;
     return { byMs, because: "edit", why: `${made} only at ${isoInstant(late.at)}` };
   }
   const ahead = version?.body.overlap === "queue" ? endedBetween(facts, due, started) : undefined;
@@ -45,21 +43,21 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
   }
   if (byMs <= missedAfterMs) return { byMs, because: "unrecorded", why: unrecorded };
   const policy = version?.body.catchUp.policy;
-  // What is planned later than that does not run under this policy.
-  if (policy === "skip") return { byMs, because: "worker", why: "no worker took it sooner" };
+  // Under `skip`, an occurrence planned later than that does not run.
+  if (policy === "skip") return { byMs, because: "worker", why: "no worker claimed it earlier" };
   if (policy === "all") {
-    const why = "it was missed, and what was missed is let in one after the other";
+    const why = "it was missed, and missed occurrences run one after the other";
     return { byMs, because: "backlog", why };
   }
   if (isCaughtUp(facts, version))
-    return { byMs, because: "tick", why: "it was planned late and stands for those missed before it" };
+    return { byMs, because: "tick", why: "it was planned late, and replaces the missed runs before it" };
   return { byMs, because: "unrecorded", why: unrecorded };
 }
 
 const unrecorded =
-  "the tick that planned it or the worker that ran it was late, which the ledger does not tell apart";
+  "the tick that planned it or the worker that ran it was late (the ledger does not record which)";
 
-/** A hold that stood when it was due, or that came before it had started. */
+/** A hold that was in force at the due time, or began before the job started. */
 function holdBetween(facts: Facts, due: number, started: number): HeldSpan | null {
   const began = facts.versions.filter(({ held, at }) => held && at >= due && at < started);
   for (const instant of [due, ...began.map(({ at }) => at + 1)]) {
@@ -69,7 +67,7 @@ function holdBetween(facts: Facts, due: number, started: number): HeldSpan | nul
   return null;
 }
 
-/** The earlier run that ended while this one waited, the last of them. */
+/** The last of the earlier runs that ended while this one waited. */
 function endedBetween({ around, at }: Facts, due: number, started: number): JobRead | undefined {
   return around.findLast(({ occurrence, finishedAt, state }) => {
     if (occurrence.getTime() >= at || state === "skipped" || finishedAt === null) return false;
@@ -77,7 +75,7 @@ function endedBetween({ around, at }: Facts, due: number, started: number): JobR
   });
 }
 
-/** True where the occurrence before it was missed. */
+/** True if the occurrence before it was missed. */
 function isCaughtUp({ around, at, passedBefore }: Facts, version: VersionFact | undefined): boolean {
   const neighbour = around.findLast(({ occurrence }) => occurrence.getTime() < at);
   const previous = version === undefined ? null : previousRunBefore(version.cadence, at);
@@ -85,7 +83,7 @@ function isCaughtUp({ around, at, passedBefore }: Facts, version: VersionFact | 
   return passedBefore?.reason === "missed" && passedBefore.to.getTime() === previous;
 }
 
-/** In words, as coarse as it is long. */
+/** The longer the span, the coarser the text. */
 export function spanText(ms: number): string {
   const unit = ms < 1_000 ? 1 : ms < 86_400_000 ? 1_000 : 60_000;
   return describeDuration(Math.round(ms / unit) * unit);

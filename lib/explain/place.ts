@@ -9,18 +9,18 @@ import { zoneNamed } from "../cadence/zone/zone-spans.ts";
 import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import type { VersionFact } from "./verdict.ts";
 
-/** A day that a calendar excludes, and the entry by which it does. */
+/** A day that a calendar excludes, and the entry that excludes it. */
 export interface ExcludedDay {
   name: string;
   day: string;
   entry: string | null;
 }
 
-/** Where an instant stands in a version's cadence. */
+/** The relation of an instant to a version's cadence. */
 export type Place =
   | { kind: "run" }
   | { kind: "skipped-day"; calendar: ExcludedDay }
-  /** Null where no day near enough is free. */
+  /** `to` is null if no free day is near enough. */
   | { kind: "moved"; to: number | null; calendar: ExcludedDay }
   | { kind: "before-start"; startsAt: number }
   | { kind: "after-end"; endsAt: number }
@@ -55,7 +55,7 @@ function calendaredOf(cadence: Cadence): Calendared | null {
   return cadence.kind === "calendared" ? cadence : null;
 }
 
-/** An occurrence that a calendar has moved away stands with where it went. */
+/** The place of an occurrence that a calendar has moved to another day. */
 function movedAway(cadence: Cadence, name: string | undefined, at: number): Place | null {
   const calendared = calendaredOf(cadence);
   if (calendared === null || !occursAt(calendared.of, at)) return null;
@@ -76,20 +76,25 @@ function excludedDay(
   return { name: name ?? "", day: dateText(wall), entry: date ?? weekday ?? null };
 }
 
-/** The version whose occurrences lie at an instant: one that begins at it comes after it. */
+/**
+ * The index of the version that governs an instant. A version that begins at the instant comes
+ * after it.
+ */
 export function indexAt(versions: readonly VersionFact[], at: number): number {
   return versions.findLastIndex((version) => version.at < at);
 }
 
-/** The version that stood when something was decided, by then. */
+/** The newest version that began by an instant. */
 export function versionBy(versions: readonly VersionFact[], instant: number): VersionFact | undefined {
   return versions.findLast((version) => version.at <= instant);
 }
 
-/** An `at` may lie so much before the version that names it. */
+/** An `at` may lie this long before the version that names it. */
 export const earlyMs = 61_000;
 
-/** An `at` that lies a little before the version that names it is that version's. */
+/**
+ * The version that names this instant as its `at`, if the instant lies a little before the version.
+ */
 export function earlyVersion(versions: readonly VersionFact[], at: number): VersionFact | undefined {
   return versions.find((version) => {
     const cadence = version.cadence.kind === "window" ? version.cadence.of : version.cadence;
@@ -97,7 +102,7 @@ export function earlyVersion(versions: readonly VersionFact[], at: number): Vers
   });
 }
 
-/** The occurrence that was due at an instant at which none occurs. */
+/** For an instant without an occurrence: the occurrence that was due at it. */
 export function occurrenceDueAt(
   key: string,
   versions: readonly VersionFact[],
@@ -119,7 +124,10 @@ export interface Nearest {
   after: DescribedOccurrence | null;
 }
 
-/** The runs next to an instant, by the versions that stood then; each with what clocks and calendars did to it. */
+/**
+ * The runs next to an instant, by the versions of their time, each with notes on clocks and
+ * calendars.
+ */
 export function nearestTo(versions: readonly VersionFact[], at: number): Nearest {
   const before = nearestBefore(versions, at);
   const after = nearestAfter(versions, at, before?.at ?? at);
@@ -153,7 +161,7 @@ function nearestAfter(
   return null;
 }
 
-/** With what was left out between `since` and the run. */
+/** Describes a run, with the occurrences left out between `since` and it. */
 function described(
   { cadence, body: { timezone } }: VersionFact,
   since: number,
@@ -164,7 +172,7 @@ function described(
   return found ?? null;
 }
 
-/** What clocks and calendars did to one run. */
+/** Notes how a clock change or a calendar affected one run. */
 export function noteOn({ cadence, body: { timezone } }: VersionFact, at: number): string | null {
   const [found] = describeOccurrences(cadence, { timezone, after: at - 1, n: 1 });
   return found?.at === at ? found.note : null;

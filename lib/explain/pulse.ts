@@ -20,7 +20,7 @@ export async function pulseFactOf(
   return { ...state, passed: passed ?? null };
 }
 
-/** An occurrence of a pulse: the arithmetic, the holds, and what was passed over. */
+/** Explains an occurrence of a pulse from its arithmetic, the holds and the passed-over ranges. */
 export function explainPulse(facts: Facts, { pulsedTo, passed }: PulseFact, due: number): Verdict {
   const at = isoInstant(due);
   const held = heldAt(facts, due);
@@ -30,15 +30,15 @@ export function explainPulse(facts: Facts, { pulsedTo, passed }: PulseFact, due:
     return {
       outcome: due > facts.now ? "held" : "skipped",
       reason: "paused",
-      sentence: `${verb} ${by}, and of a pulse nothing is caught up with.`,
+      sentence: `${verb} ${by}, and a pulse has no catch-up.`,
       heldBy: held.by,
     };
   }
   if (due > facts.now)
-    return { outcome: "planned", sentence: `Is planned: it goes at ${at}, and nothing is written of it.` };
+    return { outcome: "planned", sentence: `Is planned: it goes at ${at}, and leaves no record.` };
   if (passed !== null) return explainPassed(passed, at);
   if (due > pulsedTo.getTime()) {
-    const behind = `the ticks have come to ${isoInstant(pulsedTo.getTime())} only`;
+    const behind = `the ticks have only reached ${isoInstant(pulsedTo.getTime())}`;
     return {
       outcome: "not-planned-yet",
       sentence: `Was due at ${at} and has not gone yet: ${behind}.`,
@@ -46,26 +46,26 @@ export function explainPulse(facts: Facts, { pulsedTo, passed }: PulseFact, due:
   }
   return {
     outcome: "unrecorded",
-    sentence: `Was due at ${at}. Of a pulse nothing is written where it goes; its shard passed nothing over at that second, and its target refused none.`,
+    sentence: `Was due at ${at}. A pulse that was sent leaves no record; its shard passed over no pulse at that second, and its target refused none.`,
   };
 }
 
 const causes: Readonly<Record<string, string>> = {
   missed: "no tick came in time",
   late: "no worker came in time",
-  crashed: "the workers that had it did not come to an end",
-  failed: "its target took none of them, however often it was tried",
-  refused: "its target refused them, or cannot be read, or no message could be made of them",
+  crashed: "the workers that had claimed it did not finish",
+  failed: "its target took none of them at any attempt",
+  refused: "its target refused them or cannot be read, or their message could not be built",
 };
 
 function explainPassed({ from, to, reason, notedAt, targetId, count }: PulsesPassed, at: string): Verdict {
   const range = `from ${isoInstant(from.getTime())} to ${isoInstant(to.getTime())}`;
   const cause = causes[reason] ?? reason;
   const noted = `noted at ${isoInstant(notedAt.getTime())}`;
-  // Of a target's pulses it is not written which.
+  // The individual pulses of a target that were given up are not recorded.
   const sentence =
     targetId === null
-      ? `Was due at ${at} and did not go: what its shard had ${range} was passed over, because ${cause} (${noted}).`
+      ? `Was due at ${at} and did not go: all pulses of its shard ${range} were passed over, because ${cause} (${noted}).`
       : `Was due at ${at}, and may not have gone: ${count === null ? "some" : count} of its target's pulses of its shard at that second were given up, because ${cause} (${noted}).`;
   return { outcome: "skipped", reason, sentence };
 }

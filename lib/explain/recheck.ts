@@ -4,7 +4,7 @@ import type { JobRead } from "../job/read-job.ts";
 import type { Facts, Verdict } from "./verdict.ts";
 import { explainJob } from "./with-job.ts";
 
-/** What became of a recheck, whose it is, and how many there were. */
+/** Explains a recheck: its outcome, its run, and its number. */
 export function explainRecheck(facts: Facts, recheck: JobRead): Verdict {
   const verdict = explainJob(facts, recheck, undefined);
   return {
@@ -18,7 +18,7 @@ export function explainRecheck(facts: Facts, recheck: JobRead): Verdict {
   };
 }
 
-/** What is to be said beside an occurrence of the rechecks that fall on it. */
+/** Sentences for rechecks that fall on the instant of an occurrence. */
 export function recheckBesideText({ beside }: Facts): string {
   return beside
     .filter(({ kind }) => kind === "again")
@@ -26,17 +26,17 @@ export function recheckBesideText({ beside }: Facts): string {
     .join("");
 }
 
-/** The rechecks that came of a job. */
+/** A sentence about the rechecks that a job led to. */
 export function followedText(facts: Facts, job: JobRead): string {
   if (job.state === "succeeded" && job.reason === "superseded")
-    return " It asked for a recheck, which an edit or a delete that came before its end made void.";
+    return " It requested a recheck, which was dropped because the schedule was edited or deleted before the run ended.";
   const followers = followersOf(facts, job);
   const last = followers.at(-1);
   if (last === undefined) return "";
   const at = isoInstant(last.occurrence.getTime());
   if (followers.length === 1)
-    return ` It asked for a recheck: recheck ${last.checks}, at ${at}, ${standText(last)}.`;
-  return ` It asked for a recheck, and ${followers.length} followed: the last, recheck ${last.checks}, at ${at}, ${standText(last)}.`;
+    return ` It requested a recheck: recheck ${last.checks}, at ${at}, ${standText(last)}.`;
+  return ` It requested a recheck, and ${followers.length} followed: the last, recheck ${last.checks}, at ${at}, ${standText(last)}.`;
 }
 
 function followersOf({ chain }: Facts, { checks }: JobRead): JobRead[] {
@@ -59,7 +59,7 @@ function standText({ state, reason }: JobRead): string {
     case "waiting":
       return "waits";
     case "retrying":
-      return "is to be tried again";
+      return "waits for a retry";
     case "cancelled":
       return reason === "superseded" ? "was cancelled by an edit" : "was cancelled";
     default:

@@ -2,7 +2,7 @@ import { isoInstant } from "../cadence/zone/civil.ts";
 import type { Tx } from "../db/connect.ts";
 import type { JobRead } from "../job/read-job.ts";
 
-/** Somebody asked for a job to be cancelled, or tried again. */
+/** A caller's request to cancel or retry a job. */
 export interface JobRequest {
   by: string;
   at: Date;
@@ -16,10 +16,16 @@ export interface JobRequests {
 
 export const noJobRequests: JobRequests = { cancelled: null, retried: null };
 
-/** A cancel is written down just after the job, and long before it where that runs. */
+/**
+ * The audit entry of a cancel is written just after the job; for a running job it comes long before
+ * the job's end.
+ */
 const noteMs = 5_000;
 
-/** Who had a job cancelled and who had it tried again, the last time. A request for many is one entry per schedule. */
+/**
+ * The last requests to cancel and to retry a job. A request for many jobs is one entry per
+ * schedule.
+ */
 export async function jobRequestsOf(tx: Tx, job: JobRead): Promise<JobRequests> {
   const { id, scheduleId, occurrence, kind, n, finishedAt } = job;
   const isCancelled = job.cancelling || (job.state === "cancelled" && job.reason === "requested");
@@ -41,7 +47,7 @@ export async function jobRequestsOf(tx: Tx, job: JobRead): Promise<JobRequests> 
   return { cancelled: lastOf("jobs.cancelled"), retried: lastOf("jobs.retried") };
 }
 
-/** `ann asked for that at … ("…")`. */
+/** For example `ann requested it at … ("…")`. */
 export function requestText({ by, at, reason }: JobRequest, what: string): string {
   return `${by} ${what} at ${isoInstant(at.getTime())}${reason === null || reason === "" ? "" : ` ("${reason}")`}`;
 }

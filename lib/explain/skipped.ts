@@ -7,7 +7,7 @@ import { latenessOf, spanText } from "./late.ts";
 import { placeOf } from "./place.ts";
 import type { Facts, PassedFact, Verdict, VersionFact } from "./verdict.ts";
 
-/** What became of an occurrence whose job was skipped, at its birth or at its claim. */
+/** Explains an occurrence whose job was skipped, when it was made or when it was claimed. */
 export function explainSkipped(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
   const skipped = { outcome: "skipped" as const, reason: job.reason ?? "skipped" };
   const decided = job.finishedAt ?? job.dueAt;
@@ -41,19 +41,19 @@ function explainDeadline(
   version: VersionFact | undefined,
   decided: Date,
 ): Pick<Verdict, "sentence" | "late" | "heldBy"> {
-  const deadline = version?.body.deadline ?? "that it had then";
+  const deadline = version?.body.deadline == null ? "" : ` of ${version.body.deadline}`;
   const late = latenessOf(facts, { ...job, startedAt: decided }, version);
   const byMs = late?.byMs ?? decided.getTime() - job.dueAt.getTime();
   const because = late?.because ?? "unrecorded";
   const why = late === null || because === "unrecorded" ? "" : `, because ${late.why}`;
   return {
-    sentence: `Did not run: it could only have started ${spanText(byMs)} after it was due${why}, later than its deadline of ${deadline} allows.`,
+    sentence: `Did not run: it could only have started ${spanText(byMs)} after it was due${why}, later than its deadline${deadline} allows.`,
     late: { byMs, because },
     ...(late?.heldBy === undefined ? {} : { heldBy: late.heldBy }),
   };
 }
 
-/** The earlier job that was under way at an instant. */
+/** The earlier job that was running or waiting at an instant. */
 function runningAt({ around, at }: Facts, instant: Date): JobRead | undefined {
   return around.findLast(
     ({ occurrence, state, finishedAt }) =>
@@ -61,7 +61,7 @@ function runningAt({ around, at }: Facts, instant: Date): JobRead | undefined {
   );
 }
 
-/** An occurrence within a range of those that were passed over together. */
+/** Explains an occurrence in a range of occurrences that were passed over together. */
 export function explainRange(
   facts: Facts,
   passed: PassedFact,
@@ -76,12 +76,15 @@ export function explainRange(
     until: passed.to.getTime(),
   });
   const count = passed.count?.toLocaleString("en-US");
-  const others = count === undefined ? "those" : `${passed.more ? "at least " : ""}${count}`;
+  const others = count === undefined ? "the occurrences" : `${passed.more ? "at least " : ""}${count}`;
   const range = `It is one of ${others} from ${isoInstant(passed.from.getTime())} to ${isoInstant(passed.to.getTime())}.`;
   return { ...verdict, sentence: `${verdict.sentence} ${range}`, passedOver: passed };
 }
 
-/** Within a range of a schedule that was deleted in quarantine, or given another cadence. A release may read the one before again since. */
+/**
+ * Explains an occurrence in a range of a schedule that was deleted, or given another cadence, while
+ * its cadence was unreadable. A later release may be able to read the old cadence.
+ */
 function explainUnread(
   { at, versions }: Facts,
   passed: PassedFact,
@@ -95,7 +98,7 @@ function explainUnread(
   return {
     outcome: "skipped",
     reason: passed.reason,
-    sentence: `Did not run${isOccurrence ? "" : ", if it was an occurrence"}: ${owed}. It was ${became} at ${isoInstant(passed.notedAt.getTime())}${by}; how many occurrences there were until then is not known.`,
+    sentence: `Did not run${isOccurrence ? "" : ", if it was an occurrence"}: ${owed}. It was ${became} at ${isoInstant(passed.notedAt.getTime())}${by}; the number of occurrences until then is not known.`,
     passedOver: passed,
     ...(edited === undefined ? {} : { edit: editOf(edited) }),
   };
@@ -104,9 +107,9 @@ function explainUnread(
 interface PassedOver {
   reason: string;
   due: number;
-  /** When it was decided that it does not run. */
+  /** When it was decided that the occurrence does not run. */
   decided: number;
-  /** The last of those that were passed over together. */
+  /** The last occurrence of the same range. */
   until?: number;
 }
 
@@ -128,9 +131,9 @@ function explainPassed(facts: Facts, version: VersionFact | undefined, passed: P
     case "paused":
       return explainPaused(facts, version, passed);
     case "deleted":
-      return plainly(passed, "the schedule was deleted before it was let in from the backlog");
+      return plainly(passed, "the schedule was deleted before it left the backlog");
     case "retention":
-      return plainly(passed, "when its turn in the backlog came, its day was older than what is kept");
+      return plainly(passed, "when its turn in the backlog came, it was older than the retention of jobs");
     default:
       return plainly(passed, `it was passed over (${passed.reason})`);
   }
@@ -142,7 +145,7 @@ function plainly({ reason }: PassedOver, why: string): Verdict {
 
 function explainMissed(facts: Facts, version: VersionFact | undefined, passed: PassedOver): Verdict {
   const late = spanText(passed.decided - passed.due);
-  const missed = `it was due at ${isoInstant(passed.due)} and could only be planned ${late} later, and what is planned more than ${spanText(missedAfterMs)} late is missed`;
+  const missed = `it was due at ${isoInstant(passed.due)} and could only be planned ${late} later, and an occurrence planned more than ${spanText(missedAfterMs)} late is missed`;
   const into = collapsedInto(facts, version, passed);
   return {
     outcome: "skipped",
@@ -152,7 +155,7 @@ function explainMissed(facts: Facts, version: VersionFact | undefined, passed: P
   };
 }
 
-/** With `latest` the newest of those that were missed stands for them all. */
+/** With `latest`, the newest missed occurrence runs for all of them. */
 function collapsedInto(
   { around, at }: Facts,
   version: VersionFact | undefined,
@@ -168,15 +171,15 @@ function policyText(
   { due, decided }: PassedOver,
   into: JobRead | undefined,
 ): string {
-  if (version === undefined) return "its catch-up policy let it go";
+  if (version === undefined) return "its catch-up policy passed it over";
   const { policy, within, limit } = version.body.catchUp;
   if (policy === "skip") return "`catchUp` is skip";
   const tooOld = within === null ? "" : `, no older than ${within}`;
-  if (policy === "all") return `\`catchUp\` is all, but takes the newest ${limit} alone${tooOld}`;
+  if (policy === "all") return `\`catchUp\` is all, but runs only the newest ${limit}${tooOld}`;
   if (into !== undefined)
     return `\`catchUp\` is latest: it is collapsed into the run of ${isoInstant(into.occurrence.getTime())}`;
   const age = within === null ? "" : ` (it was ${spanText(decided - due)} old)`;
-  return `\`catchUp\` is latest: only the newest of those that were missed runs${tooOld}${age}`;
+  return `\`catchUp\` is latest: only the newest missed occurrence runs${tooOld}${age}`;
 }
 
 function explainPaused(facts: Facts, version: VersionFact | undefined, passed: PassedOver): Verdict {
@@ -188,7 +191,7 @@ function explainPaused(facts: Facts, version: VersionFact | undefined, passed: P
   const policy = version?.body.catchUp.policy ?? "latest";
   const became =
     into === undefined
-      ? `; with \`catchUp\` ${policy} it was not caught up with`
+      ? `; \`catchUp\` ${policy} did not run it afterwards`
       : `; it is collapsed into the run of ${isoInstant(into.occurrence.getTime())}`;
   return {
     outcome: "skipped",

@@ -7,7 +7,7 @@ import type { StoredSpec } from "../schedule/stored/stored-spec.ts";
 import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 import type { JobRequests } from "./requests.ts";
 
-/** A version, with the spec that it had. Instants are epoch milliseconds. */
+/** A version with the spec that it had. Instants are epoch milliseconds. */
 export interface VersionFact extends StoredSpec {
   version: number;
   change: ScheduleChange;
@@ -15,14 +15,14 @@ export interface VersionFact extends StoredSpec {
   by: string;
   held: boolean;
   heldUntil: number | null;
-  /** What the audit says of the change. */
+  /** The audit's details of the change. */
   detail: Json;
 }
 
 export interface PassedFact {
   from: Date;
   to: Date;
-  /** Null where it is not known. */
+  /** Null if unknown. */
   count: number | null;
   more: boolean;
   reason: string;
@@ -31,51 +31,54 @@ export interface PassedFact {
 
 export interface TravelFact {
   inLane: boolean;
-  /** The target whose limits, or whose share of the workers, keep it waiting. */
+  /** The target whose limits, or whose share of the workers, make the job wait. */
   atTarget: string | null;
-  /** Null where that is not known yet. */
+  /** Null if not known yet. */
   startsAt: Date | null;
   owed: boolean;
   offers: number;
 }
 
-/** Everything the database tells about one instant of a schedule. */
+/** All facts in the database about one instant of a schedule. */
 export interface Facts {
   key: string;
   at: number;
   now: number;
   createdAt: number;
-  /** Those around the instant, the oldest first. */
+  /** The versions around the instant, oldest first. */
   versions: readonly VersionFact[];
   job: JobRead | null;
-  /** Jobs of the same instant beside the cadence. */
+  /** Jobs of the same instant outside the cadence. */
   beside: readonly JobRead[];
-  /** Of the job, or of the recheck where there is none, while it waits. */
+  /** The parcel of the waiting job; without a job, that of the waiting recheck. */
   travel: TravelFact | null;
-  /** The rechecks of the same run, the first one first. */
+  /** The rechecks of the same run, in order. */
   chain: readonly JobRead[];
   requests: JobRequests;
-  /** Of an occurrence of a version that is a pulse. */
+  /** Set if the version is a pulse. */
   pulse: PulseFact | null;
   passed: PassedFact | null;
   passedBefore: PassedFact | null;
-  /** So many occurrences are let in before this one, where it stands in the backlog. */
+  /** How many occurrences leave the backlog before this one, if it is in the backlog. */
   owedBefore: number | null;
-  /** The occurrence is in the backlog, and its target has no room for more of it. */
+  /** Set if the occurrence is in the backlog and its target has no room for more. */
   fullTarget: FullTarget | null;
-  /** Why the schedule and the rows of its versions are of different moments; null where they are of one, or it is deleted. */
+  /**
+   * Why the schedule and the rows of its versions do not match, as after a partial restore. Null if
+   * they match, or if the schedule is deleted.
+   */
   versionsFault: string | null;
-  /** Why a part of Carillon has the schedule set aside now, the oldest first. */
+  /** The quarantine entries of the schedule, oldest first. */
   aside: readonly WhyAside[];
-  /** The holds that stand now. */
+  /** The current holds. */
   holds: readonly Hold[];
   heldSince: number | null;
   heldUntil: number | null;
   plannedUpTo: number;
   keptFrom: number;
-  /** Of a limited schedule: how many more cadence jobs there may be now. */
+  /** For a limited schedule: how many more cadence jobs it may have. */
   firesLeft: number | null;
-  /** The cadence's jobs of neighbouring occurrences, the oldest first. */
+  /** The cadence's jobs of neighbouring occurrences, oldest first. */
   around: readonly JobRead[];
 }
 
@@ -114,7 +117,7 @@ export interface HeldBy {
   tag?: string;
 }
 
-/** What one sentence says, and in fields what it is made of. */
+/** The explanation as one sentence, and its facts as fields. */
 export interface Verdict {
   outcome: Outcome;
   sentence: string;
@@ -128,15 +131,15 @@ export interface Verdict {
   movedTo?: Date | null;
   edit?: { version: number; change: ScheduleChange; by: string; at: Date };
   behind?: Date;
-  /** What of the schedule is set aside now; left out of a job that has ended. */
+  /** Current quarantine entries of the schedule; left out if the job has ended. */
   setAside?: WhyAside[];
-  /** The job that asked for the first recheck, which one this is, and how many followed. */
+  /** The job that requested the first recheck, the number of this one, and how many followed. */
   recheck?: { of: string; number: number; followed: number };
 }
 
-/** Of a pulse no occurrence is written down; what is, is what its shard or its target passed over. */
+/** No occurrence of a pulse is recorded, only those that its shard or target passed over. */
 export interface PulseFact {
-  /** Up to there the ticks have made the parcels of its shard. */
+  /** The ticks have made the parcels of its shard up to here. */
   pulsedTo: Date;
   passed: PulsesPassed | null;
 }
@@ -146,8 +149,8 @@ export interface PulsesPassed {
   to: Date;
   reason: string;
   notedAt: Date;
-  /** Of its target alone; null for all of its shard. */
+  /** The target whose pulses were passed over; null for all of the shard. */
   targetId: number | null;
-  /** So many of them; null where all. */
+  /** Number of pulses passed over; null for all. */
   count: number | null;
 }

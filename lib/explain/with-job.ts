@@ -6,12 +6,12 @@ import { requestText } from "./requests.ts";
 import { explainSkipped } from "./skipped.ts";
 import type { Facts, TravelFact, Verdict, VersionFact } from "./verdict.ts";
 
-/** What became of an occurrence that has a job. */
+/** Explains an occurrence that has a job. */
 export function explainJob(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
   const verdict = verdictOn(facts, job, version);
   const { retried } = facts.requests;
   if (retried === null) return verdict;
-  return { ...verdict, sentence: `${verdict.sentence} ${requestText(retried, "had it tried again")}.` };
+  return { ...verdict, sentence: `${verdict.sentence} ${requestText(retried, "retried it")}.` };
 }
 
 function verdictOn(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
@@ -72,13 +72,13 @@ function attemptsText({ attempt, attempts = [] }: JobRead): string {
   return `, at attempt ${attempt}${failed?.error == null ? "" : ` (the one before failed: ${quote(failed.error)})`}`;
 }
 
-/** Why no further attempt would help, for each reason but that there were enough of them. */
+/** Why a further attempt would not help, for every reason other than `attempts`. */
 const finalReasons: Readonly<Record<string, string>> = {
-  "gave-up": "it said that another attempt would not help",
-  payload: "its handler does not take its payload",
-  "max-checks": "it asked for one recheck more than its handler allows",
-  "recheck-past": "it asked for a recheck at an instant that was not ahead",
-  "recheck-far": "it asked for a recheck further ahead than its handler allows",
+  "gave-up": "it reported that a retry would not help",
+  payload: "its handler does not accept its payload",
+  "max-checks": "it requested one recheck more than its handler allows",
+  "recheck-past": "it requested a recheck at an instant that was not in the future",
+  "recheck-far": "it requested a recheck further ahead than its handler allows",
 };
 
 function deathText(job: JobRead): string {
@@ -99,7 +99,7 @@ function errorText({ error }: JobRead): string {
 }
 
 function explainRetrying(facts: Facts, job: JobRead): Verdict {
-  const failed = `Is to be tried again: of its attempts ${job.attempt} failed${errorText(job)}`;
+  const failed = `Waits for a retry: ${job.attempt === 1 ? "1 attempt" : `${job.attempt} attempts`} failed${errorText(job)}`;
   if (!isHeldNow(facts)) {
     const next = job.readyAt === null ? "" : `; the next starts at ${instantText(job.readyAt)}`;
     return { outcome: "retrying", sentence: `${failed}${next}.` };
@@ -117,7 +117,7 @@ function explainWaiting(facts: Facts, job: JobRead): Verdict {
   const { now, heldUntil, travel } = facts;
   if (isHeldNow(facts) && (heldUntil === null || due <= heldUntil)) {
     const heldBy = standingBy(facts, Math.max(due, now));
-    const end = heldUntil === null ? "until the last hold goes" : `until ${isoInstant(heldUntil)}`;
+    const end = heldUntil === null ? "until the last hold ends" : `until ${isoInstant(heldUntil)}`;
     return { outcome: "held", sentence: `Waits ${end}, held by ${holdersText(heldBy)}.`, heldBy };
   }
   if (due > now)
@@ -154,16 +154,16 @@ function letInLater({ travel }: Facts, due: number, ready: number): Verdict {
   return {
     outcome: "waiting",
     reason: owed ? "backlog" : "ready",
-    sentence: `Was due at ${isoInstant(due)}, ${owed ? "has been let in from the backlog" : "waits"} and starts at ${isoInstant(ready)}.`,
+    sentence: `Was due at ${isoInstant(due)}, ${owed ? "has left the backlog" : "waits"} and starts at ${isoInstant(ready)}.`,
   };
 }
 
 function waitsForWorker({ travel, now }: Facts, due: number): Verdict {
   if (travel === null) {
-    const sentence = `Was due at ${isoInstant(due)} and has waited for ${spanText(now - due)}; nothing will start it, since its parcel is gone. Have it tried again, or cancel it.`;
+    const sentence = `Was due at ${isoInstant(due)} and has waited for ${spanText(now - due)}; nothing will start it, because its parcel is gone. Retry or cancel it.`;
     return { outcome: "waiting", reason: "worker", sentence };
   }
-  // The first time is no repetition.
+  // The first offer is not a repetition.
   const repeated = Math.max(0, (travel?.offers ?? 0) - 1);
   const times = repeated === 1 ? "once" : `${repeated} times`;
   const again = repeated === 0 ? "" : `; its message has been sent again ${times}`;
@@ -179,7 +179,7 @@ const unsettled: ReadonlySet<string> = new Set(["waiting", "running", "retrying"
 const endsRechecks: ReadonlySet<string> = new Set(["replaced", "patched", "restored"]);
 
 function stopText({ requests: { cancelled } }: Facts): string {
-  return cancelled === null ? "" : `; ${requestText(cancelled, "asked for it to be stopped")}`;
+  return cancelled === null ? "" : `; ${requestText(cancelled, "requested its cancellation")}`;
 }
 
 function explainCancelled({ versions, now, requests }: Facts, job: JobRead): Verdict {
@@ -196,16 +196,18 @@ function explainCancelled({ versions, now, requests }: Facts, job: JobRead): Ver
     const by =
       edit === undefined
         ? "an edit"
-        : `version ${edit.version} of ${edit.by}, made at ${isoInstant(edit.at)},`;
+        : `version ${edit.version} by ${edit.by}, made at ${isoInstant(edit.at)},`;
     return {
       outcome: "cancelled",
       reason,
-      sentence: `Was cancelled: ${by} asked for something else before it came.`,
+      sentence: `Was cancelled: ${by} changed the schedule before it was due.`,
     };
   }
-  const by = requests.cancelled === null ? "" : `: ${requestText(requests.cancelled, "asked for that")}`;
+  const by = requests.cancelled === null ? "" : `: ${requestText(requests.cancelled, "requested it")}`;
   const started =
-    job.attempt === 0 ? "" : ` It had been tried ${job.attempt === 1 ? "once" : `${job.attempt} times`}.`;
+    job.attempt === 0
+      ? ""
+      : ` It had ${job.attempt === 1 ? "one attempt" : `${job.attempt} attempts`} before.`;
   return {
     outcome: "cancelled",
     reason,

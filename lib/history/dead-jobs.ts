@@ -4,15 +4,15 @@ import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { fewOwners, isOwner, type JobOwners } from "./find-schedules.ts";
 
 export interface DeadFilter extends JobOwners {
-  /** Why they are dead: `attempts`, `gave-up` … */
+  /** The reason of their death: `attempts`, `gave-up` … */
   reason?: string | undefined;
-  /** When they died: from here … */
+  /** Time of death: from here … */
   from?: Date | undefined;
   /** … to before here. */
   to?: Date | undefined;
 }
 
-/** Where a list of dead jobs ended. */
+/** Where a page of dead jobs ended. */
 export interface DeadPlace {
   diedAt: Date;
   key: JobKey;
@@ -22,7 +22,7 @@ export function deadPlaceText({ diedAt, key }: DeadPlace): string {
   return `${diedAt.getTime()}/${jobId(key)}`;
 }
 
-/** Null for what is no place. */
+/** Null if the text is not a valid place. */
 export function readDeadPlace(text: string): DeadPlace | null {
   const [, diedAt, id = ""] = /^(0|[1-9]\d{0,12})\/(\S+)$/.exec(text) ?? [];
   const key = parseJobId(id);
@@ -36,13 +36,17 @@ export interface DeadSearch {
   limit: number;
 }
 
-/** So many dead jobs are looked at before an answer comes with what was found and where to go on. */
+/**
+ * Dead jobs that one round checks. After `roundsMax` rounds the answer has what was found and a
+ * `next`.
+ */
 const lookedMax = 1_000;
 const roundsMax = 5;
 
 /**
- * The keys of dead jobs in the order in which they died. What is filtered by is looked for among the jobs of the named schedules, or
- * among all in their order; each round is bounded, so that there may be fewer than `limit` and still a `next`.
+ * The keys of dead jobs in the order of their death. The filter is applied to the jobs of the named
+ * schedules, or to all dead jobs in their order. Each round is bounded, so a page may have fewer
+ * than `limit` items and still a `next`.
  */
 export async function findDead(
   tx: Tx,
@@ -66,7 +70,7 @@ export async function findDead(
   return place === undefined ? { items } : { items, next: place };
 }
 
-/** As `findDead`, with what each is. */
+/** Like `findDead`, with the jobs themselves. */
 export async function listDead(tx: Tx, search: DeadSearch): Promise<{ items: JobRead[]; next?: DeadPlace }> {
   const { items, next } = await findDead(tx, search);
   const jobs = await readJobsAt(

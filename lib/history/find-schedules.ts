@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { fits, highestCharacter } from "../schedule/filter-schedules.ts";
 
-/** Whose jobs are meant. */
+/** Selects the schedules whose jobs are searched. */
 export interface JobOwners {
   key?: string | undefined;
   prefix?: string | undefined;
@@ -11,10 +11,13 @@ export interface JobOwners {
   target?: string | undefined;
 }
 
-/** Of so many schedules the jobs are looked up one schedule after the other; of more, among the jobs of all. */
+/** Up to this many schedules are searched one by one; for more, all jobs are searched. */
 const namedMax = 100;
 
-/** The ids of the schedules whose key or group is named, where they are few; null where they are many, or are told by something else. */
+/**
+ * The ids of the schedules with the key or group, or under the prefix. Null if there are too many,
+ * or if the filter names none of these.
+ */
 export async function fewOwners(
   tx: Tx,
   { key, prefix, group }: JobOwners,
@@ -35,10 +38,13 @@ export async function fewOwners(
   return rows.length > namedMax ? null : rows.map(({ id }) => id);
 }
 
-/** Of so many schedules the histories are merged. */
+/** Largest number of schedules whose histories are merged. */
 const mergedMax = 20;
 
-/** The ids of those of a group or under a prefix that are meant, deleted ones too; null where they are many, or are told by something else. */
+/**
+ * The ids of the schedules that match, deleted ones too. Null if there are too many, or if the
+ * filter names neither group nor prefix.
+ */
 export async function fewSchedules(tx: Tx, owners: JobOwners): Promise<string[] | null> {
   const few = await fewOwners(tx, owners, { deleted: true });
   if (few === null) return null;
@@ -47,7 +53,7 @@ export async function fewSchedules(tx: Tx, owners: JobOwners): Promise<string[] 
   return rows.length > mergedMax ? null : rows.map(({ id }) => id);
 }
 
-/** Whether a schedule `s` is one of those that are meant. */
+/** SQL condition: schedule `s` matches the filter. */
 export function isOwner(tx: Tx, { key, ...filter }: JobOwners) {
   return tx`(${fits(tx, filter)} ${key === undefined ? tx`` : tx`and s.key = ${key}`})`;
 }

@@ -8,14 +8,18 @@ import { earlyRuns, type Segment, segmentsBefore } from "./version-segments.ts";
 const probesAtOnce = 250;
 const probesMax = 5_000;
 
-/** Of a pause only the end can have cadence jobs: what was passed over singly, the two minutes that are only late, and what was caught up with. */
+/**
+ * During a pause, cadence jobs exist only near its end: occurrences passed over singly, those of
+ * the last two minutes, which run late, and catch-up jobs.
+ */
 const heldProbesMax = 150;
 
 /**
- * A schedule's jobs, newest first. Jobs have no index by schedule (it would nearly double what each costs); but each version
- * tells its occurrences, from its beginning to that of the next, so the cadence's jobs are probed by primary key, bounded
- * per page. Those beside the cadence have a list of their own, which is merged in. A page may be short of `limit` and
- * still have a `next`.
+ * A schedule's jobs, newest first. Jobs have no index by schedule, which would nearly double the
+ * cost of a job. Instead, each version gives its occurrences up to the start of the next version,
+ * and the cadence's jobs are looked up by primary key, bounded per page. Other kinds of jobs have a
+ * list of their own, which is merged in. A page may have fewer than `limit` items and still a
+ * `next`.
  */
 export async function jobsOf(
   tx: Tx,
@@ -53,11 +57,12 @@ export async function jobsOf(
   return from === null ? { items } : { items, next: { at: from, kind: null, n: 0 } };
 }
 
-/** Those of which the cadence's job is not told yet. */
+/** Occurrences whose cadence jobs come after the place. */
 function* occurrencesBackward(segments: readonly Segment[], place: JobPlace | null): Generator<number> {
   const isBeside = place !== null && place.kind !== null && place.kind !== "cadence";
   const before = place === null ? Number.POSITIVE_INFINITY : place.at + (isBeside ? 1 : 0);
-  // An `at` may lie a little before the version that names it, among the occurrences of the one before.
+  // An `at` may lie a little before the version that names it, among occurrences of the previous
+  // version.
   const early = earlyRuns(segments).filter((at) => at < before);
   for (const at of occurrencesWithin(segments, before)) {
     for (let next = early.at(-1); next !== undefined && next >= at; next = early.at(-1)) {
@@ -72,7 +77,8 @@ function* occurrencesBackward(segments: readonly Segment[], place: JobPlace | nu
 function* occurrencesWithin(segments: readonly Segment[], before: number): Generator<number> {
   for (const { from, to, cadence, held, caughtUpMax } of segments) {
     let left = held ? heldProbesMax + caughtUpMax : Number.POSITIVE_INFINITY;
-    // The newest version reaches as far as the ticks have planned, and every other to the next.
+    // The newest version reaches as far as the ticks have planned, any other to the start of the
+    // next.
     let at = previousBefore(cadence, Math.min(to + 1, before));
     for (; at !== null && at > from && left > 0; at = previousBefore(cadence, at), left--) yield at;
   }

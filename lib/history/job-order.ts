@@ -2,7 +2,7 @@ import type { JobKey } from "../job/job-id.ts";
 import { byPlace, type JobPlace } from "../job/job-place.ts";
 import type { JobRead } from "../job/read-job.ts";
 
-/** For sorting jobs of many schedules: the newest occurrence first. */
+/** Compares jobs of many schedules: the newest occurrence first. */
 export function newestFirst(a: JobKey, b: JobKey): number {
   return (
     b.occurrence.getTime() - a.occurrence.getTime() ||
@@ -15,7 +15,7 @@ export function newestFirst(a: JobKey, b: JobKey): number {
   );
 }
 
-/** The last job up to which a schedule's history is read, whether there is one or not. */
+/** The key of a place in a schedule's history, whether or not there is a job at it. */
 export function endOf(scheduleId: string, { at, kind, n }: JobPlace): JobKey {
   const occurrence = new Date(at);
   return kind === null
@@ -24,8 +24,8 @@ export function endOf(scheduleId: string, { at, kind, n }: JobPlace): JobKey {
 }
 
 /**
- * A page of what was found, where it was looked for up to `end` (null: to the last). It goes on behind its last job, or there where nothing
- * of the rest is known yet.
+ * A page of jobs found, of a search that has read down to `end` (null: to the last job). It
+ * continues after its last job, or at `end` if the page is not full.
  */
 export function pageUpTo(
   found: readonly JobRead[],

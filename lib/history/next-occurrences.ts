@@ -12,7 +12,9 @@ import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import { isHeldAt } from "./upcoming.ts";
 
-/** A coming occurrence; `due` where a spread or a slot moves it, `held` where a hold stands then. */
+/**
+ * A coming occurrence. `due` is set if spread or slot moves it; `held` if it is due under a hold.
+ */
 export interface ComingOccurrence extends DescribedOccurrence {
   due: number | null;
   held: boolean;
@@ -21,14 +23,14 @@ export interface ComingOccurrence extends DescribedOccurrence {
 export interface NextOccurrences {
   timezone: string;
   occurrences: ComingOccurrence[];
-  /** The holds that stand now, and when the last of them ends by itself. */
+  /** The current holds, and when the last of them ends by itself. */
   holds: Hold[];
   heldUntil: Date | null;
 }
 
 /**
- * The coming occurrences of a saved schedule, strictly after `from`; without it, those that are not due yet. What a hold keeps
- * back stands among them; what a limit of fires leaves out does not.
+ * The coming occurrences of a saved schedule, strictly after `from`; by default those that are not
+ * due yet. Held-back occurrences are included; occurrences beyond the limit of fires are not.
  */
 export async function nextOccurrences(
   tx: Tx,
@@ -40,7 +42,8 @@ export async function nextOccurrences(
   const timetable = timetableOf(stored);
   const isHeld = isHeldAt(stored, now.getTime());
   const heldUntil = isHeld ? stored.heldUntil : null;
-  // Nothing that a hold keeps back counts against a limit; what its end lets go is told apart.
+  // Held-back occurrences do not use up the limit; `firesLeftAfter` subtracts those that the hold's
+  // end releases.
   const countFrom = occurrenceDueBy(timetable, Math.max(now.getTime(), heldUntil?.getTime() ?? 0));
   const left = await firesLeftAfter(tx, stored, { countFrom, heldUntil });
   const begin = occurrenceDueBy(timetable, now.getTime());
@@ -60,7 +63,10 @@ export async function nextOccurrences(
   };
 }
 
-/** The runs of a timetable strictly after an instant. A limit (`left`) counts those after `countFrom`. */
+/**
+ * The runs of a timetable strictly after an instant. The limit (`left`) counts those after
+ * `countFrom`.
+ */
 export function comingAfter(
   timetable: Timetable,
   {
@@ -71,7 +77,8 @@ export function comingAfter(
     left,
   }: { timezone: string; after: number; n: number; countFrom: number; left: number | null },
 ): Omit<ComingOccurrence, "held">[] {
-  // Nothing is planned further ahead, and a leap day every four years would be looked for through the ages.
+  // Nothing is planned further ahead. Without a bound, a rare date such as 29 February would be
+  // searched without end.
   const bounded: Cadence = {
     kind: "window",
     of: timetable.cadence,
@@ -88,10 +95,10 @@ export function comingAfter(
   });
 }
 
-/** Counting up to a far `from` must not take seconds. */
+/** Bounds the time of counting up to a far `from`. */
 const countedMax = 20_000;
 
-/** How many runs lie in `(countFrom, after]`, as far as a limit needs it. */
+/** Number of runs in `(countFrom, after]`, counted no further than the limit. */
 function runsBefore(
   cadence: Cadence,
   { countFrom, after, left }: { countFrom: number; after: number; left: number },
@@ -103,10 +110,10 @@ function runsBefore(
   let at = nextRunAfter(cadence, countFrom);
   for (; at !== null && at <= after && count < left; at = nextRunAfter(cadence, at)) {
     if (count === countedMax) {
-      throw new Refusal("impossible", "The occurrences cannot be told from there.", [
+      throw new Refusal("impossible", "The occurrences cannot be computed from there.", [
         {
           path: "from",
-          message: `lies so far ahead that \`maxFires\` would have to be counted over more than ${countedMax} occurrences`,
+          message: `is too far ahead: with \`maxFires\` at most ${countedMax} occurrences are counted up to it`,
         },
       ]);
     }

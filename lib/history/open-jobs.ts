@@ -3,8 +3,9 @@ import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 
 /**
- * What keeps an open job from starting: its time (also that of its next try), a hold, an earlier occurrence of its schedule
- * (`overlap`), another job of its group, or its turn at the target. Null where it runs, or may start as soon as a worker takes it.
+ * The reason why an open job has not started: its time (also that of its next attempt), a hold, an
+ * earlier occurrence of its schedule (`overlap`), another job of its group, or its turn at the
+ * target. Null if it runs, or may start as soon as a worker claims it.
  */
 export type WaitsFor = "time" | "hold" | "overlap" | "group" | "target" | null;
 
@@ -13,16 +14,16 @@ export interface OpenJob extends JobRead {
 }
 
 export interface OpenJobs {
-  /** What is due first comes first. */
+  /** By due time, earliest first. */
   items: OpenJob[];
-  /** There are more of them. */
+  /** Whether there are more. */
   more: boolean;
 }
 
-/** A read shows so many. */
+/** Largest number of jobs in one answer. */
 export const openJobsMax = 100;
 
-/** What waits, runs or is to be tried again of some schedules: whatever is not settled is in a parcel. */
+/** The waiting, running and retrying jobs of some schedules. Unsettled jobs are all in parcels. */
 export async function openJobsOf(tx: Tx, scheduleIds: readonly string[]): Promise<OpenJobs> {
   if (scheduleIds.length === 0) return { items: [], more: false };
   const ids = [...scheduleIds];

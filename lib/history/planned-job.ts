@@ -8,30 +8,33 @@ import { dueAt, timetableOf } from "../schedule/stored/timetable.ts";
 import { isHeldAt } from "./upcoming.ts";
 
 /**
- * A job by its id, also before it has a row: a schedule that runs once tells its id from the beginning, and the ticks write the row some
- * minutes before it is due.
+ * Reads a job by its id, also before it has a row: the id of a one-time schedule's job is known
+ * when it is created, and a tick writes the row some minutes before it is due.
  */
 export async function readAnyJob(tx: Tx, id: string): Promise<JobRead | null> {
   const made = await readJob(tx, id);
   if (made !== null) return made;
   const schedule = await scheduleOnceAt(tx, id);
   const planned = schedule === null ? null : await plannedJob(tx, schedule);
-  // Between the two looks a tick may have made it.
+  // A tick may have made the job between the two queries.
   return planned ?? (schedule === null ? null : readJob(tx, id));
 }
 
-/** A schedule that runs once and goes by itself: a job that somebody asked for without a lasting schedule. */
+/**
+ * Whether a schedule runs once and deletes itself at its end: a job requested without a lasting
+ * schedule.
+ */
 export function isJob({ cadence, body }: Pick<StoredSchedule, "cadence" | "body">): boolean {
   return onceOf(cadence) !== null && body.deleteOnEnd;
 }
 
-/** When a schedule runs that does so once. */
+/** The instant of a one-time schedule, else null. */
 export function onceOf(cadence: Cadence): number | null {
   if (cadence.kind === "window" || cadence.kind === "calendared") return onceOf(cadence.of);
   return cadence.kind === "once" ? cadence.at : null;
 }
 
-/** The schedule whose only run has this id; also one that is deleted. */
+/** The schedule whose only run has this id, also if it is deleted. */
 export async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule | null> {
   const key = parseJobId(id);
   if (key === null || key.kind !== "cadence" || key.n !== 0) return null;
@@ -39,7 +42,7 @@ export async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule
   return schedule !== null && onceOf(schedule.cadence) === key.occurrence.getTime() ? schedule : null;
 }
 
-/** Null where the ticks have come past it: it has a row, or had one. */
+/** Null if the ticks have passed it: the job has a row, or had one. */
 export async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | null> {
   const [[row], state] = await Promise.all([
     tx<{ deletedAt: Date | null; keptFrom: Date }[]>`
@@ -50,11 +53,12 @@ export async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobR
   if (row === undefined) return null;
   if (row.deletedAt === null) return jobToCome(schedule, state);
   const job = jobNeverMade(schedule, row.deletedAt, row.keptFrom);
-  // It may have been made and its schedule deleted since the look at the jobs; from now on none is made.
+  // The job may have been made, and the schedule deleted, since the jobs were read. None is made
+  // from now on.
   return job === null ? null : ((await readJob(tx, job.id)) ?? job);
 }
 
-/** The job of a schedule that runs once, as long as it has no row; null where the ticks have come past it. */
+/** The job of a one-time schedule while it has no row. Null if the ticks have passed it. */
 export function jobToCome(schedule: StoredSchedule, state: ShardState): JobRead | null {
   const at = onceOf(schedule.cadence);
   if (at === null) return null;
@@ -64,7 +68,10 @@ export function jobToCome(schedule: StoredSchedule, state: ShardState): JobRead 
   return { ...jobWithoutRow(schedule, at, due), readyAt: isHeld ? null : due };
 }
 
-/** Of a deleted schedule that ran once and has no row of it: it never came to that, as long as rows of that day are kept. */
+/**
+ * For a deleted one-time schedule whose job has no row: the job was never made, if the rows of its
+ * day are still kept.
+ */
 function jobNeverMade(schedule: StoredSchedule, deletedAt: Date, keptFrom: Date): JobRead | null {
   const at = onceOf(schedule.cadence);
   if (at === null || at < keptFrom.getTime()) return null;

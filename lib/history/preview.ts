@@ -8,10 +8,13 @@ import { firstOf, timetableOf } from "../schedule/stored/timetable.ts";
 import { type ComingOccurrence, comingAfter } from "./next-occurrences.ts";
 
 export interface PreviewParams {
-  /** What is spread by key takes its place from it. */
+  /** Needed for times that are spread by key. */
   key?: string | undefined;
   body: ScheduleBody;
-  /** Whether its target was given: one that was made up, since times need none, is nobody's to allow. */
+  /**
+   * Whether the request gave a target. A made-up target, as times need none, is not checked against
+   * the caller's rights.
+   */
   targeted: boolean;
   n: number;
   from?: number | undefined;
@@ -25,7 +28,10 @@ export interface Preview {
   occurrences: Omit<ComingOccurrence, "held">[];
 }
 
-/** What a body would come to if it were saved now: refused as saving it would be, and nothing is stored. */
+/**
+ * Previews a body as if it were saved now. Refused where saving would be refused; nothing is
+ * stored.
+ */
 export async function previewSchedule(
   tx: Tx,
   { key = "", body, n, from }: Omit<PreviewParams, "targeted">,
@@ -51,9 +57,9 @@ export async function previewSchedule(
 }
 
 const keyless =
-  "Its times are spread by the schedule's key: without the `key` they differ from what will run.";
+  "The times are spread by the schedule's key. Without `key`, the preview differs from the times that will run.";
 
-/** `H` stands in cron expressions alone. */
+/** `H` occurs only in cron expressions. */
 function isSpreadByKey({ when, spread }: ScheduleBody): boolean {
   const whens = typeof when === "string" ? [when] : when;
   const hashed = whens.some((text) => /^\s*(?:cron\s*\(|[\dH*?])/i.test(text) && /(?:^|[\s,(])H/i.test(text));

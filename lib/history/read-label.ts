@@ -6,10 +6,16 @@ import type { ScheduleRead } from "./read-schedule.ts";
 import { listSchedules } from "./search-schedules.ts";
 import { jobsToCome } from "./unmade-jobs.ts";
 
-/** A hold as it is read. Members are null where the hold binds more keys than the reader reaches: how many there are is another team's to know. */
+/**
+ * A hold as it is shown. Members are null if the hold covers more keys than the reader may see:
+ * their number is another team's.
+ */
 export type SharedHoldRead = Omit<SharedHold, "members"> & { members: number | null };
 
-/** A group or a tag: the holds that stand on it or are being let go, a page of its schedules, and the open jobs of these. */
+/**
+ * A group or a tag: its current holds, including those being released, a page of its schedules, and
+ * their open jobs.
+ */
 export interface LabelRead {
   holds: SharedHoldRead[];
   schedules: ScheduleRead[];
@@ -20,11 +26,11 @@ export interface LabelRead {
 interface LabelPage {
   limit: number;
   after?: string | undefined;
-  /** Of the keys that the reader reaches: of all, where it is left out. */
+  /** Limits the answer to the reader's keys; if missing, all keys. */
   prefix?: string | undefined;
 }
 
-/** Null where there is neither a hold nor a schedule within the prefix. */
+/** Null if there is neither a hold nor a schedule within the prefix. */
 export async function readLabel(tx: Tx, label: Label, page: LabelPage): Promise<LabelRead | null> {
   const now = await databaseClock(tx);
   const standing = (await sharedHoldsOf(tx, label)).filter(({ until }) => until === null || until > now);
@@ -38,9 +44,9 @@ export async function readLabel(tx: Tx, label: Label, page: LabelPage): Promise<
   return { holds, schedules: items, jobs, ...(next === undefined ? {} : { next }) };
 }
 
-/** Open are also those that have no row yet. */
+/** The open jobs, including those without a row yet. */
 async function openAndToCome(tx: Tx, ids: readonly string[]): Promise<OpenJobs> {
-  // First: what becomes a row meanwhile is then found as that.
+  // Read first: a job that gets its row meanwhile is then found by the second query.
   const toCome = await jobsToCome(tx, ids);
   const open = await openJobsOf(tx, ids);
   const known = new Set(open.items.map(({ id }) => id));
@@ -51,7 +57,7 @@ async function openAndToCome(tx: Tx, ids: readonly string[]): Promise<OpenJobs> 
   return { items: all.slice(0, openJobsMax), more: open.more || all.length > openJobsMax };
 }
 
-/** The holds of keys under the prefix, and those of more keys where one of its schedules is bound by them. */
+/** The holds of keys under the prefix, and wider holds if they cover one of its schedules. */
 async function holdsWithin(
   tx: Tx,
   holds: readonly SharedHold[],

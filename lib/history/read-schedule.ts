@@ -18,22 +18,22 @@ import { isHeldAt } from "./upcoming.ts";
 
 export type ScheduleState = "active" | "paused" | "ended";
 
-/** A schedule as it is read back. */
+/** A schedule as the API shows it. */
 export interface ScheduleRead {
   id: string;
   key: string;
   state: ScheduleState;
   version: number;
   body: ScheduleBody;
-  /** The cadence in its normal form, and in plain English. */
+  /** The cadence in its normal form; `cadenceText` has it in plain English. */
   cadence: string;
   cadenceText: string;
   nextAt: Date | null;
   holds: Hold[];
-  /** How many rechecks the newest run has asked for, each after the other. */
+  /** How many rechecks in a row the newest run has led to. */
   checks: number;
   warnings: string[];
-  /** Why what is stored of it cannot be read; null where it can. */
+  /** Why the stored schedule is unreadable; null if it is readable. */
   unreadable: string | null;
   createdAt: Date;
   createdBy: string;
@@ -53,10 +53,10 @@ export async function readSchedule(tx: Tx, key: string): Promise<ScheduleRead | 
   return read === undefined ? null : { ...read, lastJob };
 }
 
-/** What is told of schedules beside their rows. */
+/** Facts about schedules that are not in their rows. */
 type Facts = Awaited<ReturnType<typeof factsOf>>;
 
-/** Sent together, and answered by one round trip. */
+/** Queries are sent together, in one round trip. */
 export async function factsOf(tx: Tx, schedules: readonly Pick<StoredSchedule, "id" | "shard">[]) {
   const ids = schedules.map(({ id }) => id);
   const [moment, holds, owed] = await Promise.all([
@@ -70,7 +70,10 @@ export async function factsOf(tx: Tx, schedules: readonly Pick<StoredSchedule, "
   return { ...moment, holds, owed };
 }
 
-/** `depth`: of how many due occurrences the oldest that waits is told. `facts`: where they were read together with the schedules. */
+/**
+ * `depth`: how many due occurrences are checked for the oldest that waits. `facts`: given if they
+ * were read together with the schedules.
+ */
 export async function readStored(
   tx: Tx,
   stored: readonly StoredSchedule[],
@@ -87,7 +90,7 @@ export async function readStored(
     instants.map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
   );
   const jobs = Map.groupBy(await readJobsAt(tx, due), ({ scheduleId }) => scheduleId);
-  // Handlers alone ask for them.
+  // Only handlers request rechecks.
   const handled = stored.filter(({ body }) => "handler" in body.target).map(({ id }) => id);
   const rechecks = handled.length === 0 ? new Map<string, Rechecks>() : await rechecksOf(tx, handled, now);
   return stored.map((each) => {
@@ -103,10 +106,10 @@ export async function readStored(
   });
 }
 
-/** Facts of a schedule that one statement reads for the whole page. */
+/** Facts of one schedule, which one statement reads for the whole page. */
 interface Beside {
   now: Date;
-  /** The ticks lag behind in its shard. */
+  /** The ticks of its shard lag behind. */
   pending: boolean;
   own: readonly JobRead[];
   owed: Date | null;
@@ -149,10 +152,16 @@ function scheduleRead(
   };
 }
 
-/** How many due occurrences the reading of one schedule looks at for the oldest that waits; a list looks at the newest. */
+/**
+ * How many due occurrences are checked for the oldest that waits when one schedule is read; a list
+ * checks only the newest.
+ */
 const backlogLookedAt = 30;
 
-/** The occurrences whose jobs tell where a schedule stands: the newest that are due, and of a limited one those to come that have a job already. */
+/**
+ * The occurrences whose jobs decide a schedule's state: the newest due ones, and for a limited
+ * schedule also the coming ones that have jobs already.
+ */
 function probesOf(
   schedule: StoredSchedule,
   now: number,
@@ -171,7 +180,10 @@ function probesOf(
   return { id: schedule.id, instants };
 }
 
-/** The next occurrence that has not started: the oldest whose job waits or that is still to be let in, or the first to come. */
+/**
+ * The next occurrence that has not started: the oldest whose job waits or that is still in the
+ * backlog, else the first coming one.
+ */
 function whatIsNext(
   schedule: StoredSchedule,
   now: number,
@@ -204,7 +216,10 @@ function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-/** A later run of the cadence that did not ask for a recheck begins anew. */
+/**
+ * Counts the rechecks since the newest cadence run; a later run that requested none resets the
+ * count.
+ */
 function checksAfter(jobs: readonly JobRead[], rechecks: Rechecks | null): number {
   const since = rechecks?.since ?? null;
   if (rechecks === null || since === null) return 0;
@@ -226,7 +241,7 @@ async function shardsNow(
     select c.now, s.id, s.watermark_at as "watermarkAt", greatest(s.reached_at, s.watermark_at) as "reachedAt"
     from clock c cross join carillon.shards s where s.id = any(${[...new Set(ids)]}::int[])`;
   const [first] = rows;
-  if (first === undefined) throw new Error(`There is no shard ${ids.join(", ")}.`);
+  if (first === undefined) throw new Error(`Shard ${ids.join(", ")} does not exist in carillon.shards.`);
   return {
     now: first.now,
     shards: new Map(rows.map(({ id, watermarkAt, reachedAt }) => [id, { watermarkAt, reachedAt }])),

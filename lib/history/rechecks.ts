@@ -3,23 +3,25 @@ import { keptPlan } from "../db/statement.ts";
 import type { JobKey } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 
-/** Where the rechecks of a schedule stand. */
+/** The state of a schedule's rechecks. */
 export interface Rechecks {
-  /** The next that has not started. */
+  /** The next recheck that has not started. */
   nextAt: Date | null;
-  /** Whether one waits, runs or is to be tried again. */
+  /** Whether one waits, runs or is retrying. */
   unsettled: boolean;
-  /** How many the newest chain of them has had, and the occurrence of the job that began it. */
+  /**
+   * The number of rechecks in the newest chain; `since` is the occurrence of the job that began it.
+   */
   checks: number;
   since: Date | null;
 }
 
-/** Of those that are due, and of all, so many of one schedule are looked at, the newest first. */
+/** Rechecks of one schedule that are checked, the newest first: of those due, and of all. */
 const lookedAt = 30;
 
 /**
- * The rechecks of what these schedules ask for now; no entry for those that have none. Only handlers ask for any, and most never do, which a
- * look at a narrow index tells.
+ * The rechecks of the current specs of these schedules. Schedules without rechecks have no entry.
+ * Only handlers request rechecks, and most never do, which a lookup in a narrow index shows.
  */
 export async function rechecksOf(tx: Tx, ids: readonly string[], now: Date): Promise<Map<string, Rechecks>> {
   const rows = await keptPlan(tx<(Rechecks & { id: string })[]>`
@@ -50,10 +52,10 @@ export async function rechecksOf(tx: Tx, ids: readonly string[], now: Date): Pro
   return new Map(rows.map(({ id, ...rechecks }) => [id, rechecks]));
 }
 
-/** Of the rechecks after a run, its own are looked for among so many, and so many are told. */
+/** Rechecks after a run that are searched for its own, and the most that are returned. */
 const chain = { lookedAt: 1_000, told: 100 };
 
-/** The rechecks that came of a run, the first one first. */
+/** The rechecks that a run led to, in order. */
 export async function rechecksOfRun(tx: Tx, root: JobKey): Promise<JobRead[]> {
   const keys = await tx<JobKey[]>`
     select j.schedule_id as "scheduleId", j.occurrence, j.kind, j.n
@@ -65,7 +67,10 @@ export async function rechecksOfRun(tx: Tx, root: JobKey): Promise<JobRead[]> {
   return (await readJobsAt(tx, keys)).sort((a, b) => a.checks - b.checks);
 }
 
-/** The job of a row of `jobs_beside` (b): found by its primary key, and so in its day alone. */
+/**
+ * The job of a row of `jobs_beside` (b), found by its primary key and so in the partition of its
+ * day only.
+ */
 export const ownJob = (tx: Tx) => tx`(
   select o.* from carillon.jobs o
   where o.occurrence = b.occurrence and o.schedule_id = b.schedule_id and o.kind = b.kind and o.n = b.n offset 0)`;

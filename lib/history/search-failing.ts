@@ -4,13 +4,17 @@ import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import type { Looked, Walk } from "./search-page.ts";
 
 /**
- * Whether a schedule `s` has a dead job; one that is tried again is dead no more. By the index, schedule by schedule (`offset 0`, and in its
- * order): where few schedules have most of the dead jobs, the planner would rather read all of them once.
+ * SQL condition: schedule `s` has a dead job. A job that is retried is no longer dead. `offset 0`
+ * and the order force an index lookup per schedule: where few schedules have most of the dead jobs,
+ * the planner would read all of them once.
  */
 export const hasDied = (tx: Tx) => tx`exists (
   select from carillon.dead_jobs d where d.schedule_id = s.id order by d.schedule_id desc, d.died_at desc limit 1 offset 0)`;
 
-/** Of these those that fail: a job is dead, and the newest that was due has not succeeded since. */
+/**
+ * Those of these schedules that fail: one of their jobs is dead, and the newest due job has not
+ * succeeded since.
+ */
 export async function failingIn(tx: Tx, reads: readonly ScheduleRead[]): Promise<Set<string>> {
   const rows = await tx<{ id: string; diedOf: Date }[]>`
     select o.id, d.occurrence as "diedOf" from unnest(${reads.map(({ id }) => id)}::bigint[]) o (id)
@@ -25,8 +29,8 @@ export async function failingIn(tx: Tx, reads: readonly ScheduleRead[]): Promise
 }
 
 /**
- * Through those that have dead jobs, in the order of their ids. The list of dead jobs has them in that order: from one schedule it is a
- * step to the next, however many dead jobs lie between.
+ * Walks through schedules with dead jobs in the order of their ids. The index of dead jobs has that
+ * order: the walk steps from one schedule to the next, however many dead jobs each has.
  */
 export function failingWalk(
   tx: Tx,
@@ -67,5 +71,5 @@ async function look(
   return { found, last: looked < most.looked ? null : last };
 }
 
-/** Whether a list of those that fail may go on there. */
+/** Whether a list of failing schedules may continue at this place. */
 export const isFailingPlace = (text: string): boolean => /^[1-9]\d{0,17}$/.test(text);

@@ -6,12 +6,13 @@ import { Refusal } from "../refusal.ts";
 import { endOf, newestFirst, pageUpTo } from "./job-order.ts";
 import { type HistoryTimes, historyOf } from "./search-history.ts";
 
-/** Together they are looked at as long as one history is. */
+/** The histories share the rounds that a single history has. */
 const roundsMax = 10;
 
 /**
- * The jobs of a few schedules, newest occurrence first: their histories, merged. Where one of them has not been read so far back as the
- * others, the page ends there: it may have fewer than `limit` and still a `next`.
+ * The merged histories of a few schedules, newest occurrence first. The page ends at the first
+ * place that some history has not been read beyond, so it may have fewer than `limit` items and
+ * still a `next`.
  */
 export async function mergedHistories(
   tx: Tx,
@@ -30,12 +31,12 @@ export async function mergedHistories(
     found.push(...items);
     if (next !== undefined) ends.push(endOf(id, next));
   }
-  // Behind the first of the ends one history is not read any more.
+  // Beyond the first end, one of the histories is not read yet.
   const [end = null] = ends.sort(newestFirst);
   return pageUpTo(found, end, limit);
 }
 
-/** From where on the jobs of a schedule come behind a job of perhaps another one. */
+/** Where a schedule's jobs continue after a job, which may be of another schedule. */
 function placeOf(id: string, before: JobKey | undefined): JobPlace | undefined {
   if (before === undefined) return undefined;
   const { occurrence, scheduleId, kind, n } = before;
@@ -44,12 +45,13 @@ function placeOf(id: string, before: JobKey | undefined): JobPlace | undefined {
   return { at: BigInt(id) < BigInt(scheduleId) ? at + 1 : at, kind: null, n: 0 };
 }
 
-/** Of so many schedules the histories are looked at for one page. */
+/** Largest number of schedules whose histories are read for one page. */
 const oneByOneMax = 50;
 
 /**
- * The jobs of a key: those of the schedule that has it now, newest occurrence first, and behind them those of the schedules that had it
- * before and are deleted, the last one first. A page may have fewer than `limit` and still a `next`.
+ * The jobs of a key: those of its current schedule, newest occurrence first, then those of deleted
+ * schedules with the same key, the latest first. A page may have fewer than `limit` items and still
+ * a `next`.
  */
 export async function searchKey(
   tx: Tx,
@@ -65,7 +67,7 @@ export async function searchKey(
     union all (select id from carillon.schedules where key = ${key} and deleted_at is not null ${upTo})
     order by id desc limit ${oneByOneMax + 1}`;
   if (rows.length === 0 && before === undefined)
-    throw new Refusal("missing", `There is and was no schedule ${JSON.stringify(key)}.`);
+    throw new Refusal("missing", `No schedule has or had the key ${JSON.stringify(key)}.`);
   const items: JobRead[] = [];
   for (const { id } of rows.slice(0, oneByOneMax)) {
     const reached = items.at(-1);

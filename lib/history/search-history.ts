@@ -7,7 +7,7 @@ import { jobsOf } from "./job-history.ts";
 import { endOf, newestFirst, pageUpTo } from "./job-order.ts";
 import { unmadeJob } from "./unmade-jobs.ts";
 
-/** What is looked for in a history. */
+/** Filter of a search in a history. */
 export interface HistoryTimes {
   state?: JobState | undefined;
   reason?: string | undefined;
@@ -31,8 +31,8 @@ const roundsMax = 10;
 const perRound = 200;
 
 /**
- * What one schedule's history holds of a state, newest first. Each call reads so much of it at most: there may be fewer than `limit`
- * and still a `next`.
+ * Searches one schedule's history, newest first. Each call reads a bounded part of it, so a page
+ * may have fewer than `limit` items and still a `next`.
  */
 export async function searchHistory(
   tx: Tx,
@@ -46,7 +46,10 @@ export async function searchHistory(
 
 type HistoryPage = { items: JobRead[]; next?: JobPlace };
 
-/** As `searchHistory`, in fewer rounds where several are read; also of a deleted schedule, and with the job that has no row. */
+/**
+ * Like `searchHistory`, also for a deleted schedule, and with the job that has no row. `rounds` is
+ * lower if several histories are read.
+ */
 export async function historyOf(
   tx: Tx,
   { id }: Pick<StoredSchedule, "id">,
@@ -54,7 +57,7 @@ export async function historyOf(
 ): Promise<HistoryPage> {
   const { filter, before, limit } = search;
   const { from = new Date(0), to } = filter;
-  // First: what becomes a row meanwhile is then found as that.
+  // Read first: a job that gets its row meanwhile is then found by the second query.
   const unmade = await unmadeJob(tx, id);
   const made = await madeHistoryOf(tx, { id }, search);
   if (unmade === null || !fits(unmade, filter)) return made;

@@ -13,21 +13,22 @@ export interface JobFilter extends Omit<JobOwners, "key">, HistoryTimes {
 
 export interface JobSearch {
   filter: JobFilter;
-  /** The job behind which it goes on. */
+  /** The job after which the page starts. */
   before?: JobKey | undefined;
   limit: number;
 }
 
-/** Whether a search may go on behind that job. */
+/** Whether a search may continue after that job. */
 export const isJobPlace = (text: string): boolean => parseJobId(text) !== null;
 
-/** A page looks at so many jobs at most, in statements that look at more and more. */
+/** Jobs checked by the statements of a page, one after the other until the page is full. */
 const steps = [500, 2_000, 7_500];
 
 /**
- * The jobs of many schedules, newest occurrence first: through the primary key, which has them in that order. What is not settled is in
- * parcels, and while these are few it is found there. Each page looks at so many jobs at most: there may be fewer than `limit`, even
- * none, and still a `next`.
+ * The jobs of many schedules, newest occurrence first, through the primary key, which has that
+ * order. Unsettled jobs are in parcels, and are searched there while these are few. Each page
+ * checks a bounded number of jobs: it may have fewer than `limit` items, even none, and still a
+ * `next`.
  */
 export async function searchJobs(
   tx: Tx,
@@ -35,7 +36,7 @@ export async function searchJobs(
 ): Promise<{ items: JobRead[]; next?: JobKey }> {
   const few = await fewSchedules(tx, filter);
   if (few !== null) return mergedHistories(tx, few, { filter, before, limit });
-  // First: what becomes a row meanwhile is then found as that.
+  // Read first: a job that gets its row meanwhile is then found by the second query.
   const toCome = await findToCome(tx, { filter, before, limit });
   const made = await searchMade(tx, { filter, before, limit });
   if (toCome.length === 0) return made;
@@ -44,10 +45,10 @@ export async function searchJobs(
   return pageUpTo(found, made.next ?? null, limit);
 }
 
-/** Among so many schedules it is looked for jobs that have no row yet. */
+/** Largest number of schedules that are searched for jobs without a row. */
 const ownersMax = 5_000;
 
-/** The first jobs that have no row yet, of owners that are named and not too many. */
+/** The first jobs without a row, if the filter names owners and these are not too many. */
 async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise<JobRead[]> {
   const { state, reason, from, to, ...owners } = filter;
   const isNamed = Object.values(owners).some((owner) => owner !== undefined);
@@ -64,7 +65,7 @@ async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise
     )
     .sort(newestFirst);
   const jobs: JobRead[] = [];
-  // Not all of those found are still to come.
+  // Not all jobs found are still to come.
   for (let at = 0; at < keys.length && jobs.length <= limit; at += limit + 1) {
     const some = keys.slice(at, at + limit + 1);
     jobs.push(
@@ -96,7 +97,7 @@ async function searchMade(
   return { items: await inOrder(tx, found, filter), ...(place === undefined ? {} : { next: place }) };
 }
 
-/** Meanwhile one or the other may have come into another state. */
+/** A job may have changed its state meanwhile. */
 async function inOrder(tx: Tx, keys: readonly JobKey[], { state }: JobFilter): Promise<JobRead[]> {
   const jobs = new Map((await readJobsAt(tx, keys)).map((job) => [job.id, job]));
   return keys.flatMap((key) => {
@@ -108,10 +109,13 @@ async function inOrder(tx: Tx, keys: readonly JobKey[], { state }: JobFilter): P
 const isOpen = (state: JobFilter["state"]) =>
   state === "waiting" || state === "running" || state === "retrying";
 
-/** As many jobs are put in order, as long as they are in so few parcels; where more are open a walk through all jobs meets enough. */
+/**
+ * Open jobs are sorted if they are at most this many; if more are open, a walk through all jobs
+ * meets enough of them.
+ */
 const openMax = { jobs: 20_000, parcels: 5_000 };
 
-/** The parcels with everything that is open; null where that is a lot. */
+/** The parcels with all open jobs; null if they are too many. */
 async function openFew(tx: Tx): Promise<string[] | null> {
   const parcels = await tx<{ id: string; jobs: number }[]>`
     select id, cardinality(occurrences) as jobs from carillon.parcels where pulse_at is null order by id limit ${openMax.parcels + 1}`;
@@ -163,7 +167,7 @@ function whole({ occurrence, scheduleId, kind, n }: Nullable<JobKey>): JobKey[] 
 function keyIn(text: string): JobKey {
   const [at = "", scheduleId = "", name, n = ""] = text.split("/");
   const kind = jobKinds.find((each) => each === name);
-  if (kind === undefined) throw new Error(`There is no job ${text}.`);
+  if (kind === undefined) throw new Error(`The job key ${text} has an unknown kind.`);
   return { occurrence: new Date(Number(at)), scheduleId, kind, n: Number(n) };
 }
 
@@ -186,7 +190,7 @@ function fromParcels(tx: Tx, filter: JobFilter, before: JobKey | undefined, ids:
     where p.id = any(${[...ids]}::bigint[]) ${within(tx, filter, before)}`;
 }
 
-/** Also a bound of occurrences alone: by it days are left out. */
+/** A bound by occurrence alone lets Postgres skip partitions. */
 function within(tx: Tx, { from, to }: JobFilter, before: JobKey | undefined) {
   return tx`
     ${from === undefined ? tx`` : tx`and j.occurrence >= ${from}`}

@@ -2,32 +2,34 @@ import type { Tx } from "../db/connect.ts";
 import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { readStored, type ScheduleRead } from "./read-schedule.ts";
 
-/** What one statement has found. */
+/** Result of one statement of a walk. */
 export interface Looked<Place> {
   /** In the order of the walk. */
   found: readonly { id: string; place: Place }[];
-  /** Up to where it has looked; null where nothing is left behind it. */
+  /** The last place checked; null if nothing follows. */
   last: Place | null;
 }
 
 /** A walk through schedules in a fixed order. */
 export interface Walk<Place> {
-  /** Looks at so many at most and finds so many of them. */
+  /** Checks at most `looked` schedules, and returns at most `found` of them. */
   look(after: Place | undefined, most: { looked: number; found: number }): Promise<Looked<Place>>;
-  /** Whether whatever is looked at is also found. */
+  /** Whether every checked schedule matches. */
   covered: boolean;
-  /** Tells what no statement can tell: which of those found are meant indeed. Null: all of them. */
+  /** Decides what a statement cannot: which of the found schedules match. Null if all do. */
   judge: ((reads: readonly ScheduleRead[], places: readonly Place[]) => Promise<boolean[]>) | null;
-  /** How many the last and longest statement of a page looks at; those before look at fewer. */
+  /** Schedules that the last and largest statement of a page checks; earlier ones check fewer. */
   lookedMax: number;
 }
 
-/** Of those found so many are read for one page, where reading tells whether they are meant. */
+/**
+ * Largest number of found schedules read for one page, if only reading shows whether they match.
+ */
 const readMax = 400;
 
 /**
- * A page of a walk. Where the walk meets others than those that are meant, each page looks at so many at most: there may be fewer
- * than `limit`, even none, and still a `next`.
+ * A page of a walk. If the walk meets schedules that do not match, each page checks a bounded
+ * number: it may have fewer than `limit` items, even none, and still a `next`.
  */
 export async function pageOf<Place>(
   tx: Tx,
@@ -54,7 +56,7 @@ export async function pageOf<Place>(
   return { items, ...nextOf(place) };
 }
 
-/** Counting reads and looks at so many. */
+/** Bounds of a count: schedules checked by statements, and schedules read. */
 const counted = { looked: 50_000, read: 1_000 };
 
 export interface Count {
@@ -63,7 +65,7 @@ export interface Count {
   more: boolean;
 }
 
-/** How many a walk comes to, up to `most`. */
+/** Counts the matches of a walk, up to `most`. */
 export async function countOf<Place>(tx: Tx, walk: Walk<Place>, most: number): Promise<Count> {
   let count = 0;
   let place: Place | undefined;
@@ -94,7 +96,10 @@ async function countMeant<Place>(tx: Tx, walk: Walk<Place>, found: Looked<Place>
   return count;
 }
 
-/** The one found next tells that there is another page. Where others than those meant are met, the looks grow. */
+/**
+ * Schedules that each statement checks. One beyond the limit shows whether another page follows. If
+ * some do not match, the steps grow.
+ */
 function stepsOf<Place>({ covered, judge, lookedMax }: Walk<Place>, limit: number): number[] {
   if (covered && judge === null) return [limit + 1];
   const first = 4 * limit;
@@ -103,7 +108,7 @@ function stepsOf<Place>({ covered, judge, lookedMax }: Walk<Place>, limit: numbe
 
 const nextOf = <Place>(place: Place | undefined) => (place === undefined ? {} : { next: place });
 
-/** In the order in which they were found. Who was deleted meanwhile is not among them. */
+/** In the order in which they were found, without those deleted meanwhile. */
 async function readMeant<Place>(
   tx: Tx,
   { judge }: Walk<Place>,

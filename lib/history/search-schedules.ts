@@ -16,31 +16,31 @@ import { comingPlaceText, comingWalk, readComingPlace } from "./search-upcoming.
 
 export interface ScheduleFilter extends Omit<HeadFilter, "held"> {
   state?: ScheduleState | undefined;
-  /** A job of it is dead, and the newest that was due has not succeeded since. */
+  /** A job of the schedule is dead, and the newest due job has not succeeded since. */
   failing?: boolean | undefined;
-  /** Its next occurrence lies from here … */
+  /** The next occurrence: from here … */
   nextFrom?: Date | undefined;
   /** … to before here. */
   nextTo?: Date | undefined;
 }
 
 export interface ScheduleSearch extends ScheduleFilter {
-  /** Where the page before ended, as its `next` said. */
+  /** The `next` of the page before. */
   after?: string | undefined;
   limit: number;
 }
 
-/** By key; by the next occurrence; or, of those that fail, the oldest schedule first. */
+/** By key; by the next occurrence; or, for failing schedules, the oldest schedule first. */
 export type SearchOrder = "key" | "next" | "age";
 
 export function orderOf({ nextFrom, nextTo, failing, group, tag, target }: ScheduleFilter): SearchOrder {
   if (nextFrom !== undefined || nextTo !== undefined) return "next";
-  // Who is named by more than a prefix is looked for among those.
+  // A filter by group, tag or target is narrower than the list of failing schedules.
   const named = group ?? tag ?? (target?.includes("/") ? target : undefined);
   return failing === true && named === undefined ? "age" : "key";
 }
 
-/** Whether a list may go on there. */
+/** Whether a list may continue at this place. */
 export function isSearchPlace(filter: ScheduleFilter, text: string): boolean {
   switch (orderOf(filter)) {
     case "key":
@@ -69,7 +69,7 @@ export async function listSchedules(
   }
 }
 
-/** So far is counted. */
+/** Counts end here. */
 export const countedMax = 10_000;
 
 export async function countSchedules(tx: Tx, filter: ScheduleFilter): Promise<Count> {
@@ -103,7 +103,7 @@ async function keyWalk(tx: Tx, { state, failing = false, ...filter }: ScheduleFi
   };
 }
 
-/** A walk that merges those of several targets looks at as many of each. */
+/** A walk that merges several targets checks as many schedules of each. */
 function lookedThrough(access: Access): number {
   const walks = access.by === "targets" ? Math.max(1, access.ids.length) : 1;
   return Math.min(15_000, Math.floor(20_000 / walks));
@@ -138,10 +138,10 @@ async function look(
   return { found, last: looked < most.looked ? null : last };
 }
 
-/** Of so many parcels it is looked up whose jobs they hold: usually these are all. */
+/** Up to this many parcels are checked for open jobs; usually there are no more. */
 const parcelsMax = 1_000;
 
-/** When a schedule's spec lets it run, and whether a job of it may be open. */
+/** When the spec lets a schedule run, and its shard. */
 const withTimes = (tx: Tx) => tx`
   join carillon.shards h on h.id = s.shard
   left join lateral (
@@ -150,8 +150,9 @@ const withTimes = (tx: Tx) => tx`
   left join carillon.cadences c on c.id = v.cadence_id`;
 
 /**
- * What the columns alone tell of a state, and reading decides: only who has a last occurrence ends, and who runs once, at a time that has
- * passed, with no job in any parcel, nothing owed and no place in quarantine, has ended.
+ * Narrows a search by columns, before reading decides. Only a schedule with a last occurrence can
+ * be `ended`. A one-time schedule is not `active` if its time has passed and it has no job in any
+ * parcel, nothing in the backlog and no quarantine entry.
  */
 function mayBe(tx: Tx, state: ScheduleState | undefined) {
   const now = tx`(select carillon.clock())`;
@@ -160,7 +161,7 @@ function mayBe(tx: Tx, state: ScheduleState | undefined) {
       return tx`and (v.once_at <= ${now} or (v.once_at is null and (v.ends_at is not null or s.max_fires is not null
         or c.calendar_version is not null or c.expression ~ '(^|[|] )at ')))`;
     case "active":
-      // One before the year 100 cannot be read, and ends nothing.
+      // A date before the year 100 is unreadable, and does not end a schedule.
       return tx`and (v.once_at <= ${now} and v.once_at > '0100-01-01Z' and h.watermark_at >= ${now} and not v.moved
         and (select count(*) from (select from carillon.parcels where pulse_at is null limit ${parcelsMax + 1}) p) <= ${parcelsMax}
         and (select count(*) from (select from carillon.backlog limit ${parcelsMax + 1}) b) <= ${parcelsMax}

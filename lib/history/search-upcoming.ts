@@ -13,11 +13,11 @@ interface ComingFilter extends HeadFilter {
   nextTo?: Date | undefined;
 }
 
-/** A schedule, and when it is next. */
+/** A schedule and its next due time. */
 export interface ComingPlace {
   at: Date;
   id: string;
-  /** What it is next for, where that is known. */
+  /** The next occurrence, if known. */
   occurrence?: Date;
 }
 
@@ -25,19 +25,20 @@ export function comingPlaceText({ at, id }: ComingPlace): string {
   return `${at.getTime()}-${id}`;
 }
 
-/** Null for what is no place. */
+/** Null if the text is not a valid place. */
 export function readComingPlace(text: string): ComingPlace | null {
   const [, at, id] = /^(0|[1-9]\d{0,13})-([1-9]\d{0,17})$/.exec(text) ?? [];
   return at === undefined || id === undefined ? null : { at: new Date(Number(at)), id };
 }
 
-/** The end of the last year that a schedule may name. */
+/** The end of the last year that a schedule may use. */
 const lastInstant = new Date("9999-01-01T00:00:00Z");
 
 /**
- * Through what comes, the soonest first: the plan, by when it is due, and the jobs that are made without a row of it, by their occurrences
- * (jobs have no index by due). What `spread` or `slot` moves has its row in the plan also when it is made, and is met there. A schedule is
- * meant where it is met at its own next occurrence, and so once.
+ * Walks through coming occurrences, soonest first: the plan by due time, and jobs already made by
+ * occurrence (jobs have no index by due time). Occurrences moved by `spread` or `slot` keep their
+ * plan row after the job is made, and are met there. A schedule matches only at its own next
+ * occurrence, and so once.
  */
 export function comingWalk(
   tx: Tx,
@@ -110,7 +111,7 @@ async function look(
   return { found, last: isOver ? null : { at: lastAt, id: lastId } };
 }
 
-/** Not only the cadence's: a recheck may be what comes next. */
+/** Rechecks count too: one may be the next to come. */
 function madeJobs(tx: Tx, { from, to, after }: Stretch, most: number) {
   return tx`
     select j.occurrence as at, j.schedule_id as id, j.occurrence, null::int as version, j.due_at as due from carillon.jobs j
@@ -119,7 +120,7 @@ function madeJobs(tx: Tx, { from, to, after }: Stretch, most: number) {
     order by j.occurrence, j.schedule_id limit ${most}`;
 }
 
-/** Each shard has its rows in this order: they are merged. */
+/** Each shard's rows have this order; they are merged. */
 function planned(tx: Tx, table: "plan" | "plan_far", { from, to, after }: Stretch, most: number) {
   const ofShard = (shard: number) => tx`
     (select p.due_at as at, p.schedule_id as id, p.occurrence, p.version, null::timestamptz as due from ${tx(`carillon.${table}`)} p

@@ -6,7 +6,7 @@ import { findScheduleById, findSchedulesById } from "../schedule/stored/stored-s
 import { isOwner, type JobOwners } from "./find-schedules.ts";
 import { isJob, jobToCome, plannedJob } from "./planned-job.ts";
 
-/** Schedules `s` that are jobs and have no row of it. */
+/** Restricts schedules `s` to those that are jobs and have no row in `jobs`. */
 const ofUnmade = (tx: Tx) => tx`
   cross join lateral (
     select v.once_at from carillon.schedule_versions v
@@ -14,17 +14,19 @@ const ofUnmade = (tx: Tx) => tx`
   where not exists (
     select from carillon.jobs j where j.occurrence = v.once_at and j.schedule_id = s.id and j.kind = 'cadence' and j.n = 0 offset 0)`;
 
-/** The job that a schedule is, where it has no row: not yet, or because it was cancelled before that. */
+/**
+ * The job of a schedule that is one, if it has no row: not yet, or because it was cancelled before.
+ */
 export async function unmadeJob(tx: Tx, scheduleId: string): Promise<JobRead | null> {
   const [row] = await tx`select from carillon.schedules s ${ofUnmade(tx)} and s.id = ${scheduleId}`;
   const schedule = row === undefined ? null : await findScheduleById(tx, scheduleId);
   return schedule === null || !isJob(schedule) ? null : plannedJob(tx, schedule);
 }
 
-/** The jobs to come of those schedules that are jobs and have no row yet. */
+/** The jobs to come of the schedules that are jobs and have no row yet. */
 export async function jobsToCome(tx: Tx, scheduleIds: readonly string[]): Promise<JobRead[]> {
   if (scheduleIds.length === 0) return [];
-  // Apart (`offset 0`): without statistics an index of all that live would seem worth reading.
+  // `offset 0`: without statistics the planner would read an index of all live schedules.
   const rows = await tx<{ id: string }[]>`
     select s.id from (select * from carillon.schedules where id = any(${[...scheduleIds]}::bigint[]) offset 0) s
     ${ofUnmade(tx)} and s.deleted_at is null`;
@@ -40,11 +42,11 @@ export async function jobsToCome(tx: Tx, scheduleIds: readonly string[]): Promis
 
 export interface UnmadeLook {
   found: { id: string; key: string; occurrence: Date }[];
-  /** The key up to which was looked; null where there is nothing behind it. */
+  /** The last key checked; null if nothing follows. */
   last: string | null;
 }
 
-/** Among the next schedules of these owners, in the order of keys, those that are jobs without a row. */
+/** Checks the next schedules of these owners, by key, for jobs without a row. */
 export async function lookForUnmade(
   tx: Tx,
   owners: JobOwners,
@@ -70,5 +72,5 @@ export async function lookForUnmade(
   };
 }
 
-/** No character of a key sorts before a blank. */
+/** The range of one key: no character of a key sorts before a blank. */
 const only = (key: string): KeyRange => ({ from: key, inclusive: true, to: `${key} ` });

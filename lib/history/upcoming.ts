@@ -4,12 +4,15 @@ import { firesLeftAfter } from "../plan/fires-left.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
-/** The next occurrences that are due after an instant, as far as holds and limits let them; nominal, as the cadence tells them. */
+/**
+ * The next occurrences due after an instant, as far as holds and limits allow. Nominal instants, as
+ * the cadence gives them.
+ */
 export async function upcomingOf(tx: Tx, schedule: StoredSchedule, now: Date, most: number): Promise<Date[]> {
   return upcomingWith(schedule, now, Math.min(most, (await firesLeftFrom(tx, schedule, now)) ?? most));
 }
 
-/** How many of them a limit leaves. */
+/** How many of these the limit leaves; null without a limit. */
 export function firesLeftFrom(tx: Tx, schedule: StoredSchedule, now: Date): Promise<number | null> {
   const { heldUntil } = schedule;
   return firesLeftAfter(tx, schedule, {
@@ -18,7 +21,7 @@ export function firesLeftFrom(tx: Tx, schedule: StoredSchedule, now: Date): Prom
   });
 }
 
-/** The same where it is known how many there may be. */
+/** Like `upcomingOf`, if the remaining limit is known. */
 export function upcomingWith(schedule: StoredSchedule, now: Date, most: number): Date[] {
   const { heldSince, heldUntil } = schedule;
   if (heldSince !== null && heldUntil === null) return [];
@@ -34,7 +37,7 @@ function beginning({ heldUntil }: StoredSchedule, now: Date): Date {
   return heldUntil !== null && heldUntil > now ? heldUntil : now;
 }
 
-/** An expired hold that nobody has cleared away yet holds nothing. */
+/** A hold that has expired, but is not cleared yet, holds nothing. */
 export function isHeldAt(
   { heldSince, heldUntil }: Pick<StoredSchedule, "heldSince" | "heldUntil">,
   now: number,

@@ -2,14 +2,20 @@ import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../schedule/shape/json.ts";
 import { memberPath } from "../schedule/shape/shape-faults.ts";
 
-/** One thing that differs between two versions. Without `before` and `after` the values are too large or too secret to be shown. */
+/**
+ * A difference between two versions. Without `before` and `after` the values are too large or too
+ * secret to show.
+ */
 export interface Change {
   path: string;
   before?: Json;
   after?: Json;
 }
 
-/** What differs between two values, down to the members of objects; lists are compared whole. A missing member counts as null. */
+/**
+ * The differences between two values, down to the members of objects. Lists are compared whole. A
+ * missing member counts as null.
+ */
 export function changesBetween(before: Json, after: Json, path = ""): Change[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isObject(before) || !isObject(after)) return [{ path, before, after }];
@@ -19,7 +25,7 @@ export function changesBetween(before: Json, after: Json, path = ""): Change[] {
   );
 }
 
-/** A member may be named as one that every object has. */
+/** A member may have the name of an inherited property. */
 function member(value: { [name: string]: Json }, name: string): Json {
   return Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }

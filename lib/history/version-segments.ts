@@ -4,22 +4,22 @@ import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import { type CadenceColumns, cadenceColumns, cadenceOf } from "../schedule/stored/cadence-columns.ts";
 
-/** A version for as long as it counted: occurrences in `(from, to]` are those of its cadence. */
+/** The time in which a version counted: occurrences in `(from, to]` are those of its cadence. */
 export interface Segment {
   from: number;
   to: number;
   cadence: Cadence;
   held: boolean;
-  /** So many missed occurrences at most run when a hold ends. */
+  /** Largest number of missed occurrences that run when a hold ends. */
   caughtUpMax: number;
 }
 
 const versionsMax = 1_000;
 
-/** An `at` may lie so much before the version that names it. */
+/** An `at` may lie this long before the version that names it. */
 const earlyMs = 61_000;
 
-/** Near the end of the year 9999; an instant beyond it bounds nothing. */
+/** Near the end of the year 9999; a later instant is no bound. */
 const lastInstant = 253_402_300_000_000;
 
 interface VersionRow extends CadenceColumns {
@@ -30,7 +30,7 @@ interface VersionRow extends CadenceColumns {
   catchUp: { policy: string; limit: number } | null;
 }
 
-/** The versions of a schedule (own), each with the spec that it had (v). */
+/** The versions of a schedule (own), each with its spec (v). */
 const versionRows = (tx: Tx, scheduleId: string) => tx`
   select own.held, own.held_until as "heldUntil", own.changed_at as "changedAt", greatest(h.reached_at, h.watermark_at) as "reachedAt",
     v.body -> 'catchUp' as "catchUp", ${cadenceColumns(tx)}
@@ -42,7 +42,10 @@ const versionRows = (tx: Tx, scheduleId: string) => tx`
   left join carillon.calendar_versions r on r.id = c.calendar_version
   where own.schedule_id = ${scheduleId}`;
 
-/** The newest first, down to the oldest, or from where they tell when there are more than are read at once. */
+/**
+ * Newest first. `from` is set if there are more versions than one read allows: the segments then
+ * begin there.
+ */
 export async function segmentsBefore(
   tx: Tx,
   scheduleId: string,
@@ -55,7 +58,7 @@ export async function segmentsBefore(
   const oldest = rows.length < versionsMax ? undefined : rows.at(-1);
   const segments = rows.flatMap((row, index) => {
     const to = rows[index - 1]?.changedAt ?? row.reachedAt;
-    // What a resume caught up with, it did as the version said that began with it.
+    // A resume catches up by the policy of the version that begins with it.
     const limits = [row.catchUp, rows[index - 1]?.catchUp].map((each) =>
       each?.policy === "all" ? each.limit : 1,
     );
@@ -65,7 +68,10 @@ export async function segmentsBefore(
   return { segments, from: oldest === undefined ? null : oldest.changedAt.getTime() + 1 };
 }
 
-/** Those that counted in a time, the oldest first, and up to when they tell: versions may be more than are read at once. */
+/**
+ * The segments in a range of time, oldest first, and the instant up to which they are complete:
+ * there may be more versions than one read allows.
+ */
 export async function segmentsWithin(
   tx: Tx,
   scheduleId: string,
@@ -87,7 +93,7 @@ export async function segmentsWithin(
   return { segments, upTo: Math.min(to, beyond ?? to) };
 }
 
-/** A hold that ends by itself ends within its version. The newest first. */
+/** A hold that ends by itself ends within its version. Newest first. */
 function withHold(
   segment: Pick<Segment, "from" | "to" | "cadence">,
   { held, heldUntil }: VersionRow,
@@ -101,7 +107,10 @@ function withHold(
   ].filter(({ from, to }) => from < to);
 }
 
-/** `at`s that lie a little before the version that names them, among the occurrences of the one before; the oldest first. */
+/**
+ * Instants of `at` cadences that lie a little before the version that names them, among the
+ * occurrences of the previous version; oldest first.
+ */
 export function earlyRuns(segments: readonly Pick<Segment, "from" | "cadence">[]): number[] {
   const instants = segments.flatMap(({ from, cadence }) => {
     const at = onceAt(cadence);
@@ -115,7 +124,7 @@ function onceAt(cadence: Cadence): number | null {
   return cadence.kind === "once" ? cadence.at : null;
 }
 
-/** The occurrences that run, in `[from, upTo]`, oldest first; segments in the same order. */
+/** The occurrences in `[from, upTo]` that run, oldest first. Segments are in the same order. */
 export function* runsForward(segments: readonly Segment[], from: number, upTo: number): Generator<number> {
   const early = earlyRuns(segments).filter((at) => at >= from && at <= upTo);
   let last = Number.NEGATIVE_INFINITY;

@@ -10,18 +10,21 @@ import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 import { type Change, changesBetween } from "./version-changes.ts";
 
-/** A version as it is read: who made it, when and how, and how it differs from what was asked before. */
+/**
+ * A version as the API shows it: its author, time and kind of change, and its differences from the
+ * previous spec.
+ */
 export interface VersionRead {
   version: number;
   change: ScheduleChange;
   at: Date;
   by: string;
-  /** What was asked, without the payload and as it is shown; missing where the version changed only the state. */
+  /** The spec as shown, without the payload. Missing if the version changed only the state. */
   spec?: ShownSpec;
-  /** Why that cannot be read; what can be read of it is shown, with defaults for the rest. */
+  /** Why the spec is unreadable. The readable parts are shown, with defaults for the rest. */
   unreadable?: string;
   changes: Change[];
-  /** What else is known of the change: the owner and the reason of a pause, the version that was restored. */
+  /** Further facts: the owner and the reason of a pause, the version that was restored. */
   detail: Json;
 }
 
@@ -29,7 +32,7 @@ type ShownSpec = Omit<ScheduleBody, "payload" | "target"> & { target: object | n
 
 type Query = postgres.PendingQuery<postgres.Row[]>;
 
-/** Larger payloads are compared, and not shown. */
+/** Larger payloads are compared but not shown. */
 const payloadShownMax = 2_000;
 
 interface VersionRow {
@@ -51,7 +54,7 @@ interface VersionRow {
   detail: Json;
 }
 
-/** The newest first; `before` is the version at which the page before ended. */
+/** Newest first. `before` is the version at which the previous page ended. */
 export async function versionsOf(
   tx: Tx,
   { key, limit, before }: { key: string; limit: number; before?: number | undefined },
@@ -69,7 +72,10 @@ export async function versionsOf(
   return rows.length > limit && last !== undefined ? { items, next: last } : { items };
 }
 
-/** What versions changed, by `<schedule>/<version>`: one that was made comes out of nothing, and one that was deleted goes back to it. */
+/**
+ * The changes of versions, by `<schedule>/<version>`. A created version changes from null, a
+ * deleted one to null.
+ */
 export async function changesOfVersions(
   tx: Tx,
   versions: readonly { scheduleId: string; version: number }[],

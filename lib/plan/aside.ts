@@ -9,16 +9,16 @@ import {
 } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
-/** A plan row that a tick or an edit has passed over. */
+/** A plan row that a tick or an edit has passed over because it could not be planned. */
 export interface PassedRow {
   scheduleId: string;
   version: number;
-  /** It may be no instant that a Date holds, such as infinity. */
+  /** May be an instant that a Date cannot hold, such as infinity. */
   occurrence: Date;
   dueAt: Date;
-  /** Of the row that stands for what was due under a hold: since when it held. */
+  /** Start of the hold, if the row covers the occurrences due under a hold. */
   heldSince: Date | null;
-  /** The name of a far row, which may be in its table still. */
+  /** Name of a far row that may still be in `plan_far`. */
   far?: string;
 }
 
@@ -29,8 +29,9 @@ export interface FailedRow {
 }
 
 /**
- * Keeps of each schedule from which occurrence on it goes on when it can be planned again. Two of its rows may be passed over, by one batch or one
- * after the other: the end of a hold and what comes after it. In the transaction that passes them over, which has the plan lock.
+ * Notes for each schedule the occurrence from which planning continues later. Two rows of a
+ * schedule may be passed over, by one batch or by two: the end of a hold and the next occurrence.
+ * Runs in the transaction that passes the rows over, which holds the plan lock.
  */
 export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Promise<SetAside[]> {
   if (failed.length === 0) return [];
@@ -46,19 +47,24 @@ export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Prom
     kept.set(scheduleId, detail);
     return { item: scheduleId, scheduleId, error, detail };
   });
-  // The last one that names a schedule tells of all its rows.
+  // `setAside` keeps the first entry of an item; the last one here covers all rows of its schedule.
   return setAside(tx, "plan", entries.toReversed());
 }
 
-/** Postgres has instants that a Date does not hold: infinity, and years long before our era. They are read as the outermost that one holds. */
+/**
+ * Postgres has instants that a Date cannot hold: infinity, and years far before our era. They are
+ * read as the earliest or latest Date.
+ */
 export function isReadable(instant: Date): boolean {
   return !isOutermost(instant);
 }
 
-export const unreadableRow = () =>
-  new Error("The occurrence of its plan row is no instant that can be read.");
+export const unreadableRow = () => new Error("The occurrence of the plan row is not a readable instant.");
 
-/** For rows whose occurrence cannot be read: the instant from which their schedules have occurrences that are due with the row or later. */
+/**
+ * For rows with an unreadable occurrence: the earliest instant from which the schedule's
+ * occurrences are due with the row or later.
+ */
 async function firstOfUnreadable(
   tx: Tx,
   failed: readonly FailedRow[],
@@ -81,7 +87,10 @@ function firstDueWith(
   return new Date((schedule === undefined ? before : occurrenceDueBy(timetableOf(schedule), before)) + 1);
 }
 
-/** The occurrence of a plan row that no tick has taken yet. Where it cannot be read, it is the schedule's first occurrence that is due with the row. */
+/**
+ * The occurrence of a plan row that no tick has taken yet. If it is unreadable: the schedule's
+ * first occurrence that is due with the row.
+ */
 export function readOccurrence(
   schedule: StoredSchedule,
   { occurrence, dueAt }: Pick<PassedRow, "occurrence" | "dueAt">,
@@ -92,7 +101,7 @@ export function readOccurrence(
   return new Date(nextAfter(schedule.cadence, from.getTime() - 1) ?? from);
 }
 
-/** An older version's has been dealt with by the edit that ended it. */
+/** An entry of an older version is replaced: the edit that ended that version has handled it. */
 function withLater(kept: PlanAside | null, later: PlanAside): PlanAside {
   if (kept?.version !== later.version) return later;
   const far = [kept.far, later.far].filter((name) => name !== undefined).join();
@@ -112,12 +121,15 @@ export function asideOfRow({ version, dueAt, heldSince, far }: PassedRow, occurr
   };
 }
 
-/** The entry of the schedule's version in force; an entry of an older version has been dealt with by the edit that ended it. */
+/**
+ * The entry of the schedule's current version. An entry of an older version has been handled by the
+ * edit that ended that version.
+ */
 export function asideOf({ aside, version }: StoredSchedule): PlanAside | null {
   return aside?.version === version ? aside : null;
 }
 
-/** The names of far rows that were passed over and may be in their table still. */
+/** Names of far rows that were passed over and may still be in `plan_far`. */
 export function farNamesOf(aside: PlanAside | null): string[] {
   return aside?.far?.split(",") ?? [];
 }
@@ -125,14 +137,15 @@ export function farNamesOf(aside: PlanAside | null): string[] {
 export interface Owed {
   occurrence: Date;
   dueAt: Date;
-  /** The hold, where these are the occurrences due under a hold that has ended. */
+  /** Set if these are the occurrences due under a hold that has ended. */
   held: { heldSince: Date; heldUntil: Date } | null;
-  /** That hold, where what was passed over under it is still to be noted. */
+  /** Set if the occurrences passed over under that hold are not noted in the ledger yet. */
   unnoted: { since: Date; until: Date } | null;
 }
 
 /**
- * From where a schedule goes on that waits in quarantine, oldest first; empty where it does not, cannot be read, or has nothing more to come.
+ * Where planning of a schedule in quarantine continues, oldest first. Empty if the schedule is not
+ * in quarantine, is unreadable, or has no further occurrence.
  */
 export function owedOf(schedule: StoredSchedule): Owed[] {
   const aside = asideOf(schedule);
@@ -148,7 +161,7 @@ export function owedOf(schedule: StoredSchedule): Owed[] {
   return [release, ...(next === null ? [] : owedFrom(schedule, next))];
 }
 
-/** An edit may have noted its own moment, which is no occurrence. */
+/** `noted` may be the moment of an edit, which is not an occurrence. */
 function owedFrom(schedule: StoredSchedule, noted: string): Owed[] {
   const timetable = timetableOf(schedule);
   const first = nextAfter(timetable.cadence, Date.parse(noted) - 1);
@@ -158,15 +171,16 @@ function owedFrom(schedule: StoredSchedule, noted: string): Owed[] {
   ];
 }
 
-/** Whether a change of the schedule must see to its place in quarantine. */
+/** Whether an edit of the schedule must handle its quarantine entry. */
 export function isSetAside({ aside, cadence }: StoredSchedule): boolean {
   return aside !== null || unreadableReason(cadence) !== null;
 }
 
 /**
- * What becomes of a schedule's entry in quarantine when its version ends. `isMade`: what the entry keeps has been planned by the edit. A schedule
- * whose cadence cannot be read has no next occurrence, so that nothing would plan it again: its new version is set aside, and goes on
- * from what it has owed since, or from the edit.
+ * Moves or removes a schedule's quarantine entry when its version ends. `isMade`: the edit has
+ * planned what the entry keeps. A schedule with an unreadable cadence has no next occurrence, so
+ * nothing would plan it again. Its new version is therefore set aside, and continues from the old
+ * entry's place or from the edit.
  */
 export async function carryAside(
   tx: Tx,
@@ -185,7 +199,8 @@ export async function carryAside(
     return;
   }
   const place = after.isMade ? null : asideOf(before);
-  // The version that ends has made the jobs due by the cut. Under a hold that stays it has made none since the hold began.
+  // The version that ends has made the jobs due by the cut; under a hold that continues, only those
+  // due before the hold began.
   const madeBy = after.isHeld ? (before.heldSince ?? cut) : cut;
   const made = occurrenceDueBy(timetableOf(before), madeBy.getTime());
   const from = new Date(made + 1).toISOString();
@@ -200,7 +215,10 @@ export async function carryAside(
   ]);
 }
 
-/** The occurrences due under the hold that goes and those after it: they are separated once the cadence can be read. */
+/**
+ * Covers the occurrences due under the hold that ends and those after it, which are separated once
+ * the cadence is readable.
+ */
 function releasedUnread(
   before: StoredSchedule,
   place: PlanAside | null,
@@ -210,7 +228,7 @@ function releasedUnread(
   if (heldSince === null) return null;
   const until = heldUntil !== null && heldUntil < cut ? heldUntil : cut;
   const due = place === null ? null : Date.parse(place.dueAt);
-  // The jobs that the hold kept were made when it ended.
+  // The occurrences due under the hold became jobs when it ended.
   if (due !== null && due > until.getTime()) return null;
   const since =
     due === null || place?.heldSince != null ? heldSince.getTime() : Math.min(heldSince.getTime(), due - 1);

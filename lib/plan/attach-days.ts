@@ -5,8 +5,9 @@ import type { ShardState } from "./shard.ts";
 const dayMs = 86_400_000;
 
 /**
- * A long pause may end with an occurrence of a day that has no partition (any more), and without a tick for days the recent
- * ones have none yet. Those between, from yesterday to where the near plan ends, the tick has attached.
+ * A long pause may end with an occurrence on a day whose partition was dropped, and after days
+ * without a tick the recent days have no partition yet. The tick has attached the days between,
+ * from yesterday to the end of the near plan.
  */
 export async function attachMissingDays(
   tx: Tx,

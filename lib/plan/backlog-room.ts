@@ -1,16 +1,25 @@
 import type { Tx } from "../db/connect.ts";
 import type { QueueClass } from "../parcel/parcel-queue.ts";
 
-/** How many jobs of the backlog may be under way: of each target, so that none keeps the backlog of the others. */
+/**
+ * Limits how many jobs of the backlog are under way at each target, so that no target blocks the
+ * others.
+ */
 
-/** Jobs that one tick makes of the backlog, spread over a minute; also the most that one target has under way while no other target has any. */
+/**
+ * Jobs that one tick makes of the backlog, spread over a minute. Also the limit under way of one
+ * target while no other target has any.
+ */
 export const backlogBudget = 60_000;
 
-/** A target always has this share of the budget, until all targets together have `mostShare` of it. */
+/**
+ * Each target may always use this share of the budget, until all targets together use `mostShare`
+ * of it.
+ */
 const leastShare = 0.01;
 const mostShare = 3;
 
-/** Where jobs of the backlog go. `target` is null for all targets whose jobs travel together. */
+/** Where jobs of the backlog go. `target` is null for all targets that share parcels. */
 export interface Destination {
   queue: QueueClass;
   target: number | null;
@@ -21,8 +30,9 @@ export interface UnderWay extends Destination {
 }
 
 /**
- * A target may have the budget under way, less half of the jobs of all other targets of its queue class. So a target that is stuck leaves half of the
- * budget to the next one, and targets that go on have equal shares. A job counts whether it waits for a turn, for its next attempt or for a worker.
+ * The limit under way of a target is the budget less half of the jobs of all other targets in its
+ * queue class. So a stuck target leaves half of the budget to the next one, and working targets get
+ * equal shares. Jobs that wait for a turn, for the next attempt or for a worker all count.
  */
 export class BacklogRoom {
   readonly #budget: number;
@@ -54,15 +64,16 @@ export class BacklogRoom {
     return new BacklogRoom(this.#budget, this.#own.values());
   }
 
-  /** The targets that have no room. */
+  /** Targets without room. */
   full(): Destination[] {
     return [...this.#own.values()].filter((each) => this.of(each) === 0);
   }
 }
 
 /**
- * Jobs of the backlog that were made and are not done, without those of paused schedules. Jobs that travel together with those of other targets cannot
- * be counted by target: those that wait for their next attempt do not count, or one target that refuses its jobs would stop the backlog of all of these.
+ * Unfinished jobs of the backlog, without those of paused schedules. Jobs of targets that share
+ * parcels cannot be counted by target. Of these, jobs that wait for the next attempt do not count:
+ * otherwise one target that refuses its jobs would stop the backlog of all of them.
  */
 export const owedUnderWay = (tx: Tx) => tx`
   select c.queue, o.target, o.jobs
@@ -73,7 +84,7 @@ export const owedUnderWay = (tx: Tx) => tx`
         and (target_id is not null or lane is not null or ready_at <= (select carillon.clock()) + interval '1 minute') offset 0) p
     group by 1 offset 0) o`;
 
-/** The room that each target has now. Null where no row's turn has come, which one look at an index tells. */
+/** The room of each target now. Null if no row's turn has come, which one index lookup shows. */
 export async function backlogRoom(tx: Tx, budget: number): Promise<{ now: Date; room: BacklogRoom } | null> {
   const rows = await tx<({ now: Date } & (UnderWay | { queue: null }))[]>`
     select carillon.clock() as now, u.queue, u.target, u.jobs
@@ -85,14 +96,14 @@ export async function backlogRoom(tx: Tx, budget: number): Promise<{ now: Date; 
   return { now: first.now, room: new BacklogRoom(budget, underWay) };
 }
 
-/** That a target has no room in the backlog. */
+/** A target without room in the backlog. */
 export interface FullTarget {
-  /** Null for all targets together whose jobs travel together. */
+  /** Null for all targets that share parcels. */
   target: string | null;
   underWay: number;
 }
 
-/** For an explanation: null where the target of the schedule has room. */
+/** For an explanation. Null if the target of the schedule has room. */
 export async function fullTargetOf(tx: Tx, scheduleId: string): Promise<FullTarget | null> {
   const [own] = await tx<(Destination & { name: string | null })[]>`
     select s.queue, a.target, t.name

@@ -5,27 +5,35 @@ import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import type { Destination } from "./backlog-room.ts";
 import { passedEvents } from "./passed-events.ts";
 
-/** The backlog: occurrences that are owed and let in slowly. A row is a list of one schedule's, served in turn with the others. */
+/**
+ * The backlog: occurrences that become jobs slowly. A row lists occurrences of one schedule; the
+ * rows take turns.
+ */
 
-/** So many occurrences of one row are let in before it is another's turn. */
+/** Occurrences admitted of one row before the next row's turn. */
 export const turnMax = 100;
 
-/** A row holds so many occurrences at most. */
+/** Largest number of occurrences in one row. */
 export const rowMax = 10_000;
 
-/** What is let in is spread in steps of so many seconds: each is a few parcels, and nobody waits long for a neighbour. */
+/**
+ * Admitted jobs are spread in steps of this many seconds: each step is a few parcels, so a job
+ * waits little for its neighbours.
+ */
 const stepSeconds = 2;
 
-/** A row whose schedule is held comes to its turn again after so long, if nobody has woken it before. */
+/**
+ * The row of a held schedule is checked again after this time, unless a resume wakes it earlier.
+ */
 const heldTurn = "1 minute";
 
 export interface BacklogRow extends Destination {
   id: string;
   scheduleId: string;
-  /** It is in quarantine, and its next try has come. */
+  /** The row is in quarantine, and its next retry is due. */
   aside: boolean;
   owing: number;
-  /** The target at which the row stands; 0 for none. */
+  /** The target that the row is stored under; 0 for none. */
   hint: number;
   standing: "live" | "held" | "deleted";
 }
@@ -36,11 +44,11 @@ export interface Turn {
 }
 
 export interface Pace {
-  /** From here on what is let in is ready … */
+  /** When the first admitted job is ready. */
   from: Date;
-  /** … so many a second … */
+  /** Jobs that become ready per second. */
   perSecond: number;
-  /** … after so many that were let in before. */
+  /** Jobs admitted earlier that become ready first. */
   ahead: number;
 }
 
@@ -48,17 +56,18 @@ export interface Pace {
 export interface RowsParams {
   upTo: Date;
   limit: number;
-  /** Rows of these targets are passed over. */
+  /** Targets whose rows are skipped. */
   full: readonly number[];
-  /** These rows alone. */
+  /** If set, only these rows. */
   among: readonly string[] | null;
-  /** Rows that are passed over. */
+  /** Rows to skip. */
   without: readonly string[];
 }
 
 /**
- * Locks rows in turn, and passes over rows that another tick serves and rows that wait aside. Each target has its part of the limit, however many rows of
- * others are before it.
+ * Locks rows in the order of their turns. Skips rows locked by another tick and rows that wait in
+ * quarantine. Each target has its share of the limit, however many rows of other targets come
+ * first.
  */
 export function rowsInTurn(
   tx: Tx,
@@ -83,7 +92,7 @@ export function rowsInTurn(
     order by b.turn_at, b.id`;
 }
 
-/** Rows that stand at another target than their schedule goes to. */
+/** Corrects rows that are stored under a target that is not their schedule's. */
 export async function moveRows(tx: Tx, moved: readonly Pick<BacklogRow, "id" | "target">[]): Promise<void> {
   if (moved.length === 0) return;
   await tx`
@@ -95,9 +104,9 @@ const isHeld = (tx: Tx) => tx`
   (s.held_since is not null and (s.held_until is null or s.held_until > carillon.clock()))`;
 
 /**
- * Makes the jobs of these rows' next occurrences and the parcels in which they travel, ready one after the other at the
- * pace; a row that owes nothing any more goes. The rows are locked by who asks. What is older than what is kept of the
- * jobs is passed over: whether it ran can no longer be told.
+ * Makes jobs of the next occurrences of these rows, and their parcels, which become ready at the
+ * pace. A row without further occurrences is deleted. The caller has locked the rows. Occurrences
+ * older than the retention of jobs are passed over: whether they ran is no longer known.
  */
 export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Promise<OutgoingParcel[]> {
   if (turns.length === 0) return [];
@@ -149,7 +158,10 @@ export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Pr
     returning id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"`;
 }
 
-/** Numbered into parcels of one shard, queue and step. The job's primary key makes a repetition harmless. */
+/**
+ * Numbers the jobs into parcels of one shard, queue and step. The job's primary key makes a
+ * repetition harmless.
+ */
 function packedJobs(tx: Tx, { from, perSecond }: Pace) {
   return tx`
     numbered as (
@@ -173,7 +185,7 @@ function packedJobs(tx: Tx, { from, perSecond }: Pace) {
     )`;
 }
 
-/** Whatever is to be made has a day to lie in: the tick keeps no days for what is owed from long ago. */
+/** Attaches the partitions of the days needed: the tick keeps none for occurrences of long ago. */
 async function attachTheirDays(tx: Tx, turns: readonly Turn[]): Promise<void> {
   await tx`
     select carillon.attach_missing_days(array(
@@ -185,8 +197,9 @@ async function attachTheirDays(tx: Tx, turns: readonly Turn[]): Promise<void> {
 }
 
 /**
- * A row that cannot be served now comes to its turn again behind the others. After a hold that ends by itself that is just after its end: rows that stand
- * at its very end are what the end itself lets go.
+ * Moves rows that cannot be served now behind the others. After a hold that ends by itself the turn
+ * is just after its end: rows whose turn is exactly at the end are those that the end itself
+ * releases.
  */
 export async function postponeTurns(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
@@ -196,7 +209,7 @@ export async function postponeTurns(tx: Tx, ids: readonly string[]): Promise<voi
     from carillon.schedules s where b.id = any(${ids}::bigint[]) and s.id = b.schedule_id`;
 }
 
-/** What a deleted schedule still owed does not run; the ledger says so. */
+/** Drops what a deleted schedule had in the backlog, and notes it in the ledger. */
 export async function dropRows(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx`
@@ -212,14 +225,16 @@ export async function dropRows(tx: Tx, ids: readonly string[]): Promise<void> {
     select`;
 }
 
-/** For the resume of schedules: it is their backlog's turn now, as far as it is due. */
+/**
+ * For a resume: brings the turns of the schedules' rows forward to now, or to when they are due.
+ */
 export async function wakeBacklog(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
   await tx`
     update carillon.backlog set turn_at = greatest(carillon.clock(), dues[taken + 1])
     where schedule_id = any(${scheduleIds}::bigint[]) and turn_at > greatest(carillon.clock(), dues[taken + 1])`;
 }
 
-/** The oldest cadence occurrence that each of these schedules owes and that is no job yet. */
+/** The oldest cadence occurrence of each schedule that waits in the backlog. */
 export async function oldestOwed(tx: Tx, scheduleIds: readonly string[]): Promise<Map<string, Date>> {
   const rows = await tx<{ scheduleId: string; oldest: Date }[]>`
     select schedule_id as "scheduleId", min(next_occurrence) as oldest from carillon.backlog

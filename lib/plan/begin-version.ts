@@ -12,7 +12,10 @@ import type { Planned } from "./plan-schedule.ts";
 import { endsByItself } from "./release.ts";
 import { missedAfterMs, type ShardState } from "./shard.ts";
 
-/** Keeps pending jobs back for the hold. Where the hold ends by itself, plans at once the first occurrence after it. */
+/**
+ * Holds pending jobs back. If the hold ends by itself, also plans the first occurrence after its
+ * end.
+ */
 export async function planHeld(
   tx: Tx,
   state: ShardState,
@@ -27,7 +30,10 @@ export async function planHeld(
     : parked;
 }
 
-/** Plans the version that begins: after a hold from where it began, else from the cut; what waited for the hold is let go. */
+/**
+ * Plans a version that begins: from the start of the hold if there was one, else from the cut.
+ * Releases what waited for the hold.
+ */
 export async function planVersion(
   tx: Tx,
   state: ShardState,
@@ -36,7 +42,8 @@ export async function planVersion(
 ): Promise<OutgoingParcel[]> {
   const cut = state.now.getTime();
   if (before.heldSince === null) {
-    // Due may have moved behind the cut, where a spread or a slot became smaller: what had not begun runs now.
+    // A smaller spread or slot may have moved due times before the cut: occurrences that had not
+    // started run now.
     const moved = kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined;
     return maker.planFrom(tx, state, planned, next, moved);
   }
@@ -53,12 +60,18 @@ export async function planVersion(
   return [...parcels, ...(await releaseHeld(tx, [planned.id]))];
 }
 
-/** The first occurrence after a hold: the one that could not be planned before it, or the first that was due since the hold began. */
+/**
+ * The first occurrence to plan after a hold: the one set aside before the hold, else the first due
+ * since the hold began.
+ */
 function firstOwed(before: StoredSchedule, heldSince: Date): number | null {
   return owedOf(before)[0]?.occurrence.getTime() ?? firstDueAfter(timetableOf(before), heldSince.getTime());
 }
 
-/** Which occurrences due under a hold are missed when it is released at the cut, and which are still owed. */
+/**
+ * Which occurrences due under a hold are missed when it is released at the cut, and which still
+ * run.
+ */
 export function owedAfterHold(timetable: Timetable, cut: number) {
   const { upTo: heldUpTo, ...moment } = momentOf(timetable, { now: cut, bound: cut, missedAfterMs });
   return { ...moment, heldUpTo };

@@ -4,18 +4,21 @@ import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { asideOf, farNamesOf } from "./aside.ts";
 import type { ShardState } from "./shard.ts";
 
-/** The name of the far row `f` among those of its schedule's version: texts, since it may be due at no instant that a Date holds. */
+/**
+ * Name of the far row `f` among those of its schedule's version. It is text, because the row may be
+ * due at an instant that a Date cannot hold.
+ */
 export const farRowName = (tx: Tx) =>
   tx`(f.due_at at time zone 'UTC')::text || '/' || (f.occurrence at time zone 'UTC')::text`;
 
-/** By what a far row is known again. */
+/** Identifies a far row. */
 export interface FarRow {
   scheduleId: string;
   version: number;
   name: string;
 }
 
-/** Rows that a tick before this one has passed over, and could not take out of the far table. */
+/** Far rows that an earlier tick passed over and could not delete from the far table. */
 export async function passedBefore(tx: Tx, shard: number): Promise<FarRow[]> {
   return tx<FarRow[]>`
     select s.id as "scheduleId", s.version, name
@@ -26,8 +29,9 @@ export async function passedBefore(tx: Tx, shard: number): Promise<FarRow[]> {
 }
 
 /**
- * Takes rows out of the far table that were passed over when they came near. Where one of them still cannot be taken out this fails, and its schedule
- * waits on: once it is planned again nothing would tell that row from one that has yet to come near.
+ * Deletes the far rows that were passed over when they came near. If one still cannot be deleted,
+ * this fails and its schedule stays in quarantine: once the schedule is planned again, that row
+ * could not be told from one that is yet to come near.
  */
 export async function takeOutPassed(
   tx: Tx,

@@ -11,34 +11,45 @@ import { type UnfoldedRow, unfoldedRows } from "./unfolded-rows.ts";
 
 export interface Fired {
   jobs: number;
-  /** To be sent; those that wait at their target from the beginning are not among them. */
+  /** Parcels to send, without those that first wait at their target. */
   parcels: MadeParcel[];
 }
 
 export interface FireParams {
   /**
-   * Plan rows: due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, whether each is unfolded on its own
-   * (own), and up to which due time (bound).
+   * Plan rows: due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, whether
+   * the row is unfolded on its own (own), and the due time up to which it is unfolded (bound).
    */
   source: postgres.PendingQuery<postgres.Row[]>;
   shard: number;
   now: Date;
   nearUntil: Date;
   unfolded: readonly UnfoldedRow[];
-  /** What the rows themselves cannot tell: whoever has looked leaves out of the statement what is not there. */
+  /**
+   * Callers that know that no row has passed-over occurrences or existing jobs set these to false,
+   * which leaves parts out of the statement.
+   */
   somePassed?: boolean;
   someExist?: boolean;
-  /** From when the waits of parcels are counted; from when the statement tells them where it is left out, for who sends them at once. */
+  /**
+   * Start of the waits of parcels in the answer. Default: when the statement runs, for callers that
+   * send the parcels at once.
+   */
   waitsFrom?: Date;
-  /** One or a few rows: to plan the statement for them takes several times as long as to run it, so that a kept plan for any will do. */
+  /**
+   * For one or a few rows: planning the statement takes several times as long as running it, so a
+   * kept generic plan serves.
+   */
   few?: boolean;
 }
 
 /**
- * Turns plan rows into jobs, parcels and next plan rows, in one statement: the tick for a batch of a shard, an edit for
- * the schedule it changed. A row counts only while its version is the schedule's and no hold stands. `offset 0` keeps
- * the planner from turning the look-up by id into a join over all schedules; `deleted_at is null`, said so, would let it read the index of all
- * live keys for each row, where it takes the table for empty.
+ * Turns plan rows into jobs, parcels and next plan rows in one statement: the tick for a batch of a
+ * shard, an edit for the schedule that it changed. A row counts only if its version is the
+ * schedule's current one and the schedule is not held. `offset 0` keeps the planner from turning
+ * the lookup by id into a join over all schedules. The plain condition `deleted_at is null` would
+ * let the planner read the index of all live keys for each row while its statistics say that the
+ * table is empty; hence the coalesce.
  */
 export async function fire(tx: Tx, params: FireParams): Promise<Fired> {
   const {
@@ -54,13 +65,14 @@ export async function fire(tx: Tx, params: FireParams): Promise<Fired> {
   const waitsFrom =
     params.waitsFrom === undefined ? tx`carillon.clock()` : tx`${params.waitsFrom}::timestamptz`;
   const missedBefore = new Date(now.getTime() - missedAfterMs);
-  // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it; and
-  // high enough for it to remember schedules that it will not meet again. The plan is kept: made while there were few schedules, it would
-  // read all of them for each row that is due, when there are many.
+  // The planner estimates enough rows for JIT, and compiling takes longer than running the plan. It
+  // also estimates enough for memoize, which would cache schedules that do not recur. The plan is
+  // kept: one made while there were few schedules would scan all of them for each due row once
+  // there are many.
   const planning = tx`
     select set_config('jit', 'off', true), set_config('enable_memoize', 'off', true), set_config('enable_seqscan', 'off', true),
       set_config('plan_cache_mode', ${few ? "force_generic_plan" : "auto"}, true)`.execute();
-  // What concerns rows with rules of their own stands in the statement only where there are some.
+  // The parts for governed rows are in the statement only if there are such rows.
   const own = unfolded.some(({ key }) => "scheduleId" in key);
   const ofOwn: Fragment = (fragment) => (own ? fragment : tx``);
   const firing = keptPlan(tx<FiredRow[]>`
@@ -122,7 +134,10 @@ type Fragment = (fragment: Query) => Query;
 
 type FiredRow = Omit<Fired, "parcels"> & (MadeParcel | { id: null; queue: null; waitMs: null; rated: null });
 
-/** Exact intervals are arithmetic: how many steps fit up to the bound, and how many of them are missed. */
+/**
+ * Exact intervals are arithmetic: how many steps fit up to the bound, and how many of them are
+ * missed.
+ */
 function steppedIntervals(tx: Tx, missedBefore: Date) {
   return tx`
     stepped as materialized (
@@ -166,7 +181,10 @@ function plannedNext(tx: Tx, shard: number, nearUntil: Date, ofOwn: Fragment) {
     )`;
 }
 
-/** What is owed but let in slowly, and the count of a limited schedule's jobs; only where there are such rows. */
+/**
+ * The occurrences for the backlog and the count of a limited schedule's jobs, if there are such
+ * rows.
+ */
 function owedLater(tx: Tx, shard: number, now: Date, unfolded: readonly UnfoldedRow[]) {
   const own = unfolded.filter(({ key }) => "scheduleId" in key);
   const owing = own.some(({ backlog }) => backlog.length > 0);
@@ -188,7 +206,7 @@ function owedLater(tx: Tx, shard: number, now: Date, unfolded: readonly Unfolded
     )`;
 }
 
-/** What is passed over as ranges, and what the bus is told of it. */
+/** Notes passed-over occurrences as ranges, and writes their events. */
 function passedNoted(tx: Tx, shard: number, now: Date, ofOwn: Fragment) {
   return tx`
     , ranges_noted as (

@@ -6,7 +6,10 @@ import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { unfoldHeld } from "./release.ts";
 import { readShard } from "./shard.ts";
 
-/** How many cadence jobs there may be of occurrences after an instant; those that the ticks have made ahead of time among them. */
+/**
+ * How many more cadence jobs the limit allows for occurrences after an instant, including jobs that
+ * the ticks have made ahead of time.
+ */
 export async function firesLeftAfter(
   tx: Tx,
   stored: StoredSchedule,

@@ -9,7 +9,7 @@ import { missedAfterMs, type ShardState } from "./shard.ts";
 import type { UnfoldedRow } from "./unfolded-rows.ts";
 import type { TooLong } from "./unfolding-time.ts";
 
-/** A plan row of a schedule with rules of its own; `place` counts the rows of its batch from 1. */
+/** A plan row of a governed schedule. `place` numbers the rows of its batch from 1. */
 export interface GovernedRow {
   place: number;
   scheduleId: string;
@@ -20,16 +20,16 @@ export interface GovernedRow {
 
 export interface GovernedLook {
   unfolded: UnfoldedRow[];
-  /** Schedules whose hold ends by itself, each with what was due under it. */
+  /** Schedules whose hold ends by itself, each with the occurrences that were due under it. */
   releases: Release[];
-  /** Rows that could not be unfolded, each with the reason: they are set aside. */
+  /** Rows that could not be unfolded, with the reason. They are set aside. */
   failed: { row: PassedRow; error: unknown }[];
   jobs: number;
-  /** The place of the last row that was looked at; the batch ends there where there were too many jobs. */
+  /** Place of the last row that was unfolded. The batch ends there if it has too many jobs. */
   last: number | null;
 }
 
-/** Unfolds each of these rows by its schedule's own rules, in order, until there are more than `jobsMax` jobs. */
+/** Unfolds rows by their schedules' rules, in order, until there are more than `jobsMax` jobs. */
 export async function unfoldGoverned(
   tx: Tx,
   state: ShardState,
@@ -49,9 +49,9 @@ export async function unfoldGoverned(
     if (look.jobs > jobsMax) break;
     look.last = row.place;
     const schedule = byId.get(row.scheduleId);
-    // A row of an old version dies unread.
+    // A row of an old version is ignored.
     if (schedule === undefined || schedule.version !== row.version) continue;
-    // Each row of the plan is joined with what is unfolded for it: doubled here it would square there.
+    // The statement joins plan rows with unfolded rows: a duplicate here would multiply the jobs.
     const name = `${row.scheduleId} ${row.occurrence.getTime()} ${row.dueAt.getTime()}`;
     if (seen.has(name)) continue;
     seen.add(name);
@@ -65,7 +65,7 @@ export async function unfoldGoverned(
   return look;
 }
 
-/** A row that is due under a hold dies unread. */
+/** A row that is due under a hold is ignored. */
 function isLive({ heldSince, heldUntil }: StoredSchedule, { dueAt }: GovernedRow): boolean {
   return heldSince === null || (heldUntil !== null && heldUntil <= dueAt);
 }
@@ -74,7 +74,7 @@ function passedRow({ heldSince, heldUntil }: StoredSchedule, row: GovernedRow): 
   return { ...row, heldSince: heldUntil?.getTime() === row.dueAt.getTime() ? heldSince : null };
 }
 
-/** The end of a hold counts as ten jobs at least, however few it makes: it is read and written apart from the others. */
+/** The end of a hold counts as at least ten jobs: it is read and written apart from other rows. */
 const releaseJobs = 10;
 
 function lookAt(
@@ -94,7 +94,7 @@ function lookAt(
     look.jobs += Math.max(releaseJobs, madeBy(release));
     return;
   }
-  // What the end of its hold makes in the same batch counts before what is due after it.
+  // The jobs that the end of the hold makes in this batch count before those due after it.
   const release =
     timetable.firesLeft === null ? undefined : look.releases.find((each) => each.schedule === schedule);
   if (release !== undefined) timetable = afterFires(timetable, madeBy(release));

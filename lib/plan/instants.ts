@@ -4,10 +4,15 @@ import { countWithin } from "../cadence/count-within.ts";
 import { dueAt, occurrenceDueBy, type Timetable } from "../schedule/stored/timetable.ts";
 import { counted } from "./unfolding-time.ts";
 
-/** Up to this many occurrences passed over stand in the ledger one by one; more of them as one range with its count. */
+/**
+ * Up to this many passed-over occurrences are noted one by one in the ledger; more are noted as one
+ * range with a count.
+ */
 export const passedSinglyMax = 10;
 
-/** Of the missed ones that all run, so many become jobs at once; the others are let in slowly. */
+/**
+ * Missed occurrences of a schedule that become jobs at once if all run; others go to the backlog.
+ */
 export const caughtUpAtOnceMax = 10;
 
 export type PassedReason = "missed" | "paused" | "calendar";
@@ -31,30 +36,33 @@ export interface PassedRange {
   reason: PassedReason;
 }
 
-/** What becomes of a cadence's occurrences from its planned one up to a bound. */
+/** Result for the occurrences of a cadence from its planned one up to a bound. */
 export interface Unfolded {
   runs: Run[];
   passed: Passed[];
   ranges: PassedRange[];
-  /** Owed too, oldest first, but too many to be let in at once. */
+  /** Occurrences that run too, oldest first, but are too many to become jobs at once. */
   backlog: Run[];
   next: Run | null;
 }
 
-/** All in terms of occurrences, both inclusive. */
+/** Bounds by occurrence, all inclusive. */
 export interface Moment {
   upTo: number;
-  /** Occurrences up to here are missed: planned too long after they were due, or while the schedule was held. */
+  /**
+   * Occurrences up to here are missed: planned too long after they were due, or due while the
+   * schedule was held.
+   */
   missedUpTo: number;
-  /** Older ones of these are passed over whatever the policy. */
+  /** Missed occurrences before this are passed over under every policy. */
   notBefore?: number | undefined;
-  /** The part of the missed ones that was due while a hold stood. */
+  /** Missed occurrences up to here were due under a hold. */
   heldUpTo?: number | undefined;
-  /** Nothing is due before this: a run whose due time an edit moved behind the clock. */
+  /** Earliest due time: an edit can move the due time of a run into the past. */
   dueFrom?: number | undefined;
 }
 
-/** The moment of a plan row that is taken at `now`, all of it due up to `bound`. */
+/** The moment of a plan row that is unfolded at `now` up to a due time of `bound`. */
 export function momentOf(
   timetable: Timetable,
   { now, bound, missedAfterMs }: { now: number; bound: number; missedAfterMs: number },
@@ -68,9 +76,10 @@ export function momentOf(
 }
 
 /**
- * Unfolds a timetable from a planned occurrence: what is not missed becomes jobs up to the bound, of what is missed the policy
- * chooses, everything else is passed over, and the first beyond the bound is planned. The statement in fire.ts does the
- * same in SQL for exact intervals without rules of their own.
+ * Unfolds a timetable from a planned occurrence. Occurrences that are not missed become jobs up to
+ * the bound; the policy chooses among the missed ones, and the rest is passed over; the first
+ * occurrence beyond the bound is planned. The statement in fire.ts does the same in SQL for exact
+ * intervals of schedules that are not governed.
  */
 export function unfold(timetable: Timetable, planned: number, moment: Moment): Unfolded {
   return counted(() => unfoldNow(timetable, planned, moment));
@@ -116,7 +125,7 @@ function unfoldNow(timetable: Timetable, planned: number, moment: Moment): Unfol
   };
 }
 
-/** Which of the missed ones run after all, oldest first. */
+/** The missed occurrences that the policy runs, oldest first. */
 function chosenOfMissed(
   { cadence, catchUp, firesLeft }: Timetable,
   planned: number,
@@ -131,12 +140,15 @@ function chosenOfMissed(
   return chosen.reverse().slice(0, firesLeft ?? chosen.length);
 }
 
-/** Occurrences that do not run: few of them singly, many as one range. */
+/** Occurrences that do not run: a few are noted singly, many as one range. */
 class PassedOver {
   readonly singles: { at: number; reason: PassedReason }[] = [];
   readonly ranges: PassedRange[] = [];
 
-  /** Notes the occurrences from one instant to another, both inclusive; what a calendar leaves out is told apart where they stand singly. */
+  /**
+   * Notes the occurrences from one instant to another, both inclusive. Occurrences that a calendar
+   * leaves out get that reason if they are noted singly.
+   */
   add(cadence: Cadence, from: number, to: number, reason: PassedReason): void {
     const { count, more } = countWithin(cadence, from - 1, to);
     const first = nextAfter(cadence, from - 1);

@@ -17,9 +17,11 @@ import {
 import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /**
- * For a schedule whose jobs cannot be written. The edit chooses now, by the rules of the version that ends, which jobs are owed by its cut, and
- * puts them into the backlog, whose row waits in quarantine until they can be written. Occurrences of the new version before the next tick are
- * set aside, and planning goes on from there; later ones are planned as always. In the backlog they would outlive the next edit.
+ * For a schedule whose jobs cannot be written. The edit applies the rules of the version that ends
+ * to choose the jobs due by its cut, and puts them into the backlog, where their row waits in
+ * quarantine until it can be written. Occurrences of the new version before the next tick are set
+ * aside in quarantine, and planning continues from there; later ones are planned as usual. In the
+ * backlog they would survive the next edit.
  */
 export function makeLater(error: unknown): Maker {
   const setAside = (tx: Tx, rows: PassedRow[]) =>
@@ -34,7 +36,7 @@ export function makeLater(error: unknown): Maker {
     },
     fireRelease: async (tx, state, schedule, version) => {
       const { until, unfolded } = releaseOf(schedule, version);
-      // Occurrences that were passed over are noted when the hold is cleared away.
+      // Occurrences that were passed over are noted when the ended hold is cleared.
       const chosen = unfolded === null ? null : { ...unfolded, passed: [], ranges: [] };
       const planned = { id: schedule.id, version };
       return { made: chosen === null ? 0 : await owe(tx, state, planned, chosen, until), parcels: [] };
@@ -83,7 +85,7 @@ function rowOf(
   return { scheduleId: id, version, occurrence: new Date(at), dueAt: new Date(due), heldSince: null };
 }
 
-/** Returns how many jobs are owed. */
+/** Returns the number of jobs put into the backlog. */
 async function owe(
   tx: Tx,
   state: ShardState,
@@ -92,7 +94,8 @@ async function owe(
   turnAt: Date,
 ): Promise<number> {
   const owed = [...runs, ...backlog].sort((a, b) => a.at - b.at);
-  // A row is packed with others of its turn, none of which may wait for its due time.
+  // A row's occurrences are packed with those of other rows of the same turn, and none of these may
+  // wait for a later due time.
   const turns = Map.groupBy(owed, ({ due }) => Math.max(due, turnAt.getTime()));
   const dates = (values: readonly number[]) => tx.array(values.map((value) => new Date(value)));
   for (const [turn, ofTurn] of turns) {
@@ -116,7 +119,7 @@ async function owe(
   return owed.length;
 }
 
-/** How an edit makes the jobs that its schedule owes and those that are due before the next tick: at once, or later. */
+/** How an edit makes the jobs due by now and those due before the next tick: at once, or later. */
 export interface Maker {
   firePlanned: (
     ...params: Parameters<typeof firePlanned>
@@ -125,6 +128,6 @@ export interface Maker {
   planFrom: typeof planFrom;
   planBeyondHold: typeof planBeyondHold;
   noteSkipped: typeof noteSkipped;
-  /** Runs the statements that several edits share; null where each edit is done by itself. */
+  /** Runs the statements that several edits share. Null if each edit runs alone. */
   together: (<Done>(work: () => Promise<Done>) => Promise<Done>) | null;
 }

@@ -13,8 +13,10 @@ export const makeAtOnce: Maker = {
 };
 
 /**
- * Runs `work`, the edit of one schedule, in a transaction of its own. Where the schedule's jobs cannot be written, the edit is begun again and
- * owes them: a caller can pause, mend or delete such a schedule. A savepoint around each step was the other way, and costs every edit.
+ * Runs `work`, the edit of one schedule, in a transaction of its own. If the schedule's jobs cannot
+ * be written, the edit starts again and puts them into the backlog, so that a caller can pause,
+ * correct or delete such a schedule. The rejected alternative is a savepoint around each step,
+ * which costs every edit.
  */
 export async function owingWhatFails<T>(work: (maker: Maker) => Promise<T>): Promise<T> {
   const failures = new Set<unknown>();

@@ -4,7 +4,7 @@ import { attachMissingDays } from "./attach-days.ts";
 import type { Passed, PassedRange } from "./instants.ts";
 import type { ShardState } from "./shard.ts";
 
-/** The occurrences that a schedule has passed over, and when that is noted. */
+/** Occurrences that a schedule has passed over, and when they are noted. */
 export interface PassedOver {
   schedule: Pick<StoredSchedule, "id" | "version" | "shard">;
   passed: readonly Passed[];
@@ -12,7 +12,7 @@ export interface PassedOver {
   notedAt: Date;
 }
 
-/** Occurrences that were passed over, one by one, each with its row among the jobs. */
+/** Notes passed-over occurrences one by one, each as a skipped job. */
 export async function noteSkipped(
   tx: Tx,
   state: ShardState,
@@ -34,15 +34,15 @@ export async function noteSkipped(
     on conflict do nothing`;
 }
 
-/** A range as the ledger has it: of a cadence that can be read, or of one that cannot, of which no count is known. */
+/** A range in the ledger. The count of an unreadable cadence is unknown. */
 type NotedRange =
   | PassedRange
   | (Omit<PassedRange, "reason" | "count"> & { reason: "unreadable"; count: null });
 
-/** The column has to have a count. Readers know by the reason that it is none. */
+/** The column `count` is not null. Readers tell from the reason that the count is unknown. */
 const placeholder = 1;
 
-/** The same as ranges, in the ledger. */
+/** Notes passed-over occurrences as ranges in the ledger. */
 export async function noteRanges(
   tx: Tx,
   each: readonly {

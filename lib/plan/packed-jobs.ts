@@ -2,29 +2,36 @@ import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
 import { parcelMax } from "../parcel/parcel-queue.ts";
 
-/** Jobs in one parcel are due within this, so none waits longer than this for a neighbour. */
+/**
+ * Jobs in one parcel are due within this span, so a job waits at most this long for a neighbour.
+ */
 const parcelSpan = "250 milliseconds";
 
 /**
- * Of the parcels of one target that a batch makes ready together so many are sent; the others wait at the target until those that
- * were sent have been worked. A burst of one target so never fills the queue before others.
+ * Number of parcels that are sent of those that a batch makes ready together for one target. The
+ * others wait at the target until those are done, so that a burst of one target does not fill the
+ * queue before others.
  */
 const sentAtOnce = 4;
 
 export interface Packing {
   shard: number;
   now: Date;
-  /** Where a job may exist already it is left as it is; elsewhere one that does fails the statement, and the others cost half as much. */
+  /**
+   * Some jobs may exist already, and are left unchanged. If false, an existing job fails the
+   * statement, and the other inserts cost half as much.
+   */
   someExist: boolean;
-  /** Where occurrences may be passed over, they are written down as skipped. */
+  /** Some occurrences may be passed over, and are written as skipped jobs. */
   somePassed: boolean;
 }
 
 type Query = postgres.PendingQuery<postgres.Row[]>;
 
 /**
- * Jobs, sorted once into what one queue gets together, cut into parcels, and taken out of the parcels' lists again: a join of the two
- * costs more than all the rest of packing, and so does numbering each job. The job's primary key makes a repetition harmless.
+ * Sorts jobs once by what travels together, cuts them into parcels, and reads them back from the
+ * parcels' arrays. A join of jobs and parcels costs more than the rest of packing, and so does
+ * numbering each job. The job's primary key makes a repetition harmless.
  */
 export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packing): Query {
   const unlessThere = someExist ? tx`on conflict do nothing` : tx``;

@@ -4,8 +4,9 @@ import type { Tx } from "../db/connect.ts";
 type Query = postgres.PendingQuery<postgres.Row[]>;
 
 /**
- * For a statement that passes occurrences over: what the bus is told of them, one event for each schedule and reason. `passed` is a query
- * of schedule_id, reason, from_at, to_at, count, more. Whether such events are on is looked up only where there is something to tell.
+ * Writes events for occurrences that a statement passes over, one per schedule and reason. `passed`
+ * is a query of schedule_id, reason, from_at, to_at, count, more. Whether such events are enabled
+ * is read only if there are rows.
  */
 export function passedEvents(tx: Tx, passed: Query): Query {
   return tx`
@@ -22,13 +23,13 @@ export function passedEvents(tx: Tx, passed: Query): Query {
 export interface PassedRange {
   from: number;
   to: number;
-  /** Null where it is not known. */
+  /** Null if unknown. */
   count: number | null;
   more: boolean;
   reason: string;
 }
 
-/** The same for what one transaction has passed over of its schedules. */
+/** Writes the events for all occurrences that one transaction has passed over. */
 export async function writePassedEvents(
   tx: Tx,
   passed: readonly (PassedRange & { scheduleId: string })[],

@@ -24,9 +24,9 @@ export interface Planned {
   version: number;
   timetable: Timetable;
   cadenceId: number | null;
-  /** Its plan rows do not tell everything by themselves. */
+  /** The schedule's rules must be read to unfold its plan rows. */
   governed: boolean;
-  /** It has no plan row and no jobs: carillon.pulses tells when it beats. */
+  /** A pulse has no plan row and no jobs: carillon.pulses says when it is due. */
   pulse: boolean;
 }
 
@@ -35,18 +35,18 @@ export function plannedOf(schedule: StoredSchedule): Planned {
   return { id, version, cadenceId, timetable: timetableOf(schedule), ...rulesOf(body) };
 }
 
-/** How what a schedule asks for is planned. */
+/** How a schedule with this body is planned. */
 export function rulesOf(body: ScheduleBody): Pick<Planned, "governed" | "pulse"> {
   return { governed: isGoverned(body), pulse: body.delivery === "pulse" };
 }
 
-/** What is owed beside what comes: of it, what is due by now is decided with the rest. */
+/** Catch-up occurrences; those already due are resolved in this call. */
 export type Owed = Omit<Moment, "upTo">;
 
 /**
- * Plans a schedule from one occurrence on. What is due at or below the shard's watermark becomes jobs and parcels at once, by
- * the same statement as in the tick; the first beyond becomes a plan row. With `owed`, what is due by now is decided
- * here too, even where the ticks lag behind.
+ * Plans a schedule from one occurrence on. Occurrences due by the shard's watermark become jobs and
+ * parcels at once, by the statement that the tick uses; the first one beyond becomes a plan row.
+ * With `owed`, occurrences due by now are resolved here too, even if the ticks lag behind.
  */
 export function planFrom(
   tx: Tx,
@@ -58,7 +58,7 @@ export function planFrom(
   return planFromEach(tx, [{ state, planned, first, owed }]);
 }
 
-/** The same for many schedules, of any shards. */
+/** Plans many schedules, of any shards. */
 export async function planFromEach(
   tx: Tx,
   requests: readonly {
@@ -110,17 +110,17 @@ export function firePlanned(
   return firePlannedEach(tx, state, [{ planned, first, moment }]);
 }
 
-/** From which occurrence on a schedule is to be planned, and how far. */
+/** The occurrence from which a schedule is planned, and up to which moment. */
 export interface Beginning {
   planned: Planned;
   first: number;
   moment: Moment;
 }
 
-/** For so many at once one plan does as well as one of their own. */
+/** Up to this many rows, the kept generic plan is as good as a custom plan. */
 const fewAtMost = 100;
 
-/** The same for schedules of one shard, which share parcels. */
+/** Makes the jobs of many schedules of one shard, which share parcels. */
 export async function firePlannedEach(
   tx: Tx,
   state: ShardState,
@@ -166,7 +166,7 @@ export function insertPlanRow(
   return insertPlanRows(tx, [{ state, row: { ...planned, occurrence, due } }]);
 }
 
-/** Of any shards. */
+/** Inserts plan rows of any shards. */
 export async function insertPlanRows(
   tx: Tx,
   rows: readonly { state: ShardState; row: PlannedRow }[],
@@ -193,8 +193,9 @@ export interface PendingRow {
 }
 
 /**
- * The plan rows of this version that are due by now and that no tick has taken. They tell from where nothing is planned
- * yet: the watermark may stand where the version had not begun, or where a batch has already unfolded it to the horizon. `passed` names
+ * Plan rows of this version that are due by now and that no tick has taken. They show from where
+ * nothing is planned yet. The watermark cannot show that: it may be at a point where the version
+ * had not begun, or where a batch has already unfolded the version to the horizon. `passed` names
  * far rows that were passed over.
  */
 export async function pendingRows(
@@ -213,7 +214,7 @@ export async function pendingRows(
     order by 2`;
 }
 
-/** Of these schedules of one shard those of which the ticks have something due left to take. */
+/** Selects the schedules, all of one shard, that have due plan rows not taken by a tick yet. */
 export async function withPendingRows(
   tx: Tx,
   { shard, watermarkAt, watermarkSchedule, now }: ShardState,

@@ -2,9 +2,10 @@ import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 
 /**
- * The ticks have made the parcels of pulses up to a second (`pulsed_to`), of those seconds at which a pulse of the shard was due. A pulse that
- * is new there since, by an edit or the end of a hold, gets the parcels that are missing; nearly always there are none. After the write of
- * the schedules, under their plan lock: a tick that goes on from there sees them.
+ * Makes missing parcels of pulses. The ticks have made parcels up to `pulsed_to`, for each second
+ * at which a pulse of the shard was due. A pulse that an edit or the end of a hold adds later may
+ * need parcels for other seconds; there are rarely any. Runs after the write of the schedules,
+ * under their plan lock, so that the next tick sees the pulses.
  */
 export async function parcelsOfPulses(tx: Tx, scheduleIds: readonly string[]): Promise<OutgoingParcel[]> {
   if (scheduleIds.length === 0) return [];

@@ -17,10 +17,12 @@ import { insertPlanRows, type Planned, planFrom, planFromEach } from "./plan-sch
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
 
 /**
- * A hold that ends by itself is evaluated, not executed: the schedule keeps standing as held, and whoever looks compares its
- * end with the clock. What is due after the end is planned at once. What was due under the hold is planned as one row of
- * its own, due at the end: the tick makes of it what the catch-up policy chooses, ahead of time like everything, in parcels that
- * are ready when the hold ends. What was passed over is noted after the end, when nothing can change it any more.
+ * Plans beyond a hold that ends by itself. Such an end is evaluated, not executed: the schedule's
+ * row stays held, and each reader compares the end with the clock. Occurrences after the end are
+ * planned at once. Those due under the hold are planned as one row of their own, due at the end.
+ * The tick applies the catch-up policy to that row, ahead of time as always, and its parcels are
+ * ready when the hold ends. Passed-over occurrences are noted after the end, when nothing can
+ * change them any more.
  */
 export async function planBeyondHold(
   tx: Tx,
@@ -37,7 +39,7 @@ export async function planBeyondHold(
   return [...released.parcels, ...(await planFrom(tx, state, { ...planned, timetable }, first))];
 }
 
-/** The same for many schedules in a few statements, where none of the holds lets go at once. */
+/** Plans many schedules in a few statements. None of the holds may release jobs at once. */
 export async function planBeyondHolds(
   tx: Tx,
   requests: readonly { state: ShardState; planned: Planned; held: EndingHeld }[],
@@ -58,7 +60,7 @@ export async function planBeyondHolds(
   );
 }
 
-/** How long a schedule is held, where every hold of it ends by itself. */
+/** A hold that ends by itself; with several holds, the last end. */
 export interface EndingHeld extends Held {
   until: Date;
 }
@@ -67,7 +69,10 @@ export function endsByItself(held: Held | null): held is EndingHeld {
   return held !== null && held.until !== null;
 }
 
-/** True where what is due under the hold becomes jobs at once, because the ticks have come past its end already. */
+/**
+ * True if occurrences due under the hold become jobs at once, because the ticks have already passed
+ * its end.
+ */
 export function letsGoAtOnce(
   state: ShardState,
   { id, pulse, timetable }: Planned,
@@ -81,7 +86,10 @@ export function firstUnderHold(timetable: Timetable, { since, until }: EndingHel
   return first !== null && dueAt(timetable, first) <= until.getTime() ? first : null;
 }
 
-/** True for the one plan row that stands for what is due under a hold: no other of its schedule is due at the hold's very end. */
+/**
+ * True for the one plan row of the occurrences due under a hold: no other row of its schedule is
+ * due exactly at the hold's end.
+ */
 export function isRelease(
   timetable: Timetable,
   heldUntil: Date | null,
@@ -91,7 +99,10 @@ export function isRelease(
   return dueAt(timetable, row.occurrence.getTime()) <= heldUntil.getTime();
 }
 
-/** What becomes of the occurrences that are due under a hold that ends by itself: the same whenever it is asked. */
+/**
+ * Unfolds the occurrences due under a hold that ends by itself. The result is the same at every
+ * call.
+ */
 export function unfoldHeld(timetable: Timetable, heldSince: Date, heldUntil: Date): Unfolded | null {
   const until = heldUntil.getTime();
   const first = firstDueAfter(timetable, heldSince.getTime());
@@ -100,12 +111,12 @@ export function unfoldHeld(timetable: Timetable, heldSince: Date, heldUntil: Dat
   return unfold(timetable, first, { ...moment, heldUpTo: moment.missedUpTo });
 }
 
-/** What the policy alone chooses: a limit that its own runs have used up since would tell otherwise. */
+/** Applies only the policy: the limit may since have been used up by these runs themselves. */
 export function withoutLimit(timetable: Timetable): Timetable {
   return { ...timetable, firesLeft: null };
 }
 
-/** The end of a schedule's hold, and what was due under it; null where nothing was. */
+/** The end of a schedule's hold and the occurrences due under it; null if there were none. */
 export interface Release {
   schedule: StoredSchedule;
   version: number;
@@ -115,17 +126,17 @@ export interface Release {
 
 export function releaseOf(schedule: StoredSchedule, version: number = schedule.version): Release {
   const { id, heldSince, heldUntil } = schedule;
-  if (heldSince === null || heldUntil === null) throw new Error(`Schedule ${id} has no hold that ends.`);
+  if (heldSince === null || heldUntil === null) throw new Error(`Schedule ${id} has no hold with an end.`);
   const unfolded = unfoldHeld(timetableOf(schedule), heldSince, heldUntil);
   return { schedule, version, until: heldUntil, unfolded };
 }
 
-/** How many jobs it makes, at once or let in slowly. */
+/** Number of jobs made, at once or through the backlog. */
 export function madeBy({ unfolded }: Release): number {
   return unfolded === null ? 0 : unfolded.runs.length + unfolded.backlog.length;
 }
 
-/** Makes the jobs that the end of one hold lets go, ready when it ends. */
+/** Makes the jobs that the end of one hold releases, ready at that end. */
 export async function fireRelease(
   tx: Tx,
   state: ShardState,
@@ -136,7 +147,10 @@ export async function fireRelease(
   return { parcels, made: made.get(schedule.id) ?? 0 };
 }
 
-/** The same for many schedules of one shard, by one statement: a hold of thousands ends in one instant. */
+/**
+ * Releases many schedules of one shard in one statement: a shared hold of thousands ends at one
+ * instant.
+ */
 export async function fireReleases(
   tx: Tx,
   state: ShardState,

@@ -1,22 +1,28 @@
 import type { Tx } from "../db/connect.ts";
 
-/** How many shards the migrations make. A schedule's shard is stored with it, so this may change for new schedules. */
+/**
+ * Number of shards that the migrations make. A schedule's shard is stored with it, so this may
+ * change for new schedules.
+ */
 export const shardCount = 16;
 
-/** The horizon: a rule fires somewhere within its minute, so two ticks may lie 119 s apart; what is due until the next one must be a job already. */
+/**
+ * The horizon. An EventBridge rule fires somewhere within its minute, so two ticks may be 119 s
+ * apart, and occurrences due before the next tick must already be jobs.
+ */
 export const horizonMs = 180_000;
 
-/** An occurrence that is planned later than this after it was due is missed; younger ones all run, late. */
+/** An occurrence planned later than this after its due time is missed; a younger one runs, late. */
 export const missedAfterMs = 120_000;
 
-/** Stands in a watermark behind every schedule that is due at its instant. */
+/** In a watermark: after every schedule due at that instant. */
 export const greatestSchedule = "9223372036854775807";
 
 export function shardOf(scheduleId: string): number {
   return Number(BigInt(scheduleId) % BigInt(shardCount));
 }
 
-/** Where a shard stands, and the database's clock, read after the plan lock is held. */
+/** The watermark of a shard and the database's clock, read under the plan lock. */
 export interface ShardState {
   shard: number;
   watermarkAt: Date;
@@ -36,9 +42,10 @@ export async function readShard(tx: Tx, shard: number): Promise<ShardState> {
 }
 
 /**
- * Where every shard stands, all at one moment: a transaction that changes schedules of several shards has one cut for all. The clock is read
- * once, before the rows: read with each row, it could pass an occurrence between two of them. The edit would then withdraw the job as due
- * after the first shard's cut, and the new version would be planned from after the other shard's.
+ * The state of every shard at one moment, so that a transaction over several shards has one cut.
+ * The clock is read once, before the rows. If it were read with each row, it could pass an
+ * occurrence between two of them: the edit would withdraw the job as due after the first shard's
+ * cut, and plan the new version from after the other shard's cut.
  */
 export async function readShards(tx: Tx): Promise<Map<number, ShardState>> {
   const rows = await tx<ShardState[]>`
@@ -49,13 +56,16 @@ export async function readShards(tx: Tx): Promise<Map<number, ShardState>> {
   return new Map(rows.map((row) => [row.shard, row]));
 }
 
-/** The last due instant that has become jobs for this one schedule: the watermark is a pair (due, schedule). */
+/**
+ * The last due instant of this schedule that has become jobs: the watermark is a pair (due,
+ * schedule).
+ */
 export function plannedUpTo(state: ShardState, scheduleId: string): Date {
   if (BigInt(scheduleId) <= BigInt(state.watermarkSchedule)) return state.watermarkAt;
   return new Date(state.watermarkAt.getTime() - 1);
 }
 
-/** The moment at which all of them were read. */
+/** The moment at which all states were read. */
 export function cutOf(states: ReadonlyMap<number, ShardState>): Date {
   const [first] = states.values();
   if (first === undefined) throw new Error("There are no shards.");

@@ -1,12 +1,15 @@
 import type { Tx } from "../db/connect.ts";
 import type { Unfolded } from "./instants.ts";
 
-/** A plan row's occurrences as JavaScript computed them: once for all rows that share cadence, occurrence and due time, or for one schedule. */
+/**
+ * The occurrences of a plan row, computed in JavaScript: once for all rows with the same cadence,
+ * occurrence and due time, or for one schedule.
+ */
 export interface UnfoldedRow extends Unfolded {
   key: { cadenceId: number } | { scheduleId: string };
   planned: Date;
   plannedDue: Date;
-  /** Its schedule has a limit of fires. */
+  /** The schedule has a limit of fires. */
   limited: boolean;
 }
 
@@ -19,8 +22,9 @@ interface Instant {
 }
 
 /**
- * As tables: instants (cadence_id or schedule_id, planned, planned_due, at, due_at, role: run | passed | next | owed, reason)
- * and ranges (the same key, from_at, to_at, count, more, reason).
+ * The rows as tables: instants (cadence_id or schedule_id, planned, planned_due, at, due_at, role:
+ * run | passed | next | owed, reason) and ranges (the same key, from_at, to_at, count, more,
+ * reason).
  */
 export function unfoldedRows(tx: Tx, rows: readonly UnfoldedRow[]) {
   const instants = rows.flatMap(instantsOf);

@@ -5,20 +5,20 @@ import { ConnectionLost } from "../db/connection-lost.ts";
 import { FewerFit } from "../quarantine/in-halves.ts";
 
 /**
- * Postgres ends a transaction that idles for ten seconds, and a shard's edits wait while it lasts: computing what has come due may take
- * this long in one transaction.
+ * Time limit for computing occurrences in one transaction. Postgres ends a transaction that is idle
+ * for ten seconds, and edits of the shard wait meanwhile.
  */
 const unfoldingMs = 500;
 
-/** A batch that takes too long to be unfolded is rolled back, and begun again with fewer rows. */
+/** Unfolding a batch took too long; it is rolled back and started again with fewer rows. */
 export class UnfoldingTooLong extends FewerFit {
   override readonly name = "UnfoldingTooLong";
 }
 
-/** Counts the time that a batch takes to be unfolded, and none that it waits for the database. */
+/** Counts the time spent on unfolding a batch, without the waits for the database. */
 export interface TooLong {
   begin(): void;
-  /** Throws once the time is over, but for a batch of one row. */
+  /** Throws once the time is used up, except for a batch of one row. */
   check(): void;
   spentMs(): number;
 }
@@ -37,7 +37,7 @@ export function tooLongFor(rowsMax: number, now: () => number): TooLong {
       since = at;
       if (rowsMax > 1 && spent > unfoldingMs)
         throw new UnfoldingTooLong(
-          `To compute what of ${rowsMax} schedules has come due takes more than ${unfoldingMs} ms.`,
+          `Unfolding the due occurrences of ${rowsMax} schedules takes more than ${unfoldingMs} ms.`,
           fit,
         );
       fit += 1;
@@ -49,9 +49,10 @@ export function tooLongFor(rowsMax: number, now: () => number): TooLong {
 const underWay = new AsyncLocalStorage<TooLong>();
 
 /**
- * Runs one transaction that edits `rows` schedules under the locks of their shard. Where their occurrences take too long to be computed it fails,
- * and fewer of them may fit; with one schedule it goes on. Where the connection is lost after computing for so long that Postgres may have ended the
- * transaction, the schedule is at fault, and not the database.
+ * Runs one transaction that edits `rows` schedules under their shard's locks. If computing their
+ * occurrences takes too long, it fails, so that the caller retries with fewer; a single schedule
+ * continues. If the connection is lost after so much computing that Postgres may have ended the
+ * transaction, the schedule is at fault, not the database.
  */
 export async function unfoldingInTime<Done>(
   timing: Timing,
@@ -66,11 +67,11 @@ export async function unfoldingInTime<Done>(
   }
 }
 
-/** Has what `act` computes counted by `tooLong`. */
+/** Runs `act` and counts its computing in `tooLong`. */
 export const countingBy = <Done>(tooLong: TooLong, act: () => Promise<Done>): Promise<Done> =>
   underWay.run(tooLong, act);
 
-/** Computes what has come due, and counts the time for the transaction under way. */
+/** Computes occurrences and counts the time for the current transaction. */
 export function counted<Computed>(compute: () => Computed): Computed {
   const tooLong = underWay.getStore();
   if (tooLong === undefined) return compute();

@@ -5,7 +5,9 @@ export interface QuarantineEntry {
   consumer: string;
   item: string;
   scheduleId: string | null;
-  /** Of the schedule that waits because of it, where there is one and it is still kept. */
+  /**
+   * The key of the schedule that waits because of the entry, if there is one and it is still kept.
+   */
   key: string | null;
   reason: string;
   firstAt: Date;
@@ -18,11 +20,11 @@ export interface QuarantineFilter {
   consumer?: string | undefined;
   item?: string | undefined;
   key?: string | undefined;
-  /** Of keys; without one, also entries that belong to no schedule. */
+  /** A prefix of keys. Without it, entries of no schedule are included. */
   prefix?: string | undefined;
 }
 
-/** Where a list of entries ended. */
+/** Where a page of entries ended. */
 export type EntryPlace = Pick<QuarantineEntry, "consumer" | "item">;
 
 export interface QuarantineSearch {
@@ -31,10 +33,10 @@ export interface QuarantineSearch {
   limit: number;
 }
 
-/** The most entries that a search looks at before it answers with what it found and where to go on. */
+/** Entries that a search checks before it answers with what it found and a `next`. */
 const lookedMax = 5_000;
 
-/** By consumer and item; there may be fewer than `limit` and still a `next`. */
+/** By consumer and item. A page may have fewer than `limit` items and still a `next`. */
 export async function listEntries(
   tx: Tx,
   { filter, after, limit }: QuarantineSearch,
@@ -60,7 +62,7 @@ export async function listEntries(
   return { items, next: { consumer: last.consumer, item: last.item } };
 }
 
-/** The most schedules that had the key before and are looked at. */
+/** Largest number of earlier schedules of the key that are searched. */
 const formerMax = 100;
 
 const schedulesOf = (tx: Tx, key: string) => tx`
@@ -70,8 +72,8 @@ const schedulesOf = (tx: Tx, key: string) => tx`
     (select id from carillon.schedules where key = ${key} and deleted_at is not null order by deleted_at desc limit ${formerMax}))`;
 
 /**
- * Makes entries due, so that their consumers try them with the next tick. An entry that its consumer tries at this moment is left
- * to it.
+ * Makes entries due, so that their consumers retry them with the next tick. An entry that its
+ * consumer is retrying at this moment is skipped.
  */
 export async function retryEntries(
   tx: Tx,
@@ -89,13 +91,13 @@ export async function retryEntries(
   return { done: made.count, ...(next === undefined ? {} : { next }) };
 }
 
-/** The most entries of a schedule that an explanation tells. */
+/** Entries of one schedule that an explanation shows. */
 const ofOneMax = 3;
 
-/** What a schedule is set aside for. */
+/** Why a schedule is set aside. */
 export type WhyAside = Pick<QuarantineEntry, "consumer" | "reason" | "firstAt" | "tries" | "nextAt">;
 
-/** The oldest first. */
+/** Oldest first. */
 export function whyAside(tx: Tx, scheduleId: string): PromiseLike<WhyAside[]> {
   return tx<WhyAside[]>`
     select consumer, reason, first_at as "firstAt", tries, next_at as "nextAt"

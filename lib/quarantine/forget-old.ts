@@ -5,27 +5,30 @@ import { waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { allListedAgain, type Tried, tryInHalves } from "./try-rows.ts";
 
-/** Rows of one table that are kept for a time, and are of no use to any part after it. */
+/** Rows of one table that are kept for a time and not needed after it. */
 export interface OldRows<Row extends Tried> {
-  /** The oldest of those whose time is over and that do not wait aside. */
+  /** The oldest rows whose time is over and that do not wait in quarantine. */
   list: (sql: Sql, most: number) => PromiseLike<Row[]>;
-  /** Deletes them, unless they have become young again since; returns how many. */
+  /** Deletes the rows, unless they have been renewed since, and returns their number. */
   drop: (tx: Tx, rows: readonly Row[]) => PromiseLike<number>;
-  /** Listed and deleted together. */
+  /** Rows listed and deleted together. */
   most: number;
 }
 
-/** A page takes some hundredths of a second. */
+/** A page usually takes a few hundredths of a second. */
 const pageMs = 1_000;
 const partMs = 200;
-/** Longer than a lock is waited for, so that the reason says that it was a lock. */
+/** Longer than the lock timeout, so that the reason names the lock. */
 const aloneMs = 700;
-/** To find one bad row of a page takes about this many parts: they are not interrupted, or they would begin again with the next tick. */
+/**
+ * Finding one bad row of a page takes about this many parts. They are not interrupted: they would
+ * start again with the next tick.
+ */
 const partsAlways = 30;
 
 /**
- * Deletes rows whose time is over, page by page. A row that cannot be deleted is set aside, and keeps no other from going. Returns how many
- * went.
+ * Deletes rows whose time is over, page by page. A row that cannot be deleted is set aside, and the
+ * others are deleted. Returns the number of deleted rows.
  */
 export async function forgetOld<Row extends Tried>(
   { sql, log }: { sql: Sql; log: Log },
@@ -53,6 +56,9 @@ export async function forgetOld<Row extends Tried>(
   return gone;
 }
 
-/** How an entry of the quarantine names a row: its table, and its key as the table's other readers write it. */
+/**
+ * The item of a quarantine entry for a row: its table, and its key as other readers of the table
+ * write it.
+ */
 export const oldRowName = (tx: Tx, table: string, key: postgres.PendingQuery<postgres.Row[]>) =>
   tx`${`${table} `}::text || ${key}`;

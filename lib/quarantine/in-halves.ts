@@ -1,19 +1,23 @@
 import { isOfTheDatabase } from "../db/passing-failure.ts";
 
-/** A failure of something that all rows of a batch need, such as the lock of their shard: none of the rows is at fault. */
+/**
+ * A failure of something that all rows of a batch need, such as the lock of their shard. No row is
+ * at fault.
+ */
 export class OfNoRow extends Error {
   override readonly name = "OfNoRow";
   override readonly cause: unknown;
 
   constructor(cause: unknown) {
-    super("What all rows of a batch need has failed.");
+    super("A step that all rows of a batch need has failed.");
     this.cause = cause;
   }
 }
 
 /**
- * Runs `work`. A failure before `work` has noted the locks that all rows of its batch need is thrown as the fault of no row; one of the database
- * as a whole as it is, since other batches would meet it too.
+ * Runs `work`. A failure before `work` has noted the locks that all rows of the batch need is
+ * thrown as `OfNoRow`. A failure of the database as a whole is thrown unchanged, because other
+ * batches would meet it too.
  */
 export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promise<T>): Promise<T> {
   let isLocked = false;
@@ -27,7 +31,7 @@ export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promi
   }
 }
 
-/** A batch has too many rows, and none of them is at fault: about so many fit. */
+/** A batch has too many rows, and no row is at fault; about `fit` rows are possible. */
 export class FewerFit extends Error {
   override readonly name: string = "FewerFit";
   readonly fit: number;
@@ -38,22 +42,25 @@ export class FewerFit extends Error {
   }
 }
 
-/** Whether a row may be at fault: a lock that is not granted and a statement that takes too long may be one row's own. */
+/**
+ * Whether a row may be at fault. A lock that was not granted and a statement that took too long may
+ * be caused by one row.
+ */
 export function mayBeOfARow(error: unknown): boolean {
   return !(error instanceof OfNoRow) && !isOfTheDatabase(error);
 }
 
 export interface Halved<Item> {
-  /** Items that failed when they were tried alone. */
+  /** Items that failed alone. */
   failed: { item: Item; error: unknown }[];
-  /** Items that were not tried, since time was up. */
+  /** Items not tried because time was up. */
   left: Item[];
 }
 
 /**
- * Acts on all items at once, and where that fails on each half, until a failing item stands alone. One bad item of n costs about
- * 2 log₂ n further attempts. What one attempt does must come undone when it fails, as a transaction does. A failure that is
- * the database's own is thrown, and no item is blamed for it.
+ * Acts on all items at once, and after a failure on each half, until a failing item is alone. One
+ * bad item of n costs about 2 log₂ n further attempts. `act` must undo its work when it fails, as a
+ * transaction does. A failure of the database itself is thrown, and no item is blamed for it.
  */
 export async function inHalves<Item>(
   items: readonly Item[],
@@ -73,14 +80,17 @@ export async function inHalves<Item>(
       if (!mayBeOfARow(error)) throw error;
       const [item] = part;
       if (part.length === 1 && item !== undefined) halved.failed.push({ item, error });
-      // The first part is done first, so that the order of the items is kept.
+      // The first part is pushed last, and so done first, which keeps the order of items.
       else open.push(...inParts(part, error).reverse());
     }
   }
   return halved;
 }
 
-/** Cuts a failed batch into halves, or into parts of the size that the failure names: halving down to that size could use up the time of each try. */
+/**
+ * Cuts a failed batch into halves, or into parts of the size that the failure names: halving down
+ * to that size could use up the time of every attempt.
+ */
 function inParts<Item>(items: readonly Item[], error: unknown): (readonly Item[])[] {
   const half = Math.ceil(items.length / 2);
   const size = error instanceof FewerFit ? Math.max(1, Math.min(half, error.fit)) : half;

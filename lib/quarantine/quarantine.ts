@@ -4,8 +4,8 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 
 /**
- * The loops over rows that others wrote. Each sets aside the row that it fails on and goes on with the rows behind it:
- * docs/observability.md says what each name means for an engineer on call.
+ * The loops over rows that callers or other parts wrote. Each sets aside the row that it fails on
+ * and goes on with the next ones. docs/observability.md explains each name for an engineer on call.
  */
 export const consumers = [
   "archive",
@@ -35,7 +35,7 @@ export const consumers = [
 
 export type Consumer = (typeof consumers)[number];
 
-/** What a consumer keeps to try a row again. */
+/** Data that a consumer needs to retry a row. */
 export type Detail = Readonly<Record<string, string | number | null>>;
 
 /** A row that its consumer failed on. */
@@ -54,15 +54,18 @@ export interface SetAside {
   nextAt: Date;
 }
 
-/** A row is tried again after 1, 2, 4 … 64 minutes. */
+/** A row is retried after 1, 2, 4 … 64 minutes. */
 const doublingsMax = 6;
-/** A number of tries that was written by hand is still one that can be raised and doubled by. */
+/** Keeps a number of tries that was written by hand in range. */
 const triesMax = 1_000_000_000;
 
-/** Sets rows aside, or puts off those that failed again. Belongs into the transaction that passes over them, where there is one. */
+/**
+ * Sets rows aside, or postpones those that failed again. Runs in the transaction that skips them,
+ * if there is one.
+ */
 export async function setAside(tx: Tx, consumer: Consumer, failed: readonly Failed[]): Promise<SetAside[]> {
   if (failed.length === 0) return [];
-  // One that is named twice is set aside as it is named first.
+  // If an item is listed twice, its first entry counts.
   const byItem = new Map(failed.toReversed().map((each) => [each.item, each]));
   const rows = [...byItem.values()].map(({ item, error, scheduleId = null, detail = null }) => ({
     item,
@@ -85,11 +88,14 @@ export async function setAside(tx: Tx, consumer: Consumer, failed: readonly Fail
 
 export interface SetFreeAside {
   aside: SetAside[];
-  /** Rows whose entry another transaction has locked: it stays as it is, and they are tried again with the next tick. */
+  /**
+   * Rows whose entry another transaction has locked: the entry is unchanged, and they are retried
+   * with the next tick.
+   */
   locked: Failed[];
 }
 
-/** `setAside` for a loop that goes on with other rows: an entry that is locked is not waited for. */
+/** `setAside` for a loop that goes on with other rows: it does not wait for locked entries. */
 export async function setFreeAside(
   tx: Tx,
   consumer: Consumer,
@@ -110,14 +116,14 @@ export async function setFreeAside(
 const ofItems = (tx: Tx, consumer: Consumer, failed: readonly Failed[]) =>
   tx`consumer = ${consumer} and item = any(${failed.map(({ item }) => item)}::text[])`;
 
-/** Logs what was set aside or could not be, once its transaction is over. */
+/** Logs the rows that were set aside, and those that could not be, after the transaction. */
 export function logSetFreeAside(log: Log, consumer: Consumer, { aside, locked }: SetFreeAside): void {
   logSetAside(log, consumer, aside);
   for (const { item, error } of locked)
     log.warn("quarantine.entry-locked", { consumer, item, error: errorText(error) });
 }
 
-/** Logs what was set aside, once its transaction is over: ids and the reason without values. */
+/** Logs the rows that were set aside, after the transaction: ids and the reason without values. */
 export function logSetAside(log: Log, consumer: Consumer, rows: readonly SetAside[]): void {
   for (const { item, scheduleId, reason, tries, nextAt } of rows)
     log.error("quarantine.set-aside", {
@@ -130,34 +136,46 @@ export function logSetAside(log: Log, consumer: Consumer, rows: readonly SetAsid
     });
 }
 
-/** Lets rows go on: they have succeeded, or are gone. Costs one look into an empty index where none is set aside. */
+/**
+ * Deletes the entries of rows that have succeeded or are gone. Costs one lookup in an empty index
+ * if there are none.
+ */
 export async function letGo(tx: Tx, consumer: Consumer, items: readonly string[]): Promise<void> {
   if (items.length === 0) return;
   await tx`delete from carillon.quarantine where consumer = ${consumer} and item = any(${[...items]}::text[])`;
 }
 
-/** The same where the rows are done already: an entry that is locked stays, and goes once its row is tried again. */
+/**
+ * Like `letGo`, for rows that are done already: a locked entry stays, and is deleted when its row
+ * is retried.
+ */
 export async function letGoUnlocked(tx: Tx, consumer: Consumer, items: readonly string[]): Promise<void> {
   if (items.length === 0) return;
   await dropEntries(tx, tx`q.consumer = ${consumer} and q.item = any(${[...items]}::text[])`);
 }
 
-/** Deletes the entries (q) of which `condition` is true, but for those that are locked: another tick deletes them. */
+/**
+ * Deletes the entries (q) for which `condition` is true, except locked ones: another tick deletes
+ * those.
+ */
 export const dropEntries = (tx: Tx, condition: postgres.PendingQuery<postgres.Row[]>) => tx`
   delete from carillon.quarantine where ctid = any(array(
     select q.ctid from carillon.quarantine q where ${condition} for update of q skip locked))`;
 
-/** True of a row that waits in quarantine for its next try: the consumer leaves it out of what it looks at. */
+/** SQL: the row waits in quarantine for its next retry, so that the consumer leaves it out. */
 export const waitsAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQuery<postgres.Row[]>) => tx`
   exists (
     select from carillon.quarantine q
     where q.consumer = ${consumer} and q.item = (${item})::text and q.next_at > (select carillon.clock()))`;
 
-/** True of a row that is in quarantine, also where its next try has come: once it has succeeded it is to be let go. */
+/**
+ * SQL: the row is in quarantine, even if its next retry is due. Its entry is deleted after a
+ * success.
+ */
 export const isAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQuery<postgres.Row[]>) => tx`
   exists (select from carillon.quarantine q where q.consumer = ${consumer} and q.item = (${item})::text)`;
 
-/** Of these rows those that are in quarantine, and whether they still wait for their next try. */
+/** Those of the items that are in quarantine, and whether they still wait for their next retry. */
 export async function asideAmong(
   tx: Tx,
   consumer: Consumer,
@@ -169,12 +187,14 @@ export async function asideAmong(
   return new Map(rows.map(({ item, waits }) => [item, { waits }]));
 }
 
-/** Their entry alone says that the row is still to be done: they let go of it themselves. */
+/**
+ * Consumers whose entry is the only record that the row is still to do; they delete it themselves.
+ */
 const ownEntries: readonly Consumer[] = ["plan", "shared-hold"];
 
 /**
- * Drops entries of which no consumer has tried the row for an hour after its time: the row is gone, or another part has acted on it. Returns
- * how many were dropped.
+ * Deletes entries whose row no consumer has retried within an hour of its time: the row is gone, or
+ * another part has handled it. Returns their number.
  */
 export async function dropForgotten(sql: Sql, most: number): Promise<number> {
   const dropped = await sql`
@@ -185,7 +205,7 @@ export async function dropForgotten(sql: Sql, most: number): Promise<number> {
   return dropped.count;
 }
 
-/** When the first entry may be dropped; null where there is none. */
+/** When the first entry may be deleted; null if there is none. */
 export const firstForgottenAt = (tx: Tx) => tx`
   (select min(next_at) + ${forgottenAfter}::interval from carillon.quarantine where ${mayBeForgotten(tx)})`;
 

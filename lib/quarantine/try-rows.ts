@@ -10,16 +10,16 @@ import {
   setFreeAside,
 } from "./quarantine.ts";
 
-/** A row of a list from which rows that wait aside are left out. */
+/** A row of a list that leaves out rows waiting in quarantine. */
 export interface Tried {
   item: string;
   scheduleId?: string | null;
   detail?: Detail;
-  /** It was in quarantine when it was listed: its next try has come. */
+  /** The row was in quarantine when it was listed, and its next retry is due. */
   aside: boolean;
 }
 
-/** The answer of `act` for a row that it did not finish, without a failure. */
+/** Returned by `act` for a row that it did not finish, without a failure. */
 export const notDone = "not done";
 
 export interface Quarantine {
@@ -29,8 +29,8 @@ export interface Quarantine {
 }
 
 /**
- * Acts on each row in turn. A row that fails is set aside at once, so that a tick that is killed has it on record, and the rows behind it
- * go on. One to whose end `act` did not come keeps its entry.
+ * Acts on each row in turn. A failed row is set aside at once, so that it is recorded even if the
+ * tick is killed, and the next rows go on. A row that `act` did not finish keeps its entry.
  */
 export async function tryEach<Row extends Tried>(
   quarantine: Quarantine,
@@ -51,7 +51,7 @@ export async function tryEach<Row extends Tried>(
   }
 }
 
-/** A row that is acted on under the locks of its shard. */
+/** A row that is handled under the locks of its shard. */
 export interface TriedInShard extends Tried {
   shard: number;
 }
@@ -59,13 +59,16 @@ export interface TriedInShard extends Tried {
 export interface ShardBounds {
   timeIsUp: () => boolean;
   note: (error: unknown) => void;
-  /** Shards whose locks were not to be had: until the next tick their rows are left, since each would wait as long. */
+  /**
+   * Shards whose locks were not granted: each of their rows would wait as long, so they are left
+   * until the next tick.
+   */
   left: Set<number>;
 }
 
 /**
- * `tryEach` of rows that need the locks of their shards. Where those are not to be had, which `act` says by `blameOnceLocked`, no row is blamed,
- * and rows of other shards go on.
+ * `tryEach` for rows that need the locks of their shards. If these are not granted, which `act`
+ * reports through `blameOnceLocked`, no row is blamed, and rows of other shards go on.
  */
 export async function tryEachInShards<Row extends TriedInShard>(
   quarantine: Quarantine,
@@ -86,7 +89,10 @@ export async function tryEachInShards<Row extends TriedInShard>(
   }
 }
 
-/** Acts on the rows together, and in halves where that fails: `inHalves`. Rows that fail alone are set aside. */
+/**
+ * Acts on the rows together, and in halves after a failure (`inHalves`). Rows that fail alone are
+ * set aside.
+ */
 export async function tryInHalves<Row extends Tried>(
   quarantine: Quarantine,
   rows: readonly Row[],
@@ -104,8 +110,8 @@ export async function tryInHalves<Row extends Tried>(
 }
 
 /**
- * Whether each row that was tried is in the list again: nothing has come of it, and nothing would the next time. The loop ends there, or one row
- * would take all of a tick's time.
+ * Whether all tried rows are listed again: the attempt changed nothing, and the next one would not
+ * either. The loop ends then, or one row would use up all of a tick's time.
  */
 export function allListedAgain(
   tried: readonly Pick<Tried, "item">[],
@@ -115,7 +121,10 @@ export function allListedAgain(
   return tried.length > 0 && tried.every(({ item }) => again.has(item));
 }
 
-/** For a loop over schedules that goes on by itself: sets the schedule aside, or notes what is no row's fault. */
+/**
+ * For a loop over schedules that continues on its own: sets the schedule aside, or notes a failure
+ * that is no row's fault.
+ */
 export function asideOrNoted(
   quarantine: Quarantine,
   note: (error: unknown) => void,
@@ -126,7 +135,10 @@ export function asideOrNoted(
   };
 }
 
-/** Sets rows aside and says so in the log. Returns those that are not, because their entry is locked: they are listed again. */
+/**
+ * Sets rows aside and logs them. Returns rows that were not set aside because their entry is
+ * locked: they are listed again.
+ */
 export async function putAside(
   { sql, log, consumer }: Quarantine,
   failed: readonly Failed[],

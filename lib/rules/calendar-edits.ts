@@ -34,11 +34,11 @@ export interface CalendarRead extends StoredCalendar, Referring {}
 export interface CalendarDone {
   change: "created" | "changed" | "unchanged";
   calendar: CalendarRead;
-  /** Schedules that were planned anew before the answer; what is pending follows with the ticks. */
+  /** Schedules replanned before the answer; the pending ones follow with the ticks. */
   replanned: number;
 }
 
-/** What an edit plans anew before it answers. */
+/** Limits of the replanning that an edit does before it answers. */
 export interface ReplanAtOnce {
   most: number;
   ms: number;
@@ -47,8 +47,10 @@ export interface ReplanAtOnce {
 const replanAtOnce: ReplanAtOnce = { most: 500, ms: 5_000 };
 
 /**
- * Makes a calendar or gives it a next version. The calendar's row is locked in a transaction that takes no other lock, and the
- * schedules that refer to it follow afterwards, each in its own: an edit of a calendar with a million of them keeps nobody waiting.
+ * Creates a calendar or gives it a next version. The calendar's row is locked in a transaction that
+ * takes no other lock. The schedules that refer to it are replanned afterwards, each in a
+ * transaction of its own, so that an edit of a calendar with a million schedules blocks no other
+ * caller.
  */
 export async function putCalendar(
   deps: EditDeps,
@@ -60,11 +62,12 @@ export async function putCalendar(
   const { replanned } = await replanCalendar(deps, calendar.id, {
     most: atOnce.most,
     timeIsUp: () => performance.now() > until,
-    // The edit stands whatever becomes of its schedules; the tick comes to them again, and tells what fails.
+    // The edit is done even if a schedule fails; the tick retries the schedule and reports the
+    // failure.
     failed: () => Promise.resolve(),
     left: new Set(),
   });
-  // As it stood when it was written: somebody's next version is not the answer to this one.
+  // The calendar as this request wrote it: a later version is not the answer to this request.
   return { change, calendar: { ...calendar, ...(await countReferring(deps.sql, calendar.id)) }, replanned };
 }
 
@@ -117,7 +120,10 @@ async function decide(
   return "changed";
 }
 
-/** So many characters of what differs stand in the audit; of more, where it differs. Each version is kept whole besides. */
+/**
+ * Largest audit entry of the changes, in characters; a larger one lists only paths. Each version is
+ * stored whole anyway.
+ */
 const changesShownMax = 4_000;
 
 function changed(before: CalendarBody | null, after: CalendarBody | null): Json {
@@ -132,7 +138,10 @@ function asJson(body: CalendarBody | null): Json {
     : JSON.parse(JSON.stringify({ description: body.description, rules: body.rules }));
 }
 
-/** Refused while a schedule refers to it: without its calendar it would run on other days than it was asked for. */
+/**
+ * Refused while a schedule refers to the calendar: without it, the schedule would run on unwanted
+ * days.
+ */
 export async function removeCalendar({ sql }: EditDeps, params: CalendarParams): Promise<void> {
   await sql.begin(async (tx) => {
     const current = await lockCalendar(tx, params.name);

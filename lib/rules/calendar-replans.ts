@@ -3,9 +3,10 @@ import type { Tx } from "../db/connect.ts";
 import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 
 /**
- * What is left of the edit of a calendar. The edit itself sets `replan_after` to 0; whoever plans schedules anew goes through them in the
- * order of their ids and moves it on behind them. No schedule comes to older rules again: an edit that refers to a calendar holds it
- * (`findCalendar`), and one that keeps its cadence was found with these rules before.
+ * The progress of replanning after the edit of a calendar. The edit sets `replan_after` to 0. The
+ * replanning goes through the schedules by id, and moves it past them. No schedule can get older
+ * rules afterwards: an edit that refers to a calendar locks it (`findCalendar`), and an edit that
+ * keeps its cadence was found by this walk before.
  */
 const referringAfter = (
   tx: Tx,
@@ -15,22 +16,25 @@ const referringAfter = (
   select id, shard, spec_version from carillon.schedules
   where calendar_id = ${calendarId} and id > ${after}::bigint and deleted_at is null order by id limit ${limit}`;
 
-/** Whether a schedule (s) is planned by other rules than those in force; `offset 0` has each looked up, however many there are. */
+/**
+ * SQL: whether a schedule (s) is planned by other rules than the current ones. `offset 0` forces a
+ * lookup for each, however many there are.
+ */
 const byOlderRules = (tx: Tx, rulesId: number) => tx`
   lateral (
     select k.calendar_version <> ${rulesId} as older
     from carillon.schedule_versions v join carillon.cadences k on k.id = v.cadence_id
     where v.schedule_id = s.id and v.version = s.spec_version offset 0) r`;
 
-/** So many referring schedules are looked at to count them, and no more. */
+/** Largest number of referring schedules that are counted. */
 export const referringCountedMax = 10_000;
 
 export interface Referring {
   /** Live schedules that refer to the calendar. */
   schedules: number;
-  /** Of these, planned by its older rules still. */
+  /** Schedules still planned by older rules. */
   pending: number;
-  /** There are more than were looked at. */
+  /** There are more than were counted. */
   more: boolean;
 }
 
@@ -55,7 +59,10 @@ async function countPending(tx: Tx, calendarId: number): Promise<number> {
   return row?.pending ?? 0;
 }
 
-/** Calendars of which something is left, those first that were edited longest ago, but for these. One that is locked is left for another time. */
+/**
+ * Calendars with schedules to replan, except `without`, those edited longest ago first. A locked
+ * calendar is skipped.
+ */
 export async function calendarsToReplan(
   tx: Tx,
   { limit, without }: { limit: number; without: readonly number[] },
@@ -66,18 +73,18 @@ export async function calendarsToReplan(
   return rows.map(({ id }) => id);
 }
 
-/** How far the schedules of a calendar are planned by the rules in force. */
+/** How far the schedules of a calendar are planned by its current rules. */
 export interface ReplanPlace {
   calendarId: number;
   rulesId: number;
   rulesVersion: number;
-  /** Who changed the rules. */
+  /** The author of the current rules. */
   author: string;
-  /** Everything up to this schedule was looked at. */
+  /** All schedules up to this id are done. */
   after: string;
 }
 
-/** Null where nothing is left. */
+/** Null if no schedule is left. */
 export async function findReplanPlace(tx: Tx, calendarId: number): Promise<ReplanPlace | null> {
   const [row] = await tx<ReplanPlace[]>`
     select c.id as "calendarId", v.id as "rulesId", c.rules_version as "rulesVersion", v.changed_by as author, c.replan_after as after
@@ -89,18 +96,21 @@ export async function findReplanPlace(tx: Tx, calendarId: number): Promise<Repla
 export interface ReferringSchedule {
   id: string;
   shard: number;
-  /** It is planned by older rules. */
+  /** The schedule is planned by older rules. */
   older: boolean;
 }
 
-/** The next ones behind the place. */
+/** The next schedules after the place. */
 export async function nextReferring(tx: Tx, place: ReplanPlace, limit: number): Promise<ReferringSchedule[]> {
   return tx<ReferringSchedule[]>`
     select s.id, s.shard, r.older
     from (${referringAfter(tx, place, limit)}) s cross join ${byOlderRules(tx, place.rulesId)} order by s.id`;
 }
 
-/** Everything up to this schedule was looked at. Another edit of the rules meanwhile has begun from the start. */
+/**
+ * Moves the place past schedules that are done. If the rules were edited meanwhile, the walk has
+ * restarted, and the place is kept.
+ */
 export async function moveReplanPlace(
   tx: Tx,
   { calendarId, rulesVersion }: ReplanPlace,
@@ -112,7 +122,7 @@ export async function moveReplanPlace(
     where id = ${calendarId} and rules_version = ${rulesVersion} and replan_after is not null`;
 }
 
-/** After the last schedule: where one failed on the way, from the start again; else nothing is left. */
+/** Ends the walk after the last schedule, or restarts it if a schedule failed on the way. */
 export async function endReplanRound(
   tx: Tx,
   { calendarId, rulesVersion, after }: ReplanPlace,
@@ -122,12 +132,12 @@ export async function endReplanRound(
     where id = ${calendarId} and rules_version = ${rulesVersion} and replan_after = ${after}::bigint`;
 }
 
-/** The rules in force of the calendar that a cadence refers to. */
+/** The current rules of the calendar that a cadence refers to. */
 export interface RulesInForce extends CalendarRef {
   name: string;
   version: number;
   rules: CalendarRules;
-  /** The cadence was resolved by them. */
+  /** The cadence was resolved by these rules. */
   followed: boolean;
 }
 

@@ -6,25 +6,30 @@ import { dayMs } from "../schedule/shape/timing-shape.ts";
 
 export interface ExchangedRules {
   cadence: Cadence;
-  /** Runs that the new rules put behind the cut, where they can no longer run: the newest of them, oldest first. */
+  /**
+   * The newest runs that the new rules move before the cut, where they can no longer run; oldest
+   * first.
+   */
   lost: number[];
 }
 
 interface Moment {
   cut: number;
-  /** When the schedule was made: it owes nothing before. */
+  /** Creation of the schedule: no run is due before. */
   since: number;
-  /** Since when the rules that end have stood. */
+  /** When the old rules came into force. */
   inForce: number;
-  /** What its body says; the cadence may begin later by an exchange before this one. */
+  /** `startsAt` of the body; the cadence may begin later because of an earlier exchange. */
   startsAt: number | null;
 }
 
 /**
- * A cadence by the other rules of its calendar. A calendar that moves runs may be edited between a day and the run that was
- * moved from it or to it. What has run by the old rules does not run again on the day to which the new ones move it: the
- * cadence begins behind it, as far as nothing that has not run comes before. (Told by the rules of the last edit: those of two edits
- * before are not known.) What the new ones move from the future to before the cut is lost, and is told.
+ * Resolves a cadence by changed rules of its calendar. The calendar may be edited between an
+ * excluded day and the run that was moved from it. A run that the old rules have already fired must
+ * not fire again on the day to which the new rules move it. So the cadence begins after that day,
+ * unless runs before it have not fired yet. The rules of edits further back are unknown, so only
+ * the last edit is considered. Runs that the new rules move from the future to before the cut are
+ * lost, and returned.
  */
 export function exchangeRules(
   current: Cadence,
@@ -41,15 +46,17 @@ export function exchangeRules(
   if (before.on === "skip" || (startsAt !== null && startsAt > cut))
     return { cadence: within(startsAt), lost: [] };
 
-  // What an exchange before this one has left out is done too.
+  // Runs left out by an earlier exchange count as done too.
   const begun = window.startsAt === null || window.startsAt === startsAt ? cut : window.startsAt - 1;
   const doneUpTo = Math.max(cut, begun);
   const ranAt = (run: number): number | null => {
-    // Runs are moved by whole days: of those that meet in one run, the last was the last by the old rules too.
+    // Runs are moved by whole days. If several are moved onto one, the last of them was also the
+    // last by the old rules.
     const nominal = lastNominalOf(after, run, { nextAfter, previousBefore });
     return nominal === null ? null : movedTo(before, nominal);
   };
-  // What the rules that end had moved to before they stood has never run by them.
+  // A run that the old rules would have moved to before they came into force has never fired by
+  // them.
   const hasRun = (at: number | null) => at !== null && at > inForce && at <= doneUpTo;
   const done = lastDone(after, cut, (run) => hasRun(ranAt(run)));
   const planned = runsBehind(within(startsAt), { cut, since }).filter(
@@ -57,15 +64,15 @@ export function exchangeRules(
   );
   return {
     cadence: within(done === null ? startsAt : done + 1),
-    // What ran at this very instant ran for all that are moved to it.
+    // A run that fired at this instant covers all runs that are moved to it.
     lost: planned.filter((run) => nextAfter(before, run - 1) !== run),
   };
 }
 
-/** So many runs are looked at in each direction: an edit ends in time whatever it moves. */
+/** Bound of runs checked in each direction, so that an edit ends in time. */
 const lookedMax = 500;
 
-/** The last of the runs next after the cut that have run already. */
+/** The last of the runs directly after the cut that have fired already. */
 function lastDone(after: Calendared, cut: number, isDone: (run: number) => boolean): number | null {
   let last: number | null = null;
   let at = nextAfter(after, cut);
@@ -76,7 +83,7 @@ function lastDone(after: Calendared, cut: number, isDone: (run: number) => boole
   return last;
 }
 
-/** Further back nothing can have been moved from behind the cut. */
+/** No rule moves a run further than this. */
 const reachMs = (moveDaysMax + 2) * dayMs;
 
 function runsBehind(after: Cadence, { cut, since }: Pick<Moment, "cut" | "since">): number[] {

@@ -20,29 +20,35 @@ import {
 import { exchangeRules } from "./exchange-rules.ts";
 
 export interface ReplanBounds {
-  /** So many schedules are planned anew at most. */
+  /** Largest number of schedules to replan. */
   most: number;
   timeIsUp: () => boolean;
-  /** Called for a schedule that fails: it keeps no other from its turn, and its own comes again when the others are through. */
+  /**
+   * Called for a schedule that fails. The others go on, and its next attempt is in the next round.
+   */
   failed: (scheduleId: string, error: unknown) => Promise<void>;
-  /** Shards whose locks were not to be had: each schedule of them would wait as long. Their turn comes again, too. */
+  /**
+   * Shards whose locks were not granted: each of their schedules would wait as long again. Their
+   * next attempt is in the next round.
+   */
   left: Set<number>;
 }
 
 const consumer = "calendar-replan";
 
-/** Schedules looked at in one step; after each, the place is moved on behind them. */
+/** Schedules read in one step; after each step the place moves past them. */
 const pageMax = 100;
 
 export interface ReplanDone {
   replanned: number;
-  /** Nothing is left but what failed. */
+  /** No schedule is left except failed ones. */
   done: boolean;
 }
 
 /**
- * Plans schedules anew by the rules in force of their calendar, each in a transaction of its own, until none is left or a bound
- * is reached. It may be killed anywhere and run beside itself: who comes to a schedule that follows the rules leaves it alone.
+ * Replans schedules by the current rules of their calendar, each in a transaction of its own, until
+ * none is left or a limit is reached. It may be killed at any point and run twice at once: a
+ * schedule that follows the rules is left unchanged.
  */
 export async function replanCalendar(
   deps: EditDeps,
@@ -110,7 +116,10 @@ async function replanFound(
   }
 }
 
-/** The cadence as it was resolved, by other rules: an interval keeps its phase, and `in 3h` the instant it meant. */
+/**
+ * Applies the current rules to the stored cadence: an interval keeps its phase, and `in 3h` its
+ * instant.
+ */
 async function byRulesInForce(tx: Tx, { current, state }: EditContext): Promise<ReplanDecision> {
   if (current.cadenceId === null) return null;
   const reason = unreadableReason(current.cadence);
@@ -138,7 +147,7 @@ async function specSince(tx: Tx, { id, specVersion, createdAt }: StoredSchedule)
   return row?.changedAt ?? createdAt;
 }
 
-/** One that has a job ran before an earlier edit of the calendar. */
+/** A lost run that has a job ran before an earlier edit of the calendar. */
 async function noteLost(
   tx: Tx,
   { id, shard, heldSince }: StoredSchedule,

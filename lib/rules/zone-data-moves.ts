@@ -2,10 +2,10 @@ import type { Tx } from "../db/connect.ts";
 import type { Replanned } from "../edit/replan.ts";
 import type { ZoneUpdate } from "./zone-data-updates.ts";
 
-/** So many moves are kept, the newest ones of all updates; how many there were, the update counts. */
+/** Moves kept, over all updates, the newest ones. The update itself counts all of its moves. */
 export const zoneMovesKept = 10_000;
 
-/** So many updates are told of, the newest; there are a handful in a year. */
+/** Updates shown, the newest ones; there are a handful per year. */
 const updatesShown = 50;
 
 export async function noteZoneMove(
@@ -25,10 +25,10 @@ export async function dropOldZoneMoves(tx: Tx, kept: number = zoneMovesKept): Pr
 
 export interface ZoneUpdateRead {
   version: string;
-  /** The release before it; null for the first one recorded. */
+  /** The previous release; null for the first one recorded. */
   from: string | null;
   startedAt: Date;
-  /** When all schedules had been looked at; null also where a newer release came before. */
+  /** When all schedules were checked. Also null if a newer release came before that. */
   finishedAt: Date | null;
   zones: string[];
   checked: number;
@@ -36,9 +36,9 @@ export interface ZoneUpdateRead {
 }
 
 export interface ZoneDataRead {
-  /** The release in force; null until the first tick. */
+  /** The release in force; null before the first tick. */
   version: string | null;
-  /** That of the runtime which answers. */
+  /** The release of the answering runtime. */
   runtime: string | null;
   /** Newest first. */
   updates: ZoneUpdateRead[];
@@ -63,7 +63,10 @@ export interface ZoneMoveRead {
   after: Date[];
 }
 
-/** Newest first; null for a release that was never in force. `before` is the move at which the page before ended. */
+/**
+ * Newest first. Null for a release that was never in force. `before` is the move at which the
+ * previous page ended.
+ */
 export async function zoneMovesOf(
   tx: Tx,
   version: string,

@@ -28,25 +28,31 @@ import {
 
 export interface ZoneReplanBounds {
   timeIsUp: () => boolean;
-  /** Called for a schedule that fails: it keeps no other from its turn, and the next round comes to it again. */
+  /** Called for a schedule that fails. The others go on, and the next round retries it. */
   failed: (scheduleId: string, error: unknown) => Promise<void>;
 }
 
 const consumer = "zone-replan";
 
-/** Includes shards whose locks could not be taken: each of their schedules would wait as long. The next round tries them again. */
+/**
+ * `left`: shards whose locks were not granted. Each of their schedules would wait as long again;
+ * the next round retries them.
+ */
 interface Bounds extends ZoneReplanBounds {
   left: Set<number>;
 }
 
-/** Schedules passed at a time, most of which are in no zone that differs; so many of those that are, are read together. */
+/**
+ * Schedules checked in one step; most are in no zone that differs. `readMax` of the others are read
+ * together.
+ */
 const pageMax = 2_000;
 const readMax = 100;
 
 /**
- * Goes on through all schedules for an update of the zone data, until none is left or time is up. It may be killed anywhere and run
- * beside itself: who comes to a schedule that is planned by the rules in force leaves it alone. Returns what came of the update when
- * its round has ended.
+ * Continues through all schedules for an update of the zone data, until none is left or time is up.
+ * It may be killed at any point and run twice at once: a schedule planned by the current rules is
+ * left unchanged. Returns the update's counts when its round has ended.
  */
 export async function replanForZones(
   deps: EditDeps,
@@ -67,7 +73,7 @@ export async function replanForZones(
       const done = await replanSome(deps, { update, earlier, ids }, bounds);
       if (done === "time is up") return null;
       const place = { from: after, to, checked: ids.length, failed: done === "failed" };
-      // Another tick goes the same way, and one is enough.
+      // Another tick is on the same walk, and one is enough.
       if (!(await moveZonePlace(deps.sql, update, place))) return null;
       after = to;
     }
@@ -81,10 +87,10 @@ interface Some {
   ids: readonly string[];
 }
 
-/** Schedules planned anew side by side. */
+/** Schedules replanned concurrently. */
 const lanes = 2;
 
-/** Most are not concerned by now, and are found so without a lock. */
+/** Most schedules no longer follow earlier rules, which shows without a lock. */
 async function replanSome(
   deps: EditDeps,
   { update, earlier, ids }: Some,
@@ -148,7 +154,7 @@ interface ZoneBefore {
   zone: Zone;
 }
 
-/** The rules by which a schedule may be planned. */
+/** The earlier rules by which a schedule may be planned. */
 function zonesBefore({ body: { timezone } }: StoredSchedule, earlier: readonly EarlierRules[]): ZoneBefore[] {
   return earlier.flatMap(({ version, zones }) => {
     const zone = zones.get(timezone);
@@ -184,8 +190,8 @@ async function byRulesInForce(
 }
 
 /**
- * Whether jobs or the plan row of a schedule follow the earlier rules, or anything is not planned at all: by either rules it may have
- * been fired or edited since.
+ * Whether jobs or the plan row of a schedule follow the earlier rules, or anything is not planned:
+ * it may have fired or been edited by either rules since.
  */
 async function followsEarlier(
   tx: Tx,
@@ -208,7 +214,7 @@ async function followsEarlier(
   return row?.earlier === true || (row?.made ?? 0) < missing.length;
 }
 
-/** Null where everything stands as the rules in force say. */
+/** Null if everything follows the current rules. */
 async function planOn(
   tx: Tx,
   current: StoredSchedule,

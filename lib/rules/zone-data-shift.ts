@@ -11,19 +11,23 @@ import { dayMs } from "../schedule/shape/timing-shape.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
-/** What other rules of its zone make of a schedule that was planned by earlier ones. */
+/** The difference for a schedule that was planned by earlier rules of its zone. */
 export interface ZoneShift {
-  /** Planned by the earlier rules and not by those in force. */
+  /** Planned by the earlier rules and not by the current ones. */
   gone: number[];
-  /** The other way round, as far as they must be jobs already. */
+  /**
+   * Planned by the current rules and not by the earlier ones, as far as they must be jobs by now.
+   */
   missing: number[];
-  /** The cadence resolved anew, where the instants that are stored with it came of the earlier rules. */
+  /**
+   * The cadence resolved by the current rules, if its stored instants depend on the earlier ones.
+   */
   cadence: Cadence | null;
 }
 
-/** Null where nothing that is planned by now is any different. */
+/** Null if everything planned so far is the same. */
 export function zoneShift(schedule: StoredSchedule, state: ShardState, earlier: Zone): ZoneShift | null {
-  const cadence = resolvedAnew(schedule, state.now.getTime(), earlier);
+  const cadence = resolvedByCurrentRules(schedule, state.now.getTime(), earlier);
   const before = withZones(only(schedule, earlier), () => plannedBy(schedule, state));
   const after = plannedBy(schedule, state);
   const gone = before.planned.filter((at) => !after.planned.includes(at));
@@ -31,14 +35,15 @@ export function zoneShift(schedule: StoredSchedule, state: ShardState, earlier: 
   return gone.length + missing.length === 0 && cadence === null ? null : { gone, missing, cadence };
 }
 
-/** A schedule follows the clocks of one zone. */
+/** Replaces the zone of the schedule, and no other: a schedule follows the clocks of one zone. */
 export function only({ body }: Pick<StoredSchedule, "body">, zone: Zone): (timezone: string) => Zone | null {
   return (timezone) => (timezone === body.timezone ? zone : null);
 }
 
 /**
- * What stands in jobs and plan rows of a schedule beyond now, or beyond its hold: everything up to where its shard has reached,
- * and the first after. There are few of them: a shard reaches minutes ahead.
+ * The occurrences in jobs and plan rows of a schedule after now, or after its hold: everything up
+ * to where its shard has reached, and the first one beyond. They are few, because a shard reaches
+ * only minutes ahead.
  */
 function plannedBy(schedule: StoredSchedule, state: ShardState): { planned: number[]; made: number[] } {
   const now = state.now.getTime();
@@ -58,16 +63,19 @@ function plannedBy(schedule: StoredSchedule, state: ShardState): { planned: numb
   return { planned, made };
 }
 
-/** Null where nothing of it came of the earlier rules, or all of that is over. */
-function resolvedAnew(schedule: StoredSchedule, now: number, earlier: Zone): Cadence | null {
+/** Null if no stored instant depends on the earlier rules, or all of those are past. */
+function resolvedByCurrentRules(schedule: StoredSchedule, now: number, earlier: Zone): Cadence | null {
   const { cadence } = schedule;
   const moved = { times: movedTimes(schedule, now, earlier), anchors: movedAnchor(schedule, now, earlier) };
   if (moved.times.size + moved.anchors.size === 0) return null;
-  const anew = withMoved(cadence, moved);
-  return isDeepStrictEqual(anew, cadence) ? null : anew;
+  const resolved = withMoved(cadence, moved);
+  return isDeepStrictEqual(resolved, cadence) ? null : resolved;
 }
 
-/** A calendar interval that begins at a given instant counts from the wall time that the rules made of it. */
+/**
+ * A calendar interval that begins at a given instant counts from the wall time of that instant by
+ * the zone's rules.
+ */
 function movedAnchor(
   { body: { startsAt, timezone } }: StoredSchedule,
   now: number,
@@ -81,8 +89,8 @@ function movedAnchor(
 }
 
 /**
- * `at 2026-12-01T09:00` is stored as the instant that the rules made of it. What was due by now has been fired and stays; what
- * the clocks have gone past now comes at once.
+ * `at 2026-12-01T09:00` is stored as an instant by the rules of that time. If it was due by now, it
+ * has fired and stays. If the current rules put it in the past, it runs at once.
  */
 function movedTimes(
   { key, body, cadence }: StoredSchedule,
@@ -95,7 +103,8 @@ function movedTimes(
   const { timezone, dst } = body;
   for (const when of [body.when].flat()) {
     if (!/^\s*at\b/i.test(when)) continue;
-    // Long enough ago that nothing which is to come by one of the rules is over by the other.
+    // Read as of two days ago, so that an instant ahead by one set of rules is not over by the
+    // other.
     const read = () => parseWhen(when, { timezone, dst, key, now: now - 2 * dayMs });
     const [before, after] = [withZones(only({ body }, earlier), read), read()];
     if (!before.ok || !after.ok || before.cadence.kind !== "once" || after.cadence.kind !== "once") continue;
@@ -106,7 +115,10 @@ function movedTimes(
   return moved;
 }
 
-/** Instants of single times, and the wall times from which calendar intervals count, with what they are now. */
+/**
+ * Instants of single times, and the wall times from which calendar intervals count, each with its
+ * new value.
+ */
 interface Moved {
   times: ReadonlyMap<number, number>;
   anchors: ReadonlyMap<number, number>;
@@ -121,7 +133,7 @@ function withMoved(cadence: Cadence, moved: Moved): Cadence {
         ? { ...cadence, anchor: moved.anchors.get(cadence.anchor) ?? cadence.anchor }
         : cadence;
     case "union": {
-      // In the order in which lists are stored, each meaning once.
+      // In the order in which lists are stored, with each meaning once.
       const byMeaning = new Map(
         cadence.of
           .map((member) => withMoved(member, moved))
@@ -138,17 +150,24 @@ function withMoved(cadence: Cadence, moved: Moved): Cadence {
   }
 }
 
-/** Where a cadence goes on after a cut at which the rules of its zone change; null where just after the cut. */
+/**
+ * Where a cadence continues after the cut at which its zone's rules change. Null if that is just
+ * after the cut.
+ */
 export type GoesOn =
-  /** A run that the clocks have gone past: it comes at once. */
+  /** A run that the clocks have skipped: it runs at once. */
   | { kind: "passed"; run: number }
-  /** The clocks repeat times, the first of which came at `ran` by the rules of before; what has not come yet begins at `from`. */
+  /**
+   * The clocks repeat times. The first of these ran at `ran` by the earlier rules; the rest begins
+   * at `from`.
+   */
   | { kind: "repeated"; ran: number; from: number }
   | null;
 
 /**
- * To a schedule other rules are a clock change at the cut: a fixed time that it goes past runs once, one that it repeats does not run
- * again, and what follows real time just goes on; or as its `dst` says.
+ * For a schedule, changed rules are a clock change at the cut. A fixed time that the clocks skip
+ * runs once, a repeated one does not run again, and an interval just goes on; or as the schedule's
+ * `dst` says.
  */
 export function goesOn(schedule: StoredSchedule, now: Date, earlier: Zone): GoesOn {
   const { cadence } = schedule;
@@ -168,7 +187,7 @@ export function goesOn(schedule: StoredSchedule, now: Date, earlier: Zone): Goes
   return run === null ? null : { kind: "passed", run };
 }
 
-/** The last run of what the clocks go past at a change. */
+/** The last run that the clocks skip at a change. */
 function passedBy(cadence: Cadence, change: number, across: (of: Cadence) => number | null): number | null {
   if (cadence.kind === "window") {
     const at = passedBy(cadence.of, change, across);
@@ -182,7 +201,7 @@ function passedBy(cadence: Cadence, change: number, across: (of: Cadence) => num
   return isPassed ? previousRunBefore(cadence, change) : null;
 }
 
-/** A cadence that begins later: never earlier than it did. */
+/** A cadence that begins later; an earlier `startsAt` is ignored. */
 export function beginningAt(cadence: Cadence, startsAt: number): Cadence {
   if (cadence.kind !== "window") return { kind: "window", of: cadence, startsAt, endsAt: null };
   return { ...cadence, startsAt: Math.max(cadence.startsAt ?? startsAt, startsAt) };

@@ -2,15 +2,18 @@ import type { Zone } from "../cadence/zone/zone-spans.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { isNewer, type StoredOffsets, storedZone, type ZoneData, zonesThatDiffer } from "./zone-data.ts";
 
-/** A release of the zone data that was newer than the one before, and how far the schedules are planned by it. */
+/**
+ * A release of the zone data that was newer than the previous one, and how far the schedules are
+ * planned by it.
+ */
 export interface ZoneUpdate {
   id: number;
   version: string;
   fromVersions: string[];
   zones: string[];
-  /** Schedules up to this id were looked at; null where nothing is under way. */
+  /** Schedules up to this id were checked; null if no round is under way. */
   after: string | null;
-  /** There is something to look at now. */
+  /** A round is under way or due. */
   open: boolean;
 }
 
@@ -18,7 +21,7 @@ const updateColumns = (tx: Tx) => tx`
   id, version, from_versions as "fromVersions", zones, replan_after as after,
   replan_after is not null or coalesce(look_again_at <= carillon.clock(), false) as open`;
 
-/** The release in force; null in a new database. Every tick asks this. */
+/** The release in force; null in a new database. Every tick reads it. */
 export async function latestZoneUpdate(tx: Tx): Promise<ZoneUpdate | null> {
   const [row] = await tx<ZoneUpdate[]>`
     select ${updateColumns(tx)} from carillon.zone_updates order by id desc limit 1`;
@@ -33,8 +36,9 @@ export async function findZoneData(tx: Tx, version: string): Promise<ZoneData | 
 }
 
 /**
- * Makes a release the one in force, unless another tick has brought it or a newer one meanwhile. What an update before it has not
- * seen to is left to this one: the schedules may be planned by either's rules.
+ * Puts a release in force, unless another tick has brought it or a newer one meanwhile. Zones that
+ * an unfinished update has not checked are taken over by this one, because schedules may be planned
+ * by either's rules.
  */
 export async function recordZoneData(sql: Sql, data: ZoneData): Promise<ZoneUpdate | null> {
   return sql.begin(async (tx) => {
@@ -66,7 +70,10 @@ export async function recordZoneData(sql: Sql, data: ZoneData): Promise<ZoneUpda
   });
 }
 
-/** Goes through the schedules once more, where the time for that has come. Returns from where on. */
+/**
+ * Starts the next round through the schedules if it is due. Returns the id after which the round
+ * continues.
+ */
 export async function beginZoneRound(tx: Tx, { id }: ZoneUpdate): Promise<string | null> {
   const [row] = await tx<{ after: string | null }[]>`
     update carillon.zone_updates
@@ -76,7 +83,7 @@ export async function beginZoneRound(tx: Tx, { id }: ZoneUpdate): Promise<string
   return row?.after ?? null;
 }
 
-/** Rules by which schedules may be planned that the update has not come to. */
+/** Earlier rules by which schedules may be planned that the update has not reached yet. */
 export interface EarlierRules {
   version: string;
   zones: ReadonlyMap<string, Zone>;
@@ -96,15 +103,15 @@ export async function earlierRules(tx: Tx, { fromVersions, zones }: ZoneUpdate):
 }
 
 export interface ZonePage {
-  /** The greatest id that was looked at; null behind the last schedule. */
+  /** The greatest id checked; null after the last schedule. */
   last: string | null;
-  /** Those that follow the clocks of one of the zones. */
+  /** Schedules that follow the clocks of one of the zones. */
   concerned: string[];
 }
 
 /**
- * The next schedules by id, bounded also where none of them is concerned. Exact intervals and what is over are not; most schedules are
- * in UTC, which is not stored.
+ * The next schedules by id, bounded even if none is affected. Exact intervals and schedules that
+ * are over are not affected; most schedules are in UTC, which is not stored.
  */
 export async function nextInZones(
   tx: Tx,
@@ -125,7 +132,7 @@ export async function nextInZones(
   return row ?? { last: null, concerned: [] };
 }
 
-/** Everything from one place to the next was looked at. False where somebody else has come past it. */
+/** Moves the place past checked schedules. False if another tick has already moved it. */
 export async function moveZonePlace(
   tx: Tx,
   { id }: ZoneUpdate,
@@ -140,8 +147,9 @@ export async function moveZonePlace(
 }
 
 /**
- * After the last schedule. Runtimes are updated on different days, so that functions with an older one may have planned after
- * this went past: it looks again a day and a week later. Where something failed, it looks again soon.
+ * Ends a round after the last schedule. Runtimes are updated on different days, so functions with
+ * an older one may have planned schedules after this round passed them: further rounds follow a day
+ * and a week later. After a failure the next round is soon.
  */
 export async function endZoneRound(
   tx: Tx,

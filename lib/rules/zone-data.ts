@@ -10,10 +10,10 @@ import {
 } from "../cadence/zone/zone-spans.ts";
 import { dayMs } from "../schedule/shape/timing-shape.ts";
 
-/** The offsets of a zone as they are stored: from this instant on, this many milliseconds east of UTC. */
+/** The stored offsets of a zone: from this instant on, this many milliseconds east of UTC. */
 export type StoredOffsets = readonly (readonly [from: number, offset: number])[];
 
-/** What one release of the zone data says, for a stretch of years. */
+/** The rules of one release of the zone data, for a range of years. */
 export interface ZoneData {
   version: string;
   coversFrom: Date;
@@ -32,7 +32,7 @@ export function coverageAt(now: Date): Pick<ZoneData, "coversFrom" | "coversUnti
   };
 }
 
-/** Releases are named by year and letter. Null for what is no such name. */
+/** Compares releases, which are named by year and letter. Null if a name is not of that form. */
 export function isNewer(version: string, than: string): boolean | null {
   const [a, b] = [releaseOf(version), releaseOf(than)];
   if (a === null || b === null) return null;
@@ -46,12 +46,15 @@ function releaseOf(version: string): { year: number; letters: string } | null {
   return year === undefined || letters === undefined ? null : { year: Number(year), letters };
 }
 
-/** Zones read between two looks at the time; meanwhile whatever else the process does goes on. */
+/**
+ * Zones read between two checks of the time. After each batch, other work of the process gets a
+ * turn.
+ */
 const zonesAtOnce = 10;
 
 /**
- * What the runtime's own zone data says of the zones it knows and of those named; a name it does not know is left out. Takes about a
- * millisecond for each zone the first time. Null where time was up.
+ * The rules of the runtime's own zone data, for the zones it knows and the named ones; an unknown
+ * name is left out. Takes about a millisecond per zone the first time. Null if time was up.
  */
 export async function runtimeRules(
   named: readonly string[],
@@ -72,10 +75,10 @@ export async function runtimeRules(
   return rules;
 }
 
-/** Where plans may still lie that an update can concern. */
+/** Plans that an update can affect may be this old. */
 const stillPlannedMs = 2 * dayMs;
 
-/** In which zones two releases say something else of what is to come, as far as both tell. */
+/** The zones whose future rules differ between two releases, in the range that both cover. */
 export function zonesThatDiffer(before: ZoneData, after: ZoneData, now: Date): string[] {
   const from = Math.max(
     before.coversFrom.getTime(),
@@ -104,7 +107,7 @@ function offsetChangesWithin(changes: readonly OffsetChange[], from: number, unt
   return begun === undefined ? later : [{ ...begun, from }, ...later];
 }
 
-/** A zone by the rules of a stored release; where that ends, by the runtime's. */
+/** A zone by the rules of a stored release, and by the runtime's rules after the end of that. */
 export function storedZone(timezone: string, offsets: StoredOffsets, coversUntil: Date): Zone {
   return joinedZones(zoneOf(changesOf(offsets)), zoneNamed(timezone), coversUntil.getTime());
 }

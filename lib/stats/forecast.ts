@@ -8,32 +8,36 @@ import { type Minute, minuteMs, ruleOf, unfoldMinutes } from "./unfold-minutes.t
 export interface HeavyMinute {
   at: Date;
   fires: number;
-  /** What contributes most; without a `when`, what fires no more than once in the time asked for. */
+  /**
+   * The largest contributions. Without a `when`: schedules that fire at most once in the requested
+   * time.
+   */
   most: { when: string | null; timezone: string | null; fires: number }[];
 }
 
 export interface Forecast {
   asOf: Date;
-  /** Every minute of the time asked for, the first of which has begun. */
+  /** Every minute of the requested time; the first has begun already. */
   minutes: { at: Date; fires: number }[];
   total: number;
   heaviest: HeavyMinute[];
   suggestion: { peak: number; average: number; withSpread: Flattened[]; text: string };
-  /** False where a part of the plan's rows was looked up, or of their times, which stands for all. */
+  /** False if only a sample of the plan's rows was read, or a rule was not computed to the end. */
   exact: boolean;
 }
 
 const heaviestMax = 5;
 const mostMax = 3;
-/** A spread is worth its delay where the heaviest minute loses at least a fifth by it. */
+/** A spread is suggested if it reduces the heaviest minute by at least a fifth. */
 const worthIt = 0.8;
 
-/** What fires in the minutes to come, from the plan and from what has been made of it. */
+/** The fires of the coming minutes, from the plan and from the jobs made already. */
 export async function readForecast(sql: Sql, minutes: number): Promise<Forecast> {
   const { asOf, planned, made } = await sql.begin(async (tx) => {
-    // The planner's guess is high enough for it to compile the plan, which takes longer than to run it.
+    // The planner's estimate is high enough for JIT, and compiling takes longer than running the
+    // plan.
     await tx`set local jit = off`;
-    // One core at most: what is due is to be worked meanwhile.
+    // One core at most, so that due jobs are worked meanwhile.
     await tx`set local max_parallel_workers_per_gather = 0`;
     const [row] = await tx<{ now: Date; from: Date }[]>`
       select carillon.clock() as now, min(watermark_at) as from from carillon.shards`;
@@ -91,7 +95,7 @@ function suggestionOf(line: readonly Minute[]): Forecast["suggestion"] {
   const best = withSpread.toSorted((one, other) => one.peak - other.peak)[0];
   const helps = best !== undefined && best.peak <= peak * worthIt;
   const text = helps
-    ? `The heaviest minute has ${peak} fires, ${average} is the average. With a spread of ${best.spread} on what fires together it would have ${best.peak}.`
+    ? `The heaviest minute has ${peak} fires, ${average} is the average. With a spread of ${best.spread} on schedules that fire together it would have ${best.peak}.`
     : `The heaviest minute has ${peak} fires, ${average} is the average. A spread would change little.`;
   return { peak, average, withSpread, text };
 }

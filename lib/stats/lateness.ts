@@ -1,4 +1,7 @@
-/** Each bucket reaches a tenth further than the one before, as in carillon.lateness_bucket: what is told is off by 5 % at most. */
+/**
+ * Each bucket reaches a tenth further than the one before, as in carillon.lateness_bucket, so a
+ * result is off by 5 % at most.
+ */
 const growth = 1.1;
 
 export interface LatenessBucket {
@@ -7,7 +10,7 @@ export interface LatenessBucket {
 }
 
 export interface Lateness {
-  /** Jobs that started for the first time. */
+  /** Number of jobs, each counted at its first start. */
   jobs: number;
   p50Ms: number | null;
   p95Ms: number | null;
@@ -15,7 +18,7 @@ export interface Lateness {
   maxMs: number | null;
 }
 
-/** The middle of a bucket; what is below a millisecond is on time. */
+/** The middle of a bucket. Below one millisecond a job is on time. */
 export function latenessOf(bucket: number): number {
   return bucket <= 0 ? 0 : Math.round(growth ** (bucket - 0.5));
 }

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { lookedUpMax, waitingJobs } from "./standing.ts";
 
-/** What has been made already and is to start before `end`, by minute. */
+/** Jobs already made that start before `end`, by minute. */
 export async function readMade(tx: Tx, end: Date): Promise<{ at: number; fires: number }[]> {
   const soon = tx`
     select p.id, date_trunc('minute', p.ready_at) as at, p.occurrences, p.schedule_ids, p.kinds, p.ns

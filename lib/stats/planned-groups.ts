@@ -4,34 +4,49 @@ import type { Tx } from "../db/connect.ts";
 import { type CadenceColumns, sharedCadence } from "../schedule/stored/cadence-columns.ts";
 import { spreadOffset, type Timetable } from "../schedule/stored/timetable.ts";
 
-/** Plan rows that fire alike: their next due time falls into the same stretch, and what comes after it is told by the same rule. */
+/**
+ * Plan rows that fire alike: their next due times are in the same interval of grouping, and one
+ * rule gives their further occurrences.
+ */
 export interface PlannedGroup {
-  /** When the first of them is due. */
+  /** When the first row is due. */
   due: number;
-  /** How many schedules; a part of one where that is an estimate. */
+  /** Number of schedules; fractional if it is an estimate. */
   schedules: number;
-  /** The rule of a shared cadence, as it reads, with the occurrence planned next. */
+  /** The rule of a shared cadence as text, with the occurrence planned next. */
   cadence: { id: number; of: Cadence; expression: string; timezone: string; occurrence: number } | null;
-  /** Exact intervals that may fire again before the end; null for others, and for what fires once. */
+  /**
+   * The interval, if it may fire again before the end. Null for other intervals, and for other
+   * cadences.
+   */
   everyMs: number | null;
-  /** Due is rounded up, so that it is told by the occurrence alone; null where each is due as long after its occurrence as the first. */
+  /**
+   * Set if due times are rounded up to a slot, and so follow from the occurrence. Null if each due
+   * time lags as much as the first.
+   */
   slot: (Pick<Timetable, "lagMs" | "slotMs"> & { occurrence: number }) | null;
 }
 
 export interface Planned {
   groups: PlannedGroup[];
-  /** Whether each row was looked up; else a part of them, which stands for all. */
+  /** Whether each row was read; else a sample was, and the counts are estimates. */
   exact: boolean;
 }
 
-/** Up to so many rows each is looked up; of more about as many as tell a share within two in a hundred. */
+/**
+ * Up to this many rows each is read. Of more, a sample is read that estimates a share within two
+ * percent.
+ */
 const exactMax = 20_000;
 const sampleOf = 2_500;
 
-/** Intervals from this length on are grouped by the minute in which they are due, and may be told a minute early or late. */
+/**
+ * Intervals from this length on are grouped by the minute in which they are due, and may be shown a
+ * minute early or late.
+ */
 const coarseFromMs = 600_000;
 
-/** From the slowest shard's watermark on. */
+/** The time of the forecast; `from` is the slowest shard's watermark. */
 export interface Span {
   now: Date;
   from: Date;
@@ -39,8 +54,9 @@ export interface Span {
 }
 
 /**
- * What the plan has beyond the watermarks and before the end, in groups. The index by shard and due time finds the rows, whatever is
- * stored beside them. Which of them are left from before an edit, and what rules of their own say, is looked up.
+ * The plan beyond the watermarks and before the end, in groups. The index by shard and due time
+ * finds the rows. Whether a row is of an older version, and which rules a governed row has, is
+ * looked up in the schedule.
  */
 export async function readPlanned(tx: Tx, span: Span): Promise<Planned> {
   const [few] = await tx<{ rows: number }[]>`
@@ -67,7 +83,7 @@ function sum(rows: readonly GroupRow[], column: "schedules" | "alive", governed:
   return rows.reduce((all, row) => all + (row.governed === governed ? row[column] : 0), 0);
 }
 
-/** A power of two, so that a part of a hash's bits tells which. */
+/** A power of two, so that some bits of a hash select the sample. */
 function oneIn(rows: number): number {
   return 2 ** Math.max(0, Math.round(Math.log2(rows / sampleOf)));
 }
@@ -85,18 +101,21 @@ function rowsWithin(tx: Tx, { from, end }: Span) {
 
 interface GroupRow extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules"> {
   due: Date;
-  /** Plan rows; of which so many still count. */
+  /** Plan rows; `alive` counts those that are not of an older version. */
   schedules: number;
   alive: number;
   governed: boolean;
-  /** Of governed rows that still count: the slot, with the spread and key that move due before it, and whether a hold ends with it. */
+  /**
+   * For governed rows that are alive: the slot, the spread and key that move the due time before
+   * it, and whether the row is the end of a hold.
+   */
   own: [slot: string | null, spread: string | null, key: string | null, release: string] | null;
   cadenceId: number | null;
   occurrence: Date | null;
   everyMs: number | null;
 }
 
-/** Every row, for next to nothing each: only what its own columns tell. */
+/** Counts every row by its own columns, which costs little per row. */
 function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
   return withCadences(
     tx,
@@ -107,7 +126,7 @@ function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
   );
 }
 
-/** Of each kind one in so many rows, looked up. */
+/** Reads a sample of each kind with its schedules. */
 function readLooked(
   tx: Tx,
   span: Span,
@@ -132,7 +151,7 @@ function readLooked(
   );
 }
 
-/** Whether it may fire again before the end. */
+/** SQL: the interval, if it may fire again before the end. */
 const repeating = (tx: Tx, { now, end }: Span) =>
   tx`case when every_ms < ${end.getTime() - now.getTime()}::bigint then every_ms end`;
 
@@ -140,7 +159,10 @@ const stretch = (tx: Tx, { now, end }: Span) => tx`
   date_bin(case when every_ms < ${Math.min(coarseFromMs, end.getTime() - now.getTime())}::bigint then interval '1 second' else interval '1 minute' end,
     due_at, 'epoch')`;
 
-/** The column of a governed row that is looked up; a slot is in whole seconds, so that an occurrence may be rounded up to one. */
+/**
+ * SQL: the rules of a governed row. A slot is in whole seconds, so an occurrence may be rounded up
+ * to a second.
+ */
 const ownColumn = (tx: Tx) => tx`
   (select array[v.body ->> 'slot', case when v.body ->> 'slot' is not null then v.body ->> 'spread' end,
       case when v.body ->> 'slot' is not null and v.body ->> 'spread' is not null then s.key end, (s.held_until is not distinct from p.due_at)::text]
@@ -159,7 +181,7 @@ function groupOf(row: GroupRow, schedules: number): PlannedGroup[] {
   if (!(schedules > 0)) return [];
   const due = row.due.getTime();
   const [slot, spread, key, release] = row.own ?? [null, null, null, "false"];
-  // What was due under a hold comes once when it ends; what is due after it has a row of its own.
+  // The end of a hold is one fire; the occurrence after it has a row of its own.
   if (release === "true") return [{ due, schedules, cadence: null, everyMs: null, slot: null }];
   const occurrence = row.occurrence?.getTime() ?? due;
   const lagMs = spreadOffset(key ?? "", spread === null ? 0 : (durationMs(spread) ?? 0));

@@ -2,7 +2,7 @@ import type { Minute } from "./unfold-minutes.ts";
 
 export interface Flattened {
   spread: string;
-  /** The heaviest minute there would then be. */
+  /** The heaviest minute with that spread. */
   peak: number;
 }
 
@@ -13,9 +13,10 @@ const spreads = [
 ] as const;
 
 /**
- * What becomes of the heaviest minute if all that fires together had a `spread`: each schedule keeps one place within it, so that a
- * minute's fires lie evenly over that minute and those after it. What came before the first minute is not seen: the peak
- * is looked for where all that would reach it is known.
+ * Computes the heaviest minute if every cadence that fires for many schedules at once had a
+ * `spread`. Each schedule keeps one place within it, so a minute's fires are distributed evenly
+ * over that minute and the next ones. Fires before the first minute are unknown, so the first
+ * minutes count too few, and the peak is one of the later minutes.
  */
 export function flattened(line: readonly Minute[]): Flattened[] {
   return spreads

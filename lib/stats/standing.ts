@@ -1,46 +1,52 @@
 import type { Tx } from "../db/connect.ts";
 
-/** How much there is, as far as it was looked: `more` where looking stopped. */
+/** A count; `more` if counting stopped at a limit. */
 export interface Amount {
   count: number;
   more: boolean;
 }
 
-/** Rows that are set aside, and since when the oldest row that was counted is. */
+/** Quarantine entries, and since when the oldest counted one is in quarantine. */
 export interface Quarantined extends Amount {
   oldestAt: Date | null;
 }
 
-/** What stands at this moment, read from tables that hold open work alone. */
+/** The current state, read from tables that hold only open work. */
 export interface Standing {
   now: Date;
   parcels: Amount;
-  /** Jobs that may start when their time comes, or have come. */
+  /** Jobs that are not running and not settled. */
   waiting: number;
-  /** Of the waiting: their time has come. */
+  /** Waiting jobs whose time has come. */
   due: number;
-  /** Of the waiting: kept back by a hold of their schedule. */
+  /** Waiting jobs held back by a hold of their schedule. */
   held: number;
   running: number;
-  /** Of the waiting: tried at least once. Where there are more than are looked at, estimated from those. */
+  /** Waiting jobs with at least one attempt. Estimated if there are more jobs than are read. */
   retrying: number;
   /** Since when the longest waiting job could have started. */
   oldestDueAt: Date | null;
   backlog: Amount;
   dead: Amount;
   quarantined: Quarantined;
-  /** Up to here the slowest shard's plan has become jobs. */
+  /** The slowest shard's plan has become jobs up to here. */
   plannedTo: Date;
   rolledUpAt: Date | null;
 }
 
-/** So many rows of a table of open work are looked at: usually all, and bounded where a lot has piled up. */
+/**
+ * Rows read of each table of open work. That is usually all of them; the limit matters in a large
+ * backlog.
+ */
 const lookedAtMax = 100_000;
 
-/** The most rows that are set aside and counted. */
+/** Largest number of quarantine entries counted. */
 const quarantinedMax = 10_000;
 
-/** Up to so many jobs each is looked up; of more, what their parcels list is told, and how many were tried is estimated. */
+/**
+ * Up to this many jobs each is read. Of more, the counts come from their parcels, and the number of
+ * retrying ones is estimated.
+ */
 export const lookedUpMax = 10_000;
 
 export async function readStanding(sql: Tx): Promise<Standing> {
@@ -53,14 +59,20 @@ export async function readStanding(sql: Tx): Promise<Standing> {
 
 type OpenJobs = Pick<Standing, "waiting" | "due" | "held" | "running" | "oldestDueAt">;
 
-/** A parcel that waits for its turn at a target has its place there, which priority has moved, instead of a time. */
+/**
+ * A parcel that waits for its turn at a target has a place in the queue, moved by priority, instead
+ * of a time.
+ */
 const openParcels = (sql: Tx) => sql`
   select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns, cardinality(p.occurrences) as jobs,
     p.lease_until is not null as leased, p.held_schedule is not null as held, carillon.clock() as now,
     case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
   from carillon.parcels p limit ${lookedAtMax + 1}::int`;
 
-/** As listed: with those that were planned anew since, until their parcel's time comes. */
+/**
+ * Counts by the parcels' arrays: they still include jobs that were planned again, until the
+ * parcel's time comes.
+ */
 async function readParcels(sql: Tx): Promise<OpenJobs & Pick<Standing, "parcels">> {
   const [row] = await sql<(OpenJobs & { looked: number })[]>`
     select count(*)::int as looked,
@@ -88,7 +100,7 @@ async function readJobs(sql: Tx): Promise<OpenJobs & Pick<Standing, "retrying">>
   return row;
 }
 
-/** Those of a parcel's jobs (p) that are its own. */
+/** The jobs of a parcel (p) that still belong to it. */
 export const waitingJobs = (sql: Tx) => sql`
   select j.attempt from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
   cross join lateral (
@@ -127,7 +139,9 @@ async function readRest(
   };
 }
 
-/** A parcel without kinds is as the tick made it: none of its jobs has been tried. */
+/**
+ * A parcel without kinds is unchanged since the tick made it: none of its jobs has been attempted.
+ */
 async function readRetrying(sql: Tx): Promise<number> {
   const [row] = await sql<{ looked: number; listed: number; tried: number }[]>`
     with listed as materialized (

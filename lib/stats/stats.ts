@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { type Lateness, type LatenessBucket, summarize } from "./lateness.ts";
 import { readStanding, type Standing } from "./standing.ts";
 
-/** What happened from a full minute on until now. */
+/** Counts from a full minute until now. */
 export interface Counts {
   from: Date;
   fired: number;
@@ -16,14 +16,14 @@ export interface Counts {
   pulses: Pulses;
 }
 
-/** Those that leave no job: taken by their targets, and given up; and how late they were taken. */
+/** Pulses: taken by their targets, and given up; and how late they were taken. */
 export interface Pulses extends Omit<Lateness, "jobs"> {
   taken: number;
   lost: number;
 }
 
 export interface Stats {
-  /** Held ones are paused; those that have ended and are still kept count as active. */
+  /** `paused` are held. Schedules that have ended and are still kept count as active. */
   schedules: { total: number; active: number; paused: number };
   standing: Standing;
   lastHour: Counts;
@@ -34,7 +34,10 @@ const minuteMs = 60_000;
 const hourMinutes = 60;
 const dayMinutes = 1_440;
 
-/** Everything comes from rows that were rolled up, from the few that are not yet, and from tables of open work. */
+/**
+ * All numbers come from rows that were rolled up, from the few that are not yet, and from tables of
+ * open work.
+ */
 export async function readStats(sql: Tx): Promise<Stats> {
   const standing = await readStanding(sql);
   const [schedules, lastHour, lastDay] = await Promise.all([
@@ -50,8 +53,9 @@ function minutesBefore(now: Date, minutes: number): Date {
 }
 
 /**
- * One statement: a row is seen among those that wait to be rolled up or in the sum, never in both and never in neither. A difference that was
- * written by hand may bring the sum below zero, and no constraint refuses it: a schedule's end may be rolled up before its beginning.
+ * One statement, so that a row is either among the tallies or in the sum, never in both and never
+ * in neither. A difference that was written by hand may bring the sum below zero. No constraint
+ * refuses that: a schedule's end may be rolled up before its beginning.
  */
 async function readSchedules(sql: Tx): Promise<Stats["schedules"]> {
   const [row] = await sql<{ total: number; paused: number }[]>`
@@ -69,8 +73,8 @@ interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<P
 }
 
 /**
- * A job may have been counted before this time and withdrawn in it, and a row that waits to be rolled up may have any number: there is no less
- * than nothing.
+ * A sum may be negative, and is shown as zero: a job may have been counted before this time and
+ * withdrawn within it, and a row written by hand may have any number.
  */
 async function readCounts(sql: Tx, from: Date): Promise<Counts> {
   const [row] = await sql<CountsRow[]>`

@@ -4,9 +4,9 @@ import type { PlannedGroup } from "./planned-groups.ts";
 
 export const minuteMs = 60_000;
 
-/** What one rule contributes to one minute. */
+/** The contribution of one rule to one minute. */
 export interface Share {
-  /** The shared cadence, or the interval; null for what fires once. */
+  /** The shared cadence, or the interval, or `single` for schedules that fire once. */
   rule: string | null;
   fires: number;
 }
@@ -14,21 +14,27 @@ export interface Share {
 export interface Minute {
   at: number;
   fires: number;
-  /** Of the fires: due exactly when their cadence says, so that a spread would move them. */
+  /** Fires due exactly at their occurrence of a shared cadence, which a spread would distribute. */
   together: number;
   shares: Map<string, number>;
 }
 
-/** All rules together are followed for so many runs: some seconds of computing, whatever there is. */
+/** Largest number of runs computed for all rules together, which takes some seconds. */
 const allRunsMax = 500_000;
 
 export interface Unfolded {
   minutes: Minute[];
-  /** False where a rule was not followed to the end: from there on it counts as often as before, spread evenly. */
+  /**
+   * False if a rule was not computed to the end: from there on, its rate so far is assumed,
+   * distributed evenly.
+   */
   exact: boolean;
 }
 
-/** Fires per minute: each rule is unfolded once for all schedules that share it and its next occurrence. */
+/**
+ * Fires per minute. Each rule is unfolded once for all schedules that share it and its next
+ * occurrence.
+ */
 export function unfoldMinutes(
   groups: readonly PlannedGroup[],
   from: number,
@@ -64,7 +70,10 @@ function add(minute: Minute | undefined, group: PlannedGroup, runs: number): voi
   minute.shares.set(rule, (minute.shares.get(rule) ?? 0) + fires);
 }
 
-/** Calls `found` with each time at which the group is due, up to the end or so many of them; and says how far it has come. */
+/**
+ * Calls `found` for each due time of the group, up to the end or `most` of them, and returns how
+ * far it has come.
+ */
 function follow(
   group: PlannedGroup,
   { from, end, most }: { from: number; end: number; most: number },
@@ -93,28 +102,28 @@ export function ruleOf({ cadence, everyMs }: PlannedGroup): string {
 }
 
 /**
- * Intervals have each its own phase; what fires once has its own instant. Crons meet, unless a spread has moved them; in a slot they
- * meet on purpose.
+ * Only crons fire together, unless a spread has moved them. An interval has its own phase, and a
+ * schedule that fires once its own instant. In a slot, schedules fire together on purpose.
  */
 function isTogether({ cadence, due, slot }: PlannedGroup): boolean {
   return cadence !== null && slot === null && due === cadence.occurrence;
 }
 
-/** What is due already fires once, as soon as a tick comes. */
+/** An occurrence that is due already fires once, as soon as a tick comes. */
 function* duesOf(group: PlannedGroup, from: number): Generator<number> {
   const { due, cadence } = group;
   if (cadence === null || isRun(cadence.of, cadence.occurrence)) yield Math.max(due, from);
   yield* group.slot === null ? evenDues(group, from) : slotDues(group, group.slot, from);
 }
 
-/** Each as long after its occurrence as the first. */
+/** Each due time lags behind its occurrence as much as the first. */
 function* evenDues({ due, cadence, everyMs }: PlannedGroup, from: number): Generator<number> {
   const lag = cadence === null ? 0 : due - cadence.occurrence;
   const after = Math.max(due, from - 1);
   for (const at of occurrencesAfter({ cadence, everyMs }, due - lag, after - lag)) yield at + lag;
 }
 
-/** Several may be due at the end of one slot. */
+/** Several occurrences may be due at the end of one slot. */
 function* slotDues(
   { cadence, everyMs }: PlannedGroup,
   slot: NonNullable<PlannedGroup["slot"]>,

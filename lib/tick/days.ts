@@ -1,25 +1,27 @@
 import type postgres from "postgres";
 import type { Sql, Tx } from "../db/connect.ts";
 
-/** Partitions exist for so many days ahead; the near plan reaches to the end of the last of them. */
+/** Number of days ahead for which partitions exist. The near plan ends with the last of them. */
 export const daysAhead = 3;
 
 interface MissingDay {
   day: string;
-  /** Yesterday or later: an edit or a batch at this moment may need it. */
+  /** Yesterday or later: edits and batches may need it at this moment. */
   isNow: boolean;
 }
 
 /**
- * Attaches the days that planning may need: from a day before the oldest watermark (due is up to a day after its occurrence) to a few days ahead. Each is
- * a transaction of its own, since making one takes a lock for each of its tables and indexes, and after a year's stop they are hundreds. Those of now come
- * first: edits need them, and shards that are not behind. Then come those of the past, the oldest first, until time is up; the next tick goes on from
- * there. Returns whether all of them are there.
+ * Attaches the days that planning may need, from a day before the oldest watermark (an occurrence
+ * may be a day before its due time) to a few days ahead. Each day has a transaction of its own:
+ * attaching one locks each of its tables and indexes, and after a year's stop there are hundreds of
+ * days. Current days come first, because edits and shards that are not behind need them. Past days
+ * follow, oldest first, until time is up; the next tick continues. Returns whether all days are
+ * attached.
  */
 export async function attachDays(
   sql: Sql,
   timeIsUp: () => boolean,
-  /** Called when those of now are there. */
+  /** Called when the current days are attached. */
   onNow: () => void,
 ): Promise<boolean> {
   const missing = await missingDays(sql);
@@ -36,7 +38,7 @@ async function attachDay(sql: Sql, day: string): Promise<void> {
   await sql`select carillon.attach_days(${day}::text::date, ${day}::text::date)`;
 }
 
-/** The oldest first. A day of which a table is missing is missing. */
+/** Oldest first. A day without all of its tables is missing. */
 function missingDays(sql: Sql): Promise<MissingDay[]> {
   return sql<MissingDay[]>`
     with span as (
@@ -56,17 +58,17 @@ function missingDays(sql: Sql): Promise<MissingDay[]> {
     order by d.day`;
 }
 
-/** Where the line between near and far is to stand at that moment: at the end of the last day that is attached. */
+/** The line between near and far at that moment: the end of the last attached day. */
 export const nearLine = (tx: Tx, moment: postgres.PendingQuery<postgres.Row[]>) => tx`
   ((${moment} at time zone 'UTC')::date + ${daysAhead}::int)::timestamp at time zone 'UTC'`;
 
-/** Of a shard that is `behind` the rows to be moved may be due on days of the past. */
+/** If the shard is `behind`, the rows to move may be due on past days. */
 export interface ShardToBringNear {
   shard: number;
   behind: boolean;
 }
 
-/** Shards whose line stands before where it should. */
+/** Shards whose line is earlier than it should be. */
 export async function shardsToBringNear(sql: Sql): Promise<ShardToBringNear[]> {
   return sql<ShardToBringNear[]>`
     select id as shard, near_until < (carillon.clock() at time zone 'UTC')::date::timestamp at time zone 'UTC' as behind

@@ -10,16 +10,19 @@ import { firstForgottenAt } from "../quarantine/quarantine.ts";
 import { nearLine } from "./days.ts";
 import type { TickSettings } from "./run.ts";
 
-/** What firing has to know. */
+/** Result of the check before firing. */
 export interface Before {
-  /** Shards that cannot be fired as they are: their line stands before the horizon, or days that firing writes into are not attached. */
+  /**
+   * Shards that cannot be fired yet: their line is before the horizon, or days that firing writes
+   * to are not attached.
+   */
   behind: readonly number[];
-  /** Of those the ones whose line stands on a day of the past. */
+  /** Shards of `behind` that have their line on a past day. */
   past: readonly number[];
   countedEmpty: boolean;
 }
 
-/** What there may be to do after it. */
+/** Kinds of work that a tick may have after firing. */
 export type Work =
   | "setting"
   | "canaries"
@@ -46,14 +49,14 @@ export type Work =
 
 export interface After {
   there: Record<Work, boolean>;
-  /** Since 1970. */
+  /** Minutes since 1970. */
   minute: number;
 }
 
 /**
- * Most of what a tick looks after is not there in most minutes. All of it is asked for in one query, of steps into indexes; what it finds
- * is then looked at by its own part of the tick, which asks again and knows nothing of this one. So a question here may say yes for
- * nothing, and must never say no where there is something.
+ * Most kinds of work have nothing to do in most minutes. One query of index lookups checks all of
+ * them. Each part of the tick then reads its own rows, independent of this result. So a check here
+ * may report work where there is none, but must never miss any.
  */
 export async function lookBefore(sql: Sql): Promise<Before> {
   const [found] = await sql<Before[]>`
@@ -105,20 +108,24 @@ export async function lookAfter(
 }
 
 function answered<Found>(found: Found | undefined): Found {
-  if (found === undefined) throw new Error("A query without a condition has answered nothing.");
+  if (found === undefined) throw new Error("A query without a condition returned no row.");
   return found;
 }
 
 const now = (tx: Tx) => tx`(select now from clock)`;
 
 /**
- * Whether the earliest has come; none has where there is none. The earliest is one step into an index. Asked whether any is past, the planner takes
- * it that a third of a table is, and reads it from its beginning: all of thirty million schedules, where none is.
+ * Whether the earliest instant has come; false if there is none. The earliest is one index lookup.
+ * For a plain condition "any is past", the planner estimates a third of the table and scans it from
+ * the start: all of thirty million schedules if none is past.
  */
 const comes = (tx: Tx, earliest: postgres.PendingQuery<postgres.Row[]>) =>
   tx`coalesce((${earliest}) <= ${now(tx)}, false)`;
 
-/** Parcels to offer, parcels under a watched lease, parcels that wait in lanes or at targets, and parcels that no worker could claim. */
+/**
+ * Parcels to offer, parcels under a watched lease, parcels that wait in lanes or at targets, and
+ * parcels that no worker could claim.
+ */
 const parcels = (tx: Tx) => tx`
   ${comes(tx, tx`select min(offer_at) from carillon.parcels where lane is null`)}
     or exists (select from carillon.parcels where lane is null and lease_until is not null
@@ -127,7 +134,10 @@ const parcels = (tx: Tx) => tx`
     or exists (select from carillon.parcels where turn = 'waits')
     or exists (select from carillon.quarantine where consumer = 'claim')`;
 
-/** From a day before the watermark, since what is due may be of an occurrence before it, up to the horizon. */
+/**
+ * From a day before the watermark, because a due time may belong to an earlier occurrence, to the
+ * horizon.
+ */
 const daysMissing = (tx: Tx) => tx`
   exists (
     select from generate_series((least(s.watermark_at, ${now(tx)}) at time zone 'UTC')::date - 1,
@@ -135,7 +145,10 @@ const daysMissing = (tx: Tx) => tx`
     where to_regclass('carillon.jobs_' || to_char(day, 'YYYYMMDD')) is null
       or to_regclass('carillon.plan_' || to_char(day, 'YYYYMMDD')) is null)`;
 
-/** Days of jobs that are past the retention, whether or not they can go; days of the plan that all watermarks have left by a day. */
+/**
+ * Days of jobs past the retention, whether or not they can be dropped, and days of the plan that
+ * all watermarks passed more than a day ago.
+ */
 const pastDays = (tx: Tx, retentionDays: number) => tx`
   exists (
     select from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -147,7 +160,7 @@ const pastDays = (tx: Tx, retentionDays: number) => tx`
       and right(c.relname, 8) < to_char((
         select least(${now(tx)}, min(least(watermark_at, near_until))) - interval '1 day' from carillon.shards) at time zone 'UTC', 'YYYYMMDD'))`;
 
-/** Not where the release in force is the runtime's own, and nothing is under way. */
+/** False if the release in force is the runtime's own and no round is under way. */
 const zones = (tx: Tx, runtime: string | null) => tx`
   ${runtime}::text is not null and not exists (
     select from (select version, replan_after, look_again_at from carillon.zone_updates order by id desc limit 1) latest

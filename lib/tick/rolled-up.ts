@@ -8,7 +8,7 @@ export interface RolledUp {
   cancelled: number;
   /** Pulses that were given up. */
   pulsesLost: number;
-  /** Seconds of a shard whose pulses were passed over, and are not counted. */
+  /** Seconds in which a shard's pulses were passed over without a count. */
   pulseSecondsPassed: number;
 }
 
@@ -21,7 +21,7 @@ export const nothingRolledUp: RolledUp = {
   pulseSecondsPassed: 0,
 };
 
-/** As the functions of the database tell it. */
+/** The columns that the database's functions return. */
 export const rolledUp = (tx: Tx) => tx`
   fired::float8, skipped::float8, missed::float8, cancelled::float8, pulses_lost::float8 as "pulsesLost",
   pulse_seconds_passed::float8 as "pulseSecondsPassed"`;

@@ -13,36 +13,42 @@ export interface TickDeps {
   sql: Sql;
   queue: ParcelQueue;
   log: Log;
-  /** The bus that is told of jobs; without, what is to be told stays in the outbox. */
+  /** The bus that gets the events; without it, events stay in the outbox. */
   bus?: Pick<TellDeps, "events" | "bus"> | undefined;
-  /** Which commands of the SQL inbox are accepted; without it, the inbox is left alone. It may be loaded when the tick comes to the inbox. */
+  /**
+   * Rules for commands of the SQL inbox; without it, the inbox is skipped. A function loads it when
+   * the tick reaches the inbox.
+   */
   acceptance?: Acceptance | (() => Promise<Acceptance>) | undefined;
-  /** What the machine's time is, for what a batch computes; a test brings its own. */
+  /** Clock for measuring the computing of a batch; tests inject their own. */
   cpu?: (() => number) | undefined;
 }
 
 export interface TickSettings {
-  /** Plan rows per transaction: larger is faster per row, smaller keeps edits of the shard waiting less. */
+  /**
+   * Plan rows per transaction: a larger batch costs less per row, a smaller one delays edits of the
+   * shard less.
+   */
   batchMax: number;
-  /** Shards worked on at once where it presses, each on a connection of its own. */
+  /** Shards fired concurrently when the plan is behind, each on its own connection. */
   lanes: number;
-  /** Where less than this is planned, it presses. */
+  /** The plan is behind if it reaches less than this ahead. */
   pressingMs: number;
   retentionDays: number;
-  /** Whether a day of jobs goes only when the archive has it. */
+  /** Whether a day of jobs is dropped only after it was archived. */
   archives: boolean;
-  /** How long the audit is kept; null: for ever. */
+  /** Retention of the audit; null keeps it for ever. */
   auditRetentionDays: number | null;
-  /** Of what is owed from before, so many jobs are let in by one tick, and of each schedule so many in its turn. */
+  /** Backlog jobs that one tick admits, and the most of one schedule per turn. */
   backlogBudget: number;
   backlogPerTurn: number;
-  /** How the runtime names its zone data, for example 2026b; null where it does not tell. */
+  /** The runtime's zone data release, for example 2026b; null if unknown. */
   zoneData: string | null;
-  /** What the bus is told of. */
+  /** Events that the bus gets. */
   notify: Notify;
-  /** The schedules that prove the way; null for none. */
+  /** The schedules that test the whole path; null for none. */
   canary: CanarySettings | null;
-  /** Which part of the minute's work is this tick's. */
+  /** The part of the minute's work that this tick does. */
   share: TickShare;
 }
 
@@ -51,19 +57,19 @@ export interface Ticked {
   jobs: number;
   parcels: number;
   finished: boolean;
-  /** What has happened since a tick last told, whoever made it happen; of share 0 alone. */
+  /** Counts since a tick last reported, of all parts of Carillon; set by share 0 only. */
   rolledUp?: RolledUp;
 }
 
-/** What the phases of one tick share. */
+/** State that the phases of one tick share. */
 export interface Run extends TickDeps {
   settings: TickSettings;
   timeIsUp: () => boolean;
   total: Ticked;
-  /** How many rows failed because a right, table or function is missing. */
+  /** Number of rows that failed because a right, table or function is missing. */
   refused?: number;
-  /** Made by this tick for targets with a rate. */
+  /** Parcels that this tick made for targets with a rate. */
   rated: MadeParcel[];
-  /** Keeps a failure for the end: it does not keep the other phases and shards from theirs. */
+  /** Collects a failure until the end, so that other phases and shards still run. */
   note: (error: unknown) => void;
 }

@@ -25,9 +25,10 @@ export const tickDefaults: TickSettings = {
 };
 
 /**
- * One tick: everything due until the horizon becomes jobs and parcels, shard by shard, batch by batch, until nothing is due
- * or time is nearly gone. It may run beside other ticks, be killed anywhere or come hours late: the jobs are the same.
- * What fails does not keep the rest from being done; the tick then fails at its end, so that it is seen.
+ * One tick: everything due before the horizon becomes jobs and parcels, shard by shard and batch by
+ * batch, until nothing is due or time is nearly up. It may run beside other ticks, be killed at any
+ * point or run hours late: the jobs are the same. A failure does not stop the rest; the tick fails
+ * at its end, so that the failure is reported.
  */
 export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () => boolean): Promise<Ticked> {
   const failures: unknown[] = [];
@@ -35,8 +36,8 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   const note = (error: unknown) => void failures.push(error);
   const run: Run = { ...deps, settings, timeIsUp, total, rated: [], note };
   const sending = parcelSending(run);
-  // What is there once, and not by shard, is share 0's: done by each it would be done many times for nothing.
-  if (settings.share.share === 0) await tickWithHouse(run, sending);
+  // Work that is not per shard belongs to share 0.
+  if (settings.share.share === 0) await tickWithHousekeeping(run, sending);
   else {
     await fireAll(run, shardsOf(settings.share), { sending });
     await sending.finish();
@@ -50,10 +51,10 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
 }
 
 /**
- * Firing comes first: nothing else takes time before it, and no other failure touches it. Jobs are made without waiting for messages to be sent. The
- * housekeeping waits for them, since those jobs are due soon.
+ * Firing comes first: no other work or failure delays it. Jobs are made without waiting for
+ * messages to be sent. The housekeeping waits for the messages, because those jobs are due soon.
  */
-async function tickWithHouse(run: Run, sending: ParcelSending): Promise<void> {
+async function tickWithHousekeeping(run: Run, sending: ParcelSending): Promise<void> {
   const own = shardsOf(run.settings.share);
   const { behind, past } = await prepare(run);
   await fireAll(

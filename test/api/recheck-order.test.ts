@@ -151,7 +151,7 @@ describe("an order that nobody ships", () => {
     expect(await explained(24 * hour)).toMatchObject({
       outcome: "cancelled",
       reason: "superseded",
-      sentence: expect.stringContaining("version 2 of shop"),
+      sentence: expect.stringContaining("version 2 by shop"),
     });
   });
 });

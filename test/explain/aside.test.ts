@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("What is set aside of a schedule is told of it alone, with the rights of the API, and no more once it is let go", async () => {
+test("An explanation shows quarantine entries of its own schedule only, with the rights of the API, until the entry is removed", async () => {
   for (const key of ["bad", "good"]) await world.put(key, { when: "every 1d" });
   const [bad] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = 'bad'`;
   const scheduleId = bad?.id ?? "";
@@ -60,12 +60,12 @@ test.each([
       occurrence: false,
     });
     expect(sentence).toMatch(
-      /^Is not known: the cadence of version 1, `\*\/5 \* \* \* \*` in Mars\/Olympus_Mons, cannot be read here/,
+      /^Cannot be explained: the cadence of version 1, `\*\/5 \* \* \* \*` in Mars\/Olympus_Mons, cannot be read here/,
     );
     expect(sentence).toContain(`The time zone ${unknownZone} is not known to this runtime`);
     expect(sentence).toContain("Patch its `when` or `timezone`");
     expect(sentence).toContain(
-      "The schedule is set aside since 2026-03-02T10:02:00Z, because `plan` failed on it",
+      "The schedule has been set aside since 2026-03-02T10:02:00Z, because `plan` failed on it",
     );
     expect(setAside).toHaveLength(1);
   },

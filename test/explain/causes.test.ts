@@ -22,7 +22,7 @@ const deps = () => ({ sql: world.sql, queue: world.queue });
 const caller = { name: "ann" };
 
 describe("holds", () => {
-  test("are named with their owners and reasons while they stand and afterwards", async () => {
+  test("A hold is named with its owner and reason while it lasts and afterwards", async () => {
     await world.put("often", { when: "*/5 * * * *" });
     await live(world, at("10:06:00"));
     await world.pause("often", { reason: "maintenance" });
@@ -60,7 +60,7 @@ describe("holds", () => {
     expect(await told("often", "10:30:00")).toMatchObject({ outcome: "planned" });
   });
 
-  test("that end by themselves say when, before and after", async () => {
+  test("A hold that ends by itself is named with its end, before and after it", async () => {
     await world.put("often", { when: "*/5 * * * *" });
     await world.pause("often", { until: at("10:18:00"), reason: "lunch" });
     const heldBy = [{ owner: "ann", reason: "lunch", since: at(0), until: at("10:18:00") }];
@@ -87,7 +87,7 @@ describe("holds", () => {
     expect(await told("often", "10:20:00")).toMatchObject({ outcome: "ran" });
   });
 
-  test("that stood when the schedule was deleted say so of what was due under them", async () => {
+  test("A hold in force at the delete of its schedule explains occurrences that were due under it", async () => {
     await world.put("often", { when: "*/5 * * * *" });
     await world.pause("often", { reason: "stop" });
     await live(world, at("10:12:00"));
@@ -100,7 +100,7 @@ describe("holds", () => {
 });
 
 describe("edits", () => {
-  test("name who took an occurrence away, when and by what", async () => {
+  test("An edit that withdrew an occurrence is named with its author, time and change", async () => {
     await world.put("often", { when: "*/5 * * * *" });
     await live(world, at("10:12:00"));
     await world.patch("often", { description: "the same times" }, "carl");
@@ -111,7 +111,7 @@ describe("edits", () => {
         occurrence: false,
         edit: { version: 3, by: "bob", at: at("10:12:00"), change: "patched" },
         sentence: expect.stringContaining(
-          "before it was due, version 3 of bob changed it from `*/5 * * * *` in UTC to `*/7 * * * *` in UTC",
+          "before it was due, version 3 by bob changed it from `*/5 * * * *` in UTC to `*/7 * * * *` in UTC",
         ),
       });
     }
@@ -119,7 +119,7 @@ describe("edits", () => {
     expect(await told("often", "10:14:00")).toMatchObject({ outcome: "planned", version: 3 });
   });
 
-  test("keep what was of a key apart from what is", async () => {
+  test("An instant is explained by the schedule that had the key at that time", async () => {
     await world.put("twice", { when: "*/5 * * * *" });
     await live(world, at("10:12:00"));
     await world.remove("twice");
@@ -138,7 +138,7 @@ describe("edits", () => {
     expect(await told("twice", "10:30:00")).toMatchObject({ outcome: "planned", cadence: "*/10 * * * *" });
   });
 
-  test("that delete cancel what was due and had not run", async () => {
+  test("A delete cancels an occurrence that was due and had not run", async () => {
     await world.put("often", { when: "*/5 * * * *", spread: "2m" });
     await world.clock.setNow(at("10:04:00"));
     await world.tick();
@@ -156,7 +156,7 @@ describe("edits", () => {
 });
 
 describe("overlaps and deadlines", () => {
-  test("name the run that was not over when the next one's turn came", async () => {
+  test("A skipped overlap names the run that had not ended", async () => {
     await world.put("long", { when: "* * * * *", overlap: "skip" });
     world.outcome = async ({ occurrence }) => {
       if (occurrence > at("10:01:00")) return done;
@@ -173,7 +173,7 @@ describe("overlaps and deadlines", () => {
     });
   });
 
-  test("say behind which run one waits or has waited in its lane", async () => {
+  test("A queued overlap names the run that it waits or waited for", async () => {
     await world.put("long", { when: "* * * * *", overlap: "queue" });
     world.outcome = async ({ occurrence }) => {
       if (occurrence > at("10:01:00")) return done;
@@ -194,7 +194,7 @@ describe("overlaps and deadlines", () => {
     });
   });
 
-  test("say how late one could have started", async () => {
+  test("A missed deadline says how late the job could have started", async () => {
     await world.put("urgent", { when: "*/5 * * * *", deadline: "30s" });
     await world.clock.setNow(at("10:03:00"));
     await world.tick();
@@ -210,7 +210,7 @@ describe("overlaps and deadlines", () => {
 });
 
 describe("windows, limits and calendars", () => {
-  test("say before the start, after the end, and beyond the limit", async () => {
+  test("An instant before the start, after the end or beyond the limit says so", async () => {
     await world.put("within", {
       when: "*/5 * * * *",
       startsAt: "2026-03-02T10:10:00Z",
@@ -234,7 +234,7 @@ describe("windows, limits and calendars", () => {
     });
   });
 
-  test("name the calendar, the day and the entry by which one does not run or runs elsewhere", async () => {
+  test("A calendar is named with the day and entry that exclude or move an occurrence", async () => {
     await putCalendar(deps(), {
       name: "closed",
       caller,

@@ -22,14 +22,14 @@ const told = (key: string, instant: Date | string | number) =>
 const deps = () => ({ sql: world.sql, queue: world.queue });
 const caller = { name: "ann" };
 
-describe("what ran and what is to come", () => {
-  test("is told from before the schedule was made to far ahead", async () => {
+describe("past and future instants", () => {
+  test("Every instant has an explanation, from before the schedule existed to far ahead", async () => {
     await world.clock.setNow(at("10:01:00"));
     await world.put("often", { when: "*/5 * * * *", timezone: "Europe/Berlin" });
     await live(world, at("10:07:00"));
     expect(await told("often", "10:00:00")).toMatchObject({
       outcome: "not-created",
-      sentence: "Was before its schedule: the schedule was created at 2026-03-02T10:01:00Z by ann.",
+      sentence: "Is before the schedule existed: it was created at 2026-03-02T10:01:00Z by ann.",
       occurrence: false,
       version: null,
       nearest: { before: null, after: { at: at("10:05:00").getTime() } },
@@ -65,7 +65,7 @@ describe("what ran and what is to come", () => {
     await expect(told("nobody", "10:00:00")).rejects.toMatchObject({ kind: "missing" });
   });
 
-  test("is told by the instant at which it was due, too", async () => {
+  test("An occurrence is also found by its due time", async () => {
     await world.put("spread", { when: "0 * * * *", spread: "10m", slot: "1m" });
     const { dueAt } = await told("spread", "11:00:00");
     expect(dueAt?.getTime()).toBeGreaterThan(at("11:00:00").getTime());
@@ -79,7 +79,7 @@ describe("what ran and what is to come", () => {
     expect(await told("spread", "12:00:00")).toMatchObject({ outcome: "planned", asked: null });
   });
 
-  test("goes by the attempts that were made", async () => {
+  test("An explanation follows the attempts of its job", async () => {
     await world.put("poor", { when: "at 2026-03-02T10:05:00Z", retry: { attempts: 2, base: "10s" } });
     world.outcome = async (job) => {
       expect(await told("poor", "10:05:00")).toMatchObject({
@@ -91,7 +91,9 @@ describe("what ran and what is to come", () => {
     await live(world, at("10:05:00"));
     expect(await told("poor", "10:05:00")).toMatchObject({
       outcome: "retrying",
-      sentence: expect.stringMatching(/^Is to be tried again: .*"no luck 1"; the next starts at 2026/),
+      sentence: expect.stringMatching(
+        /^Waits for a retry: 1 attempt failed, .*"no luck 1"; the next starts at 2026/,
+      ),
     });
     await live(world, at("10:07:00"));
     expect(await told("poor", "10:05:00")).toMatchObject({
@@ -100,7 +102,7 @@ describe("what ran and what is to come", () => {
     });
   });
 
-  test("says what one that failed first came to", async () => {
+  test("A success after a failed attempt names the attempt and the error", async () => {
     await world.put("lucky", { when: "at 2026-03-02T10:05:00Z" });
     world.outcome = ({ attempt }) => (attempt === 0 ? failed("no luck") : done);
     await live(world, at("10:07:00"));
@@ -110,7 +112,7 @@ describe("what ran and what is to come", () => {
     });
   });
 
-  test("tells one that waits for a worker how long it has waited", async () => {
+  test("A job that waits for a worker says how long it has waited", async () => {
     await world.put("often", { when: "*/5 * * * *" });
     await world.clock.setNow(at("10:03:00"));
     await world.tick();
@@ -124,7 +126,7 @@ describe("what ran and what is to come", () => {
     });
   });
 
-  test("takes an `at` that lay a little before its schedule for its own", async () => {
+  test("An `at` that lay a little before its schedule belongs to that schedule", async () => {
     await world.clock.setNow(at("10:05:30"));
     await world.put("just", { when: "at 2026-03-02T10:05:00Z" });
     await world.tick();
@@ -136,7 +138,7 @@ describe("what ran and what is to come", () => {
     });
   });
 
-  test("knows jobs beside the cadence", async () => {
+  test("Jobs outside the cadence are shown", async () => {
     await world.put("often", { when: "*/5 * * * *", catchUp: { policy: "skip" } });
     await jump(world, at("10:18:00"));
     await jump(world, at("10:21:00"));
@@ -145,7 +147,7 @@ describe("what ran and what is to come", () => {
       outcome: "fired",
       occurrence: false,
       beside: [{ id: manual.id }],
-      sentence: expect.stringContaining("a manual job was made beside the cadence"),
+      sentence: expect.stringContaining("a manual job was made outside the cadence"),
     });
     await backfillSchedule(deps(), { key: "often", from: at(0), to: at("10:10:00"), limit: 10, caller });
     await world.work();
@@ -158,14 +160,14 @@ describe("what ran and what is to come", () => {
   });
 });
 
-describe("what the ticks came late for", () => {
-  test("is collapsed into the newest that was missed, singly or as one of many", async () => {
+describe("occurrences planned late", () => {
+  test("A missed occurrence is collapsed into the newest missed one, singly or in a range", async () => {
     await world.put("often", { when: "*/5 * * * *" });
     await live(world, at("10:06:00"));
     await world.clock.setNow(at("10:33:00"));
     expect(await told("often", "10:20:00")).toMatchObject({
       outcome: "not-planned-yet",
-      sentence: expect.stringContaining("the ticks have come to 2026-03-02T10:09:00Z only"),
+      sentence: expect.stringContaining("the ticks have only reached 2026-03-02T10:09:00Z"),
     });
     await jump(world, at("10:33:00"));
     expect(await told("often", "10:20:00")).toMatchObject({
@@ -173,12 +175,12 @@ describe("what the ticks came late for", () => {
       reason: "missed",
       collapsedInto: at("10:30:00"),
       sentence:
-        "Did not run: it was due at 2026-03-02T10:20:00Z and could only be planned 13 minutes later, and what is planned more than 2 minutes late is missed; `catchUp` is latest: it is collapsed into the run of 2026-03-02T10:30:00Z.",
+        "Did not run: it was due at 2026-03-02T10:20:00Z and could only be planned 13 minutes later, and an occurrence planned more than 2 minutes late is missed; `catchUp` is latest: it is collapsed into the run of 2026-03-02T10:30:00Z.",
     });
     expect(await told("often", "10:30:00")).toMatchObject({
       outcome: "ran",
       late: { byMs: 3 * minute, because: "tick" },
-      sentence: expect.stringContaining("it was planned late and stands for those missed before it"),
+      sentence: expect.stringContaining("it was planned late, and replaces the missed runs before it"),
     });
     await jump(world, at("13:03:00"));
     expect(await told("often", "11:30:00")).toMatchObject({
@@ -192,7 +194,7 @@ describe("what the ticks came late for", () => {
     expect(await told("often", "13:00:00")).toMatchObject({ outcome: "ran", late: { because: "tick" } });
   });
 
-  test("stands in the backlog until it is let in, and what was beyond the limit is passed over", async () => {
+  test("A missed occurrence waits in the backlog until it is admitted; those beyond the limit are passed over", async () => {
     await world.put("all", { when: "* * * * *", catchUp: { policy: "all", limit: 20 } });
     await world.clock.setNow(at("11:00:00"));
     await world.tick({ backlogBudget: 3, backlogPerTurn: 3 });
@@ -200,14 +202,14 @@ describe("what the ticks came late for", () => {
     expect(await told("all", "10:30:00")).toMatchObject({
       outcome: "skipped",
       reason: "missed",
-      sentence: expect.stringContaining("`catchUp` is all, but takes the newest 20 alone"),
+      sentence: expect.stringContaining("`catchUp` is all, but runs only the newest 20"),
     });
     expect(await told("all", "10:39:00")).toMatchObject({ outcome: "ran", late: { because: "backlog" } });
     expect(await told("all", "10:55:00")).toMatchObject({
       outcome: "backlog",
       backlog: { before: 4 },
       job: null,
-      sentence: expect.stringContaining("4 of its schedule come before it"),
+      sentence: expect.stringContaining("4 of its schedule come first"),
     });
     await world.tick();
     await world.clock.setNow(at("11:02:00"));
@@ -216,7 +218,7 @@ describe("what the ticks came late for", () => {
     expect(await told("all", "10:55:00")).toMatchObject({ outcome: "ran", late: { because: "backlog" } });
   });
 
-  test("cannot be told any more once its day was dropped", async () => {
+  test("An occurrence whose day was dropped has no known outcome", async () => {
     await world.put("daily", { when: "0 11 * * *" });
     await live(world, at("11:01:00"));
     await jump(world, at(40 * day));
@@ -232,7 +234,7 @@ describe("what the ticks came late for", () => {
 describe("clock changes", () => {
   const berlin = { timezone: "Europe/Berlin" };
 
-  test("say why an occurrence is where it is, and why nothing is where one was looked for", async () => {
+  test("A clock change explains the place of an occurrence, and the absence of one", async () => {
     await world.put("night", { when: "30 2 * * *", ...berlin });
     await world.put("skipping", { when: "30 2 * * *", ...berlin, dst: { gap: "skip" } });
     const note = expect.stringContaining("02:30 does not exist on");

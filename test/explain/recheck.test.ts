@@ -18,11 +18,11 @@ const sentenceOf = async (key: string, instant: number) => (await told(key, inst
 const ran = (time: string) =>
   `Ran, on time: due at 2026-03-02T${time}Z, it started at 2026-03-02T${time}Z and succeeded at 2026-03-02T${time}Z.`;
 
-test("a check is told with whose it is and how many there were", async () => {
+test("A recheck is explained with its run, its number and the rechecks that followed", async () => {
   await world.checkedTwice("order");
   expect(await told("order", minute)).toMatchObject({ outcome: "ran", occurrence: true });
   expect(await sentenceOf("order", minute)).toBe(
-    `${ran("10:01:00")} It asked for a recheck, and 2 followed: the last, recheck 2, at 2026-03-02T12:00:00Z, waits.`,
+    `${ran("10:01:00")} It requested a recheck, and 2 followed: the last, recheck 2, at 2026-03-02T12:00:00Z, waits.`,
   );
   expect(await told("order", hour)).toMatchObject({
     outcome: "ran",
@@ -33,7 +33,7 @@ test("a check is told with whose it is and how many there were", async () => {
   });
   expect(await sentenceOf("order", hour)).toBe(
     `Is no occurrence but recheck 1 of the run of 2026-03-02T10:01:00Z. ${ran("11:00:00")}` +
-      " It asked for a recheck: recheck 2, at 2026-03-02T12:00:00Z, waits.",
+      " It requested a recheck: recheck 2, at 2026-03-02T12:00:00Z, waits.",
   );
   expect(await told("order", 2 * hour)).toMatchObject({
     outcome: "planned",
@@ -45,7 +45,7 @@ test("a check is told with whose it is and how many there were", async () => {
   expect(await told("order", 2 * hour + 1)).toMatchObject({ outcome: "not-an-occurrence" });
 });
 
-test("a check that an edit came before is told with the edit", async () => {
+test("A recheck that an edit cancelled names the edit", async () => {
   await world.checkedTwice("order");
   await world.put("order", { when: "in 5h", ...handler }, "bob");
   await world.clock.advance(hour);
@@ -55,11 +55,11 @@ test("a check that an edit came before is told with the edit", async () => {
     reason: "superseded",
     recheck: { number: 2, followed: 0 },
     sentence:
-      "Is no occurrence but recheck 2 of the run of 2026-03-02T10:01:00Z. Was cancelled: version 2 of bob, made at 2026-03-02T11:00:00Z, asked for something else before it came.",
+      "Is no occurrence but recheck 2 of the run of 2026-03-02T10:01:00Z. Was cancelled: version 2 by bob, made at 2026-03-02T11:00:00Z, changed the schedule before it was due.",
   });
 });
 
-test("a check that was asked for while an edit was made is told where it was asked for", async () => {
+test("A recheck requested during an edit is mentioned by the run that requested it", async () => {
   world.outcome = async () => {
     await world.put("order", { when: "in 5h", ...handler });
     return again(hour);
@@ -67,11 +67,11 @@ test("a check that was asked for while an edit was made is told where it was ask
   await world.put("order", { when: "in 1m", ...handler });
   await world.workAt(minute);
   expect(await sentenceOf("order", minute)).toBe(
-    `${ran("10:01:00")} It asked for a recheck, which an edit or a delete that came before its end made void.`,
+    `${ran("10:01:00")} It requested a recheck, which was dropped because the schedule was edited or deleted before the run ended.`,
   );
 });
 
-test("a check of a schedule that was deleted is told so", async () => {
+test("A recheck of a deleted schedule names the delete", async () => {
   await world.checkedTwice("order");
   await world.remove("order");
   expect(await told("order", 2 * hour)).toMatchObject({ outcome: "cancelled", reason: "deleted" });
@@ -81,11 +81,11 @@ test("a check of a schedule that was deleted is told so", async () => {
 });
 
 const refused: [DeadReason, string][] = [
-  ["max-checks", "it asked for one recheck more than its handler allows"],
-  ["recheck-past", "it asked for a recheck at an instant that was not ahead"],
-  ["recheck-far", "it asked for a recheck further ahead than its handler allows"],
+  ["max-checks", "it requested one recheck more than its handler allows"],
+  ["recheck-past", "it requested a recheck at an instant that was not in the future"],
+  ["recheck-far", "it requested a recheck further ahead than its handler allows"],
 ];
-test.each(refused)("one that is dead of %s says so", async (reason, words) => {
+test.each(refused)("A recheck that died of %s says so", async (reason, words) => {
   const dead: Delivery = { ...failed("Too much.", true), reason };
   world.answers.set("order", [again(hour), dead]);
   await world.put("order", { when: "in 1m", ...handler });
@@ -101,7 +101,7 @@ test.each(refused)("one that is dead of %s says so", async (reason, words) => {
   });
 });
 
-test("one that falls on an occurrence is told beside it", async () => {
+test("A recheck on the instant of an occurrence is mentioned with the occurrence", async () => {
   world.answers.set("hourly", [again(2 * hour)]);
   await world.put("hourly", { when: "every 1h", ...handler });
   await world.workAt(hour);
@@ -116,7 +116,7 @@ test("one that falls on an occurrence is told beside it", async () => {
   );
 });
 
-test("a chain among many others is told for itself", async () => {
+test("A chain of rechecks is kept apart from other chains", async () => {
   world.answers.set(
     "often",
     Array.from({ length: 5 }, () => again(day)),
@@ -124,6 +124,6 @@ test("a chain among many others is told for itself", async () => {
   await world.put("often", { when: "every 1h", ...handler });
   for (let run = 1; run <= 5; run++) await world.workAt(run * hour);
   expect(await sentenceOf("often", 3 * hour)).toMatch(
-    /It asked for a recheck: recheck 1, at 2026-03-03T10:00:00Z, waits\.$/,
+    /It requested a recheck: recheck 1, at 2026-03-03T10:00:00Z, waits\.$/,
   );
 });

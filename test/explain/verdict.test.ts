@@ -106,28 +106,28 @@ describe("an occurrence that ran", () => {
     ["on time", 0, undefined],
     ["on time within a second", 1_000, undefined],
     ["late beyond it", 1_001, { byMs: 1_001, because: "unrecorded" }],
-  ])("is %s", (_, lateMs, late) => {
+  ])("A run that started %s says so", (_, lateMs, late) => {
     const told = tell({ job: succeeded(new Date(occurrence.getTime() + lateMs)) });
     expect(told.outcome).toBe("ran");
     expect(told.late).toEqual(late);
     expect(told.sentence).toMatch(late === undefined ? /^Ran, on time: / : /^Ran, 1 second late, because /);
   });
 
-  test("long after it was due without any trace of why says that", () => {
+  test("A run that was late for no recorded reason says that", () => {
     expect(tell({ job: succeeded(at("10:30:00")) })).toMatchObject({
       late: { byMs: 20 * minute, because: "unrecorded" },
-      sentence: expect.stringContaining("which the ledger does not tell apart"),
+      sentence: expect.stringContaining("(the ledger does not record which)"),
     });
   });
 
-  test("long after it was due though only planned in time or not at all was late by its worker", () => {
+  test("A late run that could not have been planned late was late because of its worker", () => {
     const skipping = version({}, { catchUp: { policy: "skip" } });
     expect(tell({ versions: [skipping], job: succeeded(at("10:30:00")) })).toMatchObject({
       late: { byMs: 20 * minute, because: "worker" },
     });
   });
 
-  test("after a hold that came when it was due already waited for that", () => {
+  test("A run that a hold delayed after its due time names the hold", () => {
     const paused = version({
       version: 2,
       change: "paused",
@@ -150,7 +150,7 @@ describe("an occurrence whose job waits", () => {
       "in the pace of the backlog",
       { travel: { inLane: false, atTarget: null, startsAt: null, owed: true, offers: 0 } },
       "backlog",
-      "has been let in from the backlog",
+      "has left the backlog",
     ],
     [
       "for its turn at a target",
@@ -170,7 +170,7 @@ describe("an occurrence whose job waits", () => {
       "ready",
       "waits and starts at",
     ],
-  ])("waits %s", (_, parts, reason, words) => {
+  ])("A job waits %s", (_, parts, reason, words) => {
     expect(tell({ job: job({ readyAt: at("11:00:30") }), ...parts })).toMatchObject({
       outcome: "waiting",
       reason,
@@ -178,7 +178,7 @@ describe("an occurrence whose job waits", () => {
     });
   });
 
-  test("behind runs that are not known says so", () => {
+  test("A job that waits for unknown earlier runs says so", () => {
     const travel = { inLane: true, atTarget: null, startsAt: null, owed: false, offers: 0 };
     expect(tell({ job: job({ readyAt: null }), travel })).toMatchObject({
       reason: "lane",
@@ -186,7 +186,7 @@ describe("an occurrence whose job waits", () => {
     });
   });
 
-  test("for its next attempt under a hold names the hold", () => {
+  test("A job that waits for a retry under a hold names the hold", () => {
     expect(
       tell({
         job: job({ state: "retrying", attempt: 1, error: "no luck", readyAt: null }),
@@ -204,7 +204,7 @@ describe("an occurrence whose job waits", () => {
 });
 
 describe("an occurrence that was cancelled", () => {
-  test("by a deletion names who deleted", () => {
+  test("A job cancelled by a delete names the caller that deleted", () => {
     const deleted = version({ version: 2, change: "deleted", at: at("10:20:00").getTime(), by: "bob" });
     const cancelled = job({
       state: "cancelled",
@@ -219,7 +219,7 @@ describe("an occurrence that was cancelled", () => {
     });
   });
 
-  test("otherwise says when", () => {
+  test("A job cancelled otherwise says when", () => {
     const cancelled = job({ state: "cancelled", finishedAt: at("10:20:00"), readyAt: null });
     expect(tell({ job: cancelled })).toMatchObject({
       outcome: "cancelled",
@@ -232,10 +232,10 @@ describe("an occurrence that was passed over", () => {
   const range = { from: at("10:05:00"), to: at("10:40:00"), count: 8, more: false, notedAt: at("10:50:00") };
 
   test.each([
-    ["deleted", "the schedule was deleted before it was let in"],
-    ["retention", "its day was older than what is kept"],
+    ["deleted", "the schedule was deleted before it left the backlog"],
+    ["retention", "it was older than the retention of jobs"],
     ["something else", "it was passed over (something else)"],
-  ])("for the reason %s says so", (reason, words) => {
+  ])("An occurrence passed over for the reason %s says so", (reason, words) => {
     expect(tell({ passed: { ...range, reason } })).toMatchObject({
       outcome: "skipped",
       reason,
@@ -243,7 +243,7 @@ describe("an occurrence that was passed over", () => {
     });
   });
 
-  test("is collapsed only into what was due when it was decided", () => {
+  test("An occurrence is collapsed only into a run that was due when it was passed over", () => {
     const passed = { ...range, reason: "missed" };
     const later = succeeded(at("10:55:00"), { occurrence: at("10:55:00"), dueAt: at("10:55:00") });
     const caught = succeeded(at("10:50:00"), { occurrence: at("10:45:00"), dueAt: at("10:45:00") });
@@ -254,7 +254,7 @@ describe("an occurrence that was passed over", () => {
     );
   });
 
-  test("goes by the policy that stood when it was decided", () => {
+  test("An occurrence is passed over by the policy current at that moment", () => {
     const skipping = version(
       { version: 2, change: "patched", at: at("10:42:00").getTime() },
       { catchUp: { policy: "skip" } },
@@ -268,30 +268,30 @@ describe("an occurrence that was passed over", () => {
     );
   });
 
-  test("within a range of another schedule's life is not taken for it", () => {
+  test("An instant inside a range that is no occurrence is not counted to the range", () => {
     const passed = { ...range, reason: "missed" };
     expect(tell({ at: at("10:12:00").getTime(), passed })).toMatchObject({ outcome: "not-an-occurrence" });
   });
 });
 
-describe("an occurrence of which nothing is written down", () => {
-  test("is said to be so", () => {
+describe("an occurrence without a record", () => {
+  test("An occurrence without a record is `unrecorded`", () => {
     expect(tell({})).toMatchObject({ outcome: "unrecorded", occurrence: true, dueAt: occurrence });
   });
 
-  test("may be the next in the backlog", () => {
+  test("An occurrence may be the next in the backlog", () => {
     expect(tell({ owedBefore: 0 })).toMatchObject({
       outcome: "backlog",
       sentence: expect.stringContaining("it is the next of its schedule"),
     });
   });
 
-  test("may wait in the backlog since its target has its share under way", () => {
+  test("An occurrence may wait in the backlog because its target has used up its share", () => {
     const fullTarget = { target: "handler/slow", underWay: 60_000 };
     expect(tell({ owedBefore: 0, fullTarget })).toMatchObject({
       outcome: "backlog",
       reason: "target",
-      sentence: expect.stringContaining("60000 that were let in for handler/slow are not done"),
+      sentence: expect.stringContaining("60000 jobs for handler/slow are not done"),
     });
     const together = { target: null, underWay: 60_000 };
     expect(tell({ owedBefore: 0, fullTarget: together }).sentence).toContain(
@@ -300,7 +300,7 @@ describe("an occurrence of which nothing is written down", () => {
     expect(tell({ owedBefore: 0, fullTarget, heldSince: created }).sentence).not.toContain("share");
   });
 
-  test("may lie beyond the limit that the ticks have not come to", () => {
+  test("An occurrence may be beyond the limit before the ticks reach it", () => {
     const limited = version({}, { maxFires: 9 });
     const parts = { versions: [limited], now: created, plannedUpTo: created + 3 * minute, firesLeft: 2 };
     expect(tell({ ...parts, at: at("10:10:00").getTime() })).toMatchObject({ outcome: "planned" });
@@ -311,7 +311,7 @@ describe("an occurrence of which nothing is written down", () => {
   });
 });
 
-test("a deadline that a hold made impossible names the hold", () => {
+test("A deadline that a hold made impossible names the hold", () => {
   const paused = version({ version: 2, change: "paused", at: at("10:05:00").getTime(), held: true });
   const resumed = version(
     { version: 3, change: "resumed", at: at("10:30:00").getTime() },
@@ -333,7 +333,7 @@ test("a deadline that a hold made impossible names the hold", () => {
   });
 });
 
-test("an edit that makes an interval count anew says that it does", () => {
+test("An edit that restarts the timing of an interval says so", () => {
   const first = version({}, { when: "every 10m" });
   const anew = version(
     { version: 2, change: "restored", at: at("10:03:00").getTime(), by: "bob" },
@@ -344,18 +344,18 @@ test("an edit that makes an interval count anew says that it does", () => {
   expect(told).toMatchObject({
     outcome: "withdrawn",
     edit: { version: 2, by: "bob" },
-    sentence: expect.stringContaining("made it count anew (`every 10m` in UTC)"),
+    sentence: expect.stringContaining("restarted its timing (`every 10m` in UTC)"),
   });
 });
 
 test.each<[string, Partial<VersionFact>, object]>([
   ["changed its `calendar`", { change: "patched" }, {}],
   [
-    "planned it anew by the rules of its calendar or zone",
+    "replanned it, because its calendar or zone had changed",
     { change: "replanned" },
     { calendar: { name: "c", on: "next" } },
   ],
-])("a run that a calendar had moved to its day goes where an edit %s", (words, parts, asked) => {
+])("A run that a calendar had moved is withdrawn by an edit that %s", (words, parts, asked) => {
   const onSundays = { when: "10 10 * * 0" };
   const next = version({ version: 2, at: at("10:03:00").getTime(), ...parts }, { ...onSundays, ...asked });
   const cadence = resolveCadence("k", version({}, onSundays).body, at(0), null);
@@ -379,7 +379,7 @@ test.each<[string, Partial<VersionFact>, object]>([
   });
 });
 
-test("an error of pages is shown by its beginning", () => {
+test("A very long error is cut to its beginning", () => {
   const told = tell({ job: succeeded(occurrence, { state: "dead", attempt: 1, error: "x".repeat(5_000) }) });
   expect(told.sentence.length).toBeLessThan(600);
   expect(told).toMatchObject({ outcome: "dead" });
@@ -394,9 +394,9 @@ describe("a schedule that is set aside", () => {
     nextAt: at(hour + 2 * minute),
   });
   const why =
-    "The schedule is set aside since 2026-03-02T10:09:00Z, because `plan` failed on it 2 times (TypeError: x is not a function): it is tried again at 2026-03-02T11:02:00Z.";
+    "The schedule has been set aside since 2026-03-02T10:09:00Z, because `plan` failed on it 2 times (TypeError: x is not a function): the next retry is at 2026-03-02T11:02:00Z.";
 
-  test("by its plan has no job of what was due, and that is why", () => {
+  test("A schedule set aside by its plan has no job for a due occurrence, and says why", () => {
     expect(tell({ aside: [entry("plan")] })).toMatchObject({
       outcome: "set-aside",
       setAside: [entry("plan")],
@@ -404,16 +404,16 @@ describe("a schedule that is set aside", () => {
     });
   });
 
-  test("is told first of an instant that is no occurrence", () => {
+  test("An instant that is no occurrence names the quarantine first", () => {
     const off = { at: at("10:11:00").getTime(), aside: [entry("plan")] };
     expect(tell(off)).toMatchObject({
       outcome: "not-an-occurrence",
       setAside: [entry("plan")],
-      sentence: `${why} The instant is not an occurrence of its time's version 1, \`*/5 * * * *\` in UTC; the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
+      sentence: `${why} The instant is not an occurrence of \`*/5 * * * *\` in UTC, which was version 1; the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
     });
     const manual = job({ kind: "manual", occurrence: at("10:11:00"), state: "succeeded" });
     expect(tell({ ...off, beside: [manual] }).sentence).toBe(
-      `${why} The instant is no occurrence: at 2026-03-02T10:11:00Z a manual job was made beside the cadence; it is succeeded.`,
+      `${why} The instant is no occurrence: at 2026-03-02T10:11:00Z a manual job was made outside the cadence; it is succeeded.`,
     );
     const later = version({}, { startsAt: at("10:30:00").toISOString() });
     expect(tell({ aside: [entry("plan")], versions: [later] }).sentence).toBe(
@@ -421,21 +421,21 @@ describe("a schedule that is set aside", () => {
     );
   });
 
-  test("by another part is told beside what became of the occurrence", () => {
+  test("A schedule set aside by another part is explained after the outcome of the occurrence", () => {
     const told = tell({ aside: [entry("ended"), entry("follower")] });
     expect(told).toMatchObject({ outcome: "unrecorded", setAside: [entry("ended"), entry("follower")] });
     expect(told.sentence).toMatch(
-      /recorded of it\. The schedule .*`ended` failed .* The schedule .*`follower` failed/,
+      /recorded about it\. The schedule .*`ended` failed .* The schedule .*`follower` failed/,
     );
   });
 
-  test("is told of what is to come", () => {
+  test("A coming occurrence names the quarantine", () => {
     const told = tell({ now: at(0).getTime(), plannedUpTo: at(minute).getTime(), aside: [entry("plan")] });
     expect(told).toMatchObject({ outcome: "planned", setAside: [entry("plan")] });
     expect(told.sentence.endsWith(` ${why}`)).toBe(true);
   });
 
-  test("is not told of a job that has ended before", () => {
+  test("A job that has ended does not name the quarantine", () => {
     const told = tell({ job: succeeded(occurrence), aside: [entry("plan")] });
     expect(told.sentence).not.toContain("set aside");
     expect(told).not.toHaveProperty("setAside");

@@ -30,34 +30,34 @@ async function theJob(): Promise<string> {
   return jobId({ scheduleId: row?.scheduleId ?? "", occurrence: due, kind: "cadence", n: 0 });
 }
 
-test("a cancelled job tells who cancelled it, when and why", async () => {
+test("A cancelled job names the caller that cancelled it, the time and the reason", async () => {
   await oneParcel(world, 1);
   await cancelJob(deps(), { id: await theJob(), reason: "not wanted", caller });
   await world.clock.advance(minute);
   expect(await sentence()).toBe(
-    'Was cancelled at 2026-03-02T10:01:00Z: bob asked for that at 2026-03-02T10:01:00Z ("not wanted").',
+    'Was cancelled at 2026-03-02T10:01:00Z: bob requested it at 2026-03-02T10:01:00Z ("not wanted").',
   );
 });
 
-test("one that was cancelled with many others tells that as well, and how often it had been tried", async () => {
+test("A job cancelled with many others names the caller, and how often it had been attempted", async () => {
   await oneParcel(world, 1);
   world.outcome = () => failed("no");
   await world.work();
   await cancelMany(deps(), { filter: { prefix: "job" }, limit: 10, caller });
   expect(await sentence()).toBe(
-    "Was cancelled at 2026-03-02T10:01:00Z: bob asked for that at 2026-03-02T10:01:00Z. It had been tried once.",
+    "Was cancelled at 2026-03-02T10:01:00Z: bob requested it at 2026-03-02T10:01:00Z. It had one attempt before.",
   );
 });
 
-test("a running job tells who has asked for it to be stopped", async () => {
+test("A running job names the caller that requested its cancellation", async () => {
   await claimParcel(world.sql, await oneParcel(world, 1), 30 * second);
   await cancelJob(deps(), { id: await theJob(), caller });
   expect(await sentence()).toBe(
-    "Is running, on time: due at 2026-03-02T10:01:00Z, it started at 2026-03-02T10:01:00Z and is not done yet; bob asked for it to be stopped at 2026-03-02T10:01:00Z.",
+    "Is running, on time: due at 2026-03-02T10:01:00Z, it started at 2026-03-02T10:01:00Z and is not done yet; bob requested its cancellation at 2026-03-02T10:01:00Z.",
   );
 });
 
-test("a job that was brought back tells who had it tried again", async () => {
+test("A retried job names the caller that retried it", async () => {
   await oneParcel(world, 1, { retry: { attempts: 1 } });
   world.outcome = () => failed("no");
   await world.work();
@@ -67,6 +67,6 @@ test("a job that was brought back tells who had it tried again", async () => {
   await world.work();
   const told = await sentence();
   expect(told).toContain("and succeeded at 2026-03-02T10:02:00Z, at attempt 2");
-  expect(told.endsWith('bob had it tried again at 2026-03-02T10:02:00Z ("fixed").')).toBe(true);
+  expect(told.endsWith('bob retried it at 2026-03-02T10:02:00Z ("fixed").')).toBe(true);
   expect((await world.jobs())[0]?.finishedAt).toEqual(at(2 * minute));
 });

@@ -23,7 +23,7 @@ afterEach(() => world.stop());
 
 const idOf = async (key: string) => (await readSchedule(world.sql, key))?.id ?? "";
 
-/** All pages, one after the other. */
+/** Reads all pages of a history. */
 async function history(id: string, limit = 2) {
   const items = [];
   for (let before: JobPlace | undefined; ; ) {
@@ -36,7 +36,7 @@ async function history(id: string, limit = 2) {
   }
 }
 
-/** Every job that is stored for the schedule, newest first: what its history must tell. */
+/** Every stored job of the schedule, newest first, must be in its history. */
 async function expectComplete(id: string): Promise<void> {
   const stored = await world.sql<Pick<JobKey, "occurrence" | "kind" | "n">[]>`
     select occurrence, kind, n from carillon.jobs where schedule_id = ${id}`;
@@ -56,7 +56,7 @@ async function minutes(count: number): Promise<void> {
 }
 
 describe("a schedule's history", () => {
-  test("goes newest first over edits, pauses and passed-over occurrences, in pages without a gap", async () => {
+  test("A history goes newest first over edits, pauses and passed-over occurrences, in pages without a gap", async () => {
     await world.put("often", { when: "every 1m" });
     await minutes(3);
     await world.clock.advance(20 * second);
@@ -78,7 +78,7 @@ describe("a schedule's history", () => {
     expect((await history(id)).map(({ state }) => state)).toContain("skipped");
   });
 
-  test("tells of the jobs of the last minute before a single run that was put a little late", async () => {
+  test("A history has the jobs of the last minute before a single run that was created a little late", async () => {
     await world.put("often", { when: "every 10s" });
     await minutes(1);
     await world.put("often", { when: "at 2026-03-02T10:00:35" });
@@ -86,7 +86,7 @@ describe("a schedule's history", () => {
     await expectComplete(await idOf("often"));
   });
 
-  test("of a schedule that is gone is its own, and not that of the next one under its key", async () => {
+  test("The history of a deleted schedule is kept apart from that of its successor under the key", async () => {
     await world.put("key", { when: "every 1m" });
     await minutes(2);
     const first = await idOf("key");
@@ -104,7 +104,7 @@ describe("a schedule's history", () => {
     ]);
   });
 
-  test("does not search a pause, however long: before it the newest job is found at once", async () => {
+  test("A history skips a pause of any length: the newest job before it is found at once", async () => {
     await world.put("seconds", { when: "every 1s" });
     await world.clock.advance(3 * second);
     await world.pause("seconds");
@@ -115,7 +115,7 @@ describe("a schedule's history", () => {
     expect(next).toBeUndefined();
   });
 
-  test("has what a resume ran and passed over singly, at the end of its pause", async () => {
+  test("A history has the jobs at the end of a pause that its resume ran or passed over singly", async () => {
     await world.put("minutes", { when: "every 1m" });
     await world.pause("minutes");
     await world.clock.advance(8 * minute + second);
@@ -133,7 +133,7 @@ describe("a schedule's history", () => {
     ]);
   });
 
-  test("has everything that a resume caught up with, also what is let in later", async () => {
+  test("A history has all catch-up jobs of a resume, also those admitted later", async () => {
     await world.put("seconds", { when: "every 1s", catchUp: { policy: "all", limit: 500 } });
     await world.pause("seconds");
     await world.clock.advance(20 * minute);
@@ -147,7 +147,7 @@ describe("a schedule's history", () => {
     expect(told.reverse()).toEqual((await world.jobs("seconds")).map(({ occurrence }) => occurrence));
   });
 
-  test("is bounded in what it looks at per page, and goes on behind a time without ticks", async () => {
+  test("A history reads a bounded number of occurrences per page, and continues after a time without ticks", async () => {
     await world.put("seconds", { when: "every 1s" });
     await world.tick();
     await world.clock.advance(3 * hour);
@@ -162,7 +162,7 @@ describe("a schedule's history", () => {
 });
 
 describe("a schedule's history with jobs beside its cadence", () => {
-  test("has them all, those of one occurrence too, in pages of any size without a gap", async () => {
+  test("A history has all jobs outside the cadence, also of the same occurrence, in pages of any size", async () => {
     await world.put("minutes", { when: "every 1m" });
     await minutes(4);
     await world.clock.advance(30 * minute);
@@ -188,7 +188,7 @@ describe("a schedule's history with jobs beside its cadence", () => {
     for (const limit of [1, 3, 7]) expect(await history(id, limit)).toEqual(all);
   });
 
-  test("finds what was backfilled in the middle of a long pause", async () => {
+  test("A history finds backfilled jobs in the middle of a long pause", async () => {
     await world.put("seconds", { when: "every 1s" });
     await world.pause("seconds");
     await world.clock.advance(3 * hour);
@@ -200,7 +200,7 @@ describe("a schedule's history with jobs beside its cadence", () => {
     expect(kinds.filter((kind) => kind === "backfill")).toHaveLength(21);
   });
 
-  test("tells the last job that has started, whatever waits beside the cadence", async () => {
+  test("The last started job is found, however many jobs outside the cadence wait", async () => {
     await world.put("daily", { when: "every 1d" });
     await fireNow(deps(), { key: "daily", caller });
     await world.work();
@@ -211,7 +211,7 @@ describe("a schedule's history with jobs beside its cadence", () => {
     });
   });
 
-  test("goes with the day of its jobs", async () => {
+  test("The history of a day ends when the day of its jobs is dropped", async () => {
     await world.put("daily", { when: "at 2027-01-01T00:00" });
     await fireNow(deps(), { key: "daily", caller });
     await world.work();
@@ -223,7 +223,7 @@ describe("a schedule's history with jobs beside its cadence", () => {
 });
 
 describe("a place in a list of jobs", () => {
-  test("is read back from its text, and from no other", () => {
+  test("A place in a list of jobs is read back from its text, and from no other text", () => {
     const places: JobPlace[] = [
       { at: 0, kind: null, n: 0 },
       { at: -5, kind: null, n: 0 },
@@ -239,7 +239,7 @@ describe("a place in a list of jobs", () => {
 describe("a job as it is read", () => {
   const only = async (key: string) => (await history(await idOf(key)))[0];
 
-  test("waits, runs, waits for its next try, and is settled, with its lateness", async () => {
+  test("A job waits, runs, waits for a retry and is settled, with its lateness", async () => {
     await world.put("job", {
       when: "in 10s",
       payload: { a: 1 },
@@ -285,7 +285,7 @@ describe("a job as it is read", () => {
     });
   });
 
-  test("of a deleted schedule is cancelled, also before a claim has written it down", async () => {
+  test("A job of a deleted schedule is cancelled, also before a claim has written that", async () => {
     await world.put("job", { when: "in 10s" });
     await world.clock.setNow(at(12 * second));
     const job = await only("job");
@@ -303,7 +303,7 @@ describe("a job as it is read", () => {
     });
   });
 
-  test("of a held schedule waits, and nobody can say until when", async () => {
+  test("A job of a held schedule waits without a known start", async () => {
     await world.put("job", { when: "in 10s" });
     await world.clock.setNow(at(12 * second));
     await world.pause("job");
@@ -311,7 +311,7 @@ describe("a job as it is read", () => {
     expect(await only("job")).toMatchObject({ state: "waiting", readyAt: null });
   });
 
-  test("is found by its id alone, and by no other text", async () => {
+  test("A job is found by its id, and by no other text", async () => {
     await world.put("job", { when: "in 10s" });
     const id = (await only("job"))?.id ?? "";
     expect(await readJob(world.sql, id)).toMatchObject({ id, key: "job", kind: "cadence" });
@@ -328,7 +328,7 @@ describe("a job as it is read", () => {
       expect(await readJob(world.sql, other), other).toBeNull();
   });
 
-  test("keeps the payload of the version it was made with, whatever the schedule says now", async () => {
+  test("A job keeps the payload of its version after an edit", async () => {
     await world.put("job", { when: "every 10s", payload: "old" });
     await world.clock.setNow(at(15 * second));
     await world.work();

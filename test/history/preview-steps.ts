@@ -9,7 +9,10 @@ const timezones = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"];
 
 export const occurrences = 1_000;
 
-/** A thousand occurrences of each of these cadences, rare ones among them, in zones that change their clocks. */
+/**
+ * A thousand occurrences of each of these cadences, rare ones among them, in zones with clock
+ * changes.
+ */
 export async function* cases(): AsyncGenerator<[string, () => Promise<void>]> {
   for (const when of whens)
     for (const timezone of timezones) {

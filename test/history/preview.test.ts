@@ -31,7 +31,7 @@ const times = ({ occurrences }: { occurrences: readonly { at: number }[] }) =>
   occurrences.map((each) => new Date(each.at).toISOString().slice(11, 16));
 
 describe("a preview", () => {
-  test("tells what saving would come to, and saves nothing", async () => {
+  test("A preview shows what saving would give, and saves nothing", async () => {
     const told = await preview({ when: "0 9 * * 1-5", timezone: "Europe/Berlin" }, 2);
     expect(told).toEqual({
       timezone: "Europe/Berlin",
@@ -53,21 +53,21 @@ describe("a preview", () => {
     ["an interval", { when: "every 25m" }],
     ["a time from now", { when: "in 3h" }],
     ["a time that is a little past", { when: "at 2026-03-02T09:59:30Z" }],
-    ["one that starts later", { when: "every 1h", startsAt: "2026-03-02T12:30:00Z" }],
-    ["one that ends", { when: "every 10m", endsAt: "2026-03-02T10:30:00Z" }],
-    ["a limited one", { when: "every 1m", maxFires: 4 }],
-    ["what is spread by its key", { when: "H H * * *", spread: "30m", slot: "1m" }],
-  ])("of %s is what is to come once it is saved", async (_, body) => {
+    ["a later start", { when: "every 1h", startsAt: "2026-03-02T12:30:00Z" }],
+    ["an end", { when: "every 10m", endsAt: "2026-03-02T10:30:00Z" }],
+    ["a limit", { when: "every 1m", maxFires: 4 }],
+    ["times spread by its key", { when: "H H * * *", spread: "30m", slot: "1m" }],
+  ])("A preview of %s shows the occurrences that the saved schedule will have", async (_, body) => {
     const told = await preview(body, 6, undefined, "saved");
     await world.put("saved", body);
     const saved = await next("saved", 6);
     const kept = saved.occurrences.map(({ held: _held, ...each }) => each);
-    // One that is a little past runs at once: it has been due already.
+    // An occurrence a little past runs at once: it has been due already.
     expect(told.occurrences.filter((each) => each.at > at(0).getTime())).toEqual(kept);
     expect(told.occurrences.length).toBeGreaterThan(0);
   });
 
-  test("goes on from an instant, within a limit that counts from now", async () => {
+  test("A preview continues from an instant, with a limit that counts from now", async () => {
     expect(times(await preview({ when: "*/10 * * * *", maxFires: 5 }, 10, at("10:30:00")))).toEqual([
       "10:40",
       "10:50",
@@ -86,7 +86,7 @@ describe("a preview", () => {
     });
   });
 
-  test("warns that what is spread by key needs the key", async () => {
+  test("A preview without a key warns that times spread by key depend on it", async () => {
     const warning = expect.stringContaining("spread by the schedule's key");
     expect((await preview({ when: "H 9 * * *" })).warnings).toEqual([warning]);
     expect((await preview({ when: "0 9 * * *", spread: "10m" })).warnings).toEqual([warning]);
@@ -98,15 +98,15 @@ describe("a preview", () => {
     ["cannot be understood", { when: "61 * * * *" }, { kind: "invalid", faults: [{ path: "when" }] }],
     ["is over", { when: "at 2020-01-01T00:00:00Z" }, { kind: "invalid", faults: [{ path: "when" }] }],
     [
-      "refers to what does not exist",
+      "refers to a missing calendar",
       { when: "every 1h", calendar: { name: "none" } },
       { kind: "impossible", faults: [{ path: "calendar.name" }] },
     ],
-  ])("refuses what %s", async (_, body, refusal) => {
+  ])("A preview refuses a body that %s", async (_, body, refusal) => {
     await expect(preview(body)).rejects.toMatchObject(refusal);
   });
 
-  test("of a thousand occurrences takes a bounded number of steps for each, however rare they are", async () => {
+  test("A preview of a thousand occurrences takes a bounded number of steps for each, however rare they are", async () => {
     const counted = await countedSteps(new URL("./preview-steps.ts", import.meta.url));
     expect(counted).toHaveLength(15);
     for (const { name, steps } of counted) expect(steps, name).toBeLessThan(400 * occurrences);
@@ -114,7 +114,7 @@ describe("a preview", () => {
 });
 
 describe("the coming occurrences", () => {
-  test("of a limited schedule are as many as there will be jobs, those made ahead among them", async () => {
+  test("The coming occurrences of a limited schedule are as many as its remaining jobs, those made ahead included", async () => {
     await world.put("k", { when: "every 1m", maxFires: 5 });
     expect(times(await next("k"))).toEqual(["10:01", "10:02", "10:03", "10:04", "10:05"]);
     await world.clock.setNow(at("10:02:00"));
@@ -127,7 +127,7 @@ describe("the coming occurrences", () => {
     expect(times(await next("k"))).toEqual([]);
   });
 
-  test("say which of them a hold keeps back, and until when", async () => {
+  test("The coming occurrences show which of them a hold keeps back, and until when", async () => {
     await world.put("k", { when: "*/10 * * * *" });
     await world.pause("k", { reason: "lunch", until: at("10:25:00") });
     const told = await next("k", 4);
@@ -142,7 +142,7 @@ describe("the coming occurrences", () => {
     expect(await next("k", 2)).toMatchObject({ holds: [], occurrences: [{ held: false }, { held: false }] });
   });
 
-  test("of a limited schedule count what the end of a hold lets go, before and after it was made", async () => {
+  test("The coming occurrences of a limited schedule count the jobs that the end of a hold releases, before and after they are made", async () => {
     await world.put("k", { when: "*/10 * * * *", maxFires: 4 });
     await world.pause("k", { until: at("10:25:00") });
     const expected = ["10:10", "10:20", "10:30", "10:40", "10:50"];
@@ -161,7 +161,7 @@ describe("the coming occurrences", () => {
     expect(world.delivered).toHaveLength(4);
   });
 
-  test("that a spread keeps waiting are still to come after their nominal time", async () => {
+  test("Occurrences that a spread delays are still coming after their nominal time", async () => {
     await world.put("k", { when: "0 * * * *", spread: "20m" });
     const [first] = (await next("k", 1)).occurrences;
     if (first === undefined || first.due === null) throw new Error("The spread moves nothing.");

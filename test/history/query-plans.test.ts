@@ -28,7 +28,7 @@ const schedules = 100_000;
 const large =
   /^(jobs|plan|attempts)_\d+$|^(schedules|schedule_versions|parcels|holds|plan_far|audit|passed_over)$/;
 
-/** Filled once for all three: a copy takes a tenth of the time. */
+/** Filled once for all three: copying it takes a tenth of the time. */
 let filled: TestDatabase;
 
 beforeAll(async () => {
@@ -56,7 +56,10 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     await world.stop();
   });
 
-  /** Nothing large is scanned, no index is walked from end to end, and of the days only those concerned are looked at. */
+  /**
+   * No large table is scanned, no index is read from end to end, and only the days concerned are
+   * read.
+   */
   function expectProbesOnly({ scanned, index }: Touched, entriesMax: number): void {
     expect(Object.entries(scanned).filter(([table, read]) => large.test(table) && read > 500)).toEqual([]);
     expect(
@@ -64,7 +67,9 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     ).toEqual([]);
   }
 
-  /** The days of a table that were looked into; the planner itself reads the ends of an index now and then. */
+  /**
+   * The days of a table that were read; the planner itself sometimes reads the ends of an index.
+   */
   const daysOf = ({ index }: Touched, table: string) =>
     Object.entries(index)
       .filter(([name, read]) => name.startsWith(`${table}_2`) && read > 4)
@@ -84,7 +89,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     return claim;
   }
 
-  test("a batch of the tick reads its own plan rows and looks up their schedules", async () => {
+  test("A batch of the tick reads its own plan rows and looks up their schedules", async () => {
     const of = await touched(sql, async () => {
       const batch = await fireShardBatch(sql, 0, 5_000, world.queue.timing);
       expect(batch.jobs).toBe(1_000);
@@ -93,7 +98,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     expect(daysOf(of, "plan")).toEqual(["20260302"]);
   });
 
-  test("several are claimed by one walk through their day, and settled by another", async () => {
+  test("Several parcels are claimed by one walk through their day, and settled by another", async () => {
     await fireShardBatch(sql, 1, 5_000, world.queue.timing);
     await world.clock.setNow(at(minute));
     const ready = await sql<{ id: string }[]>`
@@ -115,7 +120,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     expect(daysOf(settling, "jobs")).toEqual(["20260302"]);
   });
 
-  test("a claim and both ways to settle probe the jobs of their day", async () => {
+  test("A claim and both ways to settle look up the jobs of their day by key", async () => {
     await world.clock.setNow(at(minute));
     const { id } = await readyParcel();
     let parcel: ClaimedParcel | undefined;
@@ -149,7 +154,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     expect(daysOf(settlingEach, "jobs")).toEqual(["20260302"]);
   });
 
-  test("a claim that sets jobs aside, and the resume that lets them go, probe too", async () => {
+  test("A claim that sets jobs aside, and the resume that releases them, use lookups too", async () => {
     const { id, schedule } = await readyParcel();
     const edits = { sql, queue: world.queue };
     const params = { key: `k${schedule}`, caller: { name: "ann" } };
@@ -162,13 +167,13 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     expect((await sql`select from carillon.parcels where held_schedule is not null`).length).toBe(0);
   });
 
-  test("a sweep looks at the parcels that are to be offered, not at those that travel", async () => {
+  test("A sweep reads the parcels that are due to be offered, not those on their way", async () => {
     const of = await touched(sql, () => sweep(sql, world.log));
     expectProbesOnly(of, 1_000);
     expectProbesOnly(await touched(sql, async () => schedulesWithEndedHolds(sql, { limit: 500 })), 100);
   });
 
-  test("an edit and the reads of the API probe", async () => {
+  test("An edit and the reads of the API use lookups", async () => {
     const edits = { sql, queue: world.queue };
     expectProbesOnly(
       await touched(sql, () =>
@@ -199,7 +204,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
   });
 });
 
-/** A day's worth of daily schedules, their jobs of four days, and what travels at this moment. */
+/** Daily schedules, their jobs of four days, and the parcels now on their way. */
 async function fill(sql: Sql): Promise<void> {
   const start = at(0);
   await sql`
@@ -232,6 +237,6 @@ async function fill(sql: Sql): Promise<void> {
   await sql`
     insert into carillon.holds (schedule_id, owner, since, until)
     select n, 't', ${start}, ${start}::timestamptz + interval '1 day' from generate_series(60001, 80000) n`;
-  // Nobody sets twenty thousand holds at once; a table that grows is analyzed as it does.
+  // A table that grows in use is analyzed by autovacuum; here twenty thousand holds appear at once.
   await sql`analyze carillon.holds`;
 }

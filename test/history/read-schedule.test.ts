@@ -20,14 +20,14 @@ afterEach(() => world.stop());
 const read = (key: string) => readSchedule(world.sql, key);
 
 describe("nextAt", () => {
-  test("is the occurrence to come, whether or not its job is made already", async () => {
+  test("`nextAt` is the coming occurrence, whether or not its job is made already", async () => {
     await world.put("soon", { when: "every 1m" });
     await world.put("late", { when: "every 1h" });
     expect(await read("soon")).toMatchObject({ nextAt: at(minute), state: "active", lastJob: null });
     expect(await read("late")).toMatchObject({ nextAt: at(hour) });
   });
 
-  test("is an occurrence that is due until it has started", async () => {
+  test("`nextAt` is a due occurrence until that has started", async () => {
     await world.put("often", { when: "every 1m" });
     await world.clock.setNow(at(minute));
     expect(await read("often")).toMatchObject({ nextAt: at(minute) });
@@ -39,20 +39,20 @@ describe("nextAt", () => {
     });
   });
 
-  test("is the oldest of several that are due and wait", async () => {
+  test("`nextAt` is the oldest of several due occurrences that wait", async () => {
     await world.put("often", { when: "every 10s" });
     await world.tick();
     await world.clock.setNow(at(35 * second));
     expect(await readSchedule(world.sql, "often")).toMatchObject({ nextAt: at(10 * second) });
   });
 
-  test("is the time of a single run that no tick has made yet", async () => {
+  test("`nextAt` is the time of a single run that no tick has made yet", async () => {
     await world.put("once", { when: "in 10m" });
     await world.clock.setNow(at(20 * minute));
     expect(await read("once")).toMatchObject({ nextAt: at(10 * minute), state: "active" });
   });
 
-  test("is nothing while paused", async () => {
+  test("`nextAt` is null while the schedule is paused", async () => {
     await world.put("held", { when: "every 1m" });
     await world.pause("held");
     expect(await read("held")).toMatchObject({ nextAt: null, state: "paused" });
@@ -60,7 +60,7 @@ describe("nextAt", () => {
 });
 
 describe("a schedule is ended", () => {
-  test("when its last job is settled, not before", async () => {
+  test("A schedule is ended when its last job is settled, not before", async () => {
     await world.put("once", { when: "in 1m", retry: { attempts: 2, base: "10s", max: "10s" } });
     world.outcome = () => failed("no");
     expect(await read("once")).toMatchObject({ state: "active" });
@@ -80,7 +80,7 @@ describe("a schedule is ended", () => {
     });
   });
 
-  test("and stays so when the day of its job is gone", async () => {
+  test("A schedule stays ended when the day of its job is dropped", async () => {
     await world.put("once", { when: "in 1m" });
     await world.clock.setNow(at(minute));
     await world.work();
@@ -90,7 +90,7 @@ describe("a schedule is ended", () => {
     expect(await read("once")).toMatchObject({ state: "ended", lastJob: null });
   });
 
-  test("no longer when it is put again", async () => {
+  test("A schedule that is put again is no longer ended", async () => {
     await world.put("once", { when: "in 1m" });
     await world.clock.setNow(at(minute));
     await world.work();
@@ -107,7 +107,7 @@ describe("a list", () => {
   const keys = async (filter: Parameters<typeof listSchedules>[1]) =>
     (await listSchedules(world.sql, filter)).items.map(({ key }) => key);
 
-  test("finds by prefix, group, tag, target and state, in the order of keys", async () => {
+  test("A list filters by prefix, group, tag, target and state, in the order of keys", async () => {
     await world.put("b:1", { when: "every 1m", group: "g", tags: ["x", "y"] });
     await world.put("a:1", { when: "every 1m", group: "g", target: { handler: "greet" } });
     await world.put("a:2", { when: "at 2026-03-02T10:00" });
@@ -127,7 +127,7 @@ describe("a list", () => {
     expect(await keys({ limit, prefix: "a:", tag: "x", state: "active" })).toEqual([]);
   });
 
-  test("gives pages that together hold everything once, also where a state is asked for", async () => {
+  test("A list has pages that together hold everything once, also with a filter by state", async () => {
     for (let n = 0; n < 23; n++)
       await world.put(`k${String(n).padStart(2, "0")}`, { when: "every 1m", paused: n % 3 === 0 });
     for (const state of [undefined, "paused", "active"] as const) {
@@ -145,7 +145,7 @@ describe("a list", () => {
   });
 });
 
-test("the coming occurrences lie strictly after an instant, or after now", async () => {
+test("The coming occurrences are strictly after an instant, or after now", async () => {
   await world.put("often", { when: "*/20 * * * *" });
   const told = async (params: { key: string; n: number; from?: number }) =>
     (await nextOccurrences(world.sql, params)).occurrences.map((each) => each.at);

@@ -15,7 +15,7 @@ afterEach(() => world.stop());
 
 const keys = ["edited", "other"];
 
-/** A dead recheck of each, and both are tried again: they travel in one parcel. */
+/** A dead recheck of each schedule; both are retried and share one parcel. */
 async function inOneParcel(): Promise<void> {
   for (const key of keys) {
     world.answers.set(key, [again(hour), failed("The shop does not answer.", true)]);
@@ -36,8 +36,9 @@ async function inOneParcel(): Promise<void> {
   expect(await world.sql`select from carillon.parcels`).toHaveLength(1);
 }
 
-test("an edit that ends a recheck leaves the parcel to the rechecks of other schedules in it", async () => {
-  // Else the other schedule's recheck is in no parcel any more: it waits for ever, and no sweep finds it.
+test("An edit that ends a recheck leaves the parcel to the rechecks of other schedules in it", async () => {
+  // Otherwise the other schedule's recheck is in no parcel: it waits for ever, and no sweep finds
+  // it.
   await inOneParcel();
   await world.put("edited", { when: "in 9h", ...handler });
   world.delivered = [];

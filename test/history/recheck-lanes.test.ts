@@ -17,7 +17,10 @@ afterEach(() => world.stop());
 const serial = { ...handler, group: "order:1", serial: true };
 const entries = () => world.sql`select from carillon.lane_entries`;
 
-/** Two schedules of one group: `first` is to be checked after an hour, `second` is due at the same time. */
+/**
+ * Two schedules of one group: `first` has a recheck after an hour, and `second` is due at the same
+ * time.
+ */
 async function twoInLine(): Promise<void> {
   world.answers.set("first", [again(hour)]);
   await world.put("first", { when: "in 1m", ...serial });
@@ -32,7 +35,7 @@ async function claimedRecheck() {
   return claim;
 }
 
-test("a check goes through its group's lane, and hands it on", async () => {
+test("A recheck goes through its group's lane, and hands it on", async () => {
   await twoInLine();
   await world.clock.setNow(new Date("2026-03-02T11:00:00Z"));
   const claim = await claimedRecheck();
@@ -48,16 +51,17 @@ test("a check goes through its group's lane, and hands it on", async () => {
   expect(await entries()).toHaveLength(0);
 });
 
-test("a check in its group's lane runs though an edit has changed the schedule's tags since it was asked for", async () => {
-  // Else a claim takes it for one of what was asked before, and the check is lost for a tag.
+test("A recheck in its group's lane runs although an edit has changed the schedule's tags since its request", async () => {
+  // Otherwise a claim takes it for a recheck of an older request, and it is lost because of a tag.
   await twoInLine();
   await world.patch("first", { tags: ["late"] });
   await world.workAt(hour);
   expect((await world.read("first")).lastJob).toMatchObject({ kind: "again", state: "succeeded" });
 });
 
-test("a check that an edit has overtaken while its worker died hands its lane on at its next claim", async () => {
-  // Else the group's next job waits for a sweep, up to a minute and more, though the lane is free.
+test("A recheck that an edit has overtaken while its worker died hands its lane on at its next claim", async () => {
+  // Otherwise the group's next job waits for a sweep, up to a minute and more, although the lane is
+  // free.
   await twoInLine();
   await world.clock.setNow(new Date("2026-03-02T11:00:00Z"));
   const { id } = await claimedRecheck();
@@ -78,7 +82,7 @@ test.each([
   ["leaves", handler],
   ["changes", { ...serial, group: "order:2" }],
 ])(
-  "an edit by which a schedule %s its lane ends a check that is to be tried again, and keeps nobody waiting",
+  "An edit by which a schedule %s its lane ends a recheck that waits for a retry, and blocks no other job",
   async (_, body) => {
     await twoInLine();
     world.answers.set("first", [failed("The shop does not answer.")]);

@@ -12,7 +12,10 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** A recheck runs for up to a minute; an edit has asked for something else since, and that has run, its own recheck too. */
+/**
+ * A recheck runs for up to a minute. An edit has changed the schedule since, whose new version has
+ * run, with its own recheck.
+ */
 async function overtaken(): Promise<void> {
   await world.checkedTwice("order");
   await world.clock.setNow(at(2 * hour));
@@ -30,14 +33,14 @@ async function overtaken(): Promise<void> {
   });
 }
 
-test("a schedule has not ended while a recheck of an older version runs", async () => {
-  // Else `deleteOnEnd` deletes the schedule of a job that a worker has in its hands.
+test("A schedule has not ended while a recheck of an older version runs", async () => {
+  // Otherwise `deleteOnEnd` deletes a schedule whose job a worker is running.
   await overtaken();
   expect(await world.read("order")).toMatchObject({ state: "active", nextAt: null });
 });
 
-test("a schedule has ended although the worker of an older version's recheck has died", async () => {
-  // That recheck is cancelled when it comes to a claim: the caller would be told of a run that never comes.
+test("A schedule has ended although the worker of an older version's recheck has died", async () => {
+  // That recheck is cancelled at its next claim: a caller would wait for a run that never comes.
   await overtaken();
   await world.clock.advance(minute);
   expect(await world.read("order")).toMatchObject({ state: "ended", nextAt: null });

@@ -5,18 +5,18 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
-/** A Carillon, with production's rights, whose handler answers as a test says. */
+/** A Carillon with production's rights, whose handler answers as the test defines. */
 export interface RecheckWorld extends Carillon {
-  /** How the runs of each key answer, one after the other; then they are done. */
+  /** The answers of the runs of each key, in order; later runs succeed. */
   answers: Map<string, Delivery[]>;
   read(key: string): Promise<ScheduleRead>;
-  /** The newest first. */
+  /** Newest first. */
   history(
     key: string,
   ): Promise<{ kind: string; checks: number; state: string; reason: string | null; at: Date }[]>;
   /** Ticks and works at an instant. */
   workAt(instant: number): Promise<void>;
-  /** Runs after a minute, is checked after an hour, and waits for its check after two. */
+  /** The job runs after a minute, its first recheck after an hour, and the second waits for two. */
   checkedTwice(key: string): Promise<void>;
 }
 

@@ -18,8 +18,8 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-describe("a schedule that is checked again", () => {
-  test("goes on until a check is the last: it says how many there were and when the next one comes", async () => {
+describe("a schedule with rechecks", () => {
+  test("A schedule with rechecks shows their number and the next one, until one is the last", async () => {
     world.answers.set("order", [again(hour), again(2 * hour)]);
     await world.put("order", { when: "in 1m", ...handler });
     expect(await world.read("order")).toMatchObject({ state: "active", checks: 0, nextAt: at(minute) });
@@ -51,7 +51,7 @@ describe("a schedule that is checked again", () => {
     ]);
   });
 
-  test("has not ended while a check runs, or is to be tried again", async () => {
+  test("A schedule has not ended while a recheck runs or waits for a retry", async () => {
     world.answers.set("order", [again(hour), failed("The shop does not answer.")]);
     await world.put("order", { when: "in 1m", ...handler });
     await world.workAt(minute);
@@ -79,7 +79,7 @@ describe("a schedule that is checked again", () => {
     });
   });
 
-  test("stands in a list as it does alone", async () => {
+  test("A schedule with rechecks shows the same in a list as alone", async () => {
     await world.checkedTwice("order");
     await world.put("other", { when: "every 1h", ...handler });
     const { items } = await listSchedules(world.sql, { limit: 10 });
@@ -89,7 +89,7 @@ describe("a schedule that is checked again", () => {
     ]);
   });
 
-  test("of a cadence has a chain for each run, and says how far the newest has come", async () => {
+  test("Each run of a cadence has its own chain of rechecks, and the schedule shows the newest chain", async () => {
     world.answers.set("hourly", [again(3 * hour + minute), done]);
     await world.put("hourly", { when: "every 1h", ...handler });
     await world.workAt(hour);
@@ -109,7 +109,7 @@ describe("a schedule that is checked again", () => {
     ]);
   });
 
-  test("twice for the same instant has both checks, whoever asks first", async () => {
+  test("Two rechecks of one instant are both kept, in either order of their requests", async () => {
     const both = [again(day), again(day)];
     world.answers.set("often", both);
     await world.put("often", { when: "every 1m", ...handler });
@@ -123,7 +123,7 @@ describe("a schedule that is checked again", () => {
     ]);
   });
 
-  test("by two who end at the same moment and ask for the same instant, has both checks", async () => {
+  test("Two runs that end at the same moment and request the same instant both get their recheck", async () => {
     await world.put("often", { when: "every 1m", ...handler });
     await world.clock.setNow(at(2 * minute));
     await world.tick();
@@ -160,7 +160,7 @@ describe("a schedule that is checked again", () => {
     ]);
   });
 
-  test("fired by hand is checked with the payload of that run", async () => {
+  test("A recheck of a run fired by hand has the payload of that run", async () => {
     await world.put("order", { when: "every 1h", ...handler, payload: { from: "schedule" } });
     world.answers.set("order", [again(10 * minute)]);
     await fireNow(
@@ -174,7 +174,7 @@ describe("a schedule that is checked again", () => {
 });
 
 describe("a pause", () => {
-  test("keeps a check until it ends", async () => {
+  test("A pause holds a recheck back until it ends", async () => {
     await world.checkedTwice("order");
     await world.pause("order");
     expect(await world.read("order")).toMatchObject({ state: "paused", checks: 2, nextAt: null });
@@ -187,7 +187,7 @@ describe("a pause", () => {
     expect(await world.read("order")).toMatchObject({ state: "ended", checks: 2 });
   });
 
-  test("leaves a check that was parked to an edit all the same", async () => {
+  test("An edit ends a recheck that a pause holds back", async () => {
     await world.checkedTwice("order");
     await world.pause("order");
     await world.workAt(2 * hour);
@@ -200,7 +200,7 @@ describe("a pause", () => {
   });
 });
 
-test("a schedule whose days are dropped still has the check that waits, and ends without its past", async () => {
+test("A schedule whose days are dropped still has its waiting recheck, and ends without its past", async () => {
   world.answers.set("order", [again(29 * day)]);
   await world.put("order", { when: "in 1m", ...handler });
   await world.workAt(minute);

@@ -89,7 +89,7 @@ describe.each<JobFilter>([
   { reason: "deleted" },
 ])("of %o", (owners) => {
   test.each<JobFilter>([{}, ...states.map((state) => ({ state }))])(
-    "and %o, the pages hold all that are meant, once and newest first",
+    "The pages for %o hold all matching jobs, once and newest first",
     async (rest) => {
       const filter = { ...owners, ...rest };
       const meant = all.filter(await isMeant(filter)).map(({ id }) => id);
@@ -98,7 +98,7 @@ describe.each<JobFilter>([
   );
 });
 
-test.each([1, 2])("pages of %i come to an end, also among jobs of one instant", async (limit) => {
+test.each([1, 2])("Pages of %i end, also among jobs of one instant", async (limit) => {
   for (const filter of [{ prefix: "a:1" }, { group: "g4" }]) {
     const meant = all.filter(await isMeant(filter)).map(({ id }) => id);
     expect(new Set(meant.map((id) => id.split("-")[1])).size).toBeLessThan(meant.length);
@@ -106,7 +106,7 @@ test.each([1, 2])("pages of %i come to an end, also among jobs of one instant", 
   }
 });
 
-test("there is something in every state", () => {
+test("The test data has jobs in every state", () => {
   for (const state of [...states.filter((each) => each !== "skipped"), "dead"] as const)
     expect(all.filter((job) => job.state === state).length, state).toBeGreaterThan(0);
 });

@@ -12,7 +12,7 @@ import { at, day, minute, second } from "../support/instants.ts";
 
 let world: Carillon;
 let all: ScheduleRead[];
-/** Those that have dead jobs and have not succeeded since. */
+/** Schedules that have dead jobs and have not succeeded since. */
 const failing = new Set<string>();
 
 const whens = [
@@ -70,7 +70,7 @@ beforeAll(async () => {
   }
   await world.work();
   await world.clock.advance(20 * second);
-  // Made within the horizon, and so never planned.
+  // Made within the horizon, and so never in the plan.
   await world.put("c:new", { when: "in 50s" });
   await world.patch("a:12", { when: "every 20s" });
   all = (await listSchedules(world.sql, { limit: 100 })).items;
@@ -92,7 +92,7 @@ const nameOf = ({ body: { target } }: ScheduleRead) => {
   return "handler" in target ? `handler/${target.handler}` : "event/default";
 };
 
-/** What the filter means, told from what is read of each schedule. */
+/** Applies the filter to a schedule as it is read. */
 function isMeant(read: ScheduleRead, filter: ScheduleFilter): boolean {
   const { prefix = "", group, tag, target, createdBy, state, nextFrom, nextTo } = filter;
   const next = read.nextAt;
@@ -159,7 +159,7 @@ describe.each(heads)("of %o", (head) => {
     { failing: true },
     { failing: true, state: "ended" },
   ])(
-    "and %o, pages of every size hold all that are meant, once and in order, and the count is theirs",
+    "The pages for %o of every size hold all matching schedules, once and in order, and the count agrees",
     async (rest) => {
       const filter = { ...head, ...rest };
       const meant = inOrder(
@@ -177,13 +177,13 @@ describe.each(heads)("of %o", (head) => {
     ["the next hours", undefined, 300 * minute],
     ["next week", 2 * day, 9 * day],
     ["whenever", 0, undefined],
-  ])("what comes next in %s is found, the soonest first", async (_, from, to) => {
+  ])("The next occurrences in %s are found, soonest first", async (_, from, to) => {
     const filter = {
       ...head,
       ...(from === undefined ? {} : { nextFrom: at(from) }),
       ...(to === undefined ? {} : { nextTo: at(to) }),
     };
-    // What spread and slot move stands, in its order and at the bounds, where it is due.
+    // Occurrences moved by spread and slot are ordered and bounded by their due time.
     const straight = (keys: string[]) => keys.filter((key) => !moved.has(key));
     const meant = inOrder(
       all.filter((read) => isMeant(read, filter)),
@@ -199,7 +199,7 @@ describe.each(heads)("of %o", (head) => {
   });
 });
 
-test("the world has something of everything", () => {
+test("The test data has schedules of every kind", () => {
   const states = Object.groupBy(all, ({ state }) => state);
   expect(states.active?.length).toBeGreaterThan(20);
   expect(states.ended?.length).toBeGreaterThan(10);
@@ -208,7 +208,7 @@ test("the world has something of everything", () => {
   expect(all.filter(({ key }) => key.endsWith("5") && !failing.has(key)).length).toBeGreaterThan(1);
 });
 
-test("what is moved by spread is found once in all that comes", async () => {
+test("An occurrence moved by a spread is found once among all coming ones", async () => {
   const found = await pagesOf({ nextFrom: at(0) }, 7);
   const coming = all.filter(
     ({ key, nextAt }) => moved.has(key) && nextAt !== null && nextAt >= at(80 * minute + 20 * second),
@@ -217,7 +217,7 @@ test("what is moved by spread is found once in all that comes", async () => {
   for (const { key } of coming) expect(found.filter((each) => each === key)).toEqual([key]);
 });
 
-test("a tag is found by what schedules have now", async () => {
+test("A tag is found by the current tags of schedules", async () => {
   const tagged = async (tag: string) => (await pagesOf({ tag }, 10)).filter((key) => key.startsWith("tag:"));
   await world.put("tag:1", { when: "every 7h", tags: ["red", "green"] });
   await world.put("tag:2", { when: "every 7h", tags: ["red"] });

@@ -7,7 +7,7 @@ import { at, minute, second } from "../support/instants.ts";
 const occurrence = 60 * minute;
 const spread = 120 * minute;
 const keys = Array.from({ length: 12 }, (_, n) => `spread:${n}`);
-/** When each is due, the soonest first. */
+/** The due time of each, soonest first. */
 const due = keys
   .map((key): [string, number] => [key, occurrence + spreadOffset(key, spread)])
   .sort(([, a], [, b]) => a - b);
@@ -37,7 +37,7 @@ async function found(from: number, to?: number, limit = 5): Promise<string[]> {
 const dueWithin = (from: number, to = Number.POSITIVE_INFINITY) =>
   due.flatMap(([key, when]) => (when >= from && when < to ? [key] : []));
 
-test("what is moved by its spread is found by when it is due", async () => {
+test("An occurrence moved by its spread is found by its due time", async () => {
   const halves = [occurrence, occurrence + spread / 2, occurrence + spread];
   for (const [from = 0, to = 0] of [halves, halves.slice(1)]) {
     expect(dueWithin(from, to).length).toBeGreaterThan(0);
@@ -45,7 +45,7 @@ test("what is moved by its spread is found by when it is due", async () => {
   }
 });
 
-test("also once its job is made, behind its occurrence, and once each", async () => {
+test("An occurrence moved by its spread is found once, also after its job is made", async () => {
   const [, when = 0] = due[5] ?? [];
   await world.clock.setNow(at(when - 100 * second));
   await world.tick();
@@ -55,7 +55,7 @@ test("also once its job is made, behind its occurrence, and once each", async ()
     expect(await found(0, undefined, limit)).toEqual(dueWithin(when - 100 * second));
 });
 
-test("also where the job is made before its occurrence", async () => {
+test("An occurrence moved by its spread is found once if its job is made before the occurrence", async () => {
   const early = at(occurrence + spread + 30 * minute);
   const key = Array.from({ length: 1_000 }, (_, n) => `soon:${n}`).find((each) => {
     const offset = spreadOffset(each, 10 * minute);

@@ -29,7 +29,7 @@ const coming = async (key: string, version: number) =>
   (await restore(key, version)).changes.after.map((instant) => instant.toISOString().slice(11, 16));
 
 describe("versions", () => {
-  test("go newest first with who, when and what changed, pauses with their reasons", async () => {
+  test("Versions are listed newest first with author, time and changes, and pauses with their reasons", async () => {
     await world.put("k", { when: "every 5m", payload: { n: 1, deep: { a: [1] } } });
     await world.clock.advance(minute);
     await world.patch("k", { when: "every 7m", tags: ["x"], payload: { n: 2 } }, "bob");
@@ -70,7 +70,7 @@ describe("versions", () => {
     await expect(versions("nobody")).rejects.toMatchObject({ kind: "missing" });
   });
 
-  test("come in pages, and say of a large payload only that it changed", async () => {
+  test("Versions come in pages, and show of a large payload only that it changed", async () => {
     await world.put("k", { when: "every 5m", payload: "a".repeat(5_000) });
     await world.put("k", { when: "every 5m", payload: "b" });
     await world.put("k", { when: "every 5m", payload: "c" });
@@ -88,7 +88,7 @@ describe("versions", () => {
 });
 
 describe("restoring a version", () => {
-  test("brings back what it asked for as a version of its own, and tells which", async () => {
+  test("Restoring a version makes a new version with its spec, and names the restored one", async () => {
     await world.put("k", { when: "0 9 * * *", payload: { n: 1 }, description: "first" });
     await world.put("k", { when: "0 10 * * *", payload: { n: 2 } });
     const done = await restore("k", 1);
@@ -108,7 +108,7 @@ describe("restoring a version", () => {
     });
   });
 
-  test("changes nothing where it stands already, and where only the state changed takes the spec that stood", async () => {
+  test("Restoring the current spec changes nothing, and restoring a version that changed only the state takes its spec", async () => {
     await world.put("k", { when: "0 9 * * *" });
     await world.pause("k");
     expect(await restore("k", 1)).toMatchObject({ change: "unchanged", schedule: { version: 2 } });
@@ -119,7 +119,7 @@ describe("restoring a version", () => {
     });
   });
 
-  test("into a group that is held starts it held", async () => {
+  test("Restoring a version of a held group starts the schedule held", async () => {
     await world.put("k", { when: "every 1h", group: "g" });
     await world.patch("k", { group: null });
     const label = { scope: "group" as const, name: "g" };
@@ -134,7 +134,7 @@ describe("restoring a version", () => {
     });
   });
 
-  test("lets an interval count on from where it began", async () => {
+  test("Restoring a version keeps the phase of its interval", async () => {
     await world.put("k", { when: "every 1h" });
     await world.clock.setNow(at("10:17:00"));
     await world.put("k", { when: "every 2h" });
@@ -145,7 +145,7 @@ describe("restoring a version", () => {
     expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual(["2026-03-02T11:00:00.000Z"]);
   });
 
-  test("of a time counted from then means that time, and is refused once it is over", async () => {
+  test("Restoring a relative time restores its instant, and is refused once that is past", async () => {
     await world.put("k", { when: "in 30m", payload: 1 });
     await world.clock.setNow(at("10:10:00"));
     await world.put("k", { when: "in 3h", payload: 2 });
@@ -169,7 +169,7 @@ describe("restoring a version", () => {
     });
   });
 
-  test("is refused where it cannot be asked for any more, unknown, or not of the version that was meant", async () => {
+  test("Restoring a version is refused if its spec is impossible, the version unknown, or `ifMatch` another version", async () => {
     await world.put("k", { when: "at 2026-03-02T10:30:00Z" });
     await world.put("k", { when: "every 1h" });
     await world.clock.setNow(at("12:00:00"));

@@ -93,6 +93,6 @@ test("The explanation of a waiting job whose parcel is gone suggests a retry or 
   expect(await explain(world.as.api, { key: "job-0", at: due })).toMatchObject({
     outcome: "waiting",
     sentence:
-      "Was due at 2026-03-02T10:01:00Z and has waited for 5 minutes; nothing will start it, since its parcel is gone. Have it tried again, or cancel it.",
+      "Was due at 2026-03-02T10:01:00Z and has waited for 5 minutes; nothing will start it, because its parcel is gone. Retry or cancel it.",
   });
 });

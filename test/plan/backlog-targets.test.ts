@@ -20,7 +20,7 @@ afterEach(() => world.stop());
 
 const budget = 200;
 
-/** A schedule that owes so many occurrences, in so many rows of one occurrence each or in one. */
+/** A schedule with backlog occurrences, in rows of one occurrence each or in one row. */
 async function owing(key: string, target: object, jobs: number, rows = 1): Promise<void> {
   const retry = { attempts: 100, backoff: "fixed", base: "1h", max: "1h" };
   await world.put(key, { when: "every 1s", startsAt: at(30 * day).toISOString(), target, retry });
@@ -44,8 +44,8 @@ const letIn = async (key: string) => (await world.jobs(key)).length;
 const dead = { handler: "dead" };
 const fine = { handler: "fine" };
 
-describe("the backlog of a target that does nothing", () => {
-  test("leaves the other targets of its queue class room, however much it owes", async () => {
+describe("the backlog of a stuck target", () => {
+  test("The backlog of a stuck target leaves the other targets of its queue class room, however large it is", async () => {
     await owing("dead", dead, 1_000);
     await admit();
     await owing("fine", fine, 1_000);
@@ -55,7 +55,7 @@ describe("the backlog of a target that does nothing", () => {
     expect(await letIn("fine")).toBe(100);
   });
 
-  test("leaves them room where its jobs wait for a turn at it", async () => {
+  test("The backlog of a stuck target leaves room to others while its jobs wait for a turn", async () => {
     await setLimits(world, {
       target: "handler/dead",
       limits: { concurrency: 1, rate: null },
@@ -72,7 +72,7 @@ describe("the backlog of a target that does nothing", () => {
     expect(await letIn("fine")).toBe(100);
   });
 
-  test("keeps none waiting, however many of its rows come before theirs", async () => {
+  test("The backlog of a stuck target blocks no other target, however many of its rows come first", async () => {
     await owing("dead", dead, 200);
     await admit();
     await owing("more", dead, 12_000, 12_000);
@@ -83,7 +83,7 @@ describe("the backlog of a target that does nothing", () => {
     expect(await letIn("more")).toBe(0);
   });
 
-  test("is passed over without a look at its rows", async () => {
+  test("The rows of a full target are skipped without reading them", async () => {
     await owing("dead", dead, 200);
     await admit();
     await owing("more", dead, 3_000, 3_000);
@@ -97,7 +97,7 @@ describe("the backlog of a target that does nothing", () => {
     expect(await letIn("fine")).toBe(10);
   });
 
-  test("goes on as its jobs end", async () => {
+  test("The backlog of a full target continues as its jobs end", async () => {
     await owing("dead", dead, 1_000);
     await admit();
     await world.clock.advance(minute);
@@ -108,7 +108,7 @@ describe("the backlog of a target that does nothing", () => {
     expect(await letIn("dead")).toBe(400);
   });
 
-  test("does not keep what a schedule owes that was given another target", async () => {
+  test("The backlog of a schedule that gets another target is not held by the old target", async () => {
     await owing("first", dead, 200);
     await admit();
     await owing("moved", dead, 10);
@@ -120,7 +120,7 @@ describe("the backlog of a target that does nothing", () => {
 });
 
 describe("the backlog of a queue with a limit", () => {
-  test("is counted apart from other queues, also where the limit was set later", async () => {
+  test("The backlog of a queue with a limit is counted apart from other queues, also if the limit is set later", async () => {
     await owing("limited", { queue: "limited" }, 1_000, 10);
     await setLimits(world, {
       target: "queue/limited",
@@ -140,8 +140,8 @@ describe("the backlog of a queue with a limit", () => {
   });
 });
 
-describe("of queues without a limit, jobs that were let in", () => {
-  test("take no room while they wait an hour for another attempt", async () => {
+describe("admitted jobs", () => {
+  test("Admitted jobs of queues without a limit take no room while they wait an hour for a retry", async () => {
     world.outcome = ({ key }) => (key === "refused" ? failed("refused") : done);
     await owing("refused", { queue: "refused" }, 400);
     await admit();
@@ -152,7 +152,7 @@ describe("of queues without a limit, jobs that were let in", () => {
     expect(await letIn("plain")).toBe(100);
   });
 
-  test("take no room while their schedule is paused", async () => {
+  test("Admitted jobs take no room while their schedule is paused", async () => {
     await owing("paused", { queue: "demo" }, 200);
     await admit();
     await world.pause("paused");
@@ -167,11 +167,11 @@ describe("of queues without a limit, jobs that were let in", () => {
 describe("the room of the backlog", () => {
   const slow = (target: number) => ({ queue: "slow" as const, target });
 
-  test("is all of one target's while no other has jobs under way", () => {
+  test("The room of the backlog is all of one target's while no other has jobs under way", () => {
     expect(new BacklogRoom(60_000, []).of(slow(1))).toBe(60_000);
   });
 
-  test("is shared evenly by targets that go on letting jobs in", () => {
+  test("The room of the backlog is shared evenly by targets with further jobs", () => {
     const going = new Map([1, 2, 3].map((target) => [target, 0]));
     for (let minutes = 0; minutes < 50; minutes++) {
       for (const target of going.keys()) {
@@ -186,7 +186,7 @@ describe("the room of the backlog", () => {
     expect([...going.values()]).toEqual([30_000, 30_000, 30_000]);
   });
 
-  test("is a hundredth of the budget at least for a hundred targets, and all together have no more than three times the budget", () => {
+  test("The room of each of a hundred targets is at least a hundredth of the budget, and of all together at most three times the budget", () => {
     const room = new BacklogRoom(60_000, []);
     const own = Array.from({ length: 1_000 }, (_, n) => {
       const jobs = room.of(slow(n));
@@ -197,14 +197,14 @@ describe("the room of the backlog", () => {
     expect(own.reduce((sum, jobs) => sum + jobs, 0)).toBe(180_000);
   });
 
-  test("of one queue class is not taken by the other", () => {
+  test("The room of one queue class is not taken by the other", () => {
     const room = new BacklogRoom(60_000, [{ queue: "fast", target: null, jobs: 60_000 }]);
     expect(room.of(slow(1))).toBe(60_000);
     expect(room.of({ queue: "fast", target: null })).toBe(0);
   });
 });
 
-test("explain says of an occurrence in the backlog that its target has its share under way", async () => {
+test("An explanation of an occurrence in the backlog says that its target has used up its share", async () => {
   await world.put("all", { when: "* * * * *", target: dead, catchUp: { policy: "all", limit: 40 } });
   await world.clock.setNow(at("11:00:00"));
   await world.tick({ backlogBudget: 3, backlogPerTurn: 3 });

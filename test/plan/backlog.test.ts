@@ -27,7 +27,7 @@ async function schedules(count: number, body: object = {}): Promise<string[]> {
   return ids;
 }
 
-/** So many occurrences, each a second after the one before, the last of them yesterday. */
+/** Occurrences one second apart, the last of them yesterday. */
 const lastOwed = at(-day);
 const seconds = (count: number, last = lastOwed) =>
   Array.from({ length: count }, (_, index) => new Date(last.getTime() - (count - 1 - index) * second));
@@ -40,7 +40,7 @@ async function owe(scheduleId: string, occurrences: Date[], kind = "cadence"): P
     from carillon.schedules where id = ${scheduleId}`;
 }
 
-/** The backlog's part of a tick; returns how many parcels it made. */
+/** The backlog's part of a tick. Returns the number of parcels made. */
 async function admit(settings: Partial<BacklogSettings> = {}, sql = world.sql): Promise<number> {
   const parcels = await admitBacklog({ sql, log: world.log }, { ...backlogDefaults, ...settings });
   await handOver(sql, world.queue, parcels);
@@ -57,7 +57,7 @@ const passedOver = () =>
 const letIn = async () => (await world.jobs()).length;
 
 describe("a short list", () => {
-  test("is let in at once, oldest first, and is then gone", async () => {
+  test("A short list is admitted at once, oldest first, and its row is deleted", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(5));
     expect(await admit()).toBe(1);
@@ -76,7 +76,7 @@ describe("a short list", () => {
     );
   });
 
-  test("travels in parcels of its own shard and queue, marked as owed, and as plain cadence jobs do", async () => {
+  test("Backlog jobs go in parcels of their shard and queue, marked as owed, like other cadence jobs", async () => {
     const [fast = "", other = ""] = await schedules(2);
     const { schedule: slow } = await world.put("slow", { when: "every 30d", target: { handler: "none" } });
     await world.sql`update carillon.schedules set shard = case key when 'k1' then 1 else 0 end`;
@@ -92,7 +92,7 @@ describe("a short list", () => {
     ]);
   });
 
-  test("is never ready before it is due", async () => {
+  test("A backlog job is never ready before it is due", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, [at(0), at(30 * second)]);
     await admit();
@@ -103,7 +103,7 @@ describe("a short list", () => {
 });
 
 describe("a long list", () => {
-  test("is let in at the pace, in steps of two seconds", async () => {
+  test("A long list is admitted at the pace, in steps of two seconds", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(50));
     await admit({ budget: 600 });
@@ -121,7 +121,7 @@ describe("a long list", () => {
     expect(world.delivered).toHaveLength(50);
   });
 
-  test("goes on with the next tick when the budget is used up, and ends after the last occurrence", async () => {
+  test("A long list continues with the next tick when the budget is used up, and ends after the last occurrence", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(250));
     for (const owing of [150, 50]) {
@@ -139,7 +139,7 @@ describe("a long list", () => {
     );
   });
 
-  test("waits while what was let in before is not worked", async () => {
+  test("A long list waits while jobs admitted before are not worked", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(250));
     await admit({ budget: 100 });
@@ -151,7 +151,7 @@ describe("a long list", () => {
     expect(await admit({ budget: 100 })).toBeGreaterThan(0);
   });
 
-  test("of a queue whose workers are behind does not keep the other queue's waiting", async () => {
+  test("The backlog of a queue with slow workers does not block that of the other queue", async () => {
     const { schedule: slow } = await world.put("slow", { when: "every 30d", target: { handler: "none" } });
     await owe(slow.id, seconds(300));
     await admit({ budget: 100 });
@@ -164,7 +164,7 @@ describe("a long list", () => {
 });
 
 describe("several lists", () => {
-  test("are served in turn, each a little, and again while the budget lasts", async () => {
+  test("Several lists take turns of a few occurrences each, and again while the budget lasts", async () => {
     for (const id of await schedules(3)) await owe(id, seconds(250));
     await admit({ budget: 200 });
     expect(await rows()).toMatchObject([{ taken: 100 }, { taken: 100 }, { taken: 0 }]);
@@ -181,7 +181,7 @@ describe("several lists", () => {
     expect(new Set(world.delivered.map(({ key, occurrence }) => key + occurrence)).size).toBe(750);
   });
 
-  test("are more than one round looks at, and all are served", async () => {
+  test("More lists than one round reads are all served", async () => {
     const [id = ""] = await schedules(1);
     await world.sql`
       insert into carillon.backlog (schedule_id, shard, version, occurrences, dues, turn_at, noted_at)
@@ -194,8 +194,8 @@ describe("several lists", () => {
   });
 });
 
-describe("what is owed by a schedule that is held", () => {
-  test("waits, keeps nobody else waiting, and goes on when it is woken", async () => {
+describe("the backlog of a held schedule", () => {
+  test("The backlog of a held schedule waits, blocks no other schedule, and continues when it is woken", async () => {
     const [held = "", other = ""] = await schedules(2);
     await owe(held, seconds(5));
     await owe(other, seconds(5));
@@ -209,7 +209,7 @@ describe("what is owed by a schedule that is held", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("goes on by itself minutes later where nobody wakes it", async () => {
+  test("The backlog of a schedule whose hold is gone continues minutes later without a wake-up", async () => {
     const [held = ""] = await schedules(1);
     await owe(held, seconds(5));
     await world.pause("k0");
@@ -220,7 +220,7 @@ describe("what is owed by a schedule that is held", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("goes on when a hold ends by itself, at that moment", async () => {
+  test("The backlog of a held schedule continues at the moment when its hold ends by itself", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(5));
     await world.sql`update carillon.schedules set held_since = carillon.clock(), held_until = ${at(30 * second)}`;
@@ -232,8 +232,8 @@ describe("what is owed by a schedule that is held", () => {
   });
 });
 
-describe("what is owed from before a hold with an end", () => {
-  test("is still owed when the hold is released early", async () => {
+describe("the backlog from before a hold with an end", () => {
+  test("Occurrences from before a hold with an end stay in the backlog when the hold is released early", async () => {
     const [id = ""] = await schedules(1, { when: "every 1m", catchUp: { policy: "all" } });
     await owe(id, seconds(5));
     await world.pause("k0", { until: at(30 * second) });
@@ -246,7 +246,7 @@ describe("what is owed from before a hold with an end", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is told from what the hold's end lets go, even where both stand at the same instant", async () => {
+  test("Occurrences from before a hold are kept apart from those that its end releases, even at the same instant", async () => {
     const [id = ""] = await schedules(1, { when: "every 1s", catchUp: { policy: "all" } });
     await world.tick();
     await owe(id, seconds(5));
@@ -259,8 +259,8 @@ describe("what is owed from before a hold with an end", () => {
   });
 });
 
-describe("what is owed in a lane", () => {
-  test("runs one after the other in the order of occurrences, and before what came later", async () => {
+describe("the backlog of a lane", () => {
+  test("Backlog jobs of a lane run one at a time in the order of occurrences, and before later jobs", async () => {
     const [id = ""] = await schedules(1, { overlap: "queue" });
     await owe(id, seconds(120));
     await admit({ budget: 60 });
@@ -277,7 +277,7 @@ describe("what is owed in a lane", () => {
     );
   });
 
-  test("does not pass it as a backfill", async () => {
+  test("A backfill in the backlog does not enter its schedule's lane", async () => {
     const [id = ""] = await schedules(1, { overlap: "queue" });
     await owe(id, seconds(5), "backfill");
     await admit();
@@ -287,8 +287,8 @@ describe("what is owed in a lane", () => {
   });
 });
 
-describe("what can no longer run", () => {
-  test("because its schedule is deleted is dropped, and stands in the ledger", async () => {
+describe("occurrences that can no longer run", () => {
+  test("The backlog of a deleted schedule is dropped, and the ledger notes it", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(250));
     await admit({ budget: 100 });
@@ -301,7 +301,7 @@ describe("what can no longer run", () => {
     ]);
   });
 
-  test("because the day it belongs to was dropped is passed over, and stands in the ledger", async () => {
+  test("An occurrence whose day was dropped is passed over, and the ledger notes it", async () => {
     const [id = ""] = await schedules(1);
     const kept = new Date(lastOwed.getTime() - 9 * second);
     await world.sql`update carillon.retention set kept_from = ${kept}`;
@@ -321,7 +321,7 @@ describe("what can no longer run", () => {
 });
 
 describe("an occurrence of long ago", () => {
-  test("gets a day to lie in", async () => {
+  test("An occurrence of long ago gets its day attached", async () => {
     const [id = ""] = await schedules(1);
     const old = [at(-20 * day), at(-18 * day), at(-18 * day + hour)];
     await owe(id, old);
@@ -332,7 +332,7 @@ describe("an occurrence of long ago", () => {
 });
 
 describe("two ticks at once, or one that is killed", () => {
-  test("make each job once", async () => {
+  test("Concurrent ticks make each backlog job once", async () => {
     for (const id of await schedules(6)) await owe(id, seconds(400));
     const others = [1, 2, 3].map(() => connect({ DATABASE_URL: world.databaseUrl }));
     try {
@@ -350,7 +350,7 @@ describe("two ticks at once, or one that is killed", () => {
     expect(await world.sql`select from carillon.parcels`).toHaveLength(0);
   });
 
-  test("killed between its statements it has made nothing, and the next one makes everything", async () => {
+  test("A tick killed between its statements has made nothing, and the next one makes everything", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(40));
     const dying = connect({ DATABASE_URL: world.databaseUrl }, { applicationName: "dying" });
@@ -378,7 +378,7 @@ describe("two ticks at once, or one that is killed", () => {
 });
 
 describe("the backlog", () => {
-  test("needs no more rights than the tick has", async () => {
+  test("The backlog needs only the rights of the tick", async () => {
     const [live = "", gone = "", held = ""] = await schedules(3);
     for (const id of [live, gone, held]) await owe(id, [at(-20 * day), ...seconds(5)]);
     await world.remove("k1");
@@ -390,7 +390,7 @@ describe("the backlog", () => {
     expect(await letIn()).toBe(6);
   });
 
-  test("costs one look at an index while nothing is owed", async () => {
+  test("The backlog costs one index lookup while it is empty", async () => {
     await schedules(3);
     const sql = connect({ DATABASE_URL: world.databaseUrl });
     const of = await touched(sql, () => admitBacklog({ sql, log: world.log }, backlogDefaults));
@@ -399,7 +399,7 @@ describe("the backlog", () => {
     expect(Object.keys(of.scanned).filter((name) => !["backlog", "test_clock"].includes(name))).toEqual([]);
   });
 
-  test("tells what a schedule still owes before an occurrence, and its oldest", async () => {
+  test("The backlog of a schedule is known for an occurrence, and by its oldest one", async () => {
     const [id = "", other = ""] = await schedules(2);
     await owe(id, [at(-3 * hour), at(-2 * hour)]);
     await owe(other, [at(-5 * hour)], "backfill");

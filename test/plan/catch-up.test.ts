@@ -21,7 +21,7 @@ async function outage(until: Date): Promise<void> {
   }
 }
 
-/** In the order in which they ran only where overlaps are forbidden. */
+/** In the order in which they ran, but only if overlaps are forbidden. */
 const inOrder = (key: string) =>
   world.delivered.filter((each) => each.key === key).map(({ occurrence }) => occurrence.slice(11, 16));
 const ran = (key: string) => inOrder(key).sort();
@@ -37,7 +37,7 @@ const ranges = () =>
 const cases = { cron: { when: "*/10 * * * *" }, interval: { when: "every 10m" } };
 
 describe.each(Object.entries(cases))("after an outage, a schedule by %s", (_, body) => {
-  test("runs the newest missed one by default", async () => {
+  test("A missed occurrence: by default only the newest one runs", async () => {
     await world.put("latest", body);
     await outage(at("10:44:30"));
     expect(ran("latest")).toEqual(["10:40"]);
@@ -48,21 +48,21 @@ describe.each(Object.entries(cases))("after an outage, a schedule by %s", (_, bo
     ]);
   });
 
-  test("runs all of them, oldest first, with `all`", async () => {
+  test("Missed occurrences all run, oldest first, with `all`", async () => {
     await world.put("all", { ...body, catchUp: { policy: "all" } });
     await outage(at("10:44:30"));
     expect(ran("all")).toEqual(["10:10", "10:20", "10:30", "10:40"]);
     expect(await skipped("all")).toEqual([]);
   });
 
-  test("runs all of them in order, one after the other, where overlaps queue", async () => {
+  test("Missed occurrences all run in order, one at a time, if overlaps queue", async () => {
     await world.put("queued", { ...body, overlap: "queue", catchUp: { policy: "all" } });
     await outage(at("14:04:30"));
     expect(inOrder("queued")).toHaveLength(24);
     expect(inOrder("queued")).toEqual(ran("queued"));
   });
 
-  test("runs the newest so many with a limit", async () => {
+  test("Missed occurrences run up to the limit, the newest ones", async () => {
     await world.put("all", { ...body, catchUp: { policy: "all", limit: 2 } });
     await outage(at("10:44:30"));
     expect(ran("all")).toEqual(["10:30", "10:40"]);
@@ -72,7 +72,7 @@ describe.each(Object.entries(cases))("after an outage, a schedule by %s", (_, bo
     ]);
   });
 
-  test("runs none of them with `skip`, and what is only late all the same", async () => {
+  test("Missed occurrences do not run with `skip`, and late ones still do", async () => {
     await world.put("skip", { ...body, catchUp: { policy: "skip" } });
     await outage(at("10:41:30"));
     expect(ran("skip")).toEqual(["10:40"]);
@@ -83,7 +83,7 @@ describe.each(Object.entries(cases))("after an outage, a schedule by %s", (_, bo
     ]);
   });
 
-  test("runs none that is older than `within`", async () => {
+  test("Missed occurrences older than `within` do not run", async () => {
     await world.put("within", { ...body, catchUp: { policy: "all", within: "20m" } });
     await world.put("too-old", { ...body, catchUp: { within: "4m" } });
     await outage(at("10:44:30"));
@@ -92,7 +92,7 @@ describe.each(Object.entries(cases))("after an outage, a schedule by %s", (_, bo
     expect(await skipped("too-old")).toHaveLength(4);
   });
 
-  test("notes many as one range", async () => {
+  test("Many missed occurrences are noted as one range", async () => {
     await world.put("many", { ...body, catchUp: { policy: "skip" } });
     await outage(at(30 * day + 4 * minute));
     expect(await skipped("many")).toEqual([]);
@@ -109,13 +109,13 @@ describe.each(Object.entries(cases))("after an outage, a schedule by %s", (_, bo
   });
 });
 
-test("what is due now is not buried by thousands that are caught up with", async () => {
+test("A due job is not delayed by thousands of catch-up jobs", async () => {
   await world.put("flood", { when: "every 1m", catchUp: { policy: "all", limit: 5_000 } });
   await world.put("now", { when: "at 2026-03-05T10:00" });
   await world.clock.setNow(at(3 * day));
   await world.tick();
   await world.work();
-  // What is let in slowly becomes ready over the minute, and time goes on by it.
+  // Backlog jobs become ready over the minute, and the clock advances with them.
   const now = world.delivered.find(({ key }) => key === "now");
   expect(new Date(now?.at ?? Number.NaN).getTime() - at(3 * day).getTime()).toBeLessThan(2_000);
   for (let n = 0; n < 6; n++) {
@@ -129,7 +129,7 @@ test("what is due now is not buried by thousands that are caught up with", async
   expect(flood.length).toBeGreaterThanOrEqual(caughtUp);
 }, 60_000);
 
-test("a resume follows the same policies", async () => {
+test("A resume follows the same catch-up policies", async () => {
   await world.put("all", { when: "every 10m", catchUp: { policy: "all" } });
   await world.put("skip", { when: "every 10m", catchUp: { policy: "skip" } });
   for (const key of ["all", "skip"]) await world.pause(key);
@@ -142,7 +142,7 @@ test("a resume follows the same policies", async () => {
 });
 
 describe("a hold that ends by itself", () => {
-  test("lets go at its very second, without a tick then", async () => {
+  test("A hold that ends by itself releases jobs in its very second, without a tick then", async () => {
     await world.put("waiting", { when: "at 2026-03-02T10:02" });
     await world.put("missed", { when: "at 2026-03-02T10:04" });
     await world.put("often", { when: "every 10m", catchUp: { policy: "all" } });
@@ -170,7 +170,7 @@ describe("a hold that ends by itself", () => {
     ).toEqual([]);
   });
 
-  test("passes over what its policy does not choose, once", async () => {
+  test("A hold that ends by itself passes over the occurrences that its policy does not choose, once", async () => {
     await world.put("often", { when: "every 1m" });
     await world.pause("often", { until: at("10:30:00") });
     for (let n = 1; n <= 33; n++) {
@@ -178,14 +178,14 @@ describe("a hold that ends by itself", () => {
       await world.tick();
       await world.work();
     }
-    // The newest that was missed, those that were only late, and everything after.
+    // The newest missed one, the late ones, and all later ones.
     expect(ran("often")).toEqual(["10:27", "10:28", "10:29", "10:30", "10:31", "10:32", "10:33"]);
     expect(await ranges()).toEqual([
       { key: "often", from: at(minute), to: at(26 * minute), count: 26, reason: "paused" },
     ]);
   });
 
-  test("that is released early decides by the time of the release", async () => {
+  test("A hold that is released early applies the policy at the time of the release", async () => {
     await world.put("often", { when: "every 1m", catchUp: { policy: "skip" } });
     await world.pause("often", { until: at("10:10:00") });
     await world.clock.setNow(at("10:08:30"));
@@ -201,7 +201,7 @@ describe("a hold that ends by itself", () => {
     expect(ran("often")).toEqual(["10:07", "10:08", "10:09", "10:10", "10:11", "10:12"]);
   });
 
-  test("that is renewed shortly before its end holds on", async () => {
+  test("A hold that is renewed shortly before its end continues", async () => {
     await world.put("often", { when: "every 1m", maxFires: 3 });
     await world.pause("often", { until: at("10:10:00") });
     await world.clock.setNow(at("10:08:30"));
@@ -216,7 +216,7 @@ describe("a hold that ends by itself", () => {
     expect(await world.sql`select fires from carillon.schedules`).toEqual([{ fires: 3 }]);
   });
 
-  test("makes up for an outage over its end", async () => {
+  test("A hold that ends during an outage is made up for", async () => {
     await world.put("often", { when: "every 10m", catchUp: { policy: "all" } });
     await world.pause("often", { until: at("10:25:00") });
     await outage(at("11:05:30"));

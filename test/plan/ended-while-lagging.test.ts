@@ -8,7 +8,7 @@ beforeEach(async () => {
   await world.tick();
 });
 afterEach(() => world.stop());
-test("one edit of a schedule whose hold has ended, while ticks lag, notes what was passed over once", async () => {
+test("An edit of a schedule whose hold has ended, while ticks lag, notes passed-over occurrences once", async () => {
   await world.put("k", { when: "every 1m", catchUp: { policy: "skip" } });
   await world.pause("k", { until: at("10:31:00") });
   await world.clock.setNow(at("11:00:00"));
@@ -18,7 +18,7 @@ test("one edit of a schedule whose hold has ended, while ticks lag, notes what w
   expect(ranges.reduce((sum, r) => sum + r["count"], 0)).toBeLessThanOrEqual(60);
 });
 
-test("and owes each occurrence once", async () => {
+test("An edit of a schedule whose hold has ended, while ticks lag, puts each occurrence into the backlog once", async () => {
   await world.put("k", { when: "every 1m", catchUp: { policy: "all", limit: 1000 } });
   await world.pause("k", { until: at("10:31:00") });
   await world.clock.setNow(at("11:00:00"));
@@ -29,7 +29,7 @@ test("and owes each occurrence once", async () => {
   expect(new Set(owed).size).toBe(owed.length);
 });
 
-test("crowded lag is refused whenever it is asked", async () => {
+test("A slot that would collect thousands of occurrences is refused at any time", async () => {
   await world.clock.setNow(at("23:59:30"));
   const put = world.put("k", { when: "* * * * * 1", slot: "24h" }).then(
     () => "accepted",

@@ -26,7 +26,7 @@ interface Planned {
   lagMs: number;
 }
 
-/** A schedule of an interval, the occurrence that is planned for it, and how far it is to be unfolded. */
+/** A schedule of an interval, its planned occurrence, and the bound up to which it is unfolded. */
 const plannedInterval: fc.Arbitrary<Planned> = fc
   .record({
     everyMs: fc.oneof(
@@ -37,7 +37,7 @@ const plannedInterval: fc.Arbitrary<Planned> = fc
     late: fc.oneof(
       fc.integer({ min: -180 * second, max: 10 * minute }),
       fc.integer({ min: -180 * second, max: 10 * day }),
-      // At the edge where late becomes missed.
+      // At the limit between late and missed.
       fc.constantFrom(missedAfterMs - 1, missedAfterMs, missedAfterMs + 1),
     ),
     steps: fc.integer({ min: 0, max: 15 }),
@@ -45,12 +45,13 @@ const plannedInterval: fc.Arbitrary<Planned> = fc
     beyond: fc.oneof(fc.constant(180 * second), fc.integer({ min: -40 * minute, max: 180 * second })),
   })
   .map(({ everyMs, late, steps, beyond, lagMs }) => {
-    // Close to a step beyond the edge, so that counts around ten and steps that fall on the edge itself are met often.
+    // Close to a step beyond the limit, so that counts around ten, and steps exactly at the limit,
+    // are frequent.
     const planned = now - late - (steps % 3 === 0 ? 0 : Math.min(10 * day, steps * everyMs));
     return { everyMs, planned: planned - lagMs, bound: Math.max(planned, now + beyond), lagMs };
   });
 
-test("intervals are unfolded in SQL exactly as in JavaScript, missed ones included", async () => {
+test("Intervals are unfolded in SQL exactly as in JavaScript, missed ones included", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plannedInterval, { minLength: 1, maxLength: 25 }), async (plans) => {
       const fired = await fireAll(plans);
@@ -82,13 +83,13 @@ function becameOf({ runs, passed, ranges, next }: Unfolded): Became {
 function expectedOf({ everyMs, planned, bound, lagMs }: Planned): Became {
   const expected = unfolded({ kind: "interval", everyMs, firstAt: planned }, planned, bound, lagMs);
   const { range } = expected;
-  // SQL counts all of them, where JavaScript stops at a bound and says so.
+  // SQL counts all of them; JavaScript stops at a limit and sets `more`.
   if (range?.more)
     return { ...expected, range: { ...range, count: (range.to - range.from) / everyMs + 1, more: false } };
   return expected;
 }
 
-/** Fires one schedule for each of the plans, in one statement, and reads back what became of it. */
+/** Fires one schedule per plan, in one statement, and reads back the result. */
 async function fireAll(plans: readonly Planned[]): Promise<Became[]> {
   const made = await world.sql<{ id: string }[]>`
     insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
@@ -149,7 +150,7 @@ const every = (everyMs: number, planned: number) =>
   ({ kind: "interval", everyMs, firstAt: planned }) as const;
 const edge = now - missedAfterMs;
 
-test("an occurrence two minutes old is late, one a millisecond older is missed", () => {
+test("An occurrence two minutes old is late, one a millisecond older is missed", () => {
   const bound = now + 1;
   expect(unfolded(every(hour, edge), edge, bound)).toMatchObject({ runs: [edge], passed: [] });
   expect(unfolded(every(minute, edge - 1), edge - 1, bound)).toMatchObject({
@@ -159,7 +160,7 @@ test("an occurrence two minutes old is late, one a millisecond older is missed",
 });
 
 test.each([passedSinglyMax, passedSinglyMax + 1])(
-  "%i missed ones before the newest: up to ten stand singly, more as a range",
+  "%i missed occurrences before the newest: up to ten are noted singly, more as a range",
   (count) => {
     const planned = edge - 1 - count * hour;
     const became = unfolded(every(hour, planned), planned, now);
@@ -171,7 +172,7 @@ test.each([passedSinglyMax, passedSinglyMax + 1])(
   },
 );
 
-test("what lies beyond the bound is neither run nor passed over, however late it is", () => {
+test("An occurrence beyond the bound is neither run nor passed over, however late it is", () => {
   const planned = edge - 10 * hour;
   expect(unfolded(every(hour, planned), planned, planned + 2 * hour)).toEqual({
     runs: [planned + 2 * hour],

@@ -24,7 +24,7 @@ const planRows = (key: string) => world.sql`
   select p.due_at, p.occurrence from carillon.plan p join carillon.schedules s on s.id = p.schedule_id and s.version = p.version
   join carillon.shards h on h.id = p.shard where s.key = ${key} and (p.due_at, p.schedule_id) > (h.watermark_at, h.watermark_schedule)`;
 
-test("an unchanged put of a schedule whose hold has ended, while ticks lag, does not double its plan", async () => {
+test("An unchanged put of a schedule whose hold has ended, while ticks lag, does not double its plan", async () => {
   const body = { when: "every 10m", catchUp: { policy: "all" } };
   await world.put("k", body);
   await world.pause("k", { until: at("10:31:00") });
@@ -40,7 +40,7 @@ test("an unchanged put of a schedule whose hold has ended, while ticks lag, does
   expect(counts).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("the same with backlog and maxFires", async () => {
+test("An unchanged put after an ended hold, while ticks lag, counts fires once with a backlog and `maxFires`", async () => {
   const body = { when: "every 1m", catchUp: { policy: "all", limit: 1000 }, maxFires: 1000 };
   await world.put("k", body);
   await world.pause("k", { until: at("10:31:00") });
@@ -52,7 +52,7 @@ test("the same with backlog and maxFires", async () => {
   expect(row?.["fires"]).toBe(row?.["jobs"] + row?.["owed"]);
 });
 
-test("maxFires where a hold ends within the watermark", async () => {
+test("`maxFires` holds if a hold ends within the watermark", async () => {
   await world.put("k", { when: "every 10s", maxFires: 3 });
   await world.tick();
   await world.pause("k", { until: at("10:01:00") });
@@ -60,7 +60,7 @@ test("maxFires where a hold ends within the watermark", async () => {
   expect((await all("k")).length).toBe(3);
 });
 
-test("maxFires where an edit meets an ended hold while ticks lag", async () => {
+test("`maxFires` holds if an edit meets an ended hold while ticks lag", async () => {
   await world.put("k", { when: "every 10m", maxFires: 3, catchUp: { policy: "all" } });
   await world.pause("k", { until: at("10:31:00") });
   await world.clock.setNow(at("10:45:00"));
@@ -69,7 +69,7 @@ test("maxFires where an edit meets an ended hold while ticks lag", async () => {
   expect((await all("k")).length).toBe(3);
 });
 
-test("what is noted after a hold is what its end decided, also under a limit", async () => {
+test("The ledger after a hold has what its end decided, also under a limit", async () => {
   await world.put("k", { when: "every 10m", maxFires: 1 });
   await world.pause("k", { until: at("14:05:00") });
   await live(at("14:10:00"));
@@ -78,7 +78,7 @@ test("what is noted after a hold is what its end decided, also under a limit", a
   expect([ran, ranges]).toEqual([["14:00 succeeded"], [{ count: 23, reason: "paused" }]]);
 });
 
-test("all with a limit", async () => {
+test("Catch-up `all` with a limit runs the oldest occurrences of a hold", async () => {
   await world.put("k", { when: "every 10m", maxFires: 3, catchUp: { policy: "all" } });
   await world.pause("k", { until: at("14:05:00") });
   await live(at("14:10:00"));
@@ -87,7 +87,7 @@ test("all with a limit", async () => {
   expect([ran, ranges]).toEqual([["10:10 succeeded", "10:20 succeeded", "10:30 succeeded"], []]);
 });
 
-test("a run kept from the old cadence survives the renewal of a hold", async () => {
+test("A run kept from the old cadence survives the renewal of a hold", async () => {
   await world.put("k", { when: "*/10 * * * *", slot: "15m" });
   await live(at("10:12:00"));
   await world.patch("k", { when: "0 * * * *" });
@@ -100,7 +100,7 @@ test("a run kept from the old cadence survives the renewal of a hold", async () 
   expect(await all("k")).toContain("10:10 waiting");
 });
 
-test("a smaller slot under a hold loses nothing", async () => {
+test("A smaller slot under a hold loses nothing", async () => {
   await world.put("k", { when: "*/10 * * * *", slot: "15m", catchUp: { policy: "all" } });
   await live(at("10:12:00"));
   await world.pause("k");
@@ -112,7 +112,7 @@ test("a smaller slot under a hold loses nothing", async () => {
   expect(await all("k")).toContain("10:10 succeeded");
 });
 
-test("what occurred and is not due yet when the cadence changes under a hold stands in the ledger", async () => {
+test("An occurrence that is not due yet when the cadence changes under a hold is in the ledger", async () => {
   await world.put("k", { when: "*/10 * * * *", slot: "15m" });
   await live(at("10:05:00"));
   await world.pause("k");
@@ -129,7 +129,7 @@ test("what occurred and is not due yet when the cadence changes under a hold sta
   expect(ledger.join()).toContain("10:10");
 });
 
-test("a payload edit does not bring back occurrences from before the schedule was made", async () => {
+test("A payload edit does not bring back occurrences from before the schedule was created", async () => {
   await world.clock.setNow(at("10:12:00"));
   await world.put("plain", { when: "*/5 * * * *", slot: "1h" });
   await world.put("edited", { when: "*/5 * * * *", slot: "1h" });
@@ -143,7 +143,7 @@ test("a payload edit does not bring back occurrences from before the schedule wa
   expect(next).toEqual((await world.jobs("plain"))[0]?.occurrence);
 });
 
-test("a hold longer than the retention ends", async () => {
+test("A hold longer than the retention ends", async () => {
   await world.put("k", { when: "0 9 * * 3", catchUp: { policy: "skip" } });
   await world.pause("k", { until: at(40 * day) });
   for (let n = 1; n <= 41; n++) {
@@ -154,7 +154,7 @@ test("a hold longer than the retention ends", async () => {
   expect((await readSchedule(world.sql, "k"))?.state).toBe("active");
 }, 60000);
 
-test("one batch lets go of a bounded number", async () => {
+test("One batch releases a bounded number of jobs at the end of holds", async () => {
   for (let n = 0; n < 64; n++) {
     await world.put(`k${n}`, { when: "every 1m", catchUp: { policy: "all", limit: 10000 } });
     await world.pause(`k${n}`, { until: at(7 * day) });

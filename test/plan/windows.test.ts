@@ -28,7 +28,7 @@ const occurrences = async (key?: string) =>
 const stateOf = async (key: string) => (await readSchedule(world.sql, key))?.state;
 
 describe("a window", () => {
-  test("begins with its start and ends before its end", async () => {
+  test("A window begins with its start and ends before its end", async () => {
     await world.put("within", {
       when: "*/10 * * * *",
       startsAt: "2026-03-02T10:20:00Z",
@@ -42,19 +42,19 @@ describe("a window", () => {
     expect(await stateOf("within")).toBe("ended");
   });
 
-  test("sets the phase of an interval", async () => {
+  test("A window sets the phase of an interval", async () => {
     await world.put("phased", { when: "every 10m", startsAt: "2026-03-02T10:07:00Z" });
     await live(at("10:30:00"));
     expect(await occurrences()).toEqual(["10:07:00", "10:17:00", "10:27:00"]);
   });
 
-  test("that began long ago keeps the phase and owes nothing", async () => {
+  test("A window that began long ago keeps the phase, and makes no past occurrence run", async () => {
     await world.put("phased", { when: "every 10m", startsAt: "2026-02-01T00:03:00Z" });
     await live(at("10:14:00"));
     expect(await occurrences()).toEqual(["10:03:00", "10:13:00"]);
   });
 
-  test("in which nothing ever runs is refused", async () => {
+  test("A window in which nothing ever runs is refused", async () => {
     await expect(
       world.put("never", {
         when: "0 9 * * *",
@@ -67,7 +67,7 @@ describe("a window", () => {
     ).rejects.toMatchObject({ kind: "invalid" });
   });
 
-  test("that has ended is revived by an edit, and what lay between is not owed", async () => {
+  test("An ended window is revived by an edit, and the occurrences between do not run", async () => {
     const body = { when: "*/10 * * * *", endsAt: "2026-03-02T10:15:00Z" };
     await world.put("revived", body);
     await live(at("10:45:00"));
@@ -79,7 +79,7 @@ describe("a window", () => {
     expect(await occurrences()).toEqual(["10:10:00", "10:50:00", "11:00:00"]);
   });
 
-  test("moved to an earlier end withdraws what is not due yet", async () => {
+  test("A window moved to an earlier end withdraws occurrences that are not due yet", async () => {
     await world.put("shortened", { when: "every 1m" });
     await world.tick();
     expect(await occurrences()).toEqual(["10:01:00", "10:02:00", "10:03:00"]);
@@ -89,7 +89,7 @@ describe("a window", () => {
 });
 
 describe("a limit of fires", () => {
-  test("counts the jobs made, ends the schedule with the last, and counts withdrawn ones no more", async () => {
+  test("A limit of fires counts the jobs made, ends the schedule with the last, and does not count withdrawn ones", async () => {
     await world.put("limited", { when: "every 1m", maxFires: 3 });
     await world.tick();
     expect(await occurrences()).toEqual(["10:01:00", "10:02:00", "10:03:00"]);
@@ -106,7 +106,7 @@ describe("a limit of fires", () => {
     expect(await readSchedule(world.sql, "limited")).toMatchObject({ state: "ended", nextAt: null });
   });
 
-  test("raised later goes on where it stopped", async () => {
+  test("A limit of fires that is raised later continues the count", async () => {
     await world.put("limited", { when: "every 1m", maxFires: 2 });
     await live(at("10:10:00"));
     await world.patch("limited", { maxFires: 3 });
@@ -114,7 +114,7 @@ describe("a limit of fires", () => {
     expect(await occurrences()).toEqual(["10:01:00", "10:02:00", "10:11:00"]);
   });
 
-  test("bounds what is caught up with", async () => {
+  test("A limit of fires limits catch-up jobs", async () => {
     await world.put("limited", { when: "every 10m", maxFires: 4, catchUp: { policy: "all" } });
     await world.clock.advance(day);
     await world.tick();
@@ -126,7 +126,7 @@ describe("a limit of fires", () => {
 });
 
 describe("spread and slot", () => {
-  test("spread moves due by an offset of the key, the same for each occurrence", async () => {
+  test("A spread moves due times by an offset of the key, the same for each occurrence", async () => {
     for (let n = 0; n < 40; n++) await world.put(`spread-${n}`, { when: "*/10 * * * *", spread: "5m" });
     await live(at("10:30:00"));
     const lags = new Map<string, Set<number>>();
@@ -141,7 +141,7 @@ describe("spread and slot", () => {
     expect(new Set([...lags.values()].flatMap((each) => [...each])).size).toBeGreaterThan(35);
   });
 
-  test.each(["every 10m", "*/10 * * * *"])("a slot rounds due up: %s", async (when) => {
+  test.each(["every 10m", "*/10 * * * *"])("A slot rounds due times up: %s", async (when) => {
     await world.put("slotted", { when, startsAt: "2026-03-02T10:10:00Z", slot: "15m" });
     await live(at("10:46:00"));
     expect((await world.jobs()).map(({ occurrence, dueAt }) => [occurrence, dueAt])).toEqual([
@@ -153,14 +153,14 @@ describe("spread and slot", () => {
     expect(world.delivered).toHaveLength(4);
   });
 
-  test("that would keep thousands of occurrences waiting is refused", async () => {
+  test("A slot that would delay thousands of occurrences is refused", async () => {
     await expect(world.put("crowded", { when: "every 1s", spread: "1h" })).rejects.toMatchObject({
       kind: "invalid",
       faults: [{ path: "spread" }],
     });
   });
 
-  test("a change of the spread inside its own window neither loses nor doubles the run", async () => {
+  test("A change of the spread inside its own window neither loses nor doubles the run", async () => {
     for (let n = 0; n < 30; n++) await world.put(`moved-${n}`, { when: "*/30 * * * *", spread: "20m" });
     await live(at("10:40:00"));
     for (let n = 0; n < 30; n++) await world.patch(`moved-${n}`, { spread: n % 2 === 0 ? "2m" : "29m" });
@@ -171,7 +171,7 @@ describe("spread and slot", () => {
     );
   });
 
-  test("a change of the `when` inside the window lets the run that had occurred be", async () => {
+  test("A change of `when` inside the window keeps a run that had occurred", async () => {
     for (let n = 0; n < 10; n++) await world.put(`kept-${n}`, { when: "*/30 * * * *", spread: "25m" });
     await live(at("10:31:00"));
     for (let n = 0; n < 10; n++) await world.patch(`kept-${n}`, { when: "0 12 * * *" });
@@ -181,7 +181,7 @@ describe("spread and slot", () => {
     expect((await world.jobs()).filter(({ occurrence }) => occurrence > at("10:30:00"))).toEqual([]);
   });
 
-  test("the spread of a single run is kept too", async () => {
+  test("The spread of a single run is kept after an edit", async () => {
     await world.put("once", { when: "at 2026-03-02T10:20", spread: "10m" });
     await live(at("10:31:00"));
     const [job] = await world.jobs("once");
@@ -191,13 +191,13 @@ describe("spread and slot", () => {
   });
 });
 
-test("several cadences are united", async () => {
+test("Several cadences are united", async () => {
   await world.put("several", { when: ["*/20 * * * *", "at 2026-03-02T10:33", "every 30m"] });
   await live(at("11:01:00"));
   expect(await occurrences()).toEqual(["10:20:00", "10:30:00", "10:33:00", "10:40:00", "11:00:00"]);
 });
 
-test("an interval by the calendar keeps its wall time", async () => {
+test("An interval by the calendar keeps its wall time", async () => {
   await world.put("daily", {
     when: "every 1 day",
     timezone: "Europe/Berlin",

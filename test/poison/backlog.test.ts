@@ -20,7 +20,7 @@ const owing = async () =>
   ).map(({ key }) => key);
 
 test.each(["a", "c"])(
-  "An owed row (%s) that cannot be let in keeps no other from it, is in quarantine, and is let in once mended",
+  "A backlog row (%s) that cannot be admitted is set aside, does not stop the others, and is admitted once repaired",
   async (bad) => {
     for (const key of keys) await world.put(key, { when: "every 1m", catchUp: { policy: "all" } });
     await world.tick();

@@ -5,7 +5,8 @@ let api: OwnApi;
 
 beforeAll(async () => {
   api = await ownApi();
-  // The role that logs in here has not the settings that its own has in production; they count from the next connection on.
+  // The role in this test lacks the settings that its own has in production; they apply from the
+  // next connection on.
   const [{ name } = { name: "" }] = await api.sql<{ name: string }[]>`select current_database() as name`;
   await api.sql.unsafe(`alter database ${name} set statement_timeout = '1500ms'`);
   await api.sql.unsafe(`
@@ -54,7 +55,7 @@ const standing = async (prefix: string) => {
   return rows.map(({ key }) => key);
 };
 
-test("An operation of a batch on which Carillon fails is answered 500 in its place with the request's id, and its neighbours are done", async () => {
+test("An operation of a batch that fails inside Carillon is answered 500 with the request's id, and the others are done", async () => {
   const operations = Array.from({ length: 40 }, (_, n) => put(n === 17 ? "bad:1" : `near:${n}`));
   const { status, results, statuses, body } = await send(operations);
   expect(status).toBe(200);
@@ -68,7 +69,7 @@ test("An operation of a batch on which Carillon fails is answered 500 in its pla
   expect(await standing("near:")).toHaveLength(39);
 });
 
-test("An operation of a batch that waits for a lock is answered 503 with the seconds to wait, and its neighbours are done", async () => {
+test("An operation of a batch that waits for a lock is answered 503 with the seconds to wait, and the others are done", async () => {
   await api.sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(77, 77)`;
     const { results, statuses } = await send([put("free:1"), put("hang:1"), put("free:2")]);
@@ -82,7 +83,7 @@ test("An operation of a batch that waits for a lock is answered 503 with the sec
   expect(await standing("free:")).toEqual(["free:1", "free:2"]);
 });
 
-test("A schedule whose row is locked is left as it is by a batch, and its neighbours are changed", async () => {
+test("A batch leaves a schedule with a locked row unchanged, and edits the others", async () => {
   await send([put("row:1"), put("row:2"), put("row:3")]);
   const patches = ["row:1", "row:2", "row:3"].map((key) => ({ patch: { key, payload: 1 } }));
   await api.sql.begin(async (tx) => {
@@ -92,7 +93,7 @@ test("A schedule whose row is locked is left as it is by a batch, and its neighb
   expect((await send(patches)).results.map(({ version }) => version)).toEqual([2, 2, 2]);
 });
 
-test("What comes after a failed operation on its key is not tried, so that the order of a key stays", async () => {
+test("Operations after a failed one on the same key are not tried, so that the order of a key is kept", async () => {
   const { statuses, results } = await send([
     put("bad:2"),
     put("apart:1"),
@@ -104,13 +105,13 @@ test("What comes after a failed operation on its key is not tried, so that the o
   expect(results[2]).toMatchObject({ key: "bad:2", retryAfter: 2 });
 });
 
-test("An atomic batch on which Carillon fails is failed as a whole, and nothing of it is done", async () => {
+test("An atomic batch that fails inside Carillon fails as a whole, and none of it is done", async () => {
   const { status } = await send([put("whole:1"), put("bad:3"), put("whole:2")], { atomic: true });
   expect(status).toBe(500);
   expect(await standing("whole:")).toEqual([]);
 });
 
-test("After twenty operations that fail alone the others of a batch are not tried, and are answered 503", async () => {
+test("After twenty operations that fail alone, the rest of a batch is not tried and is answered 503", async () => {
   const { statuses } = await send([
     put("first:1"),
     ...Array.from({ length: 30 }, (_, n) => put(`bad:many:${n}`)),
@@ -118,7 +119,7 @@ test("After twenty operations that fail alone the others of a batch are not trie
   expect(statuses).toEqual([201, ...Array(20).fill(500), ...Array(10).fill(503)]);
 });
 
-test("A batch that is sent again with its Idempotency-Key tries what failed once more, and does nothing else twice", async () => {
+test("A batch that is sent again with its Idempotency-Key retries the failed operations, and does nothing twice", async () => {
   const operations = [
     { job: { target: { queue: "demo" }, payload: 1 } },
     put("again:1", { when: "in 3h" }),
@@ -145,7 +146,7 @@ test("A batch that is sent again with its Idempotency-Key tries what failed once
   expect(versions).toBe(3);
 });
 
-test("A batch that keeps failing is answered for good after ten tries with its Idempotency-Key", async () => {
+test("The answer to a batch that keeps failing is final after ten attempts with its Idempotency-Key", async () => {
   const operations = [put("kept:1"), put("bad:5")];
   const tries = [];
   for (let n = 0; n < 11; n += 1) tries.push(await send(operations, { key: "kept" }));

@@ -10,7 +10,10 @@ import { oneParcel } from "../support/parcels.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { mend, poison } from "./poison.ts";
 
-/** One job of eight cannot be written: a retry or a cancel of many does the others, says so, and goes past it. */
+/**
+ * One job of eight cannot be written: a retry or a cancel of many does the others, says so, and
+ * continues after it.
+ */
 
 let world: Carillon;
 
@@ -26,7 +29,7 @@ const bad = "job-0";
 const others = Array.from({ length: count - 1 }, (_, n) => `job-${n + 1}`);
 const deps = () => ({ sql: world.as.api, queue: world.queue, log: world.log });
 const always = () => true;
-/** How long a test takes is not what it is about. */
+/** The duration of calls is not limited in these tests. */
 const never = () => false;
 
 async function idOf(key: string): Promise<string> {
@@ -55,7 +58,10 @@ const retry = (
 const cancel = ({ after, limit = 1_000, timeIsUp = never }: Asked = {}): Promise<CancelledMany> =>
   cancelMany(deps(), { filter: { prefix: "job-" }, limit, after, caller }, timeIsUp);
 
-/** Repeats the call from the cursor of the one before until there is none, and returns the counts of all calls. */
+/**
+ * Repeats the call with the cursor of the previous one until there is none, and adds the counts of
+ * all calls.
+ */
 async function each<Done extends Call>(call: (after: string | undefined) => Promise<Done>) {
   const counts: Omit<Done, "next">[] = [];
   for (let after: string | undefined; ; ) {
@@ -75,7 +81,7 @@ async function allDead(): Promise<void> {
 }
 
 describe("a retry of many", () => {
-  test("passes a job that cannot be written, and has the others tried again", async () => {
+  test("A retry of many skips a job that cannot be written, and retries the others", async () => {
     await allDead();
     await spoil();
     expect(await retry()).toEqual({ done: count - 1, leftOut: 0, failed: 1 });
@@ -91,7 +97,7 @@ describe("a retry of many", () => {
     expect(await retry()).toEqual({ done: 1, leftOut: 0, failed: 0 });
   });
 
-  test("of cancelled jobs passes one that cannot be written", async () => {
+  test("A retry of cancelled jobs skips one that cannot be written", async () => {
     await oneParcel(world, count);
     await cancel();
     await spoil();
@@ -100,7 +106,7 @@ describe("a retry of many", () => {
     expect(await retry({}, { state: "cancelled", key: "job-1" })).toMatchObject({ done: 1, failed: 0 });
   });
 
-  test("whose time is up at a job that cannot be written goes on behind it", async () => {
+  test("A retry of many whose time is up at a job that cannot be written continues after it", async () => {
     await allDead();
     await spoil();
     expect(await each((after) => retry({ after, timeIsUp: always }))).toEqual([
@@ -109,7 +115,7 @@ describe("a retry of many", () => {
     ]);
   });
 
-  test("counts a job that cannot be written once, however many calls it takes", async () => {
+  test("A retry of many counts a job that cannot be written once, over any number of calls", async () => {
     await allDead();
     await spoil();
     expect(await each((after) => retry({ after, limit: 3 }))).toEqual([
@@ -121,7 +127,7 @@ describe("a retry of many", () => {
 });
 
 describe("a cancel of many", () => {
-  test("passes a job that cannot be written, and cancels the others", async () => {
+  test("A cancel of many skips a job that cannot be written, and cancels the others", async () => {
     await oneParcel(world, count);
     await spoil();
     expect(await cancel()).toEqual({ done: count - 1, running: 0, failed: 1 });
@@ -134,7 +140,7 @@ describe("a cancel of many", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("whose time is up at a job that cannot be written goes on behind it, in the same parcel", async () => {
+  test("A cancel of many whose time is up at a job that cannot be written continues after it, in the same parcel", async () => {
     await oneParcel(world, count);
     await spoil();
     const counts = await each((after) => cancel({ after, timeIsUp: always }));
@@ -144,7 +150,7 @@ describe("a cancel of many", () => {
     ]);
   });
 
-  test("counts a job that cannot be written once, however many calls its parcel takes", async () => {
+  test("A cancel of many counts a job that cannot be written once, over any number of calls for its parcel", async () => {
     await oneParcel(world, count);
     await spoil();
     expect(await each((after) => cancel({ after, limit: 3 }))).toEqual([
@@ -154,7 +160,7 @@ describe("a cancel of many", () => {
     ]);
   });
 
-  test("passes an enqueued job without a row whose schedule cannot be written", async () => {
+  test("A cancel of many skips an enqueued job without a row whose schedule cannot be written", async () => {
     for (let n = 0; n < count; n++) {
       const body = { target: { queue: "demo" }, when: `at ${at(30 * day).toISOString()}`, deleteOnEnd: true };
       await world.put(`job-${n}`, body);
@@ -171,7 +177,7 @@ test.each([
   ["retry", allDead, () => retry()],
   ["cancel", () => oneParcel(world, count), () => cancel()],
 ])(
-  "a job that somebody has locked is passed by a %s of many after a wait, and the others are done",
+  "A job that another transaction has locked is skipped by a %s of many after a wait, and the others are done",
   async (_, begin, call) => {
     await begin();
     const other = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
@@ -208,7 +214,7 @@ describe("a cancel of a group", () => {
     await world.sql`update carillon.plan_far set shard = 2`;
   });
 
-  test("passes a schedule that cannot be deleted, and deletes the others", async () => {
+  test("A cancel of a group skips a schedule that cannot be deleted, and deletes the others", async () => {
     await poison(world.sql, "schedules", `old.key = '${bad}'`);
     expect(await cancelGroup()).toEqual({ done: count - 1, running: 0, failed: 1 });
     expect(await members()).toEqual([bad]);
@@ -217,7 +223,7 @@ describe("a cancel of a group", () => {
     expect(await cancelGroup()).toEqual({ done: 1, running: 0, failed: 0 });
   });
 
-  test("passes a schedule that another transaction has locked", async () => {
+  test("A cancel of a group skips a schedule that another transaction has locked", async () => {
     await world.sql.begin(async (tx) => {
       await tx`select from carillon.schedules where key = ${bad} for update`;
       expect(await cancelGroup()).toEqual({ done: count - 1, running: 0, failed: 1 });
@@ -225,7 +231,7 @@ describe("a cancel of a group", () => {
     expect(await cancelGroup()).toEqual({ done: 1, running: 0, failed: 0 });
   });
 
-  test("whose time is up at a schedule that cannot be deleted goes on behind it", async () => {
+  test("A cancel of a group whose time is up at a schedule that cannot be deleted continues after it", async () => {
     await poison(world.sql, "schedules", `old.key = '${bad}'`);
     const first = await cancelGroup(always);
     expect(first).toEqual({ done: 0, running: 0, failed: 1, next: bad });

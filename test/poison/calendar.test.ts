@@ -13,7 +13,7 @@ import { planSteps } from "./plan-steps.ts";
 
 let world: Carillon;
 let counted: Sql;
-/** Of the answers that came since, the largest, in bytes. */
+/** The largest answer of the database since the last reset, in bytes. */
 let largest = 0;
 
 beforeEach(async () => {
@@ -67,7 +67,7 @@ async function putLarge(rules = largeRules()): Promise<void> {
   await putCalendar(deps(), params, { most: 0, ms: 0 });
 }
 
-/** By the large calendar, and as many beside them by none, in one shard. */
+/** As many schedules with the large calendar as without one, in one shard. */
 async function putBoth(body: object): Promise<void> {
   await putLarge();
   const put = (name: string, more: object) =>
@@ -81,7 +81,7 @@ async function putBoth(body: object): Promise<void> {
   await together();
 }
 
-/** An answer to the tick grows with the calendar, and not with the schedules that refer to it. */
+/** The answers to the tick grow with the calendar, and not with the number of its schedules. */
 async function tickCounted(): Promise<void> {
   expect(JSON.stringify(largeRules()).length).toBeGreaterThanOrEqual(rulesBytes);
   world.as.tick = counted;
@@ -98,14 +98,14 @@ const ran = async () => [
 test.each([
   ["spread over some minutes", { spread: "2m" }],
   ["with rules of their own", { catchUp: { policy: "all" } }],
-])("Schedules by a calendar of 50 KB (%s) fire beside others, and a batch reads it once", async (_, body) => {
+])("Schedules with a calendar of 50 KB (%s) fire with others, and a batch reads it once", async (_, body) => {
   await putBoth({ when: "5 * * * *", ...body });
   await world.clock.advance(4 * minute);
   await tickCounted();
   expect((await ran()).toSorted()).toEqual([...keysOf("large"), ...keysOf("plain")].toSorted());
 });
 
-test("Schedules by a calendar of 50 KB are caught up with beside others after a day without a tick", async () => {
+test("Schedules with a calendar of 50 KB are caught up with others after a day without a tick", async () => {
   await putBoth({ when: "0 * * * *", catchUp: { policy: "all" } });
   await world.clock.advance(day);
   await tickCounted();
@@ -114,7 +114,7 @@ test("Schedules by a calendar of 50 KB are caught up with beside others after a 
   expect(made.filter(({ key }) => key === "plain:7").length).toBeGreaterThan(20);
 });
 
-test("Schedules by a calendar of 50 KB whose hold of eight days ends are released beside others", async () => {
+test("Schedules with a calendar of 50 KB are released with others when their hold of eight days ends", async () => {
   await putBoth({ when: "0 9 * * *" });
   const until = at(8 * day);
   await applyOperations(
@@ -127,7 +127,7 @@ test("Schedules by a calendar of 50 KB whose hold of eight days ends are release
   expect(await world.sql`select from carillon.holds`).toEqual([]);
 });
 
-test("Schedules by a calendar of 50 KB that have ended are deleted with others, and are read with it once", async () => {
+test("Ended schedules with a calendar of 50 KB are deleted with others, and the calendar is read once", async () => {
   await putBoth({ when: "5 * * * *", endsAt: at(10 * minute).toISOString(), deleteOnEnd: true });
   await world.clock.advance(4 * minute);
   await world.tick();
@@ -139,7 +139,7 @@ test("Schedules by a calendar of 50 KB that have ended are deleted with others, 
   expect(await world.sql`select from carillon.schedules where deleted_at is null`).toEqual([]);
 });
 
-test("Schedules by a calendar of 50 KB that are over are noted so with others, and are read with it once", async () => {
+test("Schedules with a calendar of 50 KB that are over are marked with others, and the calendar is read once", async () => {
   await putBoth({ when: ["at 2026-03-02T10:05", "at 2026-03-02T10:06"] });
   await world.tick();
   await world.clock.advance(10 * minute);
@@ -150,10 +150,10 @@ test("Schedules by a calendar of 50 KB that are over are noted so with others, a
   expect((await world.sql`select from carillon.over_schedules`).length).toBe(2 * count);
 });
 
-test("A hold is carried to members by a calendar of 50 KB with others, which are read with it once", async () => {
+test("A hold of members with a calendar of 50 KB is set with others, and the calendar is read once", async () => {
   await putBoth({ when: "0 9 * * *", group: "shop" });
   const label = { scope: "group", name: "shop" } as const;
-  // The caller is gone before a member was held.
+  // The caller stops before any member was held.
   await pauseLabel(deps(), { label, caller }, { most: 0, timeIsUp: () => false });
   await tickCounted();
   expect((await world.sql`select from carillon.schedules where held_since is not null`).length).toBe(
@@ -161,7 +161,7 @@ test("A hold is carried to members by a calendar of 50 KB with others, which are
   );
 });
 
-test("Schedules by a calendar of 50 KB are edited in one batch with others, which reads it once", async () => {
+test("Schedules with a calendar of 50 KB are edited in one batch with others, which reads it once", async () => {
   await putBoth({ when: "0 9 * * *" });
   const patch = (key: string) => ({ kind: "patch" as const, key, patch: { when: "0 8 * * *" }, caller });
   largest = 0;
@@ -173,7 +173,7 @@ test("Schedules by a calendar of 50 KB are edited in one batch with others, whic
   expect(largest).toBeLessThan(4 * rulesBytes);
 });
 
-test("Schedules by a calendar of 50 KB that is edited are planned again by the next tick", async () => {
+test("Schedules with a calendar of 50 KB are replanned by the tick after its edit", async () => {
   await putBoth({ when: "0 9 * * *" });
   await putLarge(largeRules(daysFromCivil(2026, 3, 3)));
   await world.tick();
@@ -182,6 +182,6 @@ test("Schedules by a calendar of 50 KB that is edited are planned again by the n
   expect(row?.replanned).toBe(count);
   await world.clock.setNow(at(day - hour - minute));
   await world.tick();
-  // The third of March is left out by now.
+  // The third of March is excluded by now.
   expect((await ran()).toSorted()).toEqual(keysOf("plain").toSorted());
 });

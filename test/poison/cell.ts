@@ -2,7 +2,10 @@ import type { Consumer } from "../../lib/quarantine/quarantine.ts";
 import type { RowPoisonName } from "./row-poisons.ts";
 import type { ScenarioName } from "./row-scenarios.ts";
 
-/** What else acts on rows that others wrote, and has no list of its own of those that it fails on. */
+/**
+ * Parts that also act on rows of callers or other parts, and have no quarantine consumer of their
+ * own.
+ */
 export const others = [
   "batch",
   "catch-up",
@@ -16,7 +19,7 @@ export const others = [
 
 export type MatrixRow = Consumer | (typeof others)[number];
 
-/** What a row, or what belongs to it, may be that its consumer did not reckon with. */
+/** Faults of a row, or of data that belongs to it. */
 export const poisons = [
   "unwritable",
   "locked",
@@ -35,7 +38,10 @@ export const poisons = [
 
 export type PoisonName = (typeof poisons)[number];
 
-/** A test that shows what becomes of the poison and of its neighbours: its file below `test/`, and its title as it is written there. */
+/**
+ * A test that shows the effect of the poison on its row and its neighbours: file below `test/`, and
+ * exact title.
+ */
 export interface ShownBy {
   file: string;
   title: string;
@@ -46,7 +52,10 @@ export interface OutOfReach {
   because: string;
 }
 
-/** Shown by rows.test.ts: one of five rows is bad, and its neighbours are done by the same tick. `waits`: without a place in quarantine. */
+/**
+ * Shown by rows.test.ts: one of five rows is bad, and the others are done by the same tick.
+ * `waits`: without a quarantine entry.
+ */
 export interface ShownByRows {
   row: "is set aside" | "is done" | "waits";
 }
@@ -56,7 +65,7 @@ export type Cell<Row, Poison> =
   | OutOfReach
   | (Row extends ScenarioName ? (Poison extends RowPoisonName ? ShownByRows : never) : never);
 
-/** A consumer without its row is an error of types, and so is a row without one of its cells. */
+/** A consumer without a row is a type error, and so is a row without one of its cells. */
 export type Matrix = {
   readonly [Row in MatrixRow]: { readonly [Poison in PoisonName]: Cell<Row, Poison> };
 };

@@ -2,17 +2,17 @@ import type { Matrix } from "./cell.ts";
 import { because, by, noCadence, noDay, noHold, ofStoredRows } from "./common-cells.ts";
 
 const asUnwritable = because(
-  "A statement that takes too long is rolled back as one that fails is, and the same list is halved or gone on with.",
+  "A statement that takes too long is rolled back like one that fails, and its list is halved or continued.",
 );
 
 const kept = { ...ofStoredRows, ...noCadence, ...noHold, slow: asUnwritable } as const;
 
 const forgotten = by(
   "poison/forget.test.ts",
-  "An old row of %s that cannot be deleted (%s) keeps no other from going in the same tick, is in quarantine, and goes once mended",
+  "An old row of %s that cannot be deleted (%s) is set aside, the others are deleted in the same tick, and it is deleted once repaired",
 );
 
-/** Rows of counts and of targets, which the tick adds up, notes and deletes, and old rows of other tables, which it deletes. */
+/** Rows of counts and of targets, and old rows of other tables, which the tick deletes. */
 export const rowCells = {
   forget: { ...kept, ...noDay, unwritable: forgotten, locked: forgotten, slow: forgotten },
   tally: {
@@ -20,11 +20,11 @@ export const rowCells = {
     ...noDay,
     unwritable: by(
       "poison/tally.test.ts",
-      "A row of %s that cannot be added keeps no other from it, is in quarantine, and is added once mended",
+      "A row of %s that cannot be added is set aside, does not stop the others, and is added once repaired",
     ),
     locked: by(
       "poison/tally.test.ts",
-      "No row of counts is blamed for the lock of a minute, and the tick fails",
+      "No row of counts is set aside for the lock of a minute, and the tick fails",
     ),
   },
   target: {
@@ -32,15 +32,15 @@ export const rowCells = {
     ...noDay,
     unwritable: by(
       "poison/target.test.ts",
-      "A schedule whose target cannot be noted keeps no other from it, is in quarantine, and goes on once mended",
+      "A schedule whose target cannot be set is set aside, does not stop the others, and gets its target once repaired",
     ),
     locked: by(
       "poison/target.test.ts",
-      "More schedules than a page has, each of which is being edited, keep none behind them from their targets",
+      "More than a page of schedules under edit do not stop later ones from getting their targets",
     ),
     endlessTarget: by(
       "poison/target.test.ts",
-      "A schedule whose target's name is %s keeps no other from its own",
+      "A schedule whose target's name is %s does not stop others from getting their targets",
     ),
   },
   "unused-target": {
@@ -48,7 +48,7 @@ export const rowCells = {
     ...noDay,
     unwritable: by(
       "poison/unused-target.test.ts",
-      "A target that cannot be deleted keeps no other from being deleted, is in quarantine, and is deleted once mended",
+      "A target that cannot be deleted is set aside, does not stop the others, and is deleted once repaired",
     ),
     locked: by(
       "retention/targets.test.ts",
@@ -57,20 +57,20 @@ export const rowCells = {
   },
 } satisfies Partial<Matrix>;
 
-const daysThereAre = { missingDay: because("It is given the days that there are.") };
+const daysThereAre = { missingDay: because("It works on a list of existing days.") };
 
-/** Whole days, which the archive takes and the tick drops. */
+/** Whole days, which the archive copies and the tick drops. */
 export const dayCells = {
   archive: {
     ...kept,
     ...daysThereAre,
     unwritable: by(
       "poison/days.test.ts",
-      "A day that the archive cannot take keeps no other from it, is not dropped meanwhile, and goes once mended",
+      "A day that cannot be archived does not stop the others, is not dropped meanwhile, and is archived once possible",
     ),
     locked: by(
       "poison/days.test.ts",
-      "A day whose jobs cannot be read for the archive keeps no other from it",
+      "A day whose jobs cannot be read does not stop the archive of other days",
     ),
   },
   "day-drop": {
@@ -78,11 +78,11 @@ export const dayCells = {
     ...daysThereAre,
     unwritable: by(
       "poison/days.test.ts",
-      "A day of the table %s that cannot be dropped keeps no other, is in quarantine, and goes once mended",
+      "A day of the table %s that cannot be dropped is set aside, does not stop the others, and is dropped once repaired",
     ),
     locked: by(
       "poison/days.test.ts",
-      "A day of the table %s that another transaction reads keeps no other from going, and is not blamed",
+      "A day of the table %s that another transaction reads does not stop the others, and is not set aside",
     ),
   },
   "day-look": {
@@ -91,7 +91,7 @@ export const dayCells = {
     unwritable: because("It writes one row for its day, in a table that no caller and no other part writes."),
     locked: by(
       "poison/days.test.ts",
-      "A day whose jobs cannot be looked at keeps no other from going, is in quarantine, and goes once mended",
+      "A day whose jobs cannot be checked is set aside, does not stop the others, and is dropped once repaired",
     ),
   },
 } satisfies Partial<Matrix>;

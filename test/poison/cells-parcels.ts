@@ -3,21 +3,21 @@ import { aside, because, by, noCadence, noDay, noHold, ofStoredRows, waits } fro
 
 const ofParcels = { ...ofStoredRows, ...noCadence, ...noHold, unwritable: aside, slow: aside } as const;
 
-/** It is not waited for: the sweep passes over what is locked, and the next one has it. */
+/** The sweep skips a locked row, and the next sweep handles it. */
 const passedOver = { locked: waits } as const;
 
-/** The message comes again, or the parcel when its lease has ended. */
+/** The message comes again, or the parcel is offered again when its lease has ended. */
 const comesAgain = { unwritable: waits, locked: waits, slow: waits } as const;
 
 const missingDay = (title: string) => ({ missingDay: by("poison/missing-day.test.ts", title) });
 
-/** What sweeps parcels, claims and settles them. */
+/** The sweep, the claim and the settle of parcels. */
 export const parcelCells = {
   lease: {
     ...ofParcels,
     ...passedOver,
     ...missingDay(
-      "A parcel whose day of jobs is missing when its lease ends is given up, and the others are offered again",
+      "A parcel whose day of jobs is missing when its lease ends is dropped, and the others are offered again",
     ),
   },
   offer: { ...ofParcels, ...passedOver, ...noDay },
@@ -39,14 +39,14 @@ export const parcelCells = {
     ),
     slowSchema: by(
       "poison/schemas.test.ts",
-      "A schema that takes ten seconds keeps its job and its neighbour only for so long",
+      "A schema that takes ten seconds delays its job and the next one by no more than that",
     ),
     mutatingHandler: by(
       "target/odd-handlers.test.ts",
       "and throws has its job tried again, and its neighbour succeeds",
     ),
     ...missingDay(
-      "A parcel whose day of jobs is missing is given up by its claim, and the other parcels are worked",
+      "A parcel whose day of jobs is missing is dropped by its claim, and the other parcels are worked",
     ),
   },
   settle: {
@@ -58,10 +58,10 @@ export const parcelCells = {
       "and asks to be checked again is checked at the time that it gave",
     ),
     longHold: because(
-      "A job that would be tried again waits for the hold of its schedule, and for no member of it.",
+      "A job with a retry waits for the hold of its schedule, not for other members of the hold.",
     ),
     ...missingDay(
-      "A parcel whose day of jobs goes missing while it is worked is settled, and so are the others",
+      "A parcel whose day of jobs disappears while it is worked is settled, and so are the others",
     ),
   },
 } satisfies Partial<Matrix>;

@@ -18,20 +18,21 @@ const missingDay = (title: string) => ({ missingDay: by("poison/missing-day.test
 
 const longHold = by(
   "poison/long-hold.test.ts",
-  "A hold of a year over a thousand members is carried to all of them by one tick, and ends for all of them, beside others",
+  "A hold of a year over a thousand members is set for all by one tick, and ends for all, with others",
 );
 
-const caughtUp = missingDay(
-  "A schedule that is caught up with over a day of jobs that is missing loses nothing, nor do others",
-);
+const caughtUp = missingDay("Catch-up over a missing day of jobs loses nothing, nor do others");
 
-/** Of a batch of a shard: what cannot be written, or be read, is set aside with the watermark. */
+/**
+ * In a batch of a shard, a row that cannot be written or read is set aside together with the
+ * watermark.
+ */
 const ofABatch = {
   ...ofStoredRows,
   unwritable: aside,
   locked: aside,
   // In a tick each attempt has eight seconds.
-  slow: by("tick/too-long.test.ts", "A batch that hangs on a row is given up, and fewer rows are tried"),
+  slow: by("tick/too-long.test.ts", "A batch that hangs on a row is cancelled, and retried with fewer rows"),
   unknownZone: aside,
   unreadableCadence: aside,
 } as const;
@@ -40,22 +41,22 @@ const fails = { ...ofStoredRows, unwritable: aside, locked: aside, slow: aside }
 const needsNoCadence = { unknownZone: done, unreadableCadence: done } as const;
 const needsItsCadence = { unknownZone: aside, unreadableCadence: aside } as const;
 
-/** What plans schedules. */
+/** Consumers that plan schedules. */
 export const planCells = {
   plan: {
     ...ofABatch,
-    ...readOnce("Schedules by a calendar of 50 KB (%s) fire beside others, and a batch reads it once"),
-    longHold: because("What is due under a hold dies unread; the end of a hold is a release."),
-    ...missingDay(
-      "A shard of which a day of jobs is missing fires in the tick that finds it so, beside the others",
-    ),
+    ...readOnce("Schedules with a calendar of 50 KB (%s) fire with others, and a batch reads it once"),
+    longHold: because("A row due under a hold is ignored; the end of a hold is a release."),
+    ...missingDay("A shard whose day of jobs is missing fires in the tick that finds that, with the others"),
   },
   release: {
     ...ofABatch,
-    ...readOnce("Schedules by a calendar of 50 KB whose hold of eight days ends are released beside others"),
+    ...readOnce(
+      "Schedules with a calendar of 50 KB are released with others when their hold of eight days ends",
+    ),
     longHold,
     ...missingDay(
-      "What was due under a hold on a day of jobs that is missing is released at its end, beside others",
+      "Occurrences due under a hold on a missing day of jobs are released at its end, with others",
     ),
   },
   near: {
@@ -65,64 +66,64 @@ export const planCells = {
     locked: aside,
     slow: by(
       "poison/far-rows.test.ts",
-      "A far row on which statements hang is given up and set aside, and those beside it come near",
+      "A far row on which statements hang is set aside, and its neighbours come near",
     ),
     unknownZone: done,
     unreadableCadence: done,
     ...noHold,
     missingDay: by(
       "poison/far-rows.test.ts",
-      "A far row that %s (plans kept: %s) is set aside by the tick that brings it near, and its schedule fires with those beside it",
+      "A far row that %s (plans kept: %s) is set aside by the tick that brings it near, and its schedule fires with its neighbours",
     ),
   },
   "catch-up": {
     ...ofABatch,
-    ...readOnce(
-      "Schedules by a calendar of 50 KB are caught up with beside others after a day without a tick",
-    ),
-    longHold: because("What was due under a hold is released, and not caught up with."),
+    ...readOnce("Schedules with a calendar of 50 KB are caught up with others after a day without a tick"),
+    longHold: because("Occurrences due under a hold are released, which is not a catch-up."),
     ...caughtUp,
   },
   backlog: {
     ...fails,
     ...noCadence,
     locked: waits,
-    longHold: because("A row of a held schedule is put off by a minute, and is read no further."),
+    longHold: because("A row of a held schedule is postponed by a minute, and not read further."),
     ...caughtUp,
   },
 } satisfies Partial<Matrix>;
 
-/** What carries holds, calendars and zones to schedules, and looks after those that are over. */
+/** Consumers that apply holds, calendars and zones to schedules, and delete ended ones. */
 export const houseCells = {
   ended: {
     ...fails,
     unknownZone: waits,
     unreadableCadence: waits,
     ...readOnce(
-      "Schedules by a calendar of 50 KB that have ended are deleted with others, and are read with it once",
+      "Ended schedules with a calendar of 50 KB are deleted with others, and the calendar is read once",
     ),
-    longHold: because("A held schedule is not over: it is looked at when its hold ends."),
-    ...missingDay("A schedule that has ended and whose day of jobs is missing is deleted, and so are others"),
+    longHold: because("A held schedule is not over: it is checked when its hold ends."),
+    ...missingDay("An ended schedule whose day of jobs is missing is deleted, and so are others"),
   },
   purge: {
     ...fails,
-    unknownZone: because("It reads the cadences of lists of instants alone, which are in no zone."),
+    unknownZone: because("It only reads cadences that are lists of instants, which have no zone."),
     unreadableCadence: by(
       "poison/purge.test.ts",
-      "A schedule whose cadence cannot be read is not noted as over",
+      "A schedule whose cadence cannot be read is not marked as over",
     ),
     ...readOnce(
-      "Schedules by a calendar of 50 KB that are over are noted so with others, and are read with it once",
+      "Schedules with a calendar of 50 KB that are over are marked with others, and the calendar is read once",
     ),
-    longHold: because("A held schedule is not over, whatever holds it."),
-    missingDay: because("It asks which days there are: one that is not there keeps no schedule."),
+    longHold: because("A held schedule is not over under any hold."),
+    missingDay: because("It reads the existing days: a missing one keeps no schedule."),
   },
   follower: { ...fails, ...needsNoCadence, ...oneByOne, ...noDay },
   "ended-hold": {
     ...fails,
     ...needsNoCadence,
     ...noDay,
-    ...readOnce("Schedules by a calendar of 50 KB whose hold of eight days ends are released beside others"),
+    ...readOnce(
+      "Schedules with a calendar of 50 KB are released with others when their hold of eight days ends",
+    ),
     longHold,
   },
   "wanted-hold": { ...fails, ...needsNoCadence, ...oneByOne, ...plansOnDaysThatAre },
@@ -130,7 +131,7 @@ export const houseCells = {
     ...fails,
     ...needsNoCadence,
     ...readOnce(
-      "A hold is carried to members by a calendar of 50 KB with others, which are read with it once",
+      "A hold of members with a calendar of 50 KB is set with others, and the calendar is read once",
     ),
     longHold,
     ...plansOnDaysThatAre,
@@ -138,7 +139,7 @@ export const houseCells = {
   "calendar-replan": {
     ...fails,
     ...needsItsCadence,
-    ...readOnce("Schedules by a calendar of 50 KB that is edited are planned again by the next tick"),
+    ...readOnce("Schedules with a calendar of 50 KB are replanned by the tick after its edit"),
     longHold: oneByOne.longHold,
     ...plansOnDaysThatAre,
   },
@@ -146,7 +147,7 @@ export const houseCells = {
     ...fails,
     ...needsItsCadence,
     largeCalendar: because(
-      "It reads a hundred schedules at a time as all consumers do, and a calendar with them once.",
+      "It reads a hundred schedules at a time as all consumers do, and their calendar once.",
     ),
     longHold: oneByOne.longHold,
     ...plansOnDaysThatAre,
@@ -155,24 +156,24 @@ export const houseCells = {
     ...ofStoredRows,
     ...noCadence,
     ...noHold,
-    ...untold(),
-    missingDay: because("An event of a job that is gone is reported without what the job's row says."),
+    ...eventCells(),
+    missingDay: because("An event of a job that is gone is sent without the data of the job's row."),
   },
-  pulses: { ...ofStoredRows, ...noCadence, ...noHold, ...noDay, ...unmade() },
+  pulses: { ...ofStoredRows, ...noCadence, ...noHold, ...noDay, ...pulseCells() },
 } satisfies Partial<Matrix>;
 
-function untold() {
+function eventCells() {
   const shown = by(
     "poison/outbox-and-pulses.test.ts",
-    "An event that cannot be forgotten since its row is %s is reported again, and the events beside it are reported once",
+    "An event that cannot be deleted, because its row is %s, is sent again, and the other events are sent once",
   );
   return { unwritable: shown, locked: shown, slow: shown };
 }
 
-function unmade() {
+function pulseCells() {
   const shown = by(
     "poison/outbox-and-pulses.test.ts",
-    "A shard whose pulses cannot be made since a row is %s keeps no other from its pulses, and makes them once mended",
+    "A shard whose pulses cannot be made, because a row is %s, does not stop other shards, and makes them once repaired",
   );
   return { unwritable: shown, locked: shown, slow: shown };
 }

@@ -3,12 +3,12 @@ import { by, ofEachWayIn } from "./common-cells.ts";
 
 const hanging = by(
   "poison/inbox.test.ts",
-  "A command that hangs in the database is found and set aside, and those beside it are applied by the same tick",
+  "A command that hangs in the database is set aside, and the others are applied by the same tick",
 );
 
 const queued = by(
   "poison/ingest.test.ts",
-  "A command on which a trigger %s keeps none of the messages beside it, and its message alone becomes a dead letter",
+  "A command on which a trigger %s does not stop other messages, and only its message becomes a dead letter",
 );
 
 const inInbox = by(
@@ -23,12 +23,12 @@ const inQueue = by(
 
 const inBatch = by(
   "poison/schemas.test.ts",
-  "A schema that fails (%s) has its operation of a batch refused at once, and the others are done",
+  "An operation of a batch whose schema fails (%s) is refused at once, and the others are done",
 );
 
 const waitedForALock = by(
   "poison/batch.test.ts",
-  "An operation of a batch that waits for a lock is answered 503 with the seconds to wait, and its neighbours are done",
+  "An operation of a batch that waits for a lock is answered 503 with the seconds to wait, and the others are done",
 );
 
 /** The three ways in which commands come. */
@@ -37,19 +37,19 @@ export const wayInCells = {
     ...ofEachWayIn,
     unwritable: by(
       "poison/inbox.test.ts",
-      "A hundred and fifty commands at the front that fail in the database keep none behind them from the same tick, and are applied by themselves once it is mended",
+      "A hundred and fifty first commands that fail in the database do not stop later ones of the same tick, and are applied once it is repaired",
     ),
     locked: hanging,
     slow: hanging,
     endlessTarget: by(
       "poison/targets.test.ts",
-      "A command of the inbox with a target beyond any bound is refused with its path, and the others are applied",
+      "A command of the inbox whose target is too long is refused with its path, and the others are applied",
     ),
     throwingSchema: inInbox,
     rejectingSchema: inInbox,
     slowSchema: by(
       "poison/schemas.test.ts",
-      "Commands of the inbox whose schema takes ten seconds are read while there is time, and what was read is applied",
+      "Inbox commands whose schema takes ten seconds are read while there is time, and the read ones are applied",
     ),
   },
   ingest: {
@@ -59,20 +59,20 @@ export const wayInCells = {
     slow: queued,
     endlessTarget: by(
       "poison/targets.test.ts",
-      "A command of a queue with a target beyond any bound is dead with its path, and the others are applied",
+      "A command of a queue whose target is too long is dead with its path, and the others are applied",
     ),
     throwingSchema: inQueue,
     rejectingSchema: inQueue,
     slowSchema: by(
       "poison/schemas.test.ts",
-      "Messages whose schema takes ten seconds are read while there is time, and what was read is applied",
+      "Messages whose schema takes ten seconds are read while there is time, and the read ones are applied",
     ),
   },
   batch: {
     ...ofEachWayIn,
     unwritable: by(
       "poison/batch.test.ts",
-      "An operation of a batch on which Carillon fails is answered 500 in its place with the request's id, and its neighbours are done",
+      "An operation of a batch that fails inside Carillon is answered 500 with the request's id, and the others are done",
     ),
     locked: waitedForALock,
     slow: waitedForALock,
@@ -84,7 +84,7 @@ export const wayInCells = {
     rejectingSchema: inBatch,
     slowSchema: by(
       "poison/schemas.test.ts",
-      "A schema that takes ten seconds has its operation of a batch done after it, and the others too",
+      "An operation of a batch whose schema takes ten seconds is done after it, and the others too",
     ),
   },
 } satisfies Partial<Matrix>;

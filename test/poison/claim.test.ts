@@ -11,7 +11,7 @@ import { mend, poison, quarantined, raised, told } from "./poison.ts";
 import { rowPoisons } from "./row-poisons.ts";
 import { idOf } from "./row-scenario.ts";
 
-/** A claim fails on one parcel, or on one job of it, each time. */
+/** The claim fails on one parcel, or on one of its jobs, each time. */
 
 let world: Carillon;
 
@@ -23,7 +23,7 @@ afterEach(() => world.stop());
 
 const bad = "job-2";
 
-/** The claim cancels the job of a deleted schedule, which needs a write that fails. */
+/** The claim cancels the job of a deleted schedule, and that write fails. */
 async function uncancellable(): Promise<void> {
   await world.sql`update carillon.schedules set deleted_at = carillon.clock() where key = ${bad}`;
   await poison(world.sql, "jobs", `old.schedule_id = ${await idOf(world, bad)}`);
@@ -37,7 +37,7 @@ async function minutes(count: number): Promise<void> {
   }
 }
 
-/** Messages that stay on their queue come again, at this moment. */
+/** Messages that stay on their queue come again at once. */
 async function workUntilNoneStays(): Promise<void> {
   for (let stay = await world.work(); stay.length > 0; stay = await world.work())
     for (const body of stay) world.queue.put("fast", body);
@@ -46,7 +46,7 @@ async function workUntilNoneStays(): Promise<void> {
 const stateOf = async (key: string) => (await world.jobs(key)).map(({ state }) => state);
 const worked = (event: string) => world.log.lines.filter((line) => line.event === event);
 
-test("A job on which its claim fails stands alone in quarantine after a few messages, and is claimed once it is mended", async () => {
+test("A job whose claim fails is alone in quarantine after a few messages, and is claimed once repaired", async () => {
   await oneParcel(world, 5);
   await uncancellable();
   await workUntilNoneStays();
@@ -64,7 +64,7 @@ test("A job on which its claim fails stands alone in quarantine after a few mess
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A message of a parcel that cannot be claimed leaves the queue, and the parcel is claimed within the tick after its next try", async () => {
+test("The message of a parcel that cannot be claimed leaves the queue, and the parcel is claimed within a tick of its next retry", async () => {
   const id = await oneParcel(world, 1);
   await poison(world.sql, "parcels", `old.id = ${id}`);
   expect(await world.work()).toEqual([]);
@@ -79,7 +79,7 @@ test("A message of a parcel that cannot be claimed leaves the queue, and the par
   await minutes(8);
   expect(await quarantined(world)).toEqual([{ consumer: "claim", item: id, reason: raised, tries: 4 }]);
   expect(world.queue.messages).toEqual([]);
-  // Sent as it is, it would keep the others of its tick from being marked.
+  // If it were sent unmarked, the other parcels of its tick could not be marked.
   expect(worked("parcel.unmarked")).toEqual([]);
   await mend(world.sql, "parcels");
   expect(await retryEntries(world.as.api, { filter: { consumer: "claim" }, limit: 10 })).toMatchObject({
@@ -91,7 +91,7 @@ test("A message of a parcel that cannot be claimed leaves the queue, and the par
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A parcel whose next try is lost with its message is sent again a minute later", async () => {
+test("A parcel whose retry is lost with its message is sent again a minute later", async () => {
   const id = await oneParcel(world, 1);
   await poison(world.sql, "parcels", `old.id = ${id}`);
   await world.work();
@@ -106,7 +106,7 @@ test("A parcel whose next try is lost with its message is sent again a minute la
   expect(await stateOf("job-0")).toEqual(["succeeded"]);
 });
 
-test("A parcel in quarantine leaves it where another message had it claimed, and so does an entry of no parcel", async () => {
+test("The entry of a parcel is dropped when another message had it claimed, or when there is no parcel", async () => {
   const id = await oneParcel(world, 1);
   await poison(world.sql, "parcels", `old.id = ${id}`);
   await world.work();
@@ -119,7 +119,7 @@ test("A parcel in quarantine leaves it where another message had it claimed, and
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A parcel that another worker has claimed is not set aside for the claim that failed", async () => {
+test("A parcel that another worker has claimed is not set aside for an earlier failed claim", async () => {
   const id = await oneParcel(world, 1);
   await claimParcel(world.as.worker, id, minute);
   const deps = { sql: world.as.worker, log: world.log };
@@ -127,7 +127,7 @@ test("A parcel that another worker has claimed is not set aside for the claim th
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A claim that gives way to a lock sets no parcel aside, and its message comes again", async () => {
+test("A claim that fails on a lock sets no parcel aside, and its message comes again", async () => {
   const id = await oneParcel(world, 1);
   const { worker } = world.as;
   const impatient = await connectAsMember(world.sql, world.databaseUrl, "carillon_worker", 1);
@@ -141,11 +141,11 @@ test("A claim that gives way to a lock sets no parcel aside, and its message com
   expect(await quarantined(world)).toEqual([]);
 });
 
-/** Each write of the parcel hangs while this acts, and is given up for its time. */
+/** Each write of the parcel hangs during `act`, until its statement timeout. */
 const whileItHangs = (id: string, act: () => Promise<unknown>) =>
   rowPoisons.slow.during(world, { table: "parcels", condition: (row) => `${row}.id = ${id}` }, act);
 
-test("A parcel whose claim takes too long once is not set aside, and is claimed by the next message that the tick sends for it", async () => {
+test("A parcel whose claim takes too long once is not set aside, and is claimed by the tick's next message", async () => {
   const id = await oneParcel(world, 1);
   await whileItHangs(id, async () => {
     expect(await world.work()).toHaveLength(1);
@@ -155,7 +155,7 @@ test("A parcel whose claim takes too long once is not set aside, and is claimed 
   expect(await stateOf("job-0")).toEqual(["succeeded"]);
 });
 
-test("A parcel whose claim takes too long with each of four messages is set aside, and is claimed once it is mended", async () => {
+test("A parcel whose claim takes too long with each of four messages is set aside, and is claimed once repaired", async () => {
   const id = await oneParcel(world, 1);
   await whileItHangs(id, () => world.work());
   for (let sent = 0; (await quarantined(world)).length === 0; sent++) {

@@ -16,7 +16,7 @@ let archivist: Sql;
 beforeEach(async () => {
   world = await carillon({ roles: functionRoles });
   archivist = await connectAsMember(world.sql, world.databaseUrl, "carillon_archive", 1);
-  // In production a lock is waited for longer.
+  // In production the lock timeout is longer.
   for (const sql of [archivist, world.as.tick]) await sql`set lock_timeout = '300ms'`;
 });
 
@@ -52,7 +52,7 @@ const left = async (parent: string) =>
 const tick = (archives = false) => world.tick({ retentionDays, archives });
 
 test.each(["jobs", "plan"])(
-  "A day of the table %s that cannot be dropped keeps no other, is in quarantine, and goes once mended",
+  "A day of the table %s that cannot be dropped is set aside, does not stop the others, and is dropped once repaired",
   async (parent) => {
     await pastDays();
     await world.sql.unsafe(`create view public.report as select * from carillon.${parent}_20260302`);
@@ -73,7 +73,7 @@ test.each(["jobs", "plan"])(
 );
 
 test.each(["jobs", "plan"])(
-  "A day of the table %s that another transaction reads keeps no other from going, and is not blamed",
+  "A day of the table %s that another transaction reads does not stop the others, and is not set aside",
   async (parent) => {
     await pastDays();
     await world.sql.begin(async (tx) => {
@@ -88,7 +88,7 @@ test.each(["jobs", "plan"])(
   },
 );
 
-test("A day of the plan that cannot be dropped keeps no day of jobs from going", async () => {
+test("A day of the plan that cannot be dropped does not stop days of jobs", async () => {
   await pastDays();
   await world.sql.begin(async (tx) => {
     await tx`lock table carillon.plan_20260301 in access share mode`;
@@ -97,7 +97,7 @@ test("A day of the plan that cannot be dropped keeps no day of jobs from going",
   });
 });
 
-test("A day whose jobs cannot be looked at keeps no other from going, is in quarantine, and goes once mended", async () => {
+test("A day whose jobs cannot be checked is set aside, does not stop the others, and is dropped once repaired", async () => {
   await pastDays();
   await world.sql.begin(async (tx) => {
     await tx`lock table carillon.jobs_20260301 in access exclusive mode`;
@@ -127,7 +127,7 @@ function archive(refuse: (name: string) => Error | null): Promise<string[]> {
 
 const takesAll = () => null;
 
-test("A day that the archive cannot take keeps no other from it, is not dropped meanwhile, and goes once mended", async () => {
+test("A day that cannot be archived does not stop the others, is not dropped meanwhile, and is archived once possible", async () => {
   await pastDays();
   const denied = new Error("Access Denied");
   expect(await archive((name) => (name.includes(`day=${sunday}`) ? denied : null))).toEqual([
@@ -147,7 +147,7 @@ test("A day that the archive cannot take keeps no other from it, is not dropped 
   expect(await left("jobs")).toEqual([]);
 });
 
-test("A day whose jobs cannot be read for the archive keeps no other from it", async () => {
+test("A day whose jobs cannot be read does not stop the archive of other days", async () => {
   await pastDays();
   await tick(true);
   await world.sql.begin(async (tx) => {
@@ -157,7 +157,7 @@ test("A day whose jobs cannot be read for the archive keeps no other from it", a
   });
 });
 
-test("Days that have failed before come after the others, so that they take no time from them", async () => {
+test("Days that have failed before come after the others, and take no time from them", async () => {
   await pastDays();
   const denied = new Error("Access Denied");
   await archive((name) => (name.includes(`day=${sunday}`) ? denied : null));
@@ -166,7 +166,7 @@ test("Days that have failed before come after the others, so that they take no t
   expect(await archive(takesAll)).toEqual([monday, tuesday, sunday]);
 });
 
-test("No day is blamed where S3 does not answer, and the archive fails", async () => {
+test("No day is set aside if S3 does not answer, and the archive fails", async () => {
   await pastDays();
   const silent = new Error("Socket timed out");
   await expect(archive(() => new OfNoRow(silent))).rejects.toBe(silent);
@@ -174,7 +174,7 @@ test("No day is blamed where S3 does not answer, and the archive fails", async (
   expect(await archive(takesAll)).toEqual([sunday, monday, tuesday]);
 });
 
-test("A day that another archive has keeps its entry in quarantine", async () => {
+test("A day that another archive is working on keeps its quarantine entry", async () => {
   await pastDays();
   await archive((name) => (name.includes(`day=${sunday}`) ? new Error("Access Denied") : null));
   await world.clock.advance(minute);
@@ -185,7 +185,7 @@ test("A day that another archive has keeps its entry in quarantine", async () =>
 });
 
 test.each(["20260302", "20260303"])(
-  "A day that a waiting job keeps has no other day kept or blamed by a lock on the table of %s",
+  "A day that a waiting job keeps does not keep other days when the table of %s is locked, nor are they set aside",
   async (locked) => {
     await world.put("stuck", { when: "in 1m" });
     await world.tick();
@@ -193,7 +193,7 @@ test.each(["20260302", "20260303"])(
     await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
     await world.sql`delete from carillon.parcels`;
     const look = () => lookAtDays({ sql: archivist, log: world.log }, retentionDays, () => false);
-    // More often than Postgres makes a plan for the values of a statement.
+    // More often than Postgres makes a custom plan before it takes the generic one.
     for (let each = 0; each < 12; each++) await look();
     await world.sql.begin(async (tx) => {
       await tx.unsafe(`lock table carillon.jobs_${locked} in access exclusive mode`);

@@ -38,14 +38,14 @@ afterEach(async () => {
 
 const made = async () => new Set((await world.jobs()).map(({ key }) => key)).size;
 
-test("A batch that the server ends is begun again with fewer rows, and all are fired in the same tick", async () => {
+test("A batch that the server ends is retried with fewer rows, and all are fired in the same tick", async () => {
   left = 1;
   await world.tick();
   expect(await made()).toBe(keys.length);
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A connection that is lost with each batch ends the shard's turn, and no row is blamed", async () => {
+test("A connection that is lost with each batch ends the shard's turn, and no row is set aside", async () => {
   left = Number.POSITIVE_INFINITY;
   await expect(world.tick()).rejects.toThrow("ConnectionLost");
   expect(await made()).toBe(0);

@@ -23,7 +23,10 @@ const left = async () =>
 const idOf = async (key: string) =>
   (await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`)[0]?.id ?? "";
 
-/** In one shard, all over and to be looked at. The database says so of the first two (`finishedOneTimeSchedules`); the others were edited. */
+/**
+ * Schedules of one shard that are all over and due for a check. The database knows this of the
+ * first two (`finishedOneTimeSchedules`); the others were edited.
+ */
 async function endedSchedules(): Promise<void> {
   for (const key of keys) await world.put(key, { when: "in 30s", deleteOnEnd: true });
   for (const key of keys.slice(2)) await world.patch(key, { payload: 2 });
@@ -36,7 +39,7 @@ async function endedSchedules(): Promise<void> {
 }
 
 test.each(["a", "c"])(
-  "An ended schedule (%s) that cannot be deleted keeps no other of its shard from it, is in quarantine, and goes once mended",
+  "An ended schedule (%s) that cannot be deleted is set aside, does not stop others of its shard, and is deleted once repaired",
   async (bad) => {
     await endedSchedules();
     const id = await idOf(bad);
@@ -54,7 +57,7 @@ test.each(["a", "c"])(
   },
 );
 
-test("An ended schedule that another transaction has locked keeps no other of its shard from being deleted", async () => {
+test("An ended schedule that another transaction has locked does not stop the delete of others of its shard", async () => {
   await endedSchedules();
   await impatientTick(world);
   await world.sql.begin(async (tx) => {
@@ -65,7 +68,7 @@ test("An ended schedule that another transaction has locked keeps no other of it
   });
 });
 
-test("No ended schedule is blamed where the lock of its shard is not to be had, and the tick fails", async () => {
+test("No ended schedule is set aside if the lock of its shard is not granted, and the tick fails", async () => {
   await endedSchedules();
   await impatientTick(world);
   await world.sql.begin(async (tx) => {
@@ -76,7 +79,7 @@ test("No ended schedule is blamed where the lock of its shard is not to be had, 
   });
 });
 
-test("Ended schedules that have failed before never fill a look", async () => {
+test("Ended schedules that have failed before never fill a page", async () => {
   await endedSchedules();
   await world.sql`
     insert into carillon.schedules (key, shard, queue, target_kind, tags, created_at, created_by, updated_at, updated_by, end_look_at)

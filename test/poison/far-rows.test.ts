@@ -10,7 +10,9 @@ import { impatientTick, mend, poison, quarantined } from "./poison.ts";
 import { rowPoisons } from "./row-poisons.ts";
 import { idOf, ofBad, together } from "./row-scenario.ts";
 
-/** A row that is far and cannot come near: schedules beside it fire on time, and its own schedule loses nothing. */
+/**
+ * A far row cannot come near: schedules beside it fire on time, and its own schedule loses nothing.
+ */
 
 let world: Carillon;
 
@@ -28,7 +30,10 @@ const when = "0 9 */4 * *";
 const fifth = at(2 * day + 23 * hour);
 const ninth = at(6 * day + 23 * hour);
 
-/** Five schedules of one shard, of which that in the middle is to be bad, on the day before their rows come near. */
+/**
+ * Five schedules of one shard on the day before their rows come near; the one in the middle will be
+ * bad.
+ */
 async function farRows(rules: object = {}): Promise<string> {
   for (const key of keys) await world.put(key, { when, ...rules });
   await together(world);
@@ -61,7 +66,7 @@ interface FarPoison {
   mended: () => PromiseLike<unknown>;
 }
 
-/** That of the fifth alone. */
+/** The row of the fifth only. */
 const keepFifth = (id: string) =>
   poison(world.sql, "plan_far", `old.schedule_id = ${id} and old.due_at < '2026-03-06'`);
 
@@ -98,7 +103,7 @@ const poisons: Record<string, FarPoison> = {
 test.each(
   Object.keys(poisons).flatMap((name) => [true, false].map((keepsPlans) => [name, keepsPlans] as const)),
 )(
-  "A far row that %s (plans kept: %s) is set aside by the tick that brings it near, and its schedule fires with those beside it",
+  "A far row that %s (plans kept: %s) is set aside by the tick that brings it near, and its schedule fires with its neighbours",
   async (name, keepsPlans) => {
     const id = await farRows();
     world.as.tick = connect({ DATABASE_URL: world.databaseUrl }, { max: 2, keepsPlans });
@@ -118,7 +123,7 @@ test.each(
   },
 );
 
-test("A far row that cannot be taken out keeps its own schedule alone, which makes up for what was due once it can", async () => {
+test("A far row that cannot be deleted stops only its own schedule, which catches up once it can", async () => {
   const id = await farRows({ catchUp: { policy: "all" } });
   await keepFifth(id);
   await world.tick();
@@ -141,7 +146,7 @@ test.each([
   ["before it is due", new Date(fifth.getTime() - day)],
   ["after it was due", new Date(fifth.getTime() + hour)],
 ])(
-  "An edit (%s) of a schedule whose far row cannot be taken out goes on with each occurrence once, and the line past that row",
+  "An edit (%s) of a schedule whose far row cannot be deleted runs each occurrence once, and the line passes that row",
   async (_, moment) => {
     const id = await farRows({ catchUp: { policy: "all" } });
     await keepFifth(id);
@@ -156,7 +161,7 @@ test.each([
   },
 );
 
-test("A pause and a resume of a schedule whose far row cannot be taken out make what was due meanwhile once", async () => {
+test("A pause and a resume of a schedule whose far row cannot be deleted run each due occurrence once", async () => {
   const id = await farRows({ catchUp: { policy: "all" } });
   await keepFifth(id);
   await world.tick();
@@ -167,7 +172,7 @@ test("A pause and a resume of a schedule whose far row cannot be taken out make 
   for (const key of keys) expect(await occurrencesOf(key)).toEqual(isoOf(fifth, ninth));
 });
 
-test("A schedule that is deleted while its far row cannot be taken out leaves quarantine, and fires no more", async () => {
+test("A schedule deleted while its far row cannot be deleted leaves quarantine, and does not fire again", async () => {
   const id = await farRows();
   await keepFifth(id);
   await world.tick();
@@ -183,7 +188,7 @@ test.each([
   ["alone", "old.due_at < '2026-03-06'"],
   ["with the row behind it", "true"],
 ])(
-  "The end of a hold that is far and cannot come near (%s) is made up for, as is what comes after the hold",
+  "A far end of a hold that cannot come near (%s) is made up for, and so are the occurrences after it",
   async (_, rows) => {
     for (const key of keys) {
       await world.put(key, { when: "0 9 * * *", catchUp: { policy: "all" } });
@@ -202,7 +207,7 @@ test.each([
   },
 );
 
-test("A far row that another transaction has locked is set aside, and those beside it come near", async () => {
+test("A far row that another transaction has locked is set aside, and its neighbours come near", async () => {
   const id = await farRows();
   await world.sql.begin(async (tx) => {
     await tx`select from carillon.plan_far where schedule_id = ${id} for update`;
@@ -216,7 +221,7 @@ test("A far row that another transaction has locked is set aside, and those besi
   for (const key of keys) expect(await occurrencesOf(key)).toEqual(isoOf(fifth));
 });
 
-test("A far row on which statements hang is given up and set aside, and those beside it come near", async () => {
+test("A far row on which statements hang is set aside, and its neighbours come near", async () => {
   const id = await farRows();
   await world.sql`select carillon.attach_days('2026-03-02', '2026-03-06')`;
   const failures: unknown[] = [];
@@ -239,7 +244,7 @@ test("A far row on which statements hang is given up and set aside, and those be
   expect(await world.sql`select from carillon.plan where due_at = ${fifth}`).toHaveLength(4);
 });
 
-test("No far row is blamed where the plan lock of the shard is not to be had", async () => {
+test("No far row is set aside if the plan lock of the shard is not granted", async () => {
   await farRows();
   await world.sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock_shared(${planLock}::int, 3)`;
@@ -251,7 +256,7 @@ test("No far row is blamed where the plan lock of the shard is not to be had", a
   expect(await lineOf()).toEqual(new Date("2026-03-06T00:00:00Z"));
 });
 
-test("No far row is blamed where the row of the shard cannot be written", async () => {
+test("No far row is set aside if the row of the shard cannot be written", async () => {
   await farRows();
   await poison(world.sql, "shards", "old.id = 3");
   await expect(world.tick()).rejects.toThrow("parts of the tick failed");
@@ -261,7 +266,7 @@ test("No far row is blamed where the row of the shard cannot be written", async 
   expect(await lineOf()).toEqual(new Date("2026-03-06T00:00:00Z"));
 });
 
-test("The line stays where it is while far rows are brought near that are due before it", async () => {
+test("The line stays while far rows due before it are brought near", async () => {
   const id = await farRows();
   const before = await lineOf();
   await world.sql`select carillon.attach_days('2026-03-02', '2026-03-06')`;
@@ -270,7 +275,7 @@ test("The line stays where it is while far rows are brought near that are due be
   expect(await lineOf()).toEqual(before);
 });
 
-test("A far row that was passed over and is still in its table is left there when the next day comes near", async () => {
+test("A far row that was passed over and is still in its table stays there when the next day comes near", async () => {
   const id = await farRows();
   await keepFifth(id);
   await world.tick();

@@ -21,7 +21,7 @@ const behind = async () =>
 const regrouped = async () =>
   (await world.sql`select from carillon.targets where regrouped_at is not null`).length;
 
-test("A schedule that cannot follow its handler keeps no other from it, is in quarantine, and follows once mended", async () => {
+test("A schedule that cannot follow its handler is set aside, does not stop the others, and follows once repaired", async () => {
   for (const key of ["a", "b", "c"])
     await world.put(key, { when: "in 300d", target: { handler: "digest" }, group: "person:1" });
   await defineGroups(world.sql, [{ name: "digest", grouped: true }]);
@@ -32,7 +32,7 @@ test("A schedule that cannot follow its handler keeps no other from it, is in qu
   expect(await quarantined(world)).toMatchObject([{ consumer: "follower", reason: raised, tries: 1 }]);
   await world.clock.advance(minute / 2);
   await world.tick();
-  // Else the schedule that waits aside would never follow.
+  // Otherwise the schedule in quarantine would never follow.
   expect(await regrouped()).toBe(1);
 
   await mend(world.sql, "schedules");
@@ -43,7 +43,7 @@ test("A schedule that cannot follow its handler keeps no other from it, is in qu
   expect(await regrouped()).toBe(0);
 });
 
-test("A stored version with an odd member keeps no schedule from following its handler, and counts as one without it", async () => {
+test("A stored version with an odd member does not stop schedules from following their handler, and the member is ignored", async () => {
   for (const key of ["a", "b", "c"])
     await world.put(key, { when: "in 300d", target: { handler: "digest" }, group: "person:1" });
   await world.sql`

@@ -19,10 +19,10 @@ const token = "5a8d2ad0-7f1c-4b0b-9d53-2f4c7f3f5b11";
 
 interface Table {
   table: string;
-  /** By which a test tells its rows apart: k1 to k5. */
+  /** The column that identifies the rows of a test: k1 to k5. */
   name: string;
   fill: string;
-  /** Of k3. */
+  /** The item of k3. */
   item: string;
 }
 
@@ -79,7 +79,7 @@ const cases = tables.flatMap((table) =>
 );
 
 test.each(cases)(
-  "An old row of %s that cannot be deleted (%s) keeps no other from going in the same tick, is in quarantine, and goes once mended",
+  "An old row of %s that cannot be deleted (%s) is set aside, the others are deleted in the same tick, and it is deleted once repaired",
   async (_, poison, table) => {
     await fillTo(table, 5);
     const condition = (row: string) => `${row}.${table.name} = 'k3'`;
@@ -105,13 +105,13 @@ test.each(cases)(
   },
 );
 
-test("A row that cannot be deleted is found among thousands though the time of the part is up after the first attempt", async () => {
+test("A row that cannot be deleted is found among thousands although the time of the part is up after the first attempt", async () => {
   const refused = tables.filter(({ table }) => table === "inbox_refusals");
   for (const table of refused) {
     await fillTo(table, 4_000);
     const condition = (row: string) => `${row}.key = 'k3'`;
     let asked = 0;
-    // The loop asks, and the page; what is asked after them is answered with yes.
+    // The loop and the page check the time; from the third check on, time is up.
     const timeIsUp = () => {
       asked += 1;
       return asked > 2;
@@ -124,7 +124,7 @@ test("A row that cannot be deleted is found among thousands though the time of t
   }
 });
 
-test("An old mark of a command that another transaction has locked is in use: it is left, and not blamed", async () => {
+test("An old mark of a command that another transaction has locked is in use: it stays, and is not set aside", async () => {
   const marks = tables.filter(({ table }) => table === "command_marks");
   for (const table of marks) {
     await fillTo(table, 5);
@@ -140,7 +140,7 @@ test("An old mark of a command that another transaction has locked is in use: it
 });
 
 test.each(tables.map((table) => [table.table, table] as const))(
-  "More old rows of %s than are deleted together go in one tick",
+  "More old rows of %s than one page has are deleted in one tick",
   async (_, table) => {
     await fillTo(table, 5_100);
     await tick();
@@ -148,7 +148,7 @@ test.each(tables.map((table) => [table.table, table] as const))(
   },
 );
 
-test("Old rows of which no deletion comes to anything end the part, and the tick", async () => {
+test("Old rows whose delete has no effect do not keep the part of the tick running", async () => {
   const requests = tables.filter(({ table }) => table === "idempotency");
   for (const table of requests) await fillTo(table, 1_000);
   await world.sql.unsafe(`

@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("The tick forgets a row in quarantine that no consumer has tried for an hour after its time", async () => {
+test("The tick drops a quarantine entry that no consumer has retried within an hour of its time", async () => {
   await setAside(world.sql, "lease", [{ item: "7", error: new Error("no") }]);
   await world.clock.advance(hour);
   await world.tick();
@@ -23,7 +23,7 @@ test("The tick forgets a row in quarantine that no consumer has tried for an hou
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("The tick forgets no plan row in quarantine, however long no tick came", async () => {
+test("The tick never drops a plan entry from quarantine, however long no tick ran", async () => {
   await world.put("daily", { when: "0 9 * * *" });
   const [stored] = await world.sql<{ id: string }[]>`select id from carillon.schedules`;
   const id = stored?.id ?? "";

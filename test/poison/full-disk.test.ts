@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Small tables have room still, such as the quarantine. */
+/** Small tables such as the quarantine still have space. */
 async function fillDiskOf(table: string): Promise<void> {
   await world.sql.unsafe(`
     create or replace function public.disk_full() returns trigger language plpgsql as
@@ -22,7 +22,7 @@ async function fillDiskOf(table: string): Promise<void> {
 
 const freeDiskOf = (table: string) => world.sql.unsafe(`drop trigger disk_full on carillon.${table}`);
 
-test("A disk without room for jobs is no schedule's fault: once it has room, the next tick makes all of them", async () => {
+test("A disk without space for jobs sets no schedule aside: once it has space, the next tick makes all jobs", async () => {
   const keys = ["a", "b", "c", "d"];
   for (const key of keys) await world.put(key, { when: "in 2m" });
   await fillDiskOf("jobs");
@@ -36,7 +36,7 @@ test("A disk without room for jobs is no schedule's fault: once it has room, the
   );
 });
 
-test("A disk without room for versions is no member's fault: a hold of a group is carried on when it has room", async () => {
+test("A disk without space for versions sets no member aside: the hold of a group continues once it has space", async () => {
   for (const key of ["a", "b", "c"]) await world.put(key, { when: "every 1h", group: "g" });
   await pauseLabel(
     world,

@@ -27,7 +27,7 @@ const wantHolds = () => world.sql`
   insert into carillon.wanted_holds (schedule_id, version, reason, at)
   select id, version, 'fails', carillon.clock() from carillon.schedules order by key`;
 
-test("A schedule that Carillon cannot hold keeps no other from being held, is in quarantine, and is held once mended", async () => {
+test("A schedule that cannot be held is set aside, does not stop the others, and is held once repaired", async () => {
   for (const key of ["a", "b", "c"]) await world.put(key, later);
   await wantHolds();
   await poison(world.sql, "schedules", "old.key = 'a'");
@@ -43,7 +43,7 @@ test("A schedule that Carillon cannot hold keeps no other from being held, is in
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("More than a hundred schedules that cannot be held keep none behind them from being held", async () => {
+test("More than a hundred schedules that cannot be held do not stop later ones", async () => {
   await dueOnce(world, "a", 110, later);
   await world.put("b", later);
   await wantHolds();
@@ -63,7 +63,7 @@ const holds = async () =>
       select s.key from carillon.holds h join carillon.schedules s on s.id = h.schedule_id order by s.key`
   ).map(({ key }) => key);
 
-test("A schedule whose ended hold cannot be taken off keeps no other's on it, is in quarantine, and goes on once mended", async () => {
+test("A schedule whose ended hold cannot be removed is set aside, does not stop the others, and continues once repaired", async () => {
   for (const key of ["a", "b", "c"]) await world.put(key, later);
   await endHolds();
   const item = await idOf("a");
@@ -79,14 +79,14 @@ test("A schedule whose ended hold cannot be taken off keeps no other's on it, is
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("More ended holds than are listed at once go in one tick", async () => {
+test("More ended holds than one page has are removed in one tick", async () => {
   await dueOnce(world, "a", 520, later);
   await endHolds();
   await world.tick();
   expect(await holds()).toEqual([]);
 });
 
-test("An ended hold stands while its schedule lags behind it, and keeps no other of its shard", async () => {
+test("An ended hold stays while its schedule lags behind it, and stops no other of its shard", async () => {
   await world.put("over", later);
   await endHolds();
   await world.put("lags", { when: "every 1h" });
@@ -95,7 +95,7 @@ test("An ended hold stands while its schedule lags behind it, and keeps no other
   await world.sql`update carillon.plan set shard = 2`;
   await world.sql`update carillon.holds set shard = 2`;
   await world.clock.advance(2 * minute);
-  // No tick comes up to its end.
+  // No tick reaches its end.
   await clearHolds({ ...world, timeIsUp: () => false, note: (error) => Promise.reject(error) });
   expect(await holds()).toEqual(["lags"]);
 });

@@ -27,7 +27,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-test("A lock of the inbox that is not to be had sets none of its commands aside, and the next tick applies them", async () => {
+test("A lock of the inbox that is not granted sets no command aside, and the next tick applies them", async () => {
   await other`select pg_advisory_xact_lock(7, 0)`;
   await expect(world.tick()).rejects.toThrow("55P03");
   expect(await quarantined(world)).toEqual([]);
@@ -39,7 +39,7 @@ test("A lock of the inbox that is not to be had sets none of its commands aside,
   expect(await world.waiting()).toBe(0);
 });
 
-test("A locked entry of a command that is gone keeps no command of the inbox from being applied", async () => {
+test("A locked entry of a command that is gone stops no command of the inbox", async () => {
   await world.sql`
     insert into carillon.quarantine (consumer, item, reason, first_at, last_at, tries, next_at)
     values ('inbox', '999', 'test', carillon.clock(), carillon.clock(), 1, carillon.clock() + interval '1 hour')`;

@@ -21,7 +21,7 @@ interface Command {
   description?: string;
 }
 
-/** All in one transaction. */
+/** Puts all commands in one transaction. */
 const putAll = (commands: readonly Command[]) =>
   world.caller.sql`
     select carillon.put_schedule(jsonb_build_object('key', c.key, 'description', c.description, 'when', 'every 1h', 'target', '{"queue": "demo"}'::jsonb))
@@ -32,7 +32,7 @@ const many = (count: number, name: string, description?: string): Command[] =>
     ...(description === undefined ? {} : { description }),
   }));
 
-/** Fails when it reads what is described as poison, as Carillon itself would by a mistake of its own. */
+/** Fails when it reads a command with the description "poison", as a bug in Carillon would. */
 const failing: Acceptance = {
   ...acceptance,
   body: (body) => {
@@ -61,7 +61,7 @@ async function breakKeys(name: string, how: string): Promise<void> {
 }
 const mend = () => world.sql`drop trigger break_keys on carillon.schedules`;
 
-test("A hundred and fifty commands at the front that fail when they are read keep none behind them from the same tick", async () => {
+test("A hundred and fifty first commands that fail when they are read do not stop later ones of the same tick", async () => {
   await putAll([...many(150, "bad", "poison"), ...many(50, "good")]);
   world.more.tick = { acceptance: failing };
   await world.tick();
@@ -70,7 +70,7 @@ test("A hundred and fifty commands at the front that fail when they are read kee
   expect((await quarantine()).length).toBe(150);
 });
 
-test("A command that fails again while its entry is locked keeps none behind it from the same tick", async () => {
+test("A command that fails again while its entry is locked does not stop later ones of the same tick", async () => {
   await putAll(many(1, "bad", "poison"));
   world.more.tick = { acceptance: failing };
   await world.tick();
@@ -85,7 +85,7 @@ test("A command that fails again while its entry is locked keeps none behind it 
   expect(await quarantine()).toMatchObject([{ key: "bad-0", tries: 1 }]);
 });
 
-test("A hundred and fifty commands at the front that fail in the database keep none behind them from the same tick, and are applied by themselves once it is mended", async () => {
+test("A hundred and fifty first commands that fail in the database do not stop later ones of the same tick, and are applied once it is repaired", async () => {
   await putAll([...many(150, "bad"), ...many(1_200, "good")]);
   await breakKeys("bad", "raise exception 'secret-%', new.key");
   await world.tick();
@@ -104,7 +104,7 @@ test("A hundred and fifty commands at the front that fail in the database keep n
   expect(await world.waiting()).toBe(0);
 });
 
-test("What comes after a command that is set aside waits with it, in whichever run it was called, and is applied after it", async () => {
+test("Commands of a key after one that is set aside wait for it, whenever they were sent, and are applied after it", async () => {
   await putAll([
     { key: "kept", description: "poison" },
     { key: "kept", description: "second" },
@@ -125,7 +125,7 @@ test("What comes after a command that is set aside waits with it, in whichever r
   expect(await world.waiting()).toBe(0);
 });
 
-test("More commands of one key than a run looks at, behind one that is set aside, keep none behind them", async () => {
+test("More commands of one key than a run reads, behind one that is set aside, do not stop later ones", async () => {
   await putAll([{ key: "kept", description: "poison" }]);
   world.more.tick = { acceptance: failing };
   await world.tick();
@@ -137,7 +137,7 @@ test("More commands of one key than a run looks at, behind one that is set aside
   expect(await readSchedule(world.sql, "behind")).not.toBeNull();
 });
 
-test("A command that keeps failing is tried each hour in the end, alone, and what an owner deletes leaves the quarantine", async () => {
+test("A command that keeps failing is finally retried every hour, alone, and leaves quarantine when an owner deletes it", async () => {
   await putAll([{ key: "bad-1", description: "poison" }]);
   world.more.tick = { acceptance: failing };
   for (let n = 0; n < 24; n++) {
@@ -153,7 +153,7 @@ test("A command that keeps failing is tried each hour in the end, alone, and wha
   expect(await quarantine()).toEqual([]);
 });
 
-test("A command that hangs in the database is found and set aside, and those beside it are applied by the same tick", async () => {
+test("A command that hangs in the database is set aside, and the others are applied by the same tick", async () => {
   await putAll([...many(2, "good"), { key: "slow-1" }, ...many(4, "fine")]);
   await breakKeys("slow", "perform pg_advisory_xact_lock(77, 77)");
   await world.sql.begin(async (tx) => {
@@ -165,7 +165,7 @@ test("A command that hangs in the database is found and set aside, and those bes
   expect(await quarantine()).toMatchObject([{ key: "slow-1", reason: expect.stringContaining("57014") }]);
 });
 
-test("A command that is refused when it is tried again leaves the quarantine", async () => {
+test("A command that is refused at its retry leaves quarantine", async () => {
   await putAll([{ key: "bad-1", description: "poison" }]);
   world.more.tick = { acceptance: failing };
   await world.tick();
@@ -177,7 +177,7 @@ test("A command that is refused when it is tried again leaves the quarantine", a
   expect(await quarantine()).toEqual([]);
 });
 
-test("A command whose transaction Postgres may have ended for its slowness is set aside, and no other is blamed", async () => {
+test("A command whose slow transaction Postgres may have ended is set aside, and no other is", async () => {
   await putAll([...many(4, "good"), { key: "heavy" }, ...many(4, "fine")]);
   const timing = { ...world.queue.timing };
   let now = 0;
@@ -193,7 +193,7 @@ test("A command whose transaction Postgres may have ended for its slowness is se
   expect(await quarantine()).toMatchObject([{ key: "heavy" }]);
 });
 
-/** Cuts the connection off at each insert that brings this key. */
+/** Cuts the connection at each insert of this key. */
 function cutBeforeKey(key: string, onCut: () => void): Parameters<typeof connectThrough>[1] {
   return (line, onLost) => ({
     ...line,

@@ -88,7 +88,10 @@ async function received(name: string): Promise<Message[]> {
   return Messages;
 }
 
-/** As Lambda does it: what the function does not name is deleted. Returns how many messages it named. */
+/**
+ * Like Lambda, deletes each message that the function does not return as failed. Returns the number
+ * of failed ones.
+ */
 async function invoke(): Promise<number> {
   const messages = await received(names.ingest);
   if (messages.length === 0) return 0;
@@ -120,7 +123,7 @@ test.each([
   ["reports an internal error", "raise exception 'no' using errcode = 'XX000'"],
   ["hangs at a lock", "perform pg_advisory_xact_lock(77, 77)"],
 ])(
-  "A command on which a trigger %s keeps none of the messages beside it, and its message alone becomes a dead letter",
+  "A command on which a trigger %s does not stop other messages, and only its message becomes a dead letter",
   async (name, how) => {
     const prefix = name.replaceAll(" ", "-");
     await world.sql.unsafe(`
@@ -157,7 +160,7 @@ test.each([
   },
 );
 
-test("A command on which Carillon fails when it reads it keeps none beside it, of its own message either", async () => {
+test("A command that fails inside Carillon when it is read stops no other, not even in its own message", async () => {
   const other = await ingestWorld();
   try {
     const { acceptance } = other.deps;

@@ -8,7 +8,10 @@ import { functionRoles } from "../support/role-logins.ts";
 import { mend, poison, quarantined, raised, told } from "./poison.ts";
 import { idOf, together } from "./row-scenario.ts";
 
-/** Three groups of two jobs each share one parcel. The place of the first job in the lane of its group cannot be written. */
+/**
+ * Three groups of two jobs each share one parcel. The lane entry of one group's first job cannot be
+ * written.
+ */
 
 let world: Carillon;
 
@@ -36,10 +39,10 @@ async function threeGroups(): Promise<void> {
 const spoil = async () =>
   poison(world.sql, "lane_entries", `old.schedule_id = ${await idOf(world, "bad-1")}`);
 
-/** SQS gives a message up after ten. */
+/** SQS moves a message to the dead-letter queue after ten receives. */
 const roundsMax = 9;
 
-/** Messages that stay on their queue come again, at this moment. */
+/** Messages that stay on their queue come again at once. */
 async function workUntilNoneStays(): Promise<void> {
   let stay = await world.work();
   for (let rounds = 0; stay.length > 0 && rounds < roundsMax; rounds++) {
@@ -70,7 +73,7 @@ async function mendedInOrder(): Promise<void> {
   expect(await world.sql`select from carillon.parcels`).toEqual([]);
 }
 
-test("A job whose place in its lane cannot be written waits in quarantine with its group, and other groups go on", async () => {
+test("A job whose lane entry cannot be written waits in quarantine with its group, and other groups continue", async () => {
   await threeGroups();
   await spoil();
   await workUntilNoneStays();
@@ -85,7 +88,7 @@ test("A job whose place in its lane cannot be written waits in quarantine with i
   await mendedInOrder();
 });
 
-test("A job whose place in its lane cannot be given up is settled once, the next of its group waits in quarantine, and other groups go on", async () => {
+test("A job whose lane entry cannot be deleted is settled once, the next of its group waits in quarantine, and other groups continue", async () => {
   await threeGroups();
   world.outcome = async ({ key }) => {
     if (key === "bad-1") await spoil();
@@ -103,13 +106,13 @@ test("A job whose place in its lane cannot be given up is settled once, the next
   await mendedInOrder();
 });
 
-test("A dead worker's job whose place in its lane cannot be given up goes on alone, and jobs of other groups before it", async () => {
+test("A dead worker's job whose lane entry cannot be deleted is retried alone, after jobs of other groups", async () => {
   await threeGroups();
   const [first] = await world.jobs("bad-1");
   world.queue.messages = [];
   const claimed = await claimParcel(world.as.worker, first?.parcelId ?? "0", 30 * second);
   expect(claimed).toMatchObject({ outcome: "claimed", jobs: { length: 3 } });
-  // A group's last attempt: its place is to go with it.
+  // The group's last attempt: its lane entry is to be deleted.
   await world.sql`update carillon.jobs set cancel_asked = true where schedule_id = ${await idOf(world, "bad-1")}`;
   await spoil();
   await minutes(4);
@@ -125,7 +128,7 @@ test("A dead worker's job whose place in its lane cannot be given up goes on alo
   expect(ofGroup("bad")).toEqual(["bad-2"]);
 });
 
-test("A parcel whose jobs were settled by their own transactions ends, though a place in a lane cannot be given up", async () => {
+test("A parcel whose jobs were settled by their own transactions ends, although a lane entry cannot be deleted", async () => {
   await threeGroups();
   const [first] = await world.jobs("bad-1");
   const claimed = await claimParcel(world.as.worker, first?.parcelId ?? "0", minute);

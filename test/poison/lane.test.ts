@@ -14,7 +14,10 @@ afterEach(() => world.stop());
 
 const keys = ["a", "b", "c"];
 
-/** Of each schedule a job waits in its lane, and the one before it is gone: nobody knows that its turn has come. */
+/**
+ * A job of each schedule waits in its lane, and the job before it is gone without having handed the
+ * lane on.
+ */
 async function waitingInLanes(): Promise<void> {
   for (const key of keys) await world.put(key, { when: "every 10s", overlap: "queue", maxFires: 2 });
   await world.tick();
@@ -33,7 +36,7 @@ const laned = async () =>
     ({ lane }) => lane,
   );
 
-test("A lane that cannot be swept keeps no other from its turn, is in quarantine, and goes on once mended", async () => {
+test("A lane that cannot be swept is set aside, does not stop the others, and continues once repaired", async () => {
   await waitingInLanes();
   const [bad = ""] = (await laned()).toSorted();
   await poison(world.sql, "parcels", `old.lane = '${bad}'`);
@@ -51,7 +54,7 @@ test("A lane that cannot be swept keeps no other from its turn, is in quarantine
   expect(world.delivered.map(({ key }) => key).toSorted()).toEqual(keys);
 });
 
-test("A lane that another transaction has locked is waited for briefly, and keeps no other from its turn", async () => {
+test("A lane that another transaction has locked is waited for briefly, and does not stop the others", async () => {
   await waitingInLanes();
   const [bad = ""] = (await laned()).toSorted();
   await impatientTick(world);

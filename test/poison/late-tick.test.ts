@@ -15,7 +15,10 @@ const { together, inQuarantine, occurrencesOf, refuseJobsOf, ticks } = planSteps
 
 const shard = 3;
 
-/** The first row of the shard is of `bad`, and a batch of it alone has failed; those behind it are sound. */
+/**
+ * The first row of the shard is of `bad`, and a batch of it alone has failed; the rows behind it
+ * are good.
+ */
 async function failedBatch(): Promise<BatchFailed> {
   for (const key of ["bad", "good", "other"]) await world.put(key, { when: "* * * * *" });
   await together();
@@ -27,7 +30,7 @@ async function failedBatch(): Promise<BatchFailed> {
   return failed;
 }
 
-test("A row that two ticks have failed on at once is set aside by one of them, and no row behind it is", async () => {
+test("A row on which two ticks failed at once is set aside by one of them, and no later row is", async () => {
   const failed = await failedBatch();
   const both = await Promise.all([
     passFailedRow(world.sql, shard, failed),
@@ -41,7 +44,7 @@ test("A row that two ticks have failed on at once is set aside by one of them, a
   expect(await occurrencesOf("other")).toEqual(await occurrencesOf("good"));
 });
 
-test("A row that comes first since a batch has failed on another one is not set aside", async () => {
+test("A row that became the first after a batch failed on another one is not set aside", async () => {
   const failed = await failedBatch();
   await world.put("early", { when: "in 5s" });
   await together();

@@ -16,7 +16,7 @@ const parcels = () =>
   world.sql<{ id: string; leased: boolean; offers: number }[]>`
     select id, lease_until is not null as leased, offers from carillon.parcels order by id`;
 
-/** Three jobs that are due, each in a parcel of its own; their messages are lost. */
+/** Three due jobs, each in a parcel of its own; their messages are lost. */
 async function threeParcels(): Promise<[string, string, string]> {
   world.queue.fate = () => "lost";
   for (const key of ["a", "b", "c"]) await world.put(key, { when: `at ${at(minute).toISOString()}` });
@@ -30,7 +30,7 @@ async function threeParcels(): Promise<[string, string, string]> {
   return [a, b, c];
 }
 
-test("A parcel whose lease cannot be ended keeps no other's from being ended, is in quarantine, and goes on once mended", async () => {
+test("A parcel whose lease cannot be ended is set aside, does not stop the others, and continues once repaired", async () => {
   const [bad, ...others] = await threeParcels();
   for (const id of [bad, ...others]) await claimParcel(world.sql, id, 30 * second);
   await world.sql`update carillon.parcels set offer_at = offer_at - interval '1 second' where id = ${bad}`;
@@ -55,7 +55,7 @@ test("A parcel whose lease cannot be ended keeps no other's from being ended, is
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A parcel that cannot be offered again keeps no other from being offered, is in quarantine, and goes on once mended", async () => {
+test("A parcel that cannot be offered again is set aside, does not stop the others, and continues once repaired", async () => {
   const [bad, ...others] = await threeParcels();
   world.queue.fate = () => "arrives";
   await poison(world.sql, "parcels", `old.id = ${bad}`);
@@ -72,7 +72,7 @@ test("A parcel that cannot be offered again keeps no other from being offered, i
   expect(world.delivered.map(({ key }) => key).toSorted()).toEqual(["a", "b", "c"]);
 });
 
-test("Parcels that have failed before and stand at the front of a sweep never fill it", async () => {
+test("Parcels that have failed before and come first in a sweep never fill it", async () => {
   await threeParcels();
   await world.sql`
     insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)

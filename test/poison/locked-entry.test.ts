@@ -11,12 +11,12 @@ afterEach(async () => {
   for (const world of worlds.splice(0)) await world.stop();
 });
 
-/** Firing passes its rows only with an entry, and workers have no part of the tick. */
-const notOfTheHouse = ["plan", "release", "catch-up", "near", "claim", "settle"];
+/** Firing needs an entry to pass a row, and workers are not part of the tick. */
+const notHousekeeping = ["plan", "release", "catch-up", "near", "claim", "settle"];
 
-const ofTheHouse = rowCases.filter(
+const housekeeping = rowCases.filter(
   ([row, name, becomes]) =>
-    name === "unwritable" && becomes === "is set aside" && !notOfTheHouse.includes(row),
+    name === "unwritable" && becomes === "is set aside" && !notHousekeeping.includes(row),
 );
 
 async function arranged({ arrange }: Scenario): Promise<Carillon> {
@@ -28,7 +28,7 @@ async function arranged({ arrange }: Scenario): Promise<Carillon> {
 
 const actOf = ({ act = (world: Carillon) => world.tick() }: Scenario) => act;
 
-/** The entry that the bad row gets, learnt in a world that is the same. */
+/** The entry that the bad row gets, found in an equal world. */
 async function entryOf(scenario: Scenario): Promise<object> {
   const world = await arranged(scenario);
   await rowPoisons.unwritable.during(world, await scenario.spot(world), () => actOf(scenario)(world));
@@ -38,7 +38,7 @@ async function entryOf(scenario: Scenario): Promise<object> {
   return entry;
 }
 
-/** Ids of parcels and of the backlog may be others in the second world. */
+/** Ids of parcels and backlog rows may differ in the second world. */
 const itemIn = ({ sql }: Carillon) => sql`
   case when e.consumer = 'backlog' then (select b.id::text from carillon.backlog b where b.schedule_id = e.schedule_id)
     when e.consumer in ('lease', 'offer') then ${parcelOf(sql)}
@@ -48,8 +48,8 @@ const itemIn = ({ sql }: Carillon) => sql`
 const parcelOf = (sql: Carillon["sql"]) =>
   sql`(select p.id::text from carillon.parcels p where p.schedule_ids = array[e.schedule_id])`;
 
-test.each(ofTheHouse)(
-  "A row of the consumer %s that fails again while its entry is locked keeps none of the others from being done in the same tick",
+test.each(housekeeping)(
+  "A row of the consumer %s that fails again while its entry is locked does not stop the others in the same tick",
   async (row) => {
     const scenario: Scenario = scenarios[row];
     const entry = await entryOf(scenario);

@@ -27,7 +27,7 @@ async function lockedBy(take: (tx: Tx) => PromiseLike<unknown>) {
   return { release: release.resolve, ended };
 }
 
-test("A shard whose plan an edit has locked for longer than the tick waits is fired by the same tick once the edit has ended", async () => {
+test("A shard whose plan an edit locks for longer than the tick waits is fired by the same tick after the edit", async () => {
   await world.put("a", { when: "every 1m" });
   for (const table of ["schedules", "plan", "plan_far"])
     await world.sql`update carillon.${world.sql(table)} set shard = 3`;
@@ -44,7 +44,7 @@ test("A shard whose plan an edit has locked for longer than the tick waits is fi
     total: { batches: 0, jobs: 0, parcels: 0, finished: true },
     rated: [],
     note: (error: unknown) => void failures.push(error),
-    // The tick looks at the time before the first try of the shard, and before the second one.
+    // The tick checks the time before the first attempt on the shard, and before the second one.
     timeIsUp: () => {
       looks += 1;
       if (looks === 2) edit.release();

@@ -16,13 +16,13 @@ let world: Carillon;
 
 afterEach(() => world.stop());
 
-/** Firing has the whole tick, and workers have no slice: a locked row may cost them more. */
-const notOfTheHouse = ["plan", "release", "catch-up", "claim", "settle"];
+/** Firing has the whole tick, and workers have no slice: a locked row may take longer there. */
+const notHousekeeping = ["plan", "release", "catch-up", "claim", "settle"];
 
-const ofTheHouse = rowCases.filter(([row, name]) => name === "locked" && !notOfTheHouse.includes(row));
+const housekeeping = rowCases.filter(([row, name]) => name === "locked" && !notHousekeeping.includes(row));
 
-test.each(ofTheHouse)(
-  "House keeping of the consumer %s gives up a locked row before its role would, and has done the rows beside it in the same tick",
+test.each(housekeeping)(
+  "Housekeeping of the consumer %s stops waiting for a locked row before its role would, and has done the other rows in the same tick",
   async (row, _, becomes) => {
     const scenario: Scenario = scenarios[row];
     const { consumer, act = (each: Carillon) => each.tick(), done } = scenario;
@@ -36,7 +36,7 @@ test.each(ofTheHouse)(
   },
 );
 
-/** Each schedule is owed one occurrence by its entry in quarantine, whose time has come. */
+/** The quarantine entry of each schedule holds one occurrence to plan, and its retry is due. */
 async function setAllAside(): Promise<void> {
   await putAll(world, { when: "* * * * *" });
   await together(world);
@@ -49,7 +49,7 @@ async function setAllAside(): Promise<void> {
   await world.clock.advance(minute);
 }
 
-test("The retry of plans gives up a locked schedule before its role would, and has planned those beside it in the same tick", async () => {
+test("The retry of plans stops waiting for a locked schedule before its role would, and has planned the others in the same tick", async () => {
   world = await carillon();
   await setAllAside();
   await lockedForPatient(world, await badSchedule(), () => world.tick());
@@ -61,7 +61,7 @@ test("The retry of plans gives up a locked schedule before its role would, and h
   ]);
 });
 
-test("An entry of the quarantine that another transaction has locked keeps no other schedule from being planned again, and goes on with the next tick", async () => {
+test("A quarantine entry that another transaction has locked does not stop the retry of other schedules, and is retried by the next tick", async () => {
   world = await carillon();
   await setAllAside();
   const badId = await idOf(world, bad);
@@ -75,7 +75,7 @@ test("An entry of the quarantine that another transaction has locked keeps no ot
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A row that is done keeps its entry while another transaction has locked that, and neighbours behind it are done too", async () => {
+test("A row that is done keeps a locked entry, and later rows are done too", async () => {
   world = await carillon();
   const entries = keys.map((item) => ({ item, error: new Error("no") }));
   await setAside(world.sql, "ended", entries);
@@ -90,7 +90,7 @@ test("A row that is done keeps its entry while another transaction has locked th
   expect((await quarantined(world)).map(({ item }) => item)).toEqual([bad]);
 });
 
-test("An ended hold of a group that cannot be removed keeps no other hold from its members", async () => {
+test("An ended hold of a group that cannot be removed does not stop other holds", async () => {
   world = await carillon();
   for (const key of keys) await world.put(key, { ...later, group: key === bad ? "first" : "second" });
   const pause = (name: string, until?: Date) =>
@@ -107,7 +107,10 @@ test("An ended hold of a group that cannot be removed keeps no other hold from i
   expect(await keysWhere(world, "s.held_since is not null")).toEqual(neighbours);
 });
 
-/** Two of what is carried to schedules, of which the first is the one that is longest open: `c` belongs to it, the others to the second. */
+/**
+ * Two holds or calendars to apply to schedules. The first is the oldest, and `c` belongs to it; the
+ * others belong to the second.
+ */
 const carried: Record<string, { begin: () => Promise<void>; row: Spot; done: string }> = {
   "hold of a group": {
     begin: async () => {
@@ -135,7 +138,7 @@ const carried: Record<string, { begin: () => Promise<void>; row: Spot; done: str
 };
 
 test.each(Object.entries(carried))(
-  "A %s whose own row is locked keeps no other from its schedules in the same tick, and goes on with the next",
+  "A %s whose own row is locked does not stop others in the same tick, and continues with the next",
   async (_, { begin, row, done }) => {
     world = await carillon();
     await begin();
@@ -147,7 +150,7 @@ test.each(Object.entries(carried))(
   },
 );
 
-test("A canary whose row is locked is given up before the tick's role would, and the other canary is edited in the same tick", async () => {
+test("A canary with a locked row is waited for less than the role would, and the other canary is edited in the same tick", async () => {
   world = await carillon();
   const canary = { minutes: 5, queue: "http://queues.test/000000000000/canary" };
   await world.tick({ canary });

@@ -54,7 +54,7 @@ const cases = {
     },
     done: "lane is not null",
   },
-  "is to be held": {
+  "has a pending hold": {
     begin: async () => {
       await putAll({ when: "in 300d" });
       await wantHolds("true");
@@ -72,7 +72,7 @@ const cases = {
 };
 
 test.each(Object.entries(cases))(
-  "A schedule that %s is not blamed where the lock of its shard is not to be had, and those of other shards go on",
+  "A schedule that %s is not set aside if the lock of its shard is not granted, and those of other shards continue",
   async (_, { begin, done }) => {
     await begin();
     await impatientTick(world);
@@ -87,7 +87,7 @@ test.each(Object.entries(cases))(
   },
 );
 
-test("More schedules to be held than a page has, all of a locked shard, keep none of another shard from it", async () => {
+test("More than a page of schedules to hold, all of a locked shard, do not stop those of other shards", async () => {
   await dueOnce(world, "old", 110, { when: "in 300d" });
   await world.put("b", { when: "in 300d" });
   for (const table of ["schedules", "plan", "plan_far"])

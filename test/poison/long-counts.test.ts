@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** On a machine on which counting what one schedule has missed takes a tenth of a second. */
+/** A machine on which counting the missed runs of one schedule takes a tenth of a second. */
 function slowly() {
   const { sql, queue, log } = world;
   let ms = 0;
@@ -43,7 +43,7 @@ function slowly() {
   return { sql, queue: { ...queue, timing: { ...queue.timing, now } }, log };
 }
 
-/** As if ticks had come each minute until then. */
+/** As if ticks had run each minute until then. */
 async function passTo(moment: Date): Promise<void> {
   await world.clock.setNow(moment);
   await world.sql`update carillon.shards set watermark_at = ${moment}, reached_at = ${moment}, pulsed_to = ${moment}`;
@@ -59,7 +59,7 @@ async function together(rows: string): Promise<number[]> {
 
 const most = 5;
 
-test("A resume of a group whose missed runs take long to count is done in transactions of few members", async () => {
+test("A resume of a group whose missed runs take long to count uses transactions of few members", async () => {
   await pauseLabel(world, { label, caller }, atOnce);
   await passTo(at(3 * hour));
   const { done } = await resumeLabel(slowly(), { label, caller }, atOnce);
@@ -69,7 +69,7 @@ test("A resume of a group whose missed runs take long to count is done in transa
   expect(await world.sql`select from carillon.holds`).toEqual([]);
 });
 
-test("Holds that end together, and whose missed runs take long to count, are taken off in transactions of few schedules", async () => {
+test("Holds that end together, and whose missed runs take long to count, are removed in transactions of few schedules", async () => {
   await pauseLabel(world, { label, caller, until: at(3 * hour) }, atOnce);
   await passTo(at(3 * hour + minute));
   await clearHolds({ ...slowly(), timeIsUp: () => false, note: raise });
@@ -80,7 +80,7 @@ test("Holds that end together, and whose missed runs take long to count, are tak
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("Schedules in quarantine whose missed runs take long to count are planned again in transactions of few", async () => {
+test("Schedules in quarantine whose missed runs take long to count are retried in transactions of few", async () => {
   const { zoneOf } = planSteps(() => world);
   await zoneOf("Asia/Tokyo", unknownZone);
   await world.tick();
@@ -101,7 +101,7 @@ test("Schedules in quarantine whose missed runs take long to count are planned a
   expect(Math.max(...planned)).toBeLessThanOrEqual(most);
 });
 
-test("Schedules that have ended, and of which that takes long to compute, are deleted in transactions of few", async () => {
+test("Ended schedules whose end takes long to compute are deleted in transactions of few", async () => {
   const endsAt = at(1.5 * minute).toISOString();
   for (const key of keys) await world.patch(key, { deleteOnEnd: true, endsAt });
   await world.tick();
@@ -115,7 +115,7 @@ test("Schedules that have ended, and of which that takes long to compute, are de
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A handler's edits whose missed runs take longer to count than a job's transaction has are refused, and one such edit is done", async () => {
+test("A handler's edits are refused if their missed runs take longer to count than a job's transaction has, and a single such edit is done", async () => {
   const { now } = slowly().queue.timing;
   const body = parseScheduleBody({ when: "*/5 * * * *", target: { queue: "demo" } });
   const put = (some: readonly string[]) =>
@@ -136,14 +136,14 @@ test("A handler's edits whose missed runs take longer to count than a job's tran
 
 const acceptance = {} as Acceptance;
 
-test("A batch whose missed runs take long to count is done in parts, and one that is to be done as a whole is refused", async () => {
+test("A batch whose missed runs take long to count is done in parts, and an atomic one is refused", async () => {
   const inputs = (verb: string) => keys.map((key) => ({ input: { [verb]: key }, caller }));
   await applyBatch({ ...slowly(), acceptance }, inputs("pause"));
   await passTo(at(3 * hour));
   const whole = applyBatch({ ...slowly(), acceptance }, inputs("resume"), { allOrNothing: true });
   await expect(whole).rejects.toMatchObject({
     name: "Refusal",
-    message: "To compute what of 30 schedules has come due takes more than 500 ms. Send fewer at once.",
+    message: "Unfolding the due occurrences of 30 schedules takes more than 500 ms. Send fewer at once.",
   });
   const done = await applyBatch({ ...slowly(), acceptance }, inputs("resume"));
   expect(new Set(done.map(({ change }) => change))).toEqual(new Set(["changed"]));

@@ -11,13 +11,16 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** They are walked and released in parts of 200 and less: 10,000 take ten times as long as these, and show no more. */
+/**
+ * Members are walked and released in parts of 200 and less: 10,000 would take ten times as long and
+ * show no more.
+ */
 const members = 1_000;
 const label = { scope: "group", name: "shop" } as const;
 const caller = { name: "ann" };
 const until = at(365 * day);
 
-/** Each of one cron of every hour; the first one is edited in, and the others are its copies. */
+/** Schedules of one hourly cron; the first one is put, and the others are copies of its rows. */
 async function putMembers(): Promise<void> {
   await world.put("m-0", { when: "0 * * * *", group: label.name });
   await world.sql`
@@ -36,7 +39,7 @@ async function putMembers(): Promise<void> {
     from made m, first f join carillon.plan p on p.schedule_id = f.id`;
 }
 
-/** As if a tick had come each minute until then: nothing but the end of the hold was to be done. */
+/** As if a tick had run each minute until then: only the end of the hold was left to do. */
 async function passTo(moment: Date): Promise<void> {
   await world.clock.setNow(moment);
   const near = new Date(Math.floor(moment.getTime() / day) * day);
@@ -50,7 +53,7 @@ const count = async (what: string) => {
 };
 const held = () => count("from carillon.schedules where held_since is not null");
 
-test("A hold of a year over a thousand members is carried to all of them by one tick, and ends for all of them, beside others", async () => {
+test("A hold of a year over a thousand members is set for all by one tick, and ends for all, with others", async () => {
   await putMembers();
   await pauseLabel(world, { label, caller, until }, { most: 0, timeIsUp: () => false });
   await world.put("beside", { when: "in 2m" });
@@ -63,7 +66,7 @@ test("A hold of a year over a thousand members is carried to all of them by one 
   await world.clock.setNow(until);
   await world.tick();
   expect(await world.jobs("beside the end")).toHaveLength(1);
-  // Of 8,760 occurrences the newest, and the one that is due by now.
+  // Of 8,760 occurrences the newest one, and the one that is due by now.
   expect(
     await count(
       "from carillon.jobs where state = 'waiting' and schedule_id in (select id from carillon.schedules where group_key = 'shop')",

@@ -19,7 +19,7 @@ const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 const keys = ["bad", "good"] as const;
 const all = { catchUp: { policy: "all" } };
 
-/** Both have jobs for the next minutes; then the zone of one cannot be read any more. */
+/** Both have jobs for the next minutes; then the zone of one becomes unreadable. */
 async function madeAhead(body: object = { when: "* * * * *", ...all }): Promise<void> {
   await world.put("bad", { ...body, timezone: "Asia/Tokyo" });
   await world.put("good", { ...body, timezone: "Europe/Berlin" });
@@ -37,7 +37,7 @@ test.each([
   ["another cadence, from a spread", { spread: "50s" }, { when: "*/7 * * * *", spread: "0s" }],
   ["another limit, from one", { maxFires: 30 }, { when: "*/2 * * * *", maxFires: 20 }],
 ])(
-  "An edit (%s) withdraws the jobs that were made ahead for a zone that cannot be read any more",
+  "An edit (%s) withdraws the jobs made ahead for a zone that has become unreadable",
   async (_, before, patch) => {
     await madeAhead({ when: "* * * * *", ...all, ...before });
     for (const key of keys) await world.patch(key, { ...patch, ...inBerlin });
@@ -52,7 +52,7 @@ test.each([
   ["until it is resumed", {}],
   ["for ten minutes", { ms: 10 * minute }],
 ])(
-  "A pause (%s) withdraws the jobs that were made ahead for a zone that cannot be read, and each comes once when it can",
+  "A pause (%s) withdraws the jobs made ahead for an unreadable zone, and each is made once when it is readable",
   async (_, { ms }: { ms?: number }) => {
     await madeAhead();
     const until = ms === undefined ? {} : { until: new Date(world.clock.now().getTime() + ms) };
@@ -72,7 +72,7 @@ test.each([
   },
 );
 
-test("A pause and a resume within the minutes for which jobs were made lose none of them, though the zone cannot be read", async () => {
+test("A pause and a resume within the minutes for which jobs were made lose none of them, although the zone is unreadable", async () => {
   await madeAhead();
   for (const key of keys) await world.pause(key);
   for (const key of keys) await world.resume(key);
@@ -83,20 +83,20 @@ test("A pause and a resume within the minutes for which jobs were made lose none
   expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
 });
 
-test("A patch that leaves the cadence alone leaves the jobs alone that were made ahead for a zone that cannot be read", async () => {
+test("A patch that keeps the cadence keeps the jobs made ahead for an unreadable zone", async () => {
   await madeAhead();
   const before = await occurrencesOf("bad");
   await world.patch("bad", { payload: "new" });
   expect(await occurrencesOf("bad")).toEqual(before);
 });
 
-test("A delete withdraws the jobs that were made ahead for a zone that cannot be read any more", async () => {
+test("A delete withdraws the jobs made ahead for a zone that has become unreadable", async () => {
   await madeAhead();
   await world.remove("bad");
   expect((await world.jobs("bad")).filter(({ dueAt }) => dueAt > world.clock.now())).toEqual([]);
 });
 
-test("An edit makes the jobs of occurrences that a calendar left out ahead, in a zone that cannot be read any more", async () => {
+test("An edit makes the jobs of occurrences that a calendar excluded ahead, in a zone that has become unreadable", async () => {
   const deps = { sql: world.sql, queue: world.queue };
   const rules = { dates: [], weekly: ["mon"], except: [] } as const;
   await putCalendar(deps, { name: "c", body: { description: null, rules }, caller: { name: "ann" } });

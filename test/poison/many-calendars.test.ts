@@ -19,7 +19,7 @@ const caller = { name: "ann" };
 
 function rulesWithout(day: string): CalendarRules {
   const read = readCalendarRules({ weekly: [day] });
-  if (!read.ok) throw new Error("These are no rules.");
+  if (!read.ok) throw new Error("The rules are invalid.");
   return read.rules;
 }
 
@@ -35,7 +35,7 @@ async function putCalendars(day: string): Promise<void> {
     );
 }
 
-test("Calendars of which each has a schedule that cannot be planned keep the calendars behind them from nothing", async () => {
+test("A page of calendars, each with a schedule that cannot be planned, does not stop later calendars", async () => {
   await putCalendars("sat");
   const put = (name: string, timezone: string): Operation => ({
     kind: "put",

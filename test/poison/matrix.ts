@@ -6,7 +6,7 @@ import { wayInCells } from "./cells-ways-in.ts";
 import { type RowPoisonName, rowPoisons } from "./row-poisons.ts";
 import { type ScenarioName, scenarios } from "./row-scenarios.ts";
 
-/** Consumers × poisons: each cell is shown by a test, or says why the poison does nothing there. */
+/** Consumers × poisons: each cell names a test, or says why the poison has no effect there. */
 export const matrix: Matrix = {
   ...planCells,
   ...houseCells,

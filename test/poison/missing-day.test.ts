@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Every table of the day of jobs is gone, as after a mistake in the database. */
+/** Drops every table of the day of jobs, as a mistake in the database may. */
 async function loseDay(name: string): Promise<void> {
   for (const table of ["jobs", "attempts", "jobs_beside", "dead_jobs"])
     await world.sql.unsafe(`drop table carillon.${table}_${name}`);
@@ -24,7 +24,7 @@ const tomorrow = "20260303";
 const ran = async (key: string) =>
   (await world.jobs(key)).filter(({ state }) => state !== "skipped").map(({ occurrence }) => occurrence);
 
-test("A shard of which a day of jobs is missing fires in the tick that finds it so, beside the others", async () => {
+test("A shard whose day of jobs is missing fires in the tick that finds that, with the others", async () => {
   await world.put("today", { when: "in 2m" });
   await world.put("tomorrow", { when: "at 2026-03-03T10:00" });
   await loseDay(today);
@@ -36,7 +36,7 @@ test("A shard of which a day of jobs is missing fires in the tick that finds it 
   expect(await ran("tomorrow")).toEqual([at(day)]);
 });
 
-test("A schedule that is caught up with over a day of jobs that is missing loses nothing, nor do others", async () => {
+test("Catch-up over a missing day of jobs loses nothing, nor do others", async () => {
   for (const key of ["all", "owing"])
     await world.put(key, { when: "0 */6 * * *", catchUp: { policy: "all" }, target: { queue: key } });
   await world.tick();
@@ -46,7 +46,7 @@ test("A schedule that is caught up with over a day of jobs that is missing loses
   for (const key of ["all", "owing"]) expect(await ran(key)).toHaveLength(8);
 });
 
-test("What was due under a hold on a day of jobs that is missing is released at its end, beside others", async () => {
+test("Occurrences due under a hold on a missing day of jobs are released at its end, with others", async () => {
   await world.put("held", { when: "0 */6 * * *", catchUp: { policy: "all" } });
   await world.put("free", { when: "at 2026-03-04T10:01" });
   await world.pause("held", { until: at(2 * day) });
@@ -59,7 +59,7 @@ test("What was due under a hold on a day of jobs that is missing is released at 
   expect(await ran("free")).toHaveLength(1);
 });
 
-test("A schedule that has ended and whose day of jobs is missing is deleted, and so are others", async () => {
+test("An ended schedule whose day of jobs is missing is deleted, and so are others", async () => {
   for (const key of ["a", "b"]) await world.put(key, { when: "in 30s", deleteOnEnd: true });
   await world.put("c", { when: "at 2026-03-03T10:00", deleteOnEnd: true });
   for (const key of ["a", "c"]) await world.patch(key, { payload: 1 });
@@ -73,7 +73,9 @@ test("A schedule that has ended and whose day of jobs is missing is deleted, and
   expect(await world.sql`select key from carillon.schedules where deleted_at is null`).toEqual([]);
 });
 
-/** One job of each of two days is due, each in a parcel of its own; the earlier day is lost then. */
+/**
+ * One job of each of two days is due, each in a parcel of its own; then the earlier day is lost.
+ */
 async function dueOfTwoDays(): Promise<void> {
   await world.put("lost", { when: "at 2026-03-02T23:59:59" });
   await world.put("kept", { when: "at 2026-03-03T00:00:00" });
@@ -84,7 +86,7 @@ async function dueOfTwoDays(): Promise<void> {
 
 const parcels = () => world.sql`select from carillon.parcels`;
 
-test("A parcel whose day of jobs is missing is given up by its claim, and the other parcels are worked", async () => {
+test("A parcel whose day of jobs is missing is dropped by its claim, and the other parcels are worked", async () => {
   await dueOfTwoDays();
   await loseDay(today);
   expect(await world.work()).toEqual([]);
@@ -92,7 +94,7 @@ test("A parcel whose day of jobs is missing is given up by its claim, and the ot
   expect(await parcels()).toEqual([]);
 });
 
-test("A parcel whose day of jobs goes missing while it is worked is settled, and so are the others", async () => {
+test("A parcel whose day of jobs disappears while it is worked is settled, and so are the others", async () => {
   await dueOfTwoDays();
   world.outcome = async ({ key }) => {
     if (key === "lost") await loseDay(today);
@@ -103,7 +105,7 @@ test("A parcel whose day of jobs goes missing while it is worked is settled, and
   expect(await parcels()).toEqual([]);
 });
 
-test("A parcel whose day of jobs is missing when its lease ends is given up, and the others are offered again", async () => {
+test("A parcel whose day of jobs is missing when its lease ends is dropped, and the others are offered again", async () => {
   await dueOfTwoDays();
   for (const { id } of await world.sql<{ id: string }[]>`select id from carillon.parcels`)
     await claimParcel(world.sql, id, 30 * second);
@@ -117,7 +119,7 @@ test("A parcel whose day of jobs is missing when its lease ends is given up, and
   expect(await parcels()).toEqual([]);
 });
 
-test("A recheck on a day of jobs that is missing has the day made, and its parcel is settled", async () => {
+test("A recheck on a missing day of jobs attaches the day, and its parcel is settled", async () => {
   await world.put("again", { when: "in 10s" });
   await world.put("other", { when: "in 10s" });
   await world.tick();

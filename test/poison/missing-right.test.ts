@@ -18,7 +18,7 @@ afterEach(() => world.stop());
 
 const made = async () => new Set((await world.jobs()).map(({ key }) => key)).size;
 
-test("A right that the tick lacks for a minute sets few schedules aside, and the others are fired once it is there", async () => {
+test("A right that the tick lacks for a minute sets few schedules aside, and the others are fired once it is granted", async () => {
   await world.sql`revoke insert on carillon.jobs from carillon_tick`;
   await expect(world.tick()).rejects.toThrow("42501");
   const aside = (await quarantined(world)).length;
@@ -30,7 +30,7 @@ test("A right that the tick lacks for a minute sets few schedules aside, and the
   expect(await made()).toBeGreaterThanOrEqual(keys.length - aside);
 });
 
-test("Rows that a trigger refuses for what is missing there are set aside, however many they are, where others can be fired", async () => {
+test("Rows that a trigger refuses with a schema error are set aside, however many they are, if others can be fired", async () => {
   await world.sql.unsafe(`
     create function public.refused() returns trigger language plpgsql as $$ begin perform public.no_such_function(); return new; end $$;
     create trigger refused before insert on carillon.jobs for each row when (new.schedule_id % 2 = 0) execute function public.refused()`);

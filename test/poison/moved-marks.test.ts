@@ -12,7 +12,10 @@ const put = (key: string) => ({
   body: { put: { key, when: "every 1h", target: { queue: "demo" }, payload: null } },
 });
 
-/** As if callers edited the schedule all the time: its mark is never as it was read. */
+/**
+ * As if callers edited the schedule all the time: its mark always differs from the one that was
+ * read.
+ */
 const alwaysMoves = (key: string) =>
   world.carillon.sql.unsafe(`
     create function carillon.move_mark() returns trigger language plpgsql as $$
@@ -20,7 +23,7 @@ const alwaysMoves = (key: string) =>
     create trigger move_mark before insert on carillon.command_marks for each row when (new.key = '${key}')
       execute function carillon.move_mark()`);
 
-test("A schedule that is edited all the time keeps no command of another key on the queue", async () => {
+test("A schedule that is edited all the time does not delay commands of another key", async () => {
   const { sql } = world.carillon;
   expect(await world.ingest([put("hot")])).toEqual([]);
   await alwaysMoves("hot");

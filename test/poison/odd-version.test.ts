@@ -6,7 +6,10 @@ import { minute } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
 import { quarantined } from "./poison.ts";
 
-/** The stored version of one job of a parcel of five holds a target or a retry policy that cannot be read: edited by hand, or of a newer release. */
+/**
+ * The stored version of one job of a parcel of five has a target or a retry policy that cannot be
+ * read: edited by hand, or written by a newer release.
+ */
 
 let world: Carillon;
 
@@ -24,7 +27,7 @@ const edited = (set: string) =>
     `update carillon.schedule_versions set ${set} where schedule_id = (select id from carillon.schedules where key = '${bad}')`,
   );
 
-/** The keys of the jobs that each kind of target got. */
+/** The keys of the jobs that each kind of target received. */
 function targetsThatAnswer(): { queue: string[]; event: string[] } {
   const got = { queue: [] as string[], event: [] as string[] };
   const noting = (keys: string[]) => async (jobs: readonly { key: string }[]) => {
@@ -51,7 +54,7 @@ test.each([
   ["an event that is null", '{"event": null}'],
   ["of no kind that is known", '{"pigeon": "grey"}'],
 ])(
-  "A stored target that is %s fails its job with that reason, and neighbours are delivered at once",
+  "A stored target that is %s fails its job with that reason, and its neighbours are delivered at once",
   async (_, target) => {
     const got = targetsThatAnswer();
     await oneParcel(world, 5, { retry: { attempts: 1 } });
@@ -67,7 +70,7 @@ test.each([
   },
 );
 
-test("A job whose stored target is mended is delivered at its next attempt", async () => {
+test("A job whose stored target is repaired is delivered at its next attempt", async () => {
   const got = targetsThatAnswer();
   await oneParcel(world, 5, { retry: { backoff: "fixed", base: "30s" } });
   await edited("target = 'null'");
@@ -87,7 +90,7 @@ test.each([
   ["a text in its place", '"never"', 5],
   ["one member that is odd, beside one that can be read", '{"attempts": 2, "jitter": 7}', 2],
 ])(
-  "A stored retry policy with %s counts as the default for that, and the job is settled each time",
+  "A stored retry policy with %s is replaced by the default, and the job is settled each time",
   async (_, retry, attempts) => {
     world.outcome = ({ key }) => (key === bad ? failed("boom") : done);
     await oneParcel(world, 5);

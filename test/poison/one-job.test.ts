@@ -11,7 +11,10 @@ import { due, oneParcel } from "../support/parcels.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { quarantined, raised } from "./poison.ts";
 
-/** One job of a parcel of five cannot be written: the parcel's other jobs are claimed, settled and taken from a dead worker. */
+/**
+ * One job of a parcel of five cannot be written: the parcel's other jobs are claimed, settled and
+ * taken from a dead worker.
+ */
 
 let world: Carillon;
 
@@ -46,7 +49,7 @@ async function minutes(count: number): Promise<void> {
   }
 }
 
-test("a job that cannot be settled stays alone in its parcel, and no neighbour is delivered twice", async () => {
+test("A job that cannot be settled stays alone in its parcel, and no neighbour is delivered twice", async () => {
   await oneParcel(world, 5);
   await unwritable();
   expect(await world.work()).toEqual([]);
@@ -68,7 +71,7 @@ test("a job that cannot be settled stays alone in its parcel, and no neighbour i
   expect(deliveries(bad)).toBe(2);
 });
 
-test("each neighbour of a job that cannot be settled becomes what its own result says", async () => {
+test("Each neighbour of a job that cannot be settled is settled by its own result", async () => {
   const retry = { attempts: 2, base: "3m", backoff: "fixed", jitter: "none" };
   await oneParcel(world, 5, { retry });
   await unwritable();
@@ -92,7 +95,7 @@ test("each neighbour of a job that cannot be settled becomes what its own result
   expect(lines("job.dead").map(({ fields }) => fields["key"])).toEqual(["job-3"]);
 });
 
-test("a value that the database refuses in one result leaves a neighbour the time at which it is checked again", async () => {
+test("A value that the database refuses in one result does not change the recheck of a neighbour", async () => {
   const id = await oneParcel(world, 5);
   const outcomes = {
     "job-1": { kind: "again", at: at(2 * hour) },
@@ -108,7 +111,7 @@ test("a value that the database refuses in one result leaves a neighbour the tim
   expect(await world.sql`select from carillon.parcels where id = ${id}`).toEqual([]);
 });
 
-test("the other jobs of a dead worker go on in the tick that ends its lease, though one of them cannot be written", async () => {
+test("The other jobs of a dead worker are retried in the tick that ends its lease, although one of them cannot be written", async () => {
   const id = await oneParcel(world, 5);
   world.queue.take("fast");
   await claimParcel(world.sql, id, 30 * second);
@@ -123,7 +126,7 @@ test("the other jobs of a dead worker go on in the tick that ends its lease, tho
   expect(await world.jobs(bad)).toMatchObject([{ state: "succeeded" }]);
 });
 
-test("a worker that meets the parcel of a dead one takes the jobs that can be written, and leaves the rest to the sweep", async () => {
+test("A worker that claims a dead worker's parcel takes the jobs that can be written, and leaves the rest to the sweep", async () => {
   const id = await oneParcel(world, 5);
   await claimParcel(world.sql, id, 30 * second);
   await unwritable();
@@ -133,7 +136,7 @@ test("a worker that meets the parcel of a dead one takes the jobs that can be wr
   expect(lines("parcel.lease-left").map(({ fields }) => fields["parcel"])).toEqual([id]);
 });
 
-test("a job that was alone when its worker died goes on only with that attempt written down", async () => {
+test("A job that was alone when its worker died is retried only after that attempt is written", async () => {
   const id = await oneParcel(world, 1);
   world.queue.take("fast");
   await claimParcel(world.sql, id, 30 * second);
@@ -145,7 +148,7 @@ test("a job that was alone when its worker died goes on only with that attempt w
   expect(await world.jobs()).toMatchObject([{ state: "succeeded", attempt: 2 }]);
 });
 
-test("the lease of a parcel goes on while parts of it are settled", async () => {
+test("The lease of a parcel is kept while parts of it are settled", async () => {
   const id = await oneParcel(world, 5);
   const claimed = await claimParcel(world.sql, id, 5 * second);
   if (claimed.outcome !== "claimed") throw new Error("It was not claimed.");
@@ -156,7 +159,7 @@ test("the lease of a parcel goes on while parts of it are settled", async () => 
   ]);
 });
 
-test("a parcel is split without the jobs that another parcel has, and not at all while it is claimed", async () => {
+test("A parcel is split without the jobs of another parcel, and not at all while it is claimed", async () => {
   const id = await oneParcel(world, 4);
   const [moved] = await world.jobs("job-0");
   await world.sql`update carillon.jobs set parcel_id = 0 where occurrence = ${moved?.occurrence ?? due} and schedule_id = (
@@ -169,7 +172,7 @@ test("a parcel is split without the jobs that another parcel has, and not at all
   expect((await world.jobs()).filter(({ parcelId }) => parcelId === id)).toHaveLength(2);
 });
 
-test("the place at its target of a parcel whose job cannot be settled goes to the next parcel", async () => {
+test("The place of a parcel whose job cannot be settled goes to the next parcel of its target", async () => {
   const body = { target: { handler: "a" } };
   await oneParcel(world, 5, body);
   await world.sql`update carillon.targets set concurrency = 1 where name = 'handler/a'`;
@@ -182,7 +185,7 @@ test("the place at its target of a parcel whose job cannot be settled goes to th
   expect(await world.sql`select from carillon.parcels where slots is not null`).toHaveLength(0);
 });
 
-test("a job that cannot be settled keeps its place in the lane of its group, as one does that is tried again", async () => {
+test("A job that cannot be settled keeps its place in the lane of its group, like a job with a retry", async () => {
   const body = { group: "g", serial: true };
   await world.put("first", { when: `at ${due.toISOString()}`, ...body });
   await world.put("second", { when: `at ${at(minute + second).toISOString()}`, ...body });
@@ -196,7 +199,7 @@ test("a job that cannot be settled keeps its place in the lane of its group, as 
   expect(await ofState("succeeded")).toEqual(["first", "second"]);
 });
 
-test("a parcel whose lease is lost before its parts are settled is left to its new worker", async () => {
+test("A parcel whose lease is lost before its parts are settled is left to its new worker", async () => {
   const id = await oneParcel(world, 5);
   const claimed = await claimParcel(world.sql, id, 30 * second);
   if (claimed.outcome !== "claimed") throw new Error("It was not claimed.");
@@ -210,7 +213,7 @@ test("a parcel whose lease is lost before its parts are settled is left to its n
   expect(await ofState("waiting")).toHaveLength(5);
 });
 
-test("a job that a claim cannot take out of its parcel keeps none of the others there", async () => {
+test("A job that a claim cannot take out of its parcel does not stop the others", async () => {
   await oneParcel(world, 5);
   // The claim cancels the job, which needs a write.
   await world.sql`update carillon.schedules set deleted_at = carillon.clock() where key = ${bad}`;

@@ -19,14 +19,14 @@ const keys = ["a", "b", "c"];
 const body = { when: "* * * * *", catchUp: { policy: "all" } };
 const withJobs = () => keysWhere(world, "exists (select from carillon.jobs j where j.schedule_id = s.id)");
 
-/** The tables as a restore of each by itself leaves them: `b` has lost its versions. */
+/** The tables after a restore of single tables: `b` has lost its versions. */
 const loseVersionsOfB = () =>
   world.sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
     await tx`delete from carillon.schedule_versions where schedule_id = (select id from carillon.schedules where key = 'b')`;
   });
 
-test("A schedule of which the versions are missing is set aside by the tick, its neighbours go on, and a put mends it", async () => {
+test("A schedule without its versions is set aside by the tick, the others fire, and a put repairs it", async () => {
   for (const key of keys) await world.put(key, body);
   await loseVersionsOfB();
   await world.clock.advance(minute);
@@ -41,7 +41,7 @@ test("A schedule of which the versions are missing is set aside by the tick, its
   expect(await withJobs()).toEqual(keys);
 });
 
-test("A schedule is fired by no caller while its versions are missing, and by a put it is fired again", async () => {
+test("A schedule without its versions cannot be fired by a caller, and can after a put", async () => {
   for (const key of keys) await world.put(key, body);
   await loseVersionsOfB();
   const fire = () => fireNow(world, { key: "b", caller: { name: "ann" } });
@@ -55,7 +55,7 @@ test("A schedule is fired by no caller while its versions are missing, and by a 
   expect(await fire()).toMatchObject({ key: "b", version: 2 });
 });
 
-test("A batch puts, holds and deletes schedules of which the versions are missing or later, as it does others", async () => {
+test("A batch puts, holds and deletes schedules with missing or later versions like others", async () => {
   for (const key of keys) await world.put(key, body);
   await loseVersionsOfB();
   await world.sql`

@@ -12,7 +12,7 @@ afterEach(() => stop());
 
 const inTheDatabase = ["unwritable", "locked", "slow"] as const;
 
-/** A bus that takes each event; what it was notified of, by the ids of schedules. */
+/** A bus that takes each event, and the ids of the schedules that it received. */
 function takingBus(onTold: () => Promise<void> = async () => {}) {
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const events = new EventBridgeClient({ region: "us-east-1", credentials });
@@ -30,7 +30,7 @@ function takingBus(onTold: () => Promise<void> = async () => {}) {
   return { events, bus: "default", reported };
 }
 
-/** An event of each of five schedules; returns those that are still to be reported. */
+/** Writes an event for each of five schedules; returns a query of those still to be sent. */
 async function fiveEvents(world: Carillon): Promise<() => Promise<string[]>> {
   await putAll(world, { when: "0 9 1 1 *" });
   await world.sql`
@@ -40,7 +40,7 @@ async function fiveEvents(world: Carillon): Promise<() => Promise<string[]>> {
 }
 
 test.each(inTheDatabase)(
-  "An event that cannot be forgotten since its row is %s is reported again, and the events beside it are reported once",
+  "An event that cannot be deleted, because its row is %s, is sent again, and the other events are sent once",
   async (name) => {
     const world = await carillon();
     stop = world.stop;
@@ -65,7 +65,7 @@ test.each(inTheDatabase)(
   },
 );
 
-test("An event whose row another transaction locks while the bus is notified is not waited for, and is reported again", async () => {
+test("An event whose row another transaction locks while it is sent is not waited for, and is sent again", async () => {
   const world = await carillon();
   stop = world.stop;
   const { promise: over, resolve: letGo } = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ test("An event whose row another transaction locks while the bus is notified is 
 });
 
 test.each(inTheDatabase)(
-  "A shard whose pulses cannot be made since a row is %s keeps no other from its pulses, and makes them once mended",
+  "A shard whose pulses cannot be made, because a row is %s, does not stop other shards, and makes them once repaired",
   async (name) => {
     const world = await beatWorld();
     stop = world.stop;

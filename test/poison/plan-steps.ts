@@ -3,10 +3,13 @@ import { minute } from "../support/instants.ts";
 
 export const unknownZone = "Mars/Olympus_Mons";
 
-/** The steps of tests in which a schedule cannot be planned; `world` is asked for at each step, since each test makes its own. */
+/**
+ * Steps of tests in which a schedule cannot be planned. `world` is called at each step, because
+ * each test makes its own.
+ */
 export function planSteps(world: () => Carillon) {
   return {
-    /** All in one shard, whose rows are then worked together. */
+    /** All in one shard, so that their rows are worked together. */
     together: async () => {
       const { sql } = world();
       await sql`update carillon.schedules set shard = 3`;
@@ -16,7 +19,7 @@ export function planSteps(world: () => Carillon) {
     inQuarantine: () => world().sql<{ key: string; reason: string; tries: number }[]>`
       select s.key, q.reason, q.tries from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id
       where q.consumer = 'plan' order by s.key`,
-    /** Of its jobs, but those that were skipped. */
+    /** The occurrences of its jobs, without skipped ones. */
     occurrencesOf: async (key: string) =>
       (await world().jobs(key))
         .filter(({ state }) => state !== "skipped")
@@ -32,7 +35,7 @@ export function planSteps(world: () => Carillon) {
           $$ begin if new.schedule_id = ${refused?.id} then raise exception 'a secret'; end if; return new; end $$;
         create trigger test_refuse before insert on carillon.jobs for each row execute function carillon.test_refuse()`);
     },
-    /** A minute, and a tick, as often as this. */
+    /** Advances a minute and ticks, this many times. */
     ticks: async (count: number) => {
       for (let each = 0; each < count; each++) {
         await world().clock.advance(minute);

@@ -24,7 +24,7 @@ test.each([
   ["without a calendar", {}],
   ["with a calendar", { calendar: { name: "c", on: "next" } }],
 ])(
-  "A schedule (%s) that cannot be read is patched, beside others, and goes on in its zone",
+  "A schedule (%s) that cannot be read is patched with others, and continues in its new zone",
   async (_, by) => {
     const deps = { sql: world.sql, queue: world.queue };
     const rules = { dates: [], weekly: ["sat"], except: [] } as const;
@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test("A schedule that waits in quarantine is deleted though it still cannot be planned", async () => {
+test("A schedule in quarantine is deleted although it still cannot be planned", async () => {
   await world.put("bad", { when: "*/2 * * * *" });
   await refuseJobsOf("bad");
   await ticks(5);
@@ -65,7 +65,7 @@ test("A schedule that waits in quarantine is deleted though it still cannot be p
   expect(await inQuarantine()).toEqual([]);
 });
 
-test("A shard that is locked puts off none of its schedules that wait in quarantine", async () => {
+test("A locked shard does not postpone the retries of its schedules in quarantine", async () => {
   for (const key of ["one", "two"]) await world.put(key, { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
   await together();
   await zoneOf("Asia/Tokyo", unknownZone);

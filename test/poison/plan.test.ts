@@ -40,7 +40,7 @@ test.each([
 test.each([
   ["plain", {}],
   ["with rules of its own", { catchUp: { policy: "all" } }],
-])("A schedule (%s) that can be read again goes on by itself, each occurrence once", async (_, rules) => {
+])("A schedule (%s) that becomes readable continues by itself, each occurrence once", async (_, rules) => {
   await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", ...rules });
   await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", ...rules });
   await together();
@@ -55,7 +55,7 @@ test.each([
   expect(good.length).toBeGreaterThan(5);
 });
 
-test("A schedule that cannot be read is listed, paused, resumed and deleted like any other, and is not over", async () => {
+test("An unreadable schedule is listed, paused, resumed and deleted like any other, and is not over", async () => {
   await world.put("bad", { when: "* * * * *", timezone: "Asia/Tokyo", deleteOnEnd: true });
   await zoneOf("Asia/Tokyo", unknownZone);
   await ticks(3);
@@ -69,7 +69,7 @@ test("A schedule that cannot be read is listed, paused, resumed and deleted like
   expect(await inQuarantine()).toEqual([]);
 });
 
-test("A schedule that was paused and resumed while it could not be read goes on when it can", async () => {
+test("A schedule that was paused and resumed while unreadable continues once readable", async () => {
   await world.put("bad", { when: "*/10 * * * *", timezone: "Asia/Tokyo" });
   await zoneOf("Asia/Tokyo", unknownZone);
   await world.pause("bad");
@@ -85,7 +85,7 @@ test("A schedule that was paused and resumed while it could not be read goes on 
   expect(new Set(made).size).toBe(made.length);
 });
 
-test("A schedule that is paused after it can be read again, and before it was tried, loses nothing that was due", async () => {
+test("A schedule that is paused after it became readable, before its retry, loses no due occurrence", async () => {
   await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", catchUp: { policy: "all" } });
   await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", catchUp: { policy: "all" } });
   await zoneOf("Asia/Tokyo", unknownZone);
@@ -96,7 +96,7 @@ test("A schedule that is paused after it can be read again, and before it was tr
   expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
 });
 
-test("A schedule that is paused, can be read again and is resumed loses nothing that was due before the pause", async () => {
+test("A schedule that is paused, becomes readable and is resumed loses no occurrence due before the pause", async () => {
   await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", catchUp: { policy: "all" } });
   await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", catchUp: { policy: "all" } });
   await zoneOf("Asia/Tokyo", unknownZone);
@@ -110,7 +110,7 @@ test("A schedule that is paused, can be read again and is resumed loses nothing 
   expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
 });
 
-test("An edit that gives a schedule a zone that is known takes it out of quarantine and plans it", async () => {
+test("An edit that gives a schedule a known zone takes it out of quarantine and plans it", async () => {
   await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
   await zoneOf("Asia/Tokyo", unknownZone);
   await ticks(6);
@@ -143,7 +143,7 @@ test.each([
   expect(await occurrencesOf("good")).not.toEqual([]);
 });
 
-test("Rows of schedules that are gone or edited stop nothing, and are not set aside", async () => {
+test("Rows of deleted or edited schedules stop nothing, and are not set aside", async () => {
   await world.put("gone", { when: "* * * * *", timezone: "Asia/Tokyo" });
   await world.put("good", { when: "* * * * *", timezone: "Europe/Berlin" });
   await together();
@@ -155,7 +155,7 @@ test("Rows of schedules that are gone or edited stop nothing, and are not set as
   expect(await inQuarantine()).toEqual([]);
 });
 
-test("A row that cannot be written is set aside alone, and goes on once it can", async () => {
+test("A row that cannot be written is set aside alone, and fires once it can", async () => {
   for (let each = 0; each < 40; each++) await world.put(`each:${each}`, { when: "*/2 * * * *" });
   await together();
   await refuseJobsOf("each:17");
@@ -170,7 +170,7 @@ test("A row that cannot be written is set aside alone, and goes on once it can",
   expect(await occurrencesOf("each:17")).toEqual(await occurrencesOf("each:18"));
 });
 
-test("A schedule with one instant that could not be planned is active and not deleted as over, and runs once it can be", async () => {
+test("A single run that could not be planned is active and not deleted as over, and runs once it can", async () => {
   await world.put("once", { when: "in 2m", deleteOnEnd: true });
   await refuseJobsOf("once");
   await ticks(4);
@@ -186,7 +186,7 @@ test("A schedule with one instant that could not be planned is active and not de
   expect(await occurrencesOf("once")).toEqual([at("10:02:00").toISOString()]);
 });
 
-test("The end of a hold that cannot be written is set aside, and lets go what it held once it can", async () => {
+test("The end of a hold that cannot be written is set aside, and releases its jobs once it can", async () => {
   const until = new Date(world.clock.now().getTime() + hour);
   for (const key of ["bad", "good"]) {
     await world.put(key, { when: "*/10 * * * *", catchUp: { policy: "all" } });

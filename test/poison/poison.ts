@@ -2,7 +2,10 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { Consumer } from "../../lib/quarantine/quarantine.ts";
 import type { Carillon } from "../support/carillon.ts";
 
-/** Every change and every removal of the rows of which `condition` (of `old`) is true fails, until the row is mended. */
+/**
+ * Makes each update and delete of rows that match `condition` (on `old`) fail, until `mend` is
+ * called.
+ */
 export async function poison(sql: Sql, table: string, condition: string): Promise<void> {
   await sql.unsafe(`
     create or replace function public.poisoned() returns trigger language plpgsql as $$ begin raise exception 'poisoned'; end $$;
@@ -26,13 +29,13 @@ export async function quarantined({ sql }: Pick<Carillon, "sql">): Promise<Entry
 
 export const raised = "PostgresError: P0001 raised by a function or a trigger";
 
-/** What the log says of rows that were set aside. */
+/** The consumer and item of each log line about a row that was set aside. */
 export const told = ({ log }: Pick<Carillon, "log">) =>
   log.lines
     .filter(({ event }) => event === "quarantine.set-aside")
     .map(({ fields }) => [fields["consumer"], fields["item"]]);
 
-/** The tick waits briefly for a lock, as its role in production waits for five seconds; on one connection. */
+/** The tick waits briefly for a lock, instead of its role's five seconds; on one connection. */
 export async function impatientTick(world: Carillon): Promise<void> {
   const impatient = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await impatient`set lock_timeout = '200ms'`;

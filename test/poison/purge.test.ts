@@ -22,7 +22,7 @@ const over = async () =>
       select s.key from carillon.over_schedules o join carillon.schedules s on s.id = o.schedule_id order by s.key`
   ).map(({ key }) => key);
 
-test("A schedule that the purge cannot note as over keeps no other from being noted, is in quarantine, and is noted once mended", async () => {
+test("A schedule that the purge cannot mark as over is set aside, does not stop the others, and is marked once repaired", async () => {
   for (const key of ["a", "b", "c"])
     await world.put(key, { when: ["at 2026-03-02T10:01", `at 2026-03-02T10:0${"abc".indexOf(key) + 3}`] });
   await world.tick();
@@ -50,7 +50,7 @@ test("A schedule that the purge cannot note as over keeps no other from being no
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A schedule whose cadence cannot be read is not noted as over", async () => {
+test("A schedule whose cadence cannot be read is not marked as over", async () => {
   for (const key of ["odd", "plain"])
     await world.put(key, { when: ["at 2026-03-02T10:01", `at 2026-03-02T10:0${key === "odd" ? 3 : 4}`] });
   await world.tick();
@@ -67,7 +67,7 @@ test("A schedule whose cadence cannot be read is not noted as over", async () =>
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A schedule of one run that could not be planned outlasts the retention, and runs once it can be", async () => {
+test("A single run that could not be planned outlasts the retention, and runs once it can", async () => {
   for (const key of ["kept", "plain"]) await world.put(key, { when: "in 2m" });
   await refuseJobsOf("kept");
   await world.tick();
@@ -95,7 +95,7 @@ test("A schedule of one run that could not be planned outlasts the retention, an
 });
 
 test.each(["unwritable", "slow"] as const)(
-  "A schedule that cannot be deleted (%s) keeps no other from its purge, is in quarantine, and goes once mended",
+  "A schedule that cannot be purged (%s) is set aside, does not stop the others, and is purged once repaired",
   async (name) => {
     for (const key of keys) await world.put(key, { when: "0 9 1 1 *", timezone: zoneOfBad });
     const id = await idOf(world, bad);

@@ -3,30 +3,33 @@ import type { Carillon } from "../support/carillon.ts";
 import { connectAsMember } from "../support/role-logins.ts";
 import { unknownZone } from "./plan-steps.ts";
 
-/** Five rows of one consumer, of which the one in the middle is bad: neighbours are before it and behind it. */
+/**
+ * The keys of five rows of one consumer. The one in the middle is bad, so that rows before and
+ * after it are good.
+ */
 export const keys = ["a", "b", "c", "d", "e"] as const;
 export const bad = "c";
 export const neighbours = keys.filter((key) => key !== bad);
 
-/** The bad schedule is in a zone of its own, so that its cadence is one. */
+/** The bad schedule has a zone of its own, and so a cadence of its own. */
 export const zoneOfBad = "Asia/Tokyo";
 
-/** Stands in payloads and in what the database raises; no log has it. */
+/** Part of payloads and of the errors that the database raises; no log may have it. */
 export const secret = "sk-live-of-a-caller";
 
-/** The row at which a consumer is to fail. */
+/** The row at which a consumer fails. */
 export interface Spot {
   table: string;
-  /** Of the row by its alias. */
+  /** An SQL condition on the row, given its alias. */
   condition: (row: string) => string;
-  /** What the consumer does with it; changes and removes it where this is left out. */
+  /** The statement of the consumer that fails; by default its updates and deletes. */
   on?: keyof typeof events;
 }
 
 export interface RowPoison {
-  /** What the quarantine says of the row; null where the row itself can be read and written. */
+  /** The reason in the quarantine; null if the row itself can be read and written. */
   reason: string | null;
-  /** The row is bad while this acts. */
+  /** Runs `act` while the row is bad. */
   during: (world: Carillon, spot: Spot, act: () => Promise<unknown>) => Promise<void>;
 }
 
@@ -46,7 +49,10 @@ async function trapped(
   await sql.unsafe(`drop trigger trap on carillon.${table}`);
 }
 
-/** With a limit that is shorter than its role's in production, where a lock is waited for five seconds and a statement may take forty. */
+/**
+ * Runs `act` with a shorter limit than the role's in production, where a lock timeout is five
+ * seconds and a statement timeout forty.
+ */
 async function bounded(
   world: Carillon,
   setting: "lock_timeout" | "statement_timeout" | typeof patient,
@@ -72,7 +78,7 @@ async function bounded(
 
 const boundedMs = 200;
 
-/** A lock is waited for until the statement is given up for its time. */
+/** A lock is waited for until the statement timeout. */
 const patient = "set lock_timeout = 0; set statement_timeout = '3s'";
 
 /** An advisory lock that no part of Carillon takes. */
@@ -82,8 +88,8 @@ const locked = (world: Carillon, spot: Spot, act: () => Promise<unknown>) =>
   lockedDuring(world, spot, () => bounded(world, "lock_timeout", act));
 
 /**
- * The row is locked while a part acts that waits for any lock, unless it sets a limit itself. Returns how many transactions of the tick were given up
- * for their time.
+ * Locks the row while a part runs that waits for any lock unless it sets a limit itself. Returns
+ * how many transactions of the tick were cancelled by their statement timeout.
  */
 export async function lockedForPatient(
   world: Carillon,
@@ -108,7 +114,8 @@ export async function lockedForPatient(
 
 async function lockedDuring(world: Carillon, spot: Spot, act: () => Promise<unknown>): Promise<void> {
   const { table, condition, on } = spot;
-  // A row that is yet to be written cannot be locked: to write it waits for what the other transaction has.
+  // A row that does not exist yet cannot be locked: its insert waits for a lock of the other
+  // transaction instead.
   if (on === "insert")
     return trapped(world, spot, `perform ${testLock}`, () =>
       world.sql.begin(async (tx) => {
@@ -131,13 +138,13 @@ async function inCadence(
   const spoilt = await sql<{ id: number; was: string }[]>`
     update carillon.cadences c set ${sql(column)} = ${value} from carillon.cadences o
     where o.id = c.id and c.timezone = ${zoneOfBad} returning c.id, o.${sql(column)} as was`;
-  if (spoilt.length === 0) throw new Error("No cadence was spoilt.");
+  if (spoilt.length === 0) throw new Error("No cadence was changed.");
   await act();
   for (const { id, was } of spoilt)
     await sql`update carillon.cadences set ${sql(column)} = ${was} where id = ${id}`;
 }
 
-/** What a row may be whatever its consumer does with it. */
+/** Faults of a row that any consumer may meet. */
 export const rowPoisons = {
   unwritable: {
     reason: "P0001 raised by a function or a trigger",

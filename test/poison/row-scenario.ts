@@ -2,29 +2,32 @@ import type { Consumer } from "../../lib/quarantine/quarantine.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { bad, keys, type Spot, secret, zoneOfBad } from "./row-poisons.ts";
 
-/** A consumer with five rows of which it has to do each, by the keys of their schedules. */
+/** A consumer with five rows to do, named by the keys of their schedules. */
 export interface Scenario {
-  /** Under which its bad row is in quarantine; null where it has no quarantine, and its row is tried again in another way. */
+  /**
+   * The consumer of the bad row's quarantine entry. Null if it has no quarantine, and its row is
+   * retried in another way.
+   */
   consumer: Consumer | null;
   world?: () => Promise<Carillon>;
   arrange: (world: Carillon) => Promise<void>;
   spot: (world: Carillon) => Promise<Spot>;
-  /** What the consumer does in one tick; a tick where it is left out. */
+  /** One run of the consumer; by default a tick. */
   act?: (world: Carillon) => Promise<unknown>;
-  /** What has a mended row go on by itself; as `act` where it is left out. */
+  /** The run in which a repaired row is done; by default `act`. */
   goOn?: (world: Carillon) => Promise<unknown>;
-  /** Of which keys the row is done. */
+  /** The keys of rows that are done. */
   done: (world: Carillon) => Promise<string[]>;
 }
 
-/** Each with a payload that no log may have. */
+/** Schedules of all keys, each with a payload that no log may have. */
 export async function putAll(world: Carillon, body: object): Promise<void> {
   for (const key of keys) await world.put(key, { ...zoned(key), payload: { password: secret }, ...body });
 }
 
 const zoned = (key: string) => ({ timezone: key === bad ? zoneOfBad : "Europe/Berlin" });
 
-/** All in one shard, whose rows are then worked together. */
+/** All in one shard, so that their rows are worked together. */
 export async function together({ sql }: Carillon): Promise<void> {
   for (const table of ["schedules", "plan", "plan_far", "holds"])
     await sql`update carillon.${sql(table)} set shard = 3`;
@@ -42,7 +45,7 @@ export async function idOf({ sql }: Carillon, key: string): Promise<string> {
   return row.id;
 }
 
-/** The keys of schedules of which this is true. */
+/** The keys of schedules that match the condition. */
 export async function keysWhere({ sql }: Carillon, condition: string): Promise<string[]> {
   const rows = await sql.unsafe<{ key: string }[]>(
     `select s.key from carillon.schedules s where ${condition} order by s.key`,

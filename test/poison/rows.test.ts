@@ -29,7 +29,7 @@ async function mended({ goOn, act, done }: Scenario): Promise<void> {
 }
 
 test.each(rowCases)(
-  "The consumer %s has done the rows beside a bad one (%s) in the same tick; that row %s, and is done once mended",
+  "The consumer %s does the rows beside a bad one (%s) in the same tick; that row %s, and is done once repaired",
   async (row, name, becomes) => {
     const scenario: Scenario = scenarios[row];
     const { consumer, act = (each: Carillon) => each.tick(), done } = scenario;

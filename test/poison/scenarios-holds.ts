@@ -15,7 +15,7 @@ export async function putHolidays({ sql, queue }: Carillon, dates: string[], nam
   await putCalendar({ sql, queue }, { name, body, caller: { name: "cal" } }, { most: 0, ms: 0 });
 }
 
-/** A runtime of the release before took both zones to be an hour less ahead, and has planned by that. */
+/** An earlier runtime took both zones to be an hour less ahead, and has planned by that. */
 async function plannedByEarlierZones(world: Carillon): Promise<void> {
   const { sql } = world;
   await sql`truncate carillon.zone_data, carillon.zone_updates, carillon.zone_moves`;
@@ -30,7 +30,7 @@ async function plannedByEarlierZones(world: Carillon): Promise<void> {
     update carillon.plan_far set due_at = due_at + interval '1 hour', occurrence = occurrence + interval '1 hour'`;
 }
 
-/** Scenarios of consumers that carry holds, calendars and zones to schedules. */
+/** Scenarios of consumers that apply holds, calendars and zones to schedules. */
 export const holdScenarios = {
   "ended-hold": {
     consumer: "ended-hold",
@@ -62,7 +62,7 @@ export const holdScenarios = {
       await putAll(world, { ...later, group: "shop" });
       await together(world);
       const label = { scope: "group", name: "shop" } as const;
-      // The caller is gone before a member was held.
+      // The caller stops before any member was held.
       await pauseLabel(world, { label, caller: { name: "ann" } }, { most: 0, timeIsUp: () => false });
     },
     spot: badSchedule,

@@ -6,7 +6,9 @@ import { apart, keysWhere, ofBad, putAll, type Scenario, together } from "./row-
 
 const once = { when: `at ${at(minute).toISOString()}` };
 
-/** Five parcels of one job each that are due, of five shards. Their messages are lost where `fate` says so. */
+/**
+ * Five due parcels of one job each, in five shards. Their messages are lost if `fate` is `lost`.
+ */
 async function dueParcels(world: Carillon, fate: "arrives" | "lost", body: object = {}): Promise<void> {
   world.queue.fate = () => fate;
   await putAll(world, { ...once, ...body });
@@ -65,7 +67,8 @@ export const parcelScenarios = {
   },
   lane: {
     consumer: "lane",
-    // Of each schedule a job waits in its lane, and what went before it ended without a word to the lane.
+    // A job of each schedule waits in its lane, and the job before it ended without handing the
+    // lane on.
     arrange: async (world) => {
       await putAll(world, { when: "every 10s", overlap: "queue", maxFires: 2 });
       await apart(world);

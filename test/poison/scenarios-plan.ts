@@ -3,7 +3,7 @@ import type { Carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { badSchedule, keysWhere, ofBad, putAll, type Scenario, together } from "./row-scenario.ts";
 
-/** Those with at least this number of jobs that were not skipped. */
+/** The keys of schedules with at least this number of jobs that were not skipped. */
 const withJobs = (world: Carillon, least = 1) =>
   keysWhere(
     world,
@@ -12,7 +12,7 @@ const withJobs = (world: Carillon, least = 1) =>
 
 const later = { when: "0 9 1 1 *" };
 
-/** Scenarios of consumers that plan schedules and look after those that are over. */
+/** Scenarios of consumers that plan schedules and delete those that are over. */
 export const planScenarios = {
   plan: {
     consumer: "plan",

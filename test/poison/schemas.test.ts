@@ -12,7 +12,7 @@ import { carillon } from "../support/carillon.ts";
 import { second } from "../support/instants.ts";
 import { bothJobs, ranOddBesideOther, succeeded, triedAgain } from "../target/odd-beside-other.ts";
 
-/** How long the schemas of a test have taken by now. */
+/** How long the schemas of a test have taken so far. */
 let takenMs = 0;
 let stop: () => Promise<void> = async () => {};
 afterEach(async () => {
@@ -42,13 +42,13 @@ const put = (key: string, handler: string) => ({
   put: { key, when: "every 1h", target: { handler }, payload: { n: 1 } },
 });
 
-/** A slow one, and one that is not, in turn. */
+/** Slow and plain schemas in turn. */
 const slowAndPlain = Array.from({ length: 8 }, (_, n) => put(`${n}`, n % 2 === 0 ? "slow" : "plain"));
 const isPut = async ({ sql }: { sql: Awaited<ReturnType<typeof carillon>>["sql"] }) =>
   (await sql<{ key: string }[]>`select key from carillon.schedules order by key`).map(({ key }) => key);
 
 test.each(["silent", "endless"])(
-  "A schema that never answers (%s) has its command of the inbox refused, and the others are applied in the same tick",
+  "An inbox command whose schema never answers (%s) is refused, and the others are applied in the same tick",
   async (name) => {
     const world = await inboxWorld();
     stop = world.stop;
@@ -66,7 +66,7 @@ test.each(["silent", "endless"])(
   },
 );
 
-test("Commands of the inbox whose schema takes ten seconds are read while there is time, and what was read is applied", async () => {
+test("Inbox commands whose schema takes ten seconds are read while there is time, and the read ones are applied", async () => {
   const world = await inboxWorld();
   stop = world.stop;
   for (const { put: body } of slowAndPlain)
@@ -85,7 +85,7 @@ test("Commands of the inbox whose schema takes ten seconds are read while there 
 });
 
 test.each(["silent", "endless"])(
-  "A schema that never answers (%s) has its command of a queue refused, and the others are applied",
+  "A queue command whose schema never answers (%s) is refused, and the others are applied",
   async (name) => {
     const world = await ingestWorld();
     stop = world.stop;
@@ -97,7 +97,7 @@ test.each(["silent", "endless"])(
   },
 );
 
-test("Messages whose schema takes ten seconds are read while there is time, and what was read is applied", async () => {
+test("Messages whose schema takes ten seconds are read while there is time, and the read ones are applied", async () => {
   const world = await ingestWorld();
   stop = world.stop;
   world.deps.acceptance = acceptance;
@@ -109,7 +109,7 @@ test("Messages whose schema takes ten seconds are read while there is time, and 
 });
 
 test.each(["silent", ...oddNames])(
-  "A schema that fails (%s) has its operation of a batch refused at once, and the others are done",
+  "An operation of a batch whose schema fails (%s) is refused at once, and the others are done",
   async (name) => {
     const world = await carillon();
     stop = world.stop;
@@ -123,7 +123,7 @@ test.each(["silent", ...oddNames])(
   },
 );
 
-test("A schema that takes ten seconds has its operation of a batch done after it, and the others too", async () => {
+test("An operation of a batch whose schema takes ten seconds is done after it, and the others too", async () => {
   const world = await carillon();
   stop = world.stop;
   const commands = slowAndPlain.map((input) => ({ input, caller: { name: "ann" } }));
@@ -148,7 +148,7 @@ test.each<[string, () => Promise<boolean>]>([
   expect(JSON.stringify(world.log.lines)).not.toContain(secret);
 });
 
-test("A schema that takes ten seconds keeps its job and its neighbour only for so long", async () => {
+test("A schema that takes ten seconds delays its job and the next one by no more than that", async () => {
   const world = await ranOddBesideOther(
     job(
       "slow",
@@ -173,7 +173,7 @@ test("A schema that never ends fails its job, and its neighbour succeeds", async
   expect(other).toMatchObject(succeeded);
 });
 
-test("A payload beside one that its schema never ends on is read as it is without it, in a batch and in a later one", async () => {
+test("A payload is read the same beside one on which its schema never ends, in a batch and in a later one", async () => {
   const world = await carillon();
   stop = world.stop;
   const schema = z.unknown().refine((payload) => payload !== "odd" || /^(a+)+$/.test(`${"a".repeat(80)}!`));

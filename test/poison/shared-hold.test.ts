@@ -18,7 +18,7 @@ afterEach(() => world.stop());
 
 const keys = ["a", "b", "c", "d"];
 const params = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
-/** The caller is gone before it has seen to anybody. */
+/** The caller stops before any member was changed. */
 const gone = { most: 0, timeIsUp: () => false };
 
 const held = async () =>
@@ -33,7 +33,7 @@ const idOf = async (key: string) =>
 const open = async () =>
   (await world.sql`select from carillon.shared_holds where reached is not null`).length;
 
-test("A member that a pause cannot be carried to keeps no other from it, is in quarantine, and is held once mended", async () => {
+test("A member that cannot be paused is set aside, does not stop the others, and is held once repaired", async () => {
   await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'b'");
   await world.tick();
@@ -56,7 +56,7 @@ test("A member that a pause cannot be carried to keeps no other from it, is in q
   expect(await open()).toBe(0);
 });
 
-test("A member that a resume cannot be carried to is let go once mended, and the hold is gone by that", async () => {
+test("A member that cannot be resumed is released once repaired, and the hold ends with it", async () => {
   await pauseLabel(world, params);
   await resumeLabel(world, params, gone);
   await poison(world.sql, "holds", `old.schedule_id = ${await idOf("a")}`);
@@ -71,7 +71,7 @@ test("A member that a resume cannot be carried to is let go once mended, and the
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A caller of a pause is not asked to go on for a member that waits aside", async () => {
+test("The answer to a pause is not `unfinished` because of a member in quarantine", async () => {
   await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'b'");
   await world.tick();
@@ -80,7 +80,7 @@ test("A caller of a pause is not asked to go on for a member that waits aside", 
   expect(again.hold?.reached).not.toBeNull();
 });
 
-test("What waits aside for a pause is forgotten when the resume comes before it", async () => {
+test("A member that waits in quarantine for a pause is dropped when the resume comes first", async () => {
   await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'b'");
   await world.tick();
@@ -91,7 +91,7 @@ test("What waits aside for a pause is forgotten when the resume comes before it"
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A member that another transaction has locked keeps no other of its shard from a pause", async () => {
+test("A member that another transaction has locked does not stop the pause of others of its shard", async () => {
   await pauseLabel(world, params, gone);
   await impatientTick(world);
   await world.sql.begin(async (tx) => {
@@ -102,7 +102,7 @@ test("A member that another transaction has locked keeps no other of its shard f
   });
 });
 
-test("A member that was set aside is not tried again in the same tick, however often time cuts the walk", async () => {
+test("A member that was set aside is not retried in the same tick, however often the walk runs out of time", async () => {
   await world.sql`update carillon.schedules set shard = case key when 'a' then 1 else 2 end`;
   await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'a'");

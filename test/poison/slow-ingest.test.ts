@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ingestWorld } from "../ingest/ingest-world.ts";
 
-test("Early messages of a slow queue of commands are asked for again only while there is time", async () => {
+test("Early messages of a slow command queue are rescheduled only while there is time", async () => {
   const world = await ingestWorld();
   try {
     let requests = 0;

@@ -22,7 +22,7 @@ afterEach(() => world.stop());
 const keys = ["a", "b", "c"];
 const withoutVersion = "Error: The stored version 1 has no row in carillon.schedule_versions.";
 
-/** A part that ends by itself asks a few times whether its time is up. */
+/** A part that ends by itself checks the time only a few times. */
 async function endsByItself(act: (run: Run) => Promise<unknown>): Promise<void> {
   let asked = 0;
   const timeIsUp = () => {
@@ -62,7 +62,7 @@ async function loseVersionOf(key: string): Promise<string> {
   return id;
 }
 
-/** What is written to the table is dropped, as a trigger of an owner may do. */
+/** Writes to the table have no effect, as a trigger of the database's owner may cause. */
 const writesNothing = (table: string) =>
   world.sql.unsafe(`
     create function public.drop_it() returns trigger language plpgsql as $$ begin return null; end $$;
@@ -74,7 +74,7 @@ test.each([
     "update carillon.schedule_versions set body = body - 'deleteOnEnd' where schedule_id = $id",
   ],
   ["is deleted", "update carillon.schedules set deleted_at = carillon.clock() where id = $id"],
-])("A schedule that is to be looked at for its end and %s is looked at no more", async (_, how) => {
+])("A schedule due for a check of its end that %s is not checked again", async (_, how) => {
   await lookAtAll();
   const id = await idOf(world, "b");
   await world.sql.unsafe(how.replace("$id", id));
@@ -86,7 +86,7 @@ test.each([
 });
 
 test.each([
-  ["ended", "is to be looked at for its end", "end_look_at <= carillon.clock()", lookAtAll, endAll],
+  ["ended", "is due for a check of its end", "end_look_at <= carillon.clock()", lookAtAll, endAll],
   [
     "ended-hold",
     "has a hold that is over",
@@ -96,13 +96,13 @@ test.each([
   ],
   [
     "plan",
-    "is to be planned again",
+    "is due for a retry of its plan",
     "id::text in (select item from carillon.quarantine)",
     planAgain,
     retryPlans,
   ],
 ] as const)(
-  "A schedule without the row of its version is in quarantine under %s where it %s, and keeps no other from its turn",
+  "A schedule without the row of its version is set aside under %s when it %s, and does not stop the others",
   async (consumer, _, isLeft, arrange, act) => {
     await arrange();
     const id = await loseVersionOf("b");
@@ -114,11 +114,11 @@ test.each([
 );
 
 test.each([
-  ["looks at what has ended", "schedules", lookAtAll, endAll],
-  ["takes off holds that are over", "holds", endHolds, clearHolds],
-  ["plans again what was set aside", "quarantine", planAgain, retryPlans],
+  ["checks ended schedules", "schedules", lookAtAll, endAll],
+  ["removes holds that are over", "holds", endHolds, clearHolds],
+  ["retries plans in quarantine", "quarantine", planAgain, retryPlans],
 ] as const)(
-  "The part of the tick that %s ends where a page of it has changed nothing",
+  "The part of the tick that %s ends after a page that changed nothing",
   async (_, table, arrange, act) => {
     await arrange();
     await writesNothing(table);

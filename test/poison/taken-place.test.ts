@@ -7,7 +7,10 @@ import { functionRoles } from "../support/role-logins.ts";
 import { mend, poison, quarantined, raised } from "./poison.ts";
 import { apart } from "./row-scenario.ts";
 
-/** The worker of a parcel has died, and the parcel's own row, in which its place at the target is, cannot be written. */
+/**
+ * The worker of a parcel has died, and the parcel's row, which has its place at the target, cannot
+ * be written.
+ */
 
 let world: Carillon;
 
@@ -20,7 +23,10 @@ afterEach(() => world.stop());
 const keys = ["a", "b", "c", "d"];
 const name = "handler/h";
 
-/** The first of four parcels has the only place; its row is bad from now on, and its lease ends. The id of the parcel. */
+/**
+ * The first of four parcels has the only place; its row is bad from now on, and its lease ends.
+ * Returns its id.
+ */
 async function deadAtTheTarget(concurrency: number | null, window: number | null): Promise<string> {
   world.window = window;
   await world.sql`insert into carillon.targets (name, concurrency, share) values (${name}, ${concurrency}, ${window})`;
@@ -41,7 +47,7 @@ async function deadAtTheTarget(concurrency: number | null, window: number | null
 
 const delivered = () => world.delivered.map(({ key }) => key);
 
-/** The most jobs that were under way at once. */
+/** Returns the largest number of jobs under way at once. */
 function countedWork(): () => number {
   let [now, most] = [0, 0];
   world.outcome = async () => {
@@ -60,7 +66,7 @@ const cases = [
 ] as const;
 
 test.each(cases)(
-  "A parcel under an ended lease that cannot be written gives its place away at a target %s, once, and takes one when it is mended",
+  "A parcel under an ended lease that cannot be written frees its place at a target %s, once, and takes one when it is repaired",
   async (_, concurrency, window) => {
     const bad = await deadAtTheTarget(concurrency, window);
     const most = countedWork();
@@ -88,7 +94,7 @@ test.each(cases)(
   },
 );
 
-test("A mended parcel under a new lease has its place, though the entry of the lease before is still in quarantine", async () => {
+test("A repaired parcel under a new lease has its place, although the entry of the earlier lease is still in quarantine", async () => {
   const bad = await deadAtTheTarget(1, null);
   await world.sql`delete from carillon.jobs where parcel_id <> ${bad}`;
   await world.sql`delete from carillon.parcels where id <> ${bad}`;
@@ -96,7 +102,8 @@ test("A mended parcel under a new lease has its place, though the entry of the l
   await world.tick();
   expect(await world.sql`select from carillon.taken_places`).toEqual([]);
   await mend(world.sql, "parcels");
-  // A worker that meets its message ends the lease, and another claims it, before the next try of the entry.
+  // A worker that claims it ends the lease, and another claims it, before the next retry of the
+  // entry.
   await world.sql`select from carillon.end_lease(${bad}, 5, '{}')`;
   expect(await claimParcel(world.as.worker, bad, 5 * minute)).toMatchObject({ outcome: "claimed" });
   expect(await quarantined(world)).toMatchObject([{ item: bad }]);

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** A row of each table that is rolled up, which cannot be added until it is mended. */
+/** A row of each table that is rolled up, which cannot be added until it is repaired. */
 const bad = {
   tallies: {
     insert: "insert into carillon.tallies (at, fired) values (carillon.clock(), 13)",
@@ -41,7 +41,7 @@ const left = async (table: string) =>
   (await world.sql<{ count: number }[]>`select count(*)::int from carillon.${world.sql(table)}`)[0]?.count;
 
 test.each(Object.entries(bad))(
-  "A row of %s that cannot be added keeps no other from it, is in quarantine, and is added once mended",
+  "A row of %s that cannot be added is set aside, does not stop the others, and is added once repaired",
   async (table, { insert, spoil, mend }) => {
     await world.sql.unsafe(`
       create function public.refuse() returns trigger language plpgsql as $$ begin
@@ -68,7 +68,7 @@ test.each(Object.entries(bad))(
   },
 );
 
-test("What is counted beside a row that cannot be added is told and shown", async () => {
+test("The counts of other rows are reported and shown although one row cannot be added", async () => {
   for (let each = 0; each < 5; each++) await world.sql.unsafe(bad.tallies.insert);
   await world.sql.unsafe(bad.tallies.spoil);
   expect((await world.tick()).rolledUp).toMatchObject({ fired: 5 * 13 });
@@ -77,7 +77,7 @@ test("What is counted beside a row that cannot be added is told and shown", asyn
   ]);
 });
 
-test("No row of counts is blamed for the lock of a minute, and the tick fails", async () => {
+test("No row of counts is set aside for the lock of a minute, and the tick fails", async () => {
   await impatientTick(world);
   await world.sql.unsafe(bad.tallies.insert);
   await world.tick();
@@ -102,7 +102,7 @@ test("A roll-up waits briefly for the lock of a minute, and the next tick adds t
   expect(await left("tallies")).toBe(0);
 });
 
-test("Where counts are added apart, no row is blamed for the lock of a minute", async () => {
+test("If counts are added in halves, no row is set aside for the lock of a minute", async () => {
   await world.sql.unsafe(bad.tallies.insert);
   await world.tick();
   await world.sql.unsafe(bad.tallies.insert);

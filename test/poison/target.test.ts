@@ -23,7 +23,7 @@ const unnamed = async () =>
 /** As before targets had rows. */
 const forgetTargets = () => world.sql`update carillon.schedules set target_id = null`;
 
-test("A schedule whose target cannot be noted keeps no other from it, is in quarantine, and goes on once mended", async () => {
+test("A schedule whose target cannot be set is set aside, does not stop the others, and gets its target once repaired", async () => {
   for (const key of ["a", "b", "c"]) await world.put(key, later);
   await forgetTargets();
   await poison(world.sql, "schedules", "old.key = 'a'");
@@ -43,20 +43,23 @@ test("A schedule whose target cannot be noted keeps no other from it, is in quar
 test.each([
   ["longer than an index takes", "https://sqs.eu-central-1.amazonaws.com/1/"],
   ["missing", null],
-])("A schedule whose target's name is %s keeps no other from its own", async (_, queue) => {
-  for (const key of ["a", "b"]) await world.put(key, later);
-  await forgetTargets();
-  // Random text, which Postgres cannot make shorter.
-  await world.sql`
+])(
+  "A schedule whose target's name is %s does not stop others from getting their targets",
+  async (_, queue) => {
+    for (const key of ["a", "b"]) await world.put(key, later);
+    await forgetTargets();
+    // Random text, which Postgres cannot compress.
+    await world.sql`
     update carillon.schedule_versions set target = jsonb_build_object('queue', ${queue}::text || (
       select string_agg(sha512(i::text::bytea)::text, '') from generate_series(1, 60) i))
     where schedule_id = (select id from carillon.schedules where key = 'a')`;
-  await world.tick();
-  expect(await unnamed()).toEqual(["a"]);
-  expect(await quarantined(world)).toMatchObject([{ consumer: "target", tries: 1 }]);
-});
+    await world.tick();
+    expect(await unnamed()).toEqual(["a"]);
+    expect(await quarantined(world)).toMatchObject([{ consumer: "target", tries: 1 }]);
+  },
+);
 
-test("More schedules than a page has, each of which is being edited, keep none behind them from their targets", async () => {
+test("More than a page of schedules under edit do not stop later ones from getting their targets", async () => {
   await dueOnce(world, "a", 2_010, later);
   await world.put("b", later);
   await forgetTargets();

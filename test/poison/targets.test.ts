@@ -9,7 +9,7 @@ const long = "x".repeat(4_000);
 
 const put = (key: string, target: object) => ({ put: { key, when: "every 1h", target } });
 
-/** Each is odd by its length alone. */
+/** Each target is odd only by its length. */
 const odd = [
   put("webhook", { webhook: { url: `https://${"漢字仮名交じり文".repeat(120)}.example/` } }),
   put("queue-url", { queue: `https://sqs.eu-central-1.amazonaws.com/123456789012/${long}` }),
@@ -22,7 +22,7 @@ const good = ["before", "after"].map((key) => put(key, { queue: "demo" }));
 const commands = [...good.slice(0, 1), ...odd, ...good.slice(1)];
 const oddKeys = odd.map(({ put: { key } }) => key);
 
-test("A command of the inbox with a target beyond any bound is refused with its path, and the others are applied", async () => {
+test("A command of the inbox whose target is too long is refused with its path, and the others are applied", async () => {
   const world = await inboxWorld();
   stop = world.stop;
   for (const { put: body } of commands)
@@ -35,7 +35,7 @@ test("A command of the inbox with a target beyond any bound is refused with its 
   ]);
 });
 
-test("A command of a queue with a target beyond any bound is dead with its path, and the others are applied", async () => {
+test("A command of a queue whose target is too long is dead with its path, and the others are applied", async () => {
   const world = await ingestWorld();
   stop = world.stop;
   expect(await world.ingest(commands.map((body) => ({ body })))).toEqual([]);

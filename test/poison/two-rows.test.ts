@@ -16,7 +16,9 @@ afterEach(async () => {
 
 const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 
-/** Both are held for an hour; of one, the end of the hold and what comes after it are both passed over. */
+/**
+ * Both are held for an hour. For one, the end of the hold and the next row are both passed over.
+ */
 async function passBoth(ticksAtTheEnd: number, rules: object): Promise<void> {
   const until = new Date(world.clock.now().getTime() + hour);
   for (const [key, timezone] of [
@@ -44,7 +46,7 @@ const passed = [
 ] as const;
 
 test.each(passed)(
-  "A schedule of which the end of a hold and the row after it are passed over (%s) loses neither",
+  "A schedule whose hold end and next row are both passed over (%s) loses neither",
   async (_, ticksAtTheEnd, rules) => {
     await passBoth(ticksAtTheEnd, rules);
     await ticks(80);
@@ -54,7 +56,7 @@ test.each(passed)(
 );
 
 test.each(passed)(
-  "An edit of a schedule of which the end of a hold and the row after it were passed over (%s) makes both",
+  "An edit of a schedule whose hold end and next row were both passed over (%s) makes both",
   async (_, ticksAtTheEnd, rules) => {
     await passBoth(ticksAtTheEnd, rules);
     for (const key of ["bad", "good"]) await world.patch(key, { payload: { now: true } });
@@ -68,7 +70,7 @@ test.each([
   ["until it is resumed", null],
   ["for an hour", hour],
 ])(
-  "A schedule that is paused (%s) while it cannot be read, and patched when it can, loses nothing that was due before the pause",
+  "A schedule that is paused (%s) while unreadable, and patched once readable, loses no occurrence due before the pause",
   async (_, ms) => {
     await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", ...all });
     await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", ...all });

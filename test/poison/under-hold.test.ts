@@ -17,7 +17,10 @@ afterEach(async () => {
 const keys = ["bad", "good"];
 const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 
-/** One of two cannot be read for so long, is paused then as the other, and can be read again after three minutes. */
+/**
+ * One of two schedules is unreadable for some minutes, is then paused like the other, and is
+ * readable again after three minutes.
+ */
 async function pauseUnread(minutesBefore: number, params: { until?: Date }): Promise<void> {
   const rules = { when: "*/5 * * * *", catchUp: { policy: "all" } };
   await world.put("bad", { ...rules, timezone: "Asia/Tokyo" });
@@ -31,7 +34,7 @@ async function pauseUnread(minutesBefore: number, params: { until?: Date }): Pro
 }
 
 test.each([0, 12])(
-  "A schedule that can be read again leaves the quarantine while its pause lasts, and the resume lets go what was due (paused after %i minutes)",
+  "A schedule that becomes readable during its pause leaves quarantine, and the resume releases its due jobs (paused after %i minutes)",
   async (minutesBefore) => {
     await pauseUnread(minutesBefore, {});
     await ticks(20);
@@ -44,7 +47,7 @@ test.each([0, 12])(
 );
 
 test.each([0, 12])(
-  "A schedule that can be read again before its hold ends by itself goes on with that end (paused after %i minutes)",
+  "A schedule that becomes readable before its hold ends by itself continues at that end (paused after %i minutes)",
   async (minutesBefore) => {
     const until = new Date(world.clock.now().getTime() + hour);
     await pauseUnread(minutesBefore, { until });

@@ -16,7 +16,7 @@ afterEach(async () => {
 const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 const keys = ["bad", "good"];
 
-/** Both have jobs for the next three minutes; then one of them cannot be read any more. */
+/** Both have jobs for the next three minutes; then one of them becomes unreadable. */
 async function madeAhead(): Promise<void> {
   await world.put("bad", { when: "* * * * *", timezone: "Asia/Tokyo" });
   await world.put("good", { when: "* * * * *", timezone: "Europe/Berlin" });
@@ -25,14 +25,14 @@ async function madeAhead(): Promise<void> {
   await zoneOf("Asia/Tokyo", unknownZone);
 }
 
-test("An edit that gives a schedule another cadence withdraws what was made ahead, also of one that cannot be read any more", async () => {
+test("An edit to another cadence withdraws jobs made ahead, also of a schedule that has become unreadable", async () => {
   await madeAhead();
   for (const key of keys) await world.patch(key, { when: "every 1h" });
   expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
   expect(await occurrencesOf("good")).toEqual([]);
 });
 
-test("A delete withdraws what was made ahead, also of a schedule that cannot be read any more", async () => {
+test("A delete withdraws jobs made ahead, also of a schedule that has become unreadable", async () => {
   await madeAhead();
   for (const key of keys) await world.remove(key);
   expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
@@ -42,7 +42,7 @@ test.each([
   ["a resume", "resume"],
   ["a patch and a resume once it can be read", "patch"],
 ] as const)(
-  "What was due under a pause is not lost by %s of a schedule that cannot be read any more",
+  "An occurrence due under a pause is not lost by %s of a schedule that has become unreadable",
   async (_, edit) => {
     const rules = { when: "*/5 * * * *", catchUp: { policy: "all" } };
     await world.put("bad", { ...rules, timezone: "Asia/Tokyo" });

@@ -19,7 +19,7 @@ const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 
 const keys = ["bad", "good"] as const;
 
-/** Each occurrence that was passed over, and why: they may stand singly or as a range. */
+/** Each occurrence that was passed over, and why; singly or as a range. */
 const passedOver = (key: string) => world.sql<{ reason: string; from: Date; to: Date; count: number }[]>`
   select p.reason, p.from_at as "from", p.to_at as "to", p.count::int from carillon.passed_over p
   join carillon.schedules s on s.id = p.schedule_id where s.key = ${key}
@@ -37,7 +37,7 @@ async function sameLedger(): Promise<void> {
 }
 
 const lost = () => zoneOf("Asia/Tokyo", unknownZone);
-/** It is tried again by command: a schedule that waits for an hour misses more. */
+/** Retries the schedule by command: one that waits for an hour misses more. */
 const found = async () => {
   await zoneOf(unknownZone, "Asia/Tokyo");
   await retryEntries(world.sql, { filter: {}, limit: 10 });
@@ -56,7 +56,7 @@ test.each([
   ["which began before", true],
   ["which began after", false],
 ])(
-  "What was passed over under a hold (%s its schedule could not be read) stands in the ledger as paused once it can be read again",
+  "Occurrences passed over under a hold (%s its schedule was unreadable) are in the ledger as paused once it is readable",
   async (_, before) => {
     if (!before) await lost();
     await pauseFor(15 * minute);
@@ -73,7 +73,7 @@ test.each([
   ["that was resumed", true],
   ["that had ended by itself, and was patched", false],
 ])(
-  "What was passed over under a hold (%s while its schedule could not be read) stands in the ledger as paused",
+  "Occurrences passed over under a hold (%s while its schedule was unreadable) are in the ledger as paused",
   async (_, resumed) => {
     if (resumed) for (const key of keys) await world.pause(key);
     else await pauseFor(15 * minute);
@@ -88,7 +88,7 @@ test.each([
   },
 );
 
-test("What was passed over under a hold is noted by an edit of a schedule that can be read again, and once", async () => {
+test("Occurrences passed over under a hold are noted once, by an edit of a schedule that has become readable", async () => {
   for (const key of keys) await world.pause(key);
   await lost();
   await ticks(16);
@@ -107,7 +107,7 @@ test.each([
   ["", false],
   [" and under a pause", true],
 ])(
-  "A schedule that is deleted in quarantine%s leaves a range in the ledger, from the first occurrence that it was owed to the delete",
+  "A schedule that is deleted in quarantine%s leaves a range in the ledger, from its first unplanned occurrence to the delete",
   async (_, paused) => {
     await lost();
     await ticks(10);
@@ -122,13 +122,13 @@ test.each([
   },
 );
 
-test("The explanation of an instant at which a deleted schedule was in quarantine names the quarantine, the delete and its caller, and says what is not known", async () => {
+test("The explanation of an instant at which a deleted schedule was in quarantine names the quarantine, the delete and its caller, and the unknown count", async () => {
   await lost();
   await ticks(10);
   await world.remove("bad");
   const told = (ms: number) => explain(world.as.api, { key: "bad", at: at(ms) });
   const why =
-    "the cadence of its schedule could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by ann; how many occurrences there were until then is not known.";
+    "the cadence of its schedule could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by ann; the number of occurrences until then is not known.";
   const range = { from: at(6 * minute), to: at(10 * minute), reason: "unreadable" };
   const verdict = {
     outcome: "skipped",
@@ -147,7 +147,7 @@ test("The explanation of an instant at which a deleted schedule was in quarantin
   expect(await told(11 * minute)).toMatchObject({ outcome: "deleted" });
 });
 
-test("A schedule that is deleted in quarantine before an occurrence is owed leaves no range in the ledger", async () => {
+test("A schedule that is deleted in quarantine before its next occurrence leaves no range in the ledger", async () => {
   await lost();
   await ticks(4);
   expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
@@ -155,7 +155,7 @@ test("A schedule that is deleted in quarantine before an occurrence is owed leav
   expect(await unreadRanges()).toEqual([]);
 });
 
-/** No tick has met it yet, so it is not in quarantine. */
+/** No tick has read it yet, so it is not in quarantine. */
 async function missedByLateTicks(): Promise<void> {
   await lost();
   await world.clock.advance(20 * minute);
@@ -169,7 +169,7 @@ test.each([
   ["patched to another cadence", () => world.patch("bad", { when: "every 1h" })],
   ["deleted", () => world.remove("bad")],
 ])(
-  "A schedule that cannot be read, that late ticks have not come to and that is %s leaves a range in the ledger",
+  "An unreadable schedule that late ticks have not reached and that is %s leaves a range in the ledger",
   async (_, edit) => {
     await missedByLateTicks();
     await edit();
@@ -183,7 +183,7 @@ test.each([
   },
 );
 
-test("A schedule in quarantine that is put under another cadence leaves a range in the ledger", async () => {
+test("A schedule in quarantine that is put with another cadence leaves a range in the ledger", async () => {
   await lost();
   await ticks(15);
   expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
@@ -194,7 +194,7 @@ test("A schedule in quarantine that is put under another cadence leaves a range 
   expect(told.sentence).toContain("It was edited at 2026-03-02T10:15:00Z by ann; how many");
 });
 
-test("A schedule that cannot be read, that late ticks have not come to and that is patched elsewhere goes on from where it was missed, once it can be read", async () => {
+test("An unreadable schedule that late ticks have not reached, and whose cadence is kept by a patch, continues with its missed occurrences once readable", async () => {
   await missedByLateTicks();
   await world.patch("bad", { payload: { now: true } });
   expect(await unreadRanges()).toEqual([]);

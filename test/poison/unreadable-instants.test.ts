@@ -9,7 +9,7 @@ import { planSteps } from "./plan-steps.ts";
 import { quarantined } from "./poison.ts";
 import { idOf, together } from "./row-scenario.ts";
 
-/** Postgres holds instants that no Date holds. */
+/** Postgres has instants that a Date cannot hold. */
 
 let world: Carillon;
 
@@ -48,7 +48,7 @@ async function spoilt(body: object, instant: string): Promise<string> {
 }
 
 test.each(cases)(
-  "A schedule (it %s) whose plan row occurs at %s is set aside, those beside it fire in that tick, and it goes on with the occurrence that was due",
+  "A schedule (it %s) whose plan row occurs at %s is set aside, its neighbours fire in that tick, and it continues with the due occurrence",
   async (_, instant, body) => {
     const id = await spoilt(body, instant);
     await world.tick();
@@ -72,7 +72,7 @@ test.each(cases)(
 );
 
 test.each(["before", "after"])(
-  "An edit of a schedule whose plan row occurs at infinity, %s the tick that meets it, loses nothing and makes nothing twice",
+  "An edit of a schedule whose plan row occurs at infinity, %s the tick that reads it, loses nothing and makes nothing twice",
   async (when) => {
     await spoilt({ when: "* * * * *", catchUp: { policy: "all" } }, "infinity");
     await world.clock.advance(4 * minute);
@@ -89,7 +89,7 @@ test.each(["before", "after"])(
   },
 );
 
-test("A hold whose end plans a row that occurs at infinity lets go what was due under it, by the retry", async () => {
+test("A hold whose end plans a row that occurs at infinity releases its jobs by the retry", async () => {
   for (const key of keys) {
     await world.put(key, { when: "* * * * *", catchUp: { policy: "all" } });
     await world.pause(key, { until: new Date(world.clock.now().getTime() + 10 * minute) });
@@ -113,7 +113,7 @@ test.each([
   ["began at -infinity", "since", "-infinity"],
   ["began long before our era", "since", "4000-01-01 BC"],
 ])(
-  "A hold that %s keeps none beside it, and its schedule is read, patched and resumed",
+  "A hold that %s does not stop others, and its schedule is read, patched and resumed",
   async (_, column, instant) => {
     const until = new Date(world.clock.now().getTime() + 3 * minute);
     for (const key of keys) {
@@ -148,7 +148,7 @@ test.each([
   ["-infinity", "infinity"],
   ["4000-01-01 BC", "4000-01-01 BC"],
 ])(
-  "What is owed and occurs at %s, due at %s, keeps nothing else that is owed, and its schedule is edited",
+  "A backlog occurrence at %s, due at %s, does not stop the others, and its schedule is edited",
   async (occurrence, due) => {
     for (const key of keys) await world.put(key, { when: "every 1m", catchUp: { policy: "all" } });
     await together(world);

@@ -18,7 +18,7 @@ const names = async () =>
     ({ name }) => name,
   );
 
-test("A target that cannot be deleted keeps no other from being deleted, is in quarantine, and is deleted once mended", async () => {
+test("A target that cannot be deleted is set aside, does not stop the others, and is deleted once repaired", async () => {
   await world.sql`select carillon.target_named('queue/' || i) from generate_series(1, 20) i`;
   await world.sql`update carillon.targets set unused_at = carillon.clock() - interval '25 hours'`;
   await poison(world.sql, "targets", "old.name = 'queue/7'");
@@ -36,7 +36,7 @@ test("A target that cannot be deleted keeps no other from being deleted, is in q
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A target that cannot be marked keeps no other from being marked", async () => {
+test("A target that cannot be marked does not stop the others", async () => {
   await world.sql`select carillon.target_named('queue/' || i) from generate_series(1, 20) i`;
   await poison(world.sql, "targets", "old.name = 'queue/7'");
   await world.tick();

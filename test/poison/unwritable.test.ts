@@ -24,7 +24,7 @@ const every2 = { when: "*/2 * * * *", catchUp: { policy: "all" } };
 
 const writable = () => world.sql`drop trigger test_refuse on carillon.jobs`;
 
-/** One of two cannot have its jobs written, and is set aside for it; both are the same in everything else. */
+/** The jobs of one of two equal schedules cannot be written, and it is set aside. */
 async function refusedFor(minutes: number, body: object = every2): Promise<void> {
   for (const key of keys) await world.put(key, body);
   await refuseJobsOf("bad");
@@ -80,7 +80,7 @@ const edits: [string, Edit, Edit?][] = [
 ];
 
 test.each(edits)(
-  "A schedule whose jobs cannot be written is %s, and nothing is lost that was due",
+  "A schedule whose jobs cannot be written is %s, and no due occurrence is lost",
   async (_, edit, then) => {
     await refusedFor(7);
     expect(await inQuarantine()).toMatchObject([{ key: "bad" }]);
@@ -96,7 +96,7 @@ test.each(edits)(
 );
 
 test.each(edits)(
-  "A schedule is %s though its edit is the first to fail on its jobs",
+  "A schedule is %s although its edit is the first to fail on its jobs",
   async (_, edit, then) => {
     for (const key of keys) await world.put(key, every2);
     await ticks(1);
@@ -109,7 +109,7 @@ test.each(edits)(
   },
 );
 
-test("What a schedule owes whose jobs cannot be written is made by the rules of the version that was to make it", async () => {
+test("Jobs that could not be written are made later, by the rules of the version they belong to", async () => {
   await refusedFor(7, { when: "*/2 * * * *", catchUp: { policy: "all" } });
   for (const key of keys) await world.patch(key, { catchUp: { policy: "skip" }, when: "*/15 * * * *" });
   await ticks(2);
@@ -119,7 +119,7 @@ test("What a schedule owes whose jobs cannot be written is made by the rules of 
   await sameInTheEnd();
 });
 
-test("What an edit owes of a schedule whose jobs cannot be written counts against its limit", async () => {
+test("Backlog jobs that an edit leaves because they cannot be written count against the limit", async () => {
   await refusedFor(7, { ...every2, maxFires: 5 });
   for (const key of keys) await world.patch(key, { payload: { now: true } });
   await writable();
@@ -128,7 +128,7 @@ test("What an edit owes of a schedule whose jobs cannot be written counts agains
   expect(await world.sql`select fires from carillon.schedules`).toEqual([{ fires: 5 }, { fires: 5 }]);
 });
 
-test("What was owed to a deleted schedule whose jobs cannot be written stands in the ledger as deleted", async () => {
+test("Unwritten jobs of a deleted schedule are in the ledger as deleted", async () => {
   await refusedFor(7);
   const { scheduleId } = (
     await world.sql<{ scheduleId: string }[]>`
@@ -144,7 +144,7 @@ test("What was owed to a deleted schedule whose jobs cannot be written stands in
   ).toEqual([{ reason: "deleted", count: 3 }]);
 });
 
-test("A group is paused and resumed, its member whose jobs cannot be written included", async () => {
+test("A group is paused and resumed, including its member whose jobs cannot be written", async () => {
   for (const key of keys) await world.put(key, { ...every2, group: "shop" });
   const params = { label: { scope: "group", name: "shop" } as const, caller };
   const heldNow = async () =>

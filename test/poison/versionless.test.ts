@@ -10,7 +10,10 @@ import { functionRoles } from "../support/role-logins.ts";
 import { quarantined, told } from "./poison.ts";
 import { apart, idOf } from "./row-scenario.ts";
 
-/** Schedules whose row in carillon.schedule_versions is missing, as a restore of single tables leaves it, once the tick has made their jobs. */
+/**
+ * Schedules whose row in carillon.schedule_versions is missing, as after a restore of single
+ * tables, once the tick has made their jobs.
+ */
 
 let world: Carillon;
 
@@ -23,7 +26,7 @@ afterEach(() => world.stop());
 const bad = "job-2";
 const reason = "The stored version 1 has no row in carillon.schedule_versions.";
 
-/** Takes the version of a schedule away; what is returned puts it back. */
+/** Deletes the version of a schedule; the returned function restores it. */
 async function loseVersion(key: string): Promise<() => Promise<void>> {
   const id = await idOf(world, key);
   await world.sql`create table public.lost as select * from carillon.schedule_versions where schedule_id = ${id}`;
@@ -47,7 +50,7 @@ async function minutes(count: number): Promise<void> {
 const states = async (key: string) => (await world.jobs(key)).map(({ state }) => state);
 const delivered = () => world.delivered.map(({ key }) => key);
 
-test("A job without the row of its version is set aside by its claim, and its neighbours are delivered by the same message", async () => {
+test("A job without the row of its version is set aside by its claim, and its neighbours are delivered with the same message", async () => {
   await oneParcel(world, 5);
   await loseVersion(bad);
   expect(await world.work()).toEqual([]);
@@ -65,7 +68,7 @@ test("A job without the row of its version is set aside by its claim, and its ne
   });
 });
 
-test("A job that was set aside without the row of its version is tried later each time, and runs once the row is back", async () => {
+test("A job that was set aside without the row of its version is retried later each time, and runs once the row is back", async () => {
   await oneParcel(world, 1);
   const putBack = await loseVersion("job-0");
   await world.work();
@@ -79,7 +82,10 @@ test("A job that was set aside without the row of its version is tried later eac
   expect(await world.sql`select from carillon.parcels`).toEqual([]);
 });
 
-/** Jobs are due half way between two ticks: a claim sees the entry of another that is over, and not of one at the same moment. */
+/**
+ * Jobs are due half way between two ticks: a claim then sees entries whose retry is due, and none
+ * of the same moment.
+ */
 const often = { when: "every 1m", startsAt: at(30 * second).toISOString() };
 
 async function halfMinutes(count: number): Promise<void> {
@@ -102,7 +108,7 @@ test("Jobs of one schedule without the row of its version share a parcel and an 
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("Jobs of one schedule that were set aside by two claims at once are put together by the next try, with the tries of both", async () => {
+test("Jobs of one schedule that were set aside by two claims at once are joined by the next retry, with the tries of both", async () => {
   await world.put("often", often);
   await world.tick();
   await loseVersion("often");
@@ -118,7 +124,7 @@ test("Jobs of one schedule that were set aside by two claims at once are put tog
   expect(await quarantined(world)).toMatchObject([{ reason, tries: 4 }]);
 });
 
-test("A put of a schedule without the row of its version lets its jobs run as it says now", async () => {
+test("A put of a schedule without the row of its version runs its jobs by the new version", async () => {
   await oneParcel(world, 1);
   await loseVersion("job-0");
   await world.work();

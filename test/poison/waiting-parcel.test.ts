@@ -9,7 +9,10 @@ import { quarantined, raised } from "./poison.ts";
 import { keys } from "./row-poisons.ts";
 import { apart } from "./row-scenario.ts";
 
-/** A parcel that waits for its turn cannot be written, while a job runs whose settle gives that turn. */
+/**
+ * A parcel that waits for its turn cannot be written, while a job runs whose settle gives that
+ * turn.
+ */
 
 let world: Carillon;
 
@@ -19,7 +22,10 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Five jobs, a second apart. While the first one runs, the parcel behind it becomes bad; the key of its schedule. */
+/**
+ * Five jobs, a second apart. While the first runs, the parcel behind it becomes bad. Returns the
+ * key of its schedule.
+ */
 async function fiveBehindEachOther(body: object): Promise<() => string> {
   for (const [index, key] of keys.entries())
     await world.put(key, { when: `at ${at(minute + index * second).toISOString()}`, ...body });
@@ -46,7 +52,7 @@ const waiting = () => world.sql<{ id: string; key: string }[]>`
 
 const mended = () => world.sql`drop trigger poison on carillon.parcels`;
 
-/** The messages that stayed on their queues. */
+/** Works for some minutes, and returns the messages that stayed on their queues. */
 async function minutes(count: number): Promise<string[]> {
   const stay = await world.work();
   for (let each = 0; each < count; each++) {
@@ -66,7 +72,7 @@ test.each([
   ["whose concurrency is limited", 1, null],
   ["whose share of the workers is full", null, 1],
 ] as const)(
-  "A parcel that cannot be written at a target %s keeps no settle from its end, and no parcel behind it from its turn",
+  "A parcel that cannot be written at a target %s stops no settle, and no later parcel",
   async (_, concurrency, window) => {
     world.window = window;
     await world.sql`insert into carillon.targets (name, concurrency) values ('handler/h', ${concurrency})`;
@@ -89,7 +95,7 @@ test.each([
   },
 );
 
-test("A parcel in a lane that cannot be written has no job before it delivered twice, and the lane goes on once it is mended", async () => {
+test("A parcel in a lane that cannot be written does not repeat the job before it, and the lane continues once it is repaired", async () => {
   await fiveBehindEachOther({ group: "order:1", serial: true });
   expect(await minutes(6)).toEqual([]);
   expect(await succeeded()).toEqual(["a"]);
@@ -102,7 +108,7 @@ test("A parcel in a lane that cannot be written has no job before it delivered t
   expect(deliveries(keys)).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("A waiting job that cannot be written keeps no other job of its target from its turn, where waiting jobs are put together", async () => {
+test("A waiting job that cannot be written does not stop other jobs of its target when waiting jobs are joined", async () => {
   world.window = 1;
   for (const [index, key] of keys.entries())
     await world.put(key, {

@@ -15,12 +15,12 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** An entry whose next try has come, as somebody may write it by hand. */
+/** An entry that was written by hand, and whose next retry is due. */
 const write = (consumer: string, item: string, scheduleId: string | null = null) => world.sql`
   insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
   values (${consumer}, ${item}, ${scheduleId}, 'by hand', carillon.clock(), carillon.clock(), 1, carillon.clock())`;
 
-test("The tick drops an entry of plan whose item is no number, reports it, and plans the schedules of the others", async () => {
+test("The tick drops a plan entry whose item is not a number, reports it, and retries the other entries", async () => {
   for (const key of ["a", "b"]) await world.put(key, { when: "every 1h" });
   const [a, b] = [await idOf(world, "a"), await idOf(world, "b")];
   await write("plan", "abc", a);
@@ -31,11 +31,11 @@ test("The tick drops an entry of plan whose item is no number, reports it, and p
   expect(dropped.map(({ fields }) => fields)).toEqual([{ consumer: "plan", item: "abc" }]);
 });
 
-test("An entry of plan that names no schedule beside its item is tried again by its item", async () => {
+test("A plan entry without a schedule id is retried by its item", async () => {
   await world.put("a", { when: "every 1h" });
   const id = await idOf(world, "a");
   await write("plan", id);
-  // What would let the entry go fails: the schedule is tried, and the entry is put off.
+  // The delete of the entry fails, so the schedule is retried and the entry is postponed.
   await world.sql.unsafe(`
     create function public.refused() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
     create trigger refused before delete on carillon.quarantine for each row execute function public.refused()`);
@@ -43,7 +43,7 @@ test("An entry of plan that names no schedule beside its item is tried again by 
   expect(await quarantined(world)).toMatchObject([{ consumer: "plan", item: id, tries: 2 }]);
 });
 
-test("An entry of inbox whose item is no number keeps no command from being listed, and is forgotten", async () => {
+test("An inbox entry whose item is not a number hides no command, and is dropped", async () => {
   await world.sql`
     insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), 'shop', '{"delete": "a"}', 10)`;
   await write("inbox", "abc");
@@ -53,7 +53,7 @@ test("An entry of inbox whose item is no number keeps no command from being list
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("An entry of shared-hold whose item is no revision is dropped", async () => {
+test("A shared-hold entry whose item is not a revision is dropped", async () => {
   await write("shared-hold", "abc/1");
   const params = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
   await pauseLabel(world, params, { most: 0, timeIsUp: () => false });

@@ -5,7 +5,7 @@ import { FewerFit, inHalves, OfNoRow } from "../../lib/quarantine/in-halves.ts";
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 const always = () => false;
 
-/** Fails where one of the bad numbers is in the part, and remembers the parts that it was asked for. */
+/** Fails if one of the bad numbers is in the part, and records the parts of its calls. */
 function acting(bad: readonly number[], error: unknown = new Error("bad")) {
   const done: number[] = [];
   const asked: number[] = [];
@@ -17,21 +17,21 @@ function acting(bad: readonly number[], error: unknown = new Error("bad")) {
   return { act, done, asked };
 }
 
-test("Items of which none fails are acted on at once", async () => {
+test("Items without a failure are acted on at once", async () => {
   const { act, done, asked } = acting([]);
   expect(await inHalves(numbers(100), act, always)).toEqual({ failed: [], left: [] });
   expect(asked).toEqual([100]);
   expect(done).toEqual(numbers(100));
 });
 
-test("No item at all is not acted on", async () => {
+test("An empty list is not acted on", async () => {
   const { act, asked } = acting([]);
   expect(await inHalves([], act, always)).toEqual({ failed: [], left: [] });
   expect(asked).toEqual([]);
 });
 
 test.each([[[0]], [[99]], [[13, 14, 77]], [numbers(100)]])(
-  "Items that fail (%j of 100) stand alone in the end, and all others are done once, in their order",
+  "Items that fail (%j of 100) are alone in the end, and all others are done once, in order",
   async (bad) => {
     const { act, done } = acting(bad);
     const { failed, left } = await inHalves(numbers(100), act, always);
@@ -41,7 +41,7 @@ test.each([[[0]], [[99]], [[13, 14, 77]], [numbers(100)]])(
   },
 );
 
-test("One bad item of a thousand costs some twenty attempts", async () => {
+test("One bad item of a thousand costs about twenty attempts", async () => {
   const { act, asked } = acting([617]);
   await inHalves(numbers(1_000), act, always);
   expect(asked.length).toBeLessThanOrEqual(22);
@@ -49,7 +49,7 @@ test("One bad item of a thousand costs some twenty attempts", async () => {
 
 test.each([
   ["a connection that is lost", new ConnectionLost("gone")],
-  ["what all of them need", new OfNoRow(new Error("locked"))],
+  ["a failure that all of them share", new OfNoRow(new Error("locked"))],
   ["a database that shuts down", Object.assign(new Error("stopping"), { code: "57P01" })],
 ])("No item is blamed for %s", async (_, error) => {
   const { act, asked } = acting([3], error);
@@ -57,7 +57,7 @@ test.each([
   expect(asked).toEqual([8]);
 });
 
-test("Items whose time does not come are handed back untried", async () => {
+test("Items that time does not allow are returned untried", async () => {
   const { act, done, asked } = acting([0]);
   const { failed, left } = await inHalves(numbers(8), act, () => asked.length === 2);
   expect(failed).toEqual([]);
@@ -65,7 +65,7 @@ test("Items whose time does not come are handed back untried", async () => {
   expect(left.toSorted((a, b) => a - b)).toEqual(numbers(8));
 });
 
-test("A failed batch whose error says how many items fit is cut into parts of that size", async () => {
+test("A failed batch whose error names a size is cut into parts of that size", async () => {
   const done: number[] = [];
   const asked: number[] = [];
   const act = async (part: readonly number[]) => {
@@ -78,7 +78,7 @@ test("A failed batch whose error says how many items fit is cut into parts of th
   expect(done).toEqual(numbers(20));
 });
 
-test("A failed batch of which no item fits is still done one item at a time", async () => {
+test("A failed batch whose error names the size 0 is still done one item at a time", async () => {
   const { act, done } = acting([1], new FewerFit("too many", 0));
   const { failed } = await inHalves(numbers(3), act, always);
   expect(failed.map(({ item }) => item)).toEqual([1]);

@@ -20,7 +20,7 @@ const waits = async (item: string) => {
 
 const entries = () => world.sql`select item, reason, tries, detail from carillon.quarantine order by item`;
 
-test("A row that keeps failing is tried again after 1, 2, 4 and at most 64 minutes", async () => {
+test("A row that keeps failing is retried after 1, 2, 4 and at most 64 minutes", async () => {
   const after: number[] = [];
   for (let tries = 1; tries <= 9; tries++) {
     const now = await world.clock.now();
@@ -32,7 +32,7 @@ test("A row that keeps failing is tried again after 1, 2, 4 and at most 64 minut
   expect(after).toEqual([1, 2, 4, 8, 16, 32, 64, 64, 64]);
 });
 
-test("A row waits aside until its next try, for its own consumer alone", async () => {
+test("A row waits in quarantine until its next retry, for its own consumer only", async () => {
   await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
   await setAside(world.sql, "follower", [{ item: "8", error: new Error("no") }]);
   expect([await waits("7"), await waits("8")]).toEqual([true, false]);
@@ -40,7 +40,7 @@ test("A row waits aside until its next try, for its own consumer alone", async (
   expect(await waits("7")).toBe(false);
 });
 
-test("A row that is let go leaves the quarantine, and no other does", async () => {
+test("Letting a row go deletes its entry and no other", async () => {
   await setAside(world.sql, "ended", [
     { item: "7", error: new Error("no") },
     { item: "8", error: new Error("no") },
@@ -49,7 +49,7 @@ test("A row that is let go leaves the quarantine, and no other does", async () =
   expect(await entries()).toMatchObject([{ item: "8" }]);
 });
 
-test("The reason holds nothing that was thrown but an error's name and message, and no value of the database", async () => {
+test("The reason of an entry has only an error's name and message, and no value of the database", async () => {
   await setAside(world.sql, "ended", [
     { item: "a", error: "hunter2" },
     { item: "b", error: new TypeError("x is not a function") },
@@ -61,7 +61,7 @@ test("The reason holds nothing that was thrown but an error's name and message, 
   expect(reasons.join()).not.toContain("hunter2");
 });
 
-test("What a consumer needs to try a row again stays when a later failure does not name it", async () => {
+test("The data that a consumer needs for a retry is kept when a later failure does not name it", async () => {
   await setAside(world.sql, "plan", [{ item: "7", error: new Error("no"), detail: { version: 3 } }]);
   await setAside(world.sql, "plan", [{ item: "7", error: new Error("still no") }]);
   expect(await entries()).toMatchObject([
@@ -69,7 +69,7 @@ test("What a consumer needs to try a row again stays when a later failure does n
   ]);
 });
 
-test("An entry that no consumer has tried for an hour after its time is dropped", async () => {
+test("An entry that no consumer has retried within an hour of its time is dropped", async () => {
   await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
   await world.clock.advance(60 * minute);
   expect(await dropForgotten(world.sql, 100)).toBe(0);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { consumers } from "../../lib/quarantine/quarantine.ts";
 
-test.each(["observability", "runbook"])("docs/%s.md says of every consumer what waits for it", (page) => {
+test.each(["observability", "runbook"])("docs/%s.md explains every consumer of the quarantine", (page) => {
   const text = readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), "utf8");
   const [, rows = ""] = text.split("| consumer |");
   const named = (rows.split("\n\n")[0] ?? "")

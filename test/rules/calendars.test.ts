@@ -61,7 +61,7 @@ async function visit(...moments: (Date | string)[]): Promise<void> {
   }
 }
 
-/** The minute before nine and nine o'clock of some days of March 2026. */
+/** The minute before nine, and nine o'clock, of some days of March 2026. */
 const nines = (...days: number[]) =>
   days.flatMap((day) => {
     const date = `2026-03-${String(day).padStart(2, "0")}`;
@@ -69,7 +69,7 @@ const nines = (...days: number[]) =>
   });
 
 describe("a schedule with a calendar", () => {
-  test("skips the days it excludes, and the ledger says so when their time comes", async () => {
+  test("A schedule with a calendar skips excluded days, and the ledger notes it at their time", async () => {
     await put({ dates: ["2026-03-03", "03-05"] });
     await world.put("daily", { when: "0 9 * * *", ...by() });
     expect(await nextAt("daily")).toEqual(new Date("2026-03-04T09:00Z"));
@@ -86,25 +86,28 @@ describe("a schedule with a calendar", () => {
   test.each([
     ["next", ["03-06T09:00", "03-09T09:00", "03-10T09:00"]],
     ["previous", ["03-06T09:00", "03-09T09:00", "03-10T09:00"]],
-  ] as const)("moves the runs of a weekend to the %s business day, where they are one", async (on, runs) => {
-    await put({ weekly: ["sat", "sun"] });
-    await world.clock.setNow("2026-03-05T12:00:00Z");
-    await world.put("daily", { when: "0 9 * * *", ...by(on) });
-    await visit(...nines(6, 7, 8, 9, 10));
-    expect(await ledger()).toEqual(runs.map((run) => [run, "succeeded"]));
-  });
+  ] as const)(
+    "A schedule with a calendar moves the runs of a weekend to the %s business day, where they are one",
+    async (on, runs) => {
+      await put({ weekly: ["sat", "sun"] });
+      await world.clock.setNow("2026-03-05T12:00:00Z");
+      await world.put("daily", { when: "0 9 * * *", ...by(on) });
+      await visit(...nines(6, 7, 8, 9, 10));
+      expect(await ledger()).toEqual(runs.map((run) => [run, "succeeded"]));
+    },
+  );
 
   test.each([
     ["next", "03-09T09:00"],
     ["previous", "03-06T09:00"],
-  ] as const)("runs a monthly one that falls on a Sunday on the %s business day", async (on, run) => {
+  ] as const)("A monthly run that falls on a Sunday is moved to the %s business day", async (on, run) => {
     await put({ weekly: ["sat", "sun"] });
     await world.put("monthly", { when: "0 9 8 * *", ...by(on) });
     await visit(...nines(6, 7, 8, 9));
     expect(await ledger()).toEqual([[run, "succeeded"]]);
   });
 
-  test("keeps to its own zone's days", async () => {
+  test("A schedule with a calendar follows the days of its own zone", async () => {
     await put({ dates: ["2026-03-03"] });
     await world.put("tokyo", { when: "0 6,22 * * *", timezone: "Asia/Tokyo", ...by() });
     await visit("2026-03-02T12:58:30Z", "2026-03-02T13:00:00Z");
@@ -123,7 +126,7 @@ describe("a schedule with a calendar", () => {
     ]);
   });
 
-  test("of every minute tells of a long freeze in ranges, and of a day passed in an outage apart from what was missed", async () => {
+  test("A run of every minute notes a long freeze as ranges, and an excluded day in an outage apart from missed runs", async () => {
     await put({ dates: ["2026-03-03"] });
     await world.put("often", { when: "* * * * *", ...by() });
     await visit("2026-03-04T00:00:00Z");
@@ -144,7 +147,7 @@ describe("a schedule with a calendar", () => {
     ]);
   });
 
-  test("catches up after an outage with the newest run that its calendar lets run", async () => {
+  test("After an outage, catch-up runs the newest occurrence that the calendar allows", async () => {
     await put({ dates: ["2026-03-05"] });
     await world.put("daily", { when: "0 9 * * *", ...by() });
     await visit("2026-03-05T12:00:00Z");
@@ -157,7 +160,7 @@ describe("a schedule with a calendar", () => {
 });
 
 describe("the edit of a calendar", () => {
-  test("plans its schedules anew in a version that says why, and no others", async () => {
+  test("The edit of a calendar replans its schedules in a version that says why, and no others", async () => {
     await put({ dates: [] });
     await world.put("daily", { when: "0 9 * * *", ...by() });
     await world.put("plain", { when: "0 9 * * *" });
@@ -181,7 +184,7 @@ describe("the edit of a calendar", () => {
     expect(await ledger("plain")).toHaveLength(2);
   });
 
-  test("withdraws the jobs of a day that becomes a holiday, and lets what was due before run", async () => {
+  test("The edit of a calendar withdraws jobs of a day that becomes a holiday, and runs those due before", async () => {
     await put({ dates: [] });
     await world.put("often", { when: "* * * * *", ...by() });
     await world.clock.advance(minute);
@@ -192,7 +195,7 @@ describe("the edit of a calendar", () => {
     expect((await ledger()).slice(1, 6).map(([, reason]) => reason)).toEqual(Array(5).fill("calendar"));
   });
 
-  test("lets run at once again what it no longer excludes, also what the ledger called skipped ahead of its time", async () => {
+  test("Occurrences that an edited calendar no longer excludes run, also those noted as skipped ahead of time", async () => {
     await put({ dates: ["2026-03-02"] });
     await world.put("often", { when: "* * * * *", ...by() });
     await world.tick();
@@ -208,7 +211,7 @@ describe("the edit of a calendar", () => {
     ]);
   });
 
-  test("keeps the phase of an interval, and the instant of a relative one", async () => {
+  test("The edit of a calendar keeps the phase of an interval, and the instant of a relative time", async () => {
     await put({ dates: [] });
     await world.put("hourly", { when: "every 1h", ...by() });
     await world.put("once", { when: "in 30h", ...by("next") });
@@ -218,7 +221,7 @@ describe("the edit of a calendar", () => {
     expect(await nextAt("once")).toEqual(new Date("2026-03-04T16:00Z"));
   });
 
-  test("keeps the window around a cadence", async () => {
+  test("The edit of a calendar keeps the window of a cadence", async () => {
     await put({ dates: [] });
     const window = { startsAt: "2026-03-03T00:00:00Z", endsAt: "2026-03-06T00:00:00Z" };
     await world.put("bounded", { when: "0 9 * * *", ...window, ...by() });
@@ -228,7 +231,7 @@ describe("the edit of a calendar", () => {
     expect((await ledger()).map(([, state]) => state)).toEqual(["calendar", "succeeded", "succeeded"]);
   });
 
-  test("reaches a paused schedule, which keeps its hold and runs by the new rules when that goes", async () => {
+  test("The edit of a calendar replans a paused schedule, which keeps its hold and follows the new rules after it", async () => {
     await put({ dates: [] });
     await world.put("daily", { when: "0 9 * * *", ...by() });
     await world.pause("daily");
@@ -248,7 +251,7 @@ describe("the edit of a calendar", () => {
     expect(await ledger()).toContainEqual(["03-04T09:00", "calendar"]);
   });
 
-  test("may leave a schedule nothing to run; it has ended then, and a later edit revives it", async () => {
+  test("A schedule without further runs after the edit of its calendar has ended, and a later edit revives it", async () => {
     await put({ dates: [] });
     await world.put("once", { when: "at 2026-03-03T09:00", ...by() });
     await put({ dates: ["2026-03-03"] });
@@ -259,7 +262,7 @@ describe("the edit of a calendar", () => {
     expect(await ledger()).toEqual([["03-03T09:00", "succeeded"]]);
   });
 
-  test("is refused to a schedule that could never run by it", async () => {
+  test("A schedule that could never run by its calendar is refused", async () => {
     await put({ dates: ["2026-03-03"] });
     await expect(world.put("once", { when: "at 2026-03-03T09:00", ...by() })).rejects.toMatchObject({
       kind: "invalid",
@@ -267,7 +270,7 @@ describe("the edit of a calendar", () => {
     });
   });
 
-  test("of the description alone is a version that plans nothing anew", async () => {
+  test("A new description of a calendar makes a version and replans nothing", async () => {
     await put({ dates: ["2026-03-03"] });
     await world.put("daily", { when: "0 9 * * *", ...by() });
     const { change, replanned, calendar } = await put({ dates: ["2026-03-03"] }, { description: "Holidays" });
@@ -278,7 +281,7 @@ describe("the edit of a calendar", () => {
     expect((await put({ dates: ["2026-03-04"] })).replanned).toBe(2);
   });
 
-  test("that is identical changes nothing, however it is written", async () => {
+  test("An identical put of a calendar changes nothing, in any notation", async () => {
     await put({ dates: ["2026-03-03", "12-25"], weekly: ["sun", "sat"] });
     const again = await put({ dates: ["12-25", "2026-03-03", "12-25"], weekly: ["sat", "sun"], except: [] });
     expect(again).toMatchObject({ change: "unchanged", calendar: { version: 1 } });
@@ -288,7 +291,7 @@ describe("the edit of a calendar", () => {
 describe("the edit of a calendar between a day and the run that is moved from it or to it", () => {
   const lastRun = async () => (await ledger()).at(-1);
 
-  test("does not run again on the day to which it moves what has run, also after another edit of the schedule", async () => {
+  test("An edit that moves past runs to a later day does not repeat them, also after an edit of the schedule", async () => {
     await put({ dates: [] });
     await world.put("monthly", { when: "0 11 2 * *", ...by("next") });
     await visit(at("10:58:30"), at("11:00:00"), at("12:00:00"));
@@ -308,7 +311,7 @@ describe("the edit of a calendar between a day and the run that is moved from it
     ]);
   });
 
-  test("does not run again on a day that is no holiday any more, where it ran the day before", async () => {
+  test("A run that was moved from a holiday does not repeat when the holiday is dropped", async () => {
     await put({ dates: ["2026-03-03"] });
     await world.put("monthly", { when: "0 11 3 * *", ...by("previous") });
     await visit(at("10:58:30"), at("11:00:00"), at("12:00:00"));
@@ -317,7 +320,7 @@ describe("the edit of a calendar between a day and the run that is moved from it
     expect(await nextAt("monthly")).toEqual(new Date("2026-04-03T11:00Z"));
   });
 
-  test("tells what it moves to a time that is over", async () => {
+  test("Runs that the edit of a calendar moves into the past are noted", async () => {
     await put({ dates: [] });
     await world.put("monthly", { when: "0 11 3 * *", ...by("previous") });
     await visit(at("12:00:00"));
@@ -329,7 +332,7 @@ describe("the edit of a calendar between a day and the run that is moved from it
   });
 });
 
-describe("what an edit leaves to be planned anew", () => {
+describe("the replanning that an edit leaves pending", () => {
   const keys = ["a", "b", "c", "d", "e"];
 
   beforeEach(async () => {
@@ -339,7 +342,7 @@ describe("what an edit leaves to be planned anew", () => {
 
   const pending = async () => (await readCalendarWithCounts(world.sql, "c"))?.pending;
 
-  test("is told, and done by the next tick", async () => {
+  test("Schedules that an edit of a calendar leaves pending are counted, and replanned by the next tick", async () => {
     const done = await put({ dates: ["2026-03-03"] }, { atOnce: { most: 2, ms: 5_000 } });
     expect(done).toMatchObject({ replanned: 2, calendar: { schedules: 5, pending: 3 } });
     await world.tick();
@@ -350,13 +353,13 @@ describe("what an edit leaves to be planned anew", () => {
     expect(await readSchedule(world.sql, "a")).toMatchObject({ version: 2 });
   });
 
-  test("goes on where an identical edit comes again", async () => {
+  test("Replanning continues when an identical edit is sent", async () => {
     await put({ dates: ["2026-03-03"] }, { atOnce: { most: 2, ms: 5_000 } });
     expect(await put({ dates: ["2026-03-03"] })).toMatchObject({ change: "unchanged", replanned: 3 });
     expect(await pending()).toBe(0);
   });
 
-  test("skips what a still newer edit has overtaken: each schedule is planned once, by the newest rules", async () => {
+  test("A newer edit of a calendar replaces the pending replanning: each schedule is replanned once, by the newest rules", async () => {
     await put({ dates: ["2026-03-03"] }, { atOnce: { most: 2, ms: 5_000 } });
     await put({ dates: ["2026-03-04"] }, { atOnce: nothingAtOnce });
     expect(await pending()).toBe(5);
@@ -368,7 +371,7 @@ describe("what an edit leaves to be planned anew", () => {
     for (const key of keys) expect(await nextAt(key)).toEqual(new Date("2026-03-03T09:00Z"));
   });
 
-  test("keeps its place with a schedule that is edited meanwhile", async () => {
+  test("Replanning keeps its place although a schedule is edited meanwhile", async () => {
     await put({ dates: ["2026-03-03"] }, { atOnce: nothingAtOnce });
     await world.patch("c", { payload: 1 });
     expect(await nextAt("c")).toEqual(new Date("2026-03-03T09:00Z"));
@@ -382,7 +385,7 @@ describe("what an edit leaves to be planned anew", () => {
     expect(await nextAt("d")).toEqual(new Date("2026-03-04T08:00Z"));
   });
 
-  test("is not kept from the others by one that fails, and that one is set aside and comes again", async () => {
+  test("A schedule whose replanning fails is set aside and retried, and the others are replanned", async () => {
     await world.sql.unsafe(`
       create function refuse() returns trigger language plpgsql as $$ begin
         if new.version > 1 and new.schedule_id = (select id from carillon.schedules where key = 'b') then
@@ -406,7 +409,7 @@ describe("what an edit leaves to be planned anew", () => {
     expect(await nextAt("b")).toEqual(new Date("2026-03-04T09:00Z"));
   });
 
-  test("is done once by many ticks and edits at once", async () => {
+  test("Concurrent ticks and edits replan each schedule once", async () => {
     await put({ dates: ["2026-03-03"] }, { atOnce: nothingAtOnce });
     await Promise.all([world.tick(), world.tick(), put({ dates: ["2026-03-03"] })]);
     await world.tick();
@@ -426,7 +429,7 @@ describe("at the same moment", () => {
       return rows.length === most;
     });
 
-  test("a schedule that is about to refer to a calendar keeps the edit of it waiting, and is found by it", async () => {
+  test("The edit of a calendar waits for an uncommitted schedule that refers to it, and replans it", async () => {
     await put({ dates: ["2026-03-03"] });
     let creating: Promise<unknown> | undefined;
     let editing: Promise<CalendarDone> | undefined;
@@ -442,7 +445,7 @@ describe("at the same moment", () => {
     expect(await nextAt("daily")).toEqual(new Date("2026-03-03T09:00Z"));
   });
 
-  test("a schedule that comes while the calendar is edited waits for it, and gets the new rules", async () => {
+  test("A schedule created during the edit of its calendar waits for it, and gets the new rules", async () => {
     await put({ dates: ["2026-03-03"] });
     let creating: Promise<unknown> | undefined;
     await world.sql.begin(async (tx) => {
@@ -458,7 +461,7 @@ describe("at the same moment", () => {
     expect(await readCalendarWithCounts(world.sql, "c")).toMatchObject({ pending: 0 });
   });
 
-  test("a schedule that comes while the calendar is deleted is refused", async () => {
+  test("A schedule created during the delete of its calendar is refused", async () => {
     await put({ dates: [] });
     let creating: Promise<unknown> | undefined;
     await world.sql.begin(async (tx) => {
@@ -473,7 +476,7 @@ describe("at the same moment", () => {
     });
   });
 
-  test("two that make or edit a calendar do it one after the other", async () => {
+  test("Two puts of a calendar are done one after the other", async () => {
     const made = await Promise.all([put({ dates: ["2026-03-03"] }), put({ dates: ["2026-03-04"] })]);
     expect(made.map(({ change }) => change).sort()).toEqual(["changed", "created"]);
     await world.put("daily", { when: "0 9 * * *", ...by() });
@@ -490,7 +493,7 @@ describe("at the same moment", () => {
 });
 
 describe("a calendar is deleted", () => {
-  test("only when no live schedule refers to it; its name is free again", async () => {
+  test("A calendar is deleted only if no live schedule refers to it, and its name is free afterwards", async () => {
     await put({ dates: ["2026-03-03"] });
     await world.put("daily", { when: "0 9 * * *", ...by() });
     await expect(remove()).rejects.toMatchObject({ kind: "conflict" });
@@ -508,7 +511,7 @@ describe("a calendar is deleted", () => {
     ]);
   });
 
-  test("although a deleted schedule referred to it, whose ledger stays", async () => {
+  test("A calendar is deleted although a deleted schedule referred to it, whose ledger stays", async () => {
     await put({ dates: ["2026-03-02"] });
     await world.put("hourly", { when: "every 1h", ...by() });
     await visit(at(hour));

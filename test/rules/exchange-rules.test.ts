@@ -18,7 +18,7 @@ function between(cadence: Cadence, after: number, upTo: number): number[] {
   return found;
 }
 
-/** Where a nominal occurrence runs, told by walking from day to day. */
+/** The run of a nominal occurrence, found by walking from day to day. */
 function runOf({ rules, on }: Calendared, nominal: number): number {
   let at = nominal;
   while (rules.dates.includes(dateText(Math.floor(at / day)))) at += on === "next" ? day : -day;
@@ -33,7 +33,7 @@ const several = ["0 9,15 * * *", "30 */5 * * *"];
 const expressions = [...several, "0 9 * * *", "0 9 */3 * *", "0 9 30 * *"];
 
 describe("the rules of a calendar are exchanged", () => {
-  test("so that what has not run runs once by the new ones, and what has run does not run again", () => {
+  test("After an exchange of rules, runs that have not fired fire once by the new rules, and fired runs do not repeat", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("next" as const, "previous" as const),
@@ -70,8 +70,8 @@ describe("the rules of a calendar are exchanged", () => {
             const runs = between(exchanged, cut, end - 25 * day);
             const owedInTime = wanted.filter((at) => at <= end - 25 * day);
             expect(owedInTime.filter((at) => !runs.includes(at))).toEqual([]);
-            // A cadence knows its last rules and not those before; and of several times a day, one that has run may come
-            // after one that has not.
+            // A cadence knows its last rules and none before. With several runs a day, a fired run
+            // may be after one that has not fired.
             const isExact = calendared.rules === edits[0]?.[0] && !several.includes(expression);
             if (isExact) expect(runs).toEqual(owedInTime);
             const others = behind
@@ -89,7 +89,7 @@ describe("the rules of a calendar are exchanged", () => {
     );
   });
 
-  test("and a window that was asked for stays", () => {
+  test("An exchange of rules keeps the requested window", () => {
     const of: Cadence = { kind: "cron", expression: "0 9 * * *", timezone: "UTC" };
     const calendared: Cadence = {
       kind: "calendared",

@@ -20,11 +20,11 @@ async function live(until: Date, step = minute) {
   await world.work();
 }
 
-test("an `at` a little past runs at once beside a calendar too", async () => {
+test("An `at` a little past runs at once with a calendar too", async () => {
   world = await carillon();
   await world.tick();
   const read = readCalendarRules({ weekly: ["sun"] });
-  if (!read.ok) throw new Error("These are no rules.");
+  if (!read.ok) throw new Error("The rules are invalid.");
   await putCalendar(
     { sql: world.sql, queue: world.queue },
     { name: "c", body: { description: null, rules: read.rules }, caller: { name: "cal" } },
@@ -35,7 +35,7 @@ test("an `at` a little past runs at once beside a calendar too", async () => {
   expect(world.delivered.map((d) => d.key).sort()).toEqual(["beside", "plain"]);
 });
 
-test("an `at` a little past runs at once in a list", async () => {
+test("An `at` a little past runs at once in a list", async () => {
   world = await carillon();
   await world.tick();
   await world.put("list", { when: ["at 2026-03-02T09:59:30", "at 2026-03-02T12:00"] });
@@ -43,7 +43,7 @@ test("an `at` a little past runs at once in a list", async () => {
   expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual(["2026-03-02T09:59:30.000Z"]);
 });
 
-test("what a hold lets go comes before what is due after it, where overlaps queue", async () => {
+test("With queued overlaps, jobs that a hold's end releases run before those due after it", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "every 10s", overlap: "queue" });
@@ -58,7 +58,7 @@ test("what a hold lets go comes before what is due after it, where overlaps queu
   expect("jobs" in claimed ? claimed.jobs.map((j) => j.occurrence.toISOString()) : []).toEqual([]);
 });
 
-test("so it is after an open hold that is released", async () => {
+test("With queued overlaps, jobs of a released open hold run before those due after it", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "every 10s", overlap: "queue" });
@@ -74,14 +74,14 @@ test("so it is after an open hold that is released", async () => {
   expect("jobs" in claimed ? claimed.jobs.map((j) => j.occurrence.toISOString()) : []).toEqual([]);
 });
 
-test("a shard that fails while a hold ends plans everything once", async () => {
+test("A shard that fails while a hold ends plans everything once", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "every 10m", catchUp: { policy: "all" } });
   await world.pause("k", { until: at("10:31:00") });
   await world.clock.setNow(at("10:45:00"));
   const [h] = await world.sql`select shard from carillon.schedules where key = 'k'`;
-  // One tick whose firing of this shard fails, by whatever.
+  // One tick in which firing this shard fails.
   await world.sql.unsafe(
     `create function pg_temp_fail() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`,
   );
@@ -97,7 +97,7 @@ test("a shard that fails while a hold ends plans everything once", async () => {
   expect(rows.length).toBe(1);
 });
 
-test("an early resume of a hold with an end under maxFires", async () => {
+test("An early resume of a hold with an end keeps `maxFires`", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "every 10s", maxFires: 5, catchUp: { policy: "all" } });
@@ -111,7 +111,7 @@ test("an early resume of a hold with an end under maxFires", async () => {
   expect(r?.["fires"]).toBe(5);
 });
 
-test("daily runs, a pause across retention, policy all: resume", async () => {
+test("A resume after a pause longer than the retention leaves the schedule active", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "0 9 * * 3", catchUp: { policy: "skip" } });
@@ -124,7 +124,7 @@ test("daily runs, a pause across retention, policy all: resume", async () => {
   expect((await readSchedule(world.sql, "k"))?.state).toBe("active");
 }, 60000);
 
-test("shrinking slot while a hold with an end stands", async () => {
+test("A smaller slot under a hold with an end loses nothing", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "*/10 * * * *", slot: "15m", catchUp: { policy: "all" } });
@@ -136,7 +136,7 @@ test("shrinking slot while a hold with an end stands", async () => {
   expect((await world.jobs("k")).map((j) => hm(j.occurrence))).toContain("10:10");
 });
 
-test("moving `when` with an `at` in a window a little past", async () => {
+test("A new `when` with an `at` a little past runs it at once", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "every 1h" });
@@ -144,7 +144,7 @@ test("moving `when` with an `at` in a window a little past", async () => {
   await live(at("10:02:00"));
   expect(world.delivered.map((d) => d.occurrence)).toEqual(["2026-03-02T09:59:30.000Z"]);
 });
-test("made paused, then resumed: nothing from before it was made", async () => {
+test("A schedule created paused and then resumed runs nothing from before its creation", async () => {
   world = await carillon();
   await world.tick();
   await world.clock.setNow(at("10:12:00"));
@@ -155,7 +155,7 @@ test("made paused, then resumed: nothing from before it was made", async () => {
   expect((await world.jobs("k")).map((j) => hm(j.occurrence))[0]).toBe("10:15");
 });
 
-test("a daily run with a spread: a payload edit on the day it was made does not make it run that day", async () => {
+test("A payload edit on the day of creation does not start a daily run with a spread on that day", async () => {
   world = await carillon();
   await world.tick();
   await world.put("a", { when: "0 9 * * *", spread: "24h" });
@@ -168,7 +168,7 @@ test("a daily run with a spread: a payload edit on the day it was made does not 
   );
 }, 60000);
 
-test("a limited schedule that queues keeps its limit through holds, outages and edits, as the functions' roles", async () => {
+test("A limited schedule with queued overlaps keeps its limit through holds, outages and edits, under the functions' roles", async () => {
   world = await carillon({ roles: functionRoles });
   await world.tick();
   await world.put("k", {
@@ -186,7 +186,7 @@ test("a limited schedule that queues keeps its limit through holds, outages and 
   expect(n).toBe(60);
 });
 
-test("when changed under a hold to one with a slot; resume", async () => {
+test("A `when` changed under a hold to one with a slot runs nothing from before the change", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "at 2026-03-02T23:00" });
@@ -200,7 +200,7 @@ test("when changed under a hold to one with a slot; resume", async () => {
   expect((await world.jobs("k")).map((j) => hm(j.occurrence))[0]).toBe("10:15");
 });
 
-test("when changed away and payload edited in the lag: occurrences of the new one before the change do not appear", async () => {
+test("A `when` and a payload changed while a slot delays runs give no occurrence from before the change", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "*/10 * * * *", slot: "15m" });
@@ -212,11 +212,11 @@ test("when changed away and payload edited in the lag: occurrences of the new on
   expect((await world.jobs("k")).map((j) => hm(j.occurrence))).not.toContain("10:05");
 });
 
-test("what a calendar leaves out ahead of time is noted once, and not at all once it runs after all", async () => {
+test("An occurrence that a calendar excludes is noted once ahead of time, and no longer once it is allowed", async () => {
   world = await carillon();
   const put = (rules: object) => {
     const read = readCalendarRules(rules);
-    if (!read.ok) throw new Error("These are no rules.");
+    if (!read.ok) throw new Error("The rules are invalid.");
     const body = { description: null, rules: read.rules };
     return putCalendar({ sql: world.sql, queue: world.queue }, { name: "c", body, caller: { name: "cal" } });
   };
@@ -232,11 +232,11 @@ test("what a calendar leaves out ahead of time is noted once, and not at all onc
   expect(world.delivered).toHaveLength(12);
 });
 
-test("each of several who replace a calendar at once is answered with what it wrote", async () => {
+test("Concurrent puts of a calendar each return the version that they wrote", async () => {
   world = await carillon();
   const put = (date: string) => {
     const read = readCalendarRules({ dates: [date] });
-    if (!read.ok) throw new Error("These are no rules.");
+    if (!read.ok) throw new Error("The rules are invalid.");
     const body = { description: null, rules: read.rules };
     return putCalendar({ sql: world.sql, queue: world.queue }, { name: "c", body, caller: { name: "cal" } });
   };

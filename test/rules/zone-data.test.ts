@@ -14,7 +14,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
-/** In this November it is winter in Berlin, and by the earlier rules still summer. */
+/** In this November Berlin is in winter time, and by the earlier rules still in summer time. */
 const start = "2026-11-02T10:00:00.000Z";
 const coversUntil = new Date("2036-01-01T00:00Z");
 const berlin = { timezone: "Europe/Berlin" };
@@ -27,7 +27,10 @@ function offsetsNow(timezone: string): StoredOffsets {
   ]);
 }
 
-/** Summer time ended a month later in Berlin, and Tokyo was an hour less ahead until the end of the year. */
+/**
+ * By these rules summer time ended a month later in Berlin, and Tokyo was an hour less ahead until
+ * the end of the year.
+ */
 const earlierRules: Record<string, StoredOffsets> = {
   "Europe/Berlin": offsetsNow("Europe/Berlin").map(([from, offset]) => [
     from === Date.UTC(2026, 9, 25, 1) ? Date.UTC(2026, 10, 25, 1) : from,
@@ -65,7 +68,7 @@ async function storeEarlierRules(version: string): Promise<void> {
     update carillon.zone_data set rules = rules || ${JSON.stringify(earlierRules)}::text::jsonb where version = ${version}`;
 }
 
-/** Makes a schedule as a runtime with the earlier rules would have: its plan row says when it comes by them. */
+/** Creates a schedule as a runtime with the earlier rules would: its plan row follows them. */
 async function putEarlier(key: string, body: object): Promise<void> {
   await world.put(key, body);
   await planEarlier(key);
@@ -92,7 +95,7 @@ async function planEarlier(key: string, after: Date = world.clock.now()): Promis
       ${world.sql({ ...row, schedule_id: id, shard, occurrence: new Date(next), due_at: due })}`;
 }
 
-/** As `putEarlier`, for one that runs once at a wall time: its instant is stored. */
+/** Like `putEarlier`, for a single run at a wall time, whose instant is stored. */
 async function putOnceEarlier(key: string, wall: string, body: object = berlin, by = -hour): Promise<void> {
   await world.put(key, { when: `at ${wall}`, ...body });
   const { id = "" } = (await findSchedule(world.sql, key)) ?? {};
@@ -128,7 +131,7 @@ const planned = async (key: string) => {
 const states = async (key: string) =>
   (await world.jobs(key)).map(({ occurrence, state }) => `${occurrence.toISOString().slice(0, 16)} ${state}`);
 
-/** A minute at a time would be many ticks; these are the ones that matter. */
+/** Ticks and works only at the moments that matter, instead of each minute. */
 async function visit(...moments: string[]): Promise<void> {
   for (const moment of moments) {
     await world.clock.setNow(moment);
@@ -138,7 +141,7 @@ async function visit(...moments: string[]): Promise<void> {
 }
 
 describe("newer zone data", () => {
-  test("moves what is planned by the clocks of a zone that differs, and reports it", async () => {
+  test("Newer zone data moves planned runs of a zone that differs, and reports them", async () => {
     await putEarlier("cron", { when: "0 9 * * *", ...berlin });
     await putEarlier("monthly", { when: "every 1 month", startsAt: "2026-10-12T10:00:00Z", ...berlin });
     await putEarlier("list", { when: ["0 9 * * *", "0 20 1 * *"], ...berlin });
@@ -165,7 +168,7 @@ describe("newer zone data", () => {
     });
   });
 
-  test("writes a version that says why, by nobody's request", async () => {
+  test("A change of zone data makes a version with the reason, and Carillon as its author", async () => {
     await putEarlier("cron", { when: "0 9 * * *", ...berlin });
     await world.tick({ zoneData: "2026b" });
     expect(
@@ -182,7 +185,7 @@ describe("newer zone data", () => {
     ]);
   });
 
-  test("leaves alone what follows no clock, other zones, and what does not move by now", async () => {
+  test("Newer zone data does not touch intervals, other zones, and runs that are the same so far", async () => {
     await world.put("utc", { when: "0 9 * * *" });
     await world.put("paris", { when: "0 9 * * *", timezone: "Europe/Paris" });
     await world.put("interval", { when: "every 1h", ...berlin });
@@ -196,7 +199,7 @@ describe("newer zone data", () => {
     expect(await update()).toMatchObject({ moved: 0 });
   });
 
-  test("resolves times of the clock anew, alone and in a list, and with a calendar", async () => {
+  test("Newer zone data resolves wall times again, alone and in a list, and with a calendar", async () => {
     await putOnceEarlier("once", "2026-11-20T09:00");
     await world.put("list", { when: ["at 2026-11-20T09:00", "at 2026-11-21T09:00:00Z"], ...berlin });
     await putNoHolidays();
@@ -219,7 +222,7 @@ describe("newer zone data", () => {
     expect(await states("list")).toEqual(["2026-11-20T08:00 succeeded", "2026-11-21T09:00 succeeded"]);
   });
 
-  test("takes back jobs made ahead of time, and leaves what was due to run", async () => {
+  test("Newer zone data withdraws jobs made ahead of time, and runs due ones", async () => {
     await putEarlier("due", { when: "4 12 * * *", ...berlin });
     await putEarlier("ahead", { when: "6 12 * * *", ...berlin });
     await world.clock.advance(3 * minute);
@@ -241,7 +244,7 @@ describe("newer zone data", () => {
     expect(await states("ahead")).toEqual(["2026-11-02T11:06 succeeded"]);
   });
 
-  test("is to a schedule like clocks put back: what ran by the old ones does not run again that day", async () => {
+  test("Newer zone data acts like clocks put back: a run that fired by the old rules does not repeat that day", async () => {
     await putEarlier("ran", { when: "30 12 * * *", ...berlin });
     for (const moment of ["2026-11-02T10:28:30Z", "2026-11-02T10:30:00Z"]) {
       await world.clock.setNow(moment);
@@ -263,7 +266,7 @@ describe("newer zone data", () => {
     expect(await states("new")).toEqual(["2026-11-02T11:30 succeeded"]);
   });
 
-  test("is to a schedule like clocks put forward: what they go past runs once, at once", async () => {
+  test("Newer zone data acts like clocks put forward: a skipped run fires once, at once", async () => {
     await putEarlier("fixed", { when: "15,30 18 * * *", ...tokyo });
     expect(await planned("fixed")).toEqual(["2026-11-02T10:15"]);
     await world.tick({ zoneData: "2026b" });
@@ -274,7 +277,7 @@ describe("newer zone data", () => {
     expect(await states("fixed")).toEqual(["2026-11-02T09:30 succeeded"]);
   });
 
-  test("is heeded as `dst` says", async () => {
+  test("A change by newer zone data follows `dst`", async () => {
     await putEarlier("fixed", { when: "30 18 * * *", ...tokyo, dst: { gap: "skip" } });
     await putEarlier("both", { when: "30 11 * * *", ...berlin, dst: { overlap: "both" } });
     await world.tick({ zoneData: "2026b" });
@@ -282,7 +285,7 @@ describe("newer zone data", () => {
     expect(await planned("both")).toEqual(["2026-11-02T10:30"]);
   });
 
-  test("runs at once a single time that the clocks have gone past", async () => {
+  test("A single time that newer zone data puts into the past runs at once", async () => {
     await putOnceEarlier("once", "2026-11-02T19:30", tokyo, hour);
     await world.clock.advance(hour);
     await world.tick({ zoneData: "2026b" });
@@ -295,7 +298,7 @@ describe("newer zone data", () => {
     expect(await world.jobs("once")).toHaveLength(1);
   });
 
-  test("moves what runs on the days of a calendar, behind a spread, and where runs are limited", async () => {
+  test("Newer zone data moves runs with a calendar, with a spread, and with a limit", async () => {
     await putNoHolidays();
     await putEarlier("calendared", { when: "0 9 * * *", calendar: { name: "c" }, ...berlin });
     await putEarlier("spread", { when: "0 9 * * *", spread: "1h", ...berlin });
@@ -312,7 +315,7 @@ describe("newer zone data", () => {
     expect(await readSchedule(world.sql, "limited")).toMatchObject({ state: "ended" });
   });
 
-  test("lets a calendar interval still begin at its instant", async () => {
+  test("With newer zone data a calendar interval still begins at its instant", async () => {
     await world.put("daily", { when: "every 1 day", startsAt: "2026-11-10T09:00:00Z", ...tokyo });
     await world.sql`update carillon.cadences set expression = 'every 1 day from 2026-11-10T17:00:00.000'`;
     expect(await nextAt("daily")).toBe("2026-11-11T08:00");
@@ -323,7 +326,7 @@ describe("newer zone data", () => {
     ]);
   });
 
-  test("moves what is planned beyond a pause that ends by itself", async () => {
+  test("Newer zone data moves runs planned beyond a pause that ends by itself", async () => {
     await putEarlier("cron", { when: "0 9 * * *", ...berlin });
     await world.pause("cron", { until: new Date("2026-11-05T12:00Z") });
     await planEarlier("cron", new Date("2026-11-05T12:00Z"));
@@ -336,7 +339,7 @@ describe("newer zone data", () => {
     expect(await planned("cron")).toEqual(["2026-11-03T08:00", "2026-11-06T08:00"]);
   });
 
-  test("reaches what a paused schedule waits for", async () => {
+  test("Newer zone data moves runs of a paused schedule", async () => {
     await putOnceEarlier("once", "2026-11-20T09:00");
     await putEarlier("cron", { when: "0 9 * * *", ...berlin });
     await world.pause("once");
@@ -355,7 +358,7 @@ describe("newer zone data", () => {
 });
 
 describe("a runtime", () => {
-  test("that comes first records its rules and moves nothing", async () => {
+  test("The first runtime records its rules and moves nothing", async () => {
     await forgetZoneData();
     await putEarlier("cron", { when: "0 9 * * *", ...berlin });
     await world.tick({ zoneData: "2026b" });
@@ -366,7 +369,7 @@ describe("a runtime", () => {
     expect(row?.zones).toBeGreaterThan(400);
   });
 
-  test("that is older, or the same, does nothing, however they take turns", async () => {
+  test("An older or equal runtime does nothing, in any order", async () => {
     await world.tick({ zoneData: "2026b" });
     await putEarlier("cron", { when: "0 9 * * *", ...berlin });
     for (const zoneData of ["2026a", "2026b", "2025z", "2026b", "odd", null]) await world.tick({ zoneData });
@@ -377,7 +380,7 @@ describe("a runtime", () => {
     ]);
   });
 
-  test("that is newer and says the same moves nothing", async () => {
+  test("A newer runtime with the same rules moves nothing", async () => {
     await forgetZoneData();
     await world.tick({ zoneData: "2026b" });
     await world.put("cron", { when: "0 9 * * *", ...berlin });
@@ -390,7 +393,7 @@ describe("a runtime", () => {
     ]);
   });
 
-  test("with older rules that plans after the update is put right a day later", async () => {
+  test("Plans that a runtime with older rules makes after the update are corrected a day later", async () => {
     await world.tick({ zoneData: "2026b" });
     await putEarlier("late", { when: "0 9 5 * *", ...berlin });
     await world.put("right", { when: "0 9 5 * *", ...berlin });
@@ -409,7 +412,7 @@ describe("an update", () => {
     for (const key of keys) await putEarlier(key, { when: "0 9 * * *", ...berlin });
   });
 
-  /** Time is up at the look at the clock after so many. */
+  /** Time is up at the given check of the clock. */
   const go = (looks: number) => {
     let left = looks;
     return replanZones(world, "2026b", {
@@ -420,7 +423,7 @@ describe("an update", () => {
     });
   };
 
-  /** As a tick leaves it that has recorded a release and was killed then. */
+  /** As after a tick that recorded a release and was then killed. */
   async function beginUpdate(version: string): Promise<void> {
     await world.sql`
       insert into carillon.zone_updates (version, from_versions, zones, started_at, replan_after)
@@ -431,11 +434,11 @@ describe("an update", () => {
       from carillon.zone_data`;
   }
 
-  test("goes on where it was stopped, and counts each schedule once", async () => {
+  test("An update continues where it was stopped, and counts each schedule once", async () => {
     await beginUpdate("2026b");
     await go(0);
     expect(await moves()).toEqual([]);
-    // One look for the page, one for its part, and one for each schedule.
+    // One check for the page, one for its part, and one for each schedule.
     await go(4);
     expect(await moves()).toEqual(["a", "b"]);
     await go(5);
@@ -446,7 +449,7 @@ describe("an update", () => {
     for (const key of keys) expect(await versionOf(key)).toBe(2);
   });
 
-  test("is done once by ticks side by side", async () => {
+  test("Concurrent ticks do an update once", async () => {
     await Promise.all([1, 2, 3].map(() => world.tick({ zoneData: "2026b" })));
     await world.tick({ zoneData: "2026b" });
     for (const key of keys)
@@ -455,7 +458,7 @@ describe("an update", () => {
     expect(await update()).toMatchObject({ checked: keys.length, moved: keys.length });
   });
 
-  test("leaves every schedule planned once while it is edited, paused or deleted", async () => {
+  test("An update plans every schedule once while they are edited, paused or deleted", async () => {
     await Promise.all([
       world.tick({ zoneData: "2026b" }),
       world.patch("a", { payload: 1 }),
@@ -472,7 +475,7 @@ describe("an update", () => {
     expect(await planned("f")).toEqual(["2026-11-03T08:00"]);
   });
 
-  test("that a newer one overtakes leaves it the schedules that it has not come to", async () => {
+  test("A newer update takes over the schedules that an unfinished one has not reached", async () => {
     await beginUpdate("2026b");
     await world.tick({ zoneData: "2026c" });
     const { updates } = await readZoneData(world.sql);
@@ -483,7 +486,7 @@ describe("an update", () => {
     ]);
   });
 
-  test("keeps the newest of its moves, and counts them all", async () => {
+  test("An update keeps the newest of its moves, and counts them all", async () => {
     await world.tick({ zoneData: "2026b" });
     await dropOldZoneMoves(world.sql, 2);
     const page = await zoneMovesOf(world.sql, "2026b", { limit: 1 });
@@ -493,7 +496,7 @@ describe("an update", () => {
     expect(await update()).toMatchObject({ moved: keys.length });
   });
 
-  test("comes again to a schedule that fails, which is set aside, and lets no other wait for it", async () => {
+  test("An update retries a schedule that fails, which is set aside, and delays no other", async () => {
     await world.sql`
       create function carillon.refuse() returns trigger language plpgsql as $$ begin
         if new.key = 'c' then raise 'refused'; end if; return new; end $$`;
@@ -516,7 +519,7 @@ describe("an update", () => {
     expect(await world.sql`select from carillon.quarantine`).toEqual([]);
   });
 
-  test("blames no schedule where the lock of its shard is not to be had, and those of other shards follow", async () => {
+  test("An update blames no schedule if the lock of its shard is not granted, and replans those of other shards", async () => {
     await world.sql`update carillon.schedules set shard = case when key = 'c' then 3 else 2 end`;
     for (const table of ["plan", "plan_far"])
       await world.sql`

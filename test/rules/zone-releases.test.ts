@@ -21,7 +21,7 @@ describe("releases", () => {
     rules,
   });
 
-  test("are compared from now on, where both tell", () => {
+  test("Releases are compared from now on, in the range that both cover", () => {
     const now = new Date("2026-11-02T10:00Z");
     const berlinNow = offsetChanges("Europe/Berlin", Date.UTC(2025, 0, 1), Date.UTC(2036, 0, 1)).map(
       ({ from, offset }) => [from, offset] as const,

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** What each schedule by itself says of its coming occurrences, by minute. */
+/** The coming occurrences of each schedule by itself, by minute. */
 async function oneByOne(minutes: number): Promise<Map<string, number>> {
   const from = Math.floor(world.clock.now().getTime() / minute) * minute;
   const keys = await world.sql<{ key: string }[]>`
@@ -42,7 +42,7 @@ async function forecast(minutes: number): Promise<Map<string, number>> {
 const sorted = (of: Map<string, number>) => [...of].toSorted();
 
 describe("the forecast", () => {
-  test("is what every schedule says for itself, beyond what has been made already and with it", async () => {
+  test("The forecast is the sum of the schedules' occurrences, those already made included", async () => {
     const whens = [
       "*/5 * * * *",
       "*/5 * * * *",
@@ -82,7 +82,7 @@ describe("the forecast", () => {
     ["cron with a spread", { when: "*/5 * * * *", spread: "4m" }],
     ["cron with rules of its own", { when: "*/5 * * * *", overlap: "skip" }],
     ["interval with rules of its own", { when: "every 5m", catchUp: { policy: "all" } }],
-  ])("is exact for a schedule with rules of its own: %s", async (_name, body) => {
+  ])("The forecast is exact for a schedule with rules of its own: %s", async (_name, body) => {
     await world.put("k", body);
     for (const minutes of [60, 200])
       expect(sorted(await forecast(minutes))).toEqual(sorted(await oneByOne(minutes)));
@@ -92,7 +92,7 @@ describe("the forecast", () => {
     expect(sorted(await forecast(90))).toEqual(sorted(await oneByOne(90)));
   });
 
-  test("sees that slots meet: a spread before them would not change that", async () => {
+  test("The forecast counts fires that meet in a slot, which a spread would not change", async () => {
     for (let n = 0; n < 5; n++) await world.put(`s-${n}`, { when: "0 11 * * *", slot: "1h" });
     const { suggestion } = await readForecast(world.sql, 180);
     expect(suggestion).toMatchObject({ peak: 5, withSpread: [{ peak: 5 }, { peak: 5 }, { peak: 5 }] });
@@ -103,7 +103,7 @@ describe("the forecast", () => {
     ...whens.map((when): [string, object] => [when, { when }]),
     ...whens.map((when): [string, object] => [`${when}, one at a time`, { when, overlap: "skip" }]),
     ["in slots", { when: "*/3 * * * *", slot: "2m" }],
-  ])("has what a hold keeps once, when it ends, and then what comes after it: %s", async (_name, body) => {
+  ])("The forecast has a hold's jobs once, at its end, and then those after it: %s", async (_name, body) => {
     await world.put("free", body);
     await world.put("held", body);
     await world.pause("held", { until: new Date(world.clock.now().getTime() + 10 * minute + 30 * second) });
@@ -118,7 +118,7 @@ describe("the forecast", () => {
     expect(of(whole, end)).toBe(of(alone, end) + 1);
   });
 
-  test("leaves out what a calendar skips", async () => {
+  test("The forecast leaves out days that a calendar excludes", async () => {
     const read = readCalendarRules({ dates: ["2026-03-02"] });
     if (!read.ok) throw new Error("The calendar is not understood.");
     const params = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
@@ -128,14 +128,14 @@ describe("the forecast", () => {
     expect(sorted(await forecast(1_440))).toEqual(sorted(await oneByOne(1_440)));
   });
 
-  test("has what is late in its first minute, once", async () => {
+  test("The forecast has late occurrences in its first minute, once", async () => {
     await world.put("often", { when: "every 1m" });
     await world.clock.advance(30 * minute);
     const { minutes } = await readForecast(world.sql, 3);
     expect(minutes.map(({ fires }) => fires)).toEqual([2, 1, 1]);
   });
 
-  test("names the heaviest minutes and how a spread would flatten them", async () => {
+  test("The forecast names the heaviest minutes and how a spread would flatten them", async () => {
     for (let n = 0; n < 30; n++) await world.put(`noon-${n}`, { when: "15 * * * *" });
     for (let n = 0; n < 10; n++) await world.put(`interval-${n}`, { when: "every 1h" });
     const { heaviest, suggestion, total, exact } = await readForecast(world.sql, 50);
@@ -150,16 +150,18 @@ describe("the forecast", () => {
         { spread: "15m", peak: 2 },
       ],
     });
-    expect(suggestion.text).toContain("With a spread of 15m on what fires together it would have 2.");
+    expect(suggestion.text).toContain(
+      "With a spread of 15m on schedules that fire together it would have 2.",
+    );
     expect({ total, exact }).toEqual({ total: 30, exact: true });
   });
 
-  test("does not suggest a spread where it would not help", async () => {
+  test("The forecast does not suggest a spread that would not help", async () => {
     for (let n = 0; n < 10; n++) await world.put(`interval-${n}`, { when: "every 30m" });
     expect((await readForecast(world.sql, 60)).suggestion.text).toContain("would change little");
   });
 
-  test("estimates beyond many rows how many are left from before edits", async () => {
+  test("The forecast estimates the share of rows of older versions among many", async () => {
     await world.sql`
       with made as (
         insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
@@ -175,7 +177,7 @@ describe("the forecast", () => {
     expect(minutes[15]?.fires).toBe(minutes[12]?.fires);
   });
 
-  test("estimates beyond many rows what slots do, from a part of them", async () => {
+  test("The forecast estimates due times in slots from a sample of many rows", async () => {
     const start = Math.floor(world.clock.now().getTime() / (10 * minute)) * 10 * minute;
     const at = new Date(start + 20 * minute);
     await world.sql`

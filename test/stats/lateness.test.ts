@@ -23,7 +23,7 @@ async function bucketsOf(lates: readonly number[]): Promise<number[]> {
   return rows.map(({ bucket }) => bucket);
 }
 
-test("a bucket tells what is in it, off by a twentieth or by the millisecond that rounding costs", async () => {
+test("A bucket gives the lateness in it within a twentieth, or within the millisecond of rounding", async () => {
   const lates = [...fc.sample(fc.integer({ min: 0, max: 40 * 86_400_000 }), 2_000), ...Array(2_000).keys()];
   const buckets = await bucketsOf(lates);
   const off = lates.filter(
@@ -32,11 +32,11 @@ test("a bucket tells what is in it, off by a twentieth or by the millisecond tha
   expect(off).toEqual([]);
 });
 
-test("who starts early by another clock is on time", async () => {
+test("A job that starts early by another clock is on time", async () => {
   expect(await bucketsOf([-5_000, 0])).toEqual([0, 0]);
 });
 
-test("percentiles are those of all jobs, by nearest rank", () => {
+test("Percentiles are those of all jobs, by nearest rank", () => {
   const jobs = [
     { bucket: 0, jobs: 90 },
     { bucket: 30, jobs: 9 },
@@ -49,7 +49,7 @@ test("percentiles are those of all jobs, by nearest rank", () => {
     p99Ms: latenessOf(30),
     maxMs: latenessOf(60),
   });
-  // They come from the database in any order: the latest first, a late day would read as if all were on time.
+  // Buckets come from the database in any order. Read latest first, a late day would look on time.
   expect(summarize(jobs.toReversed())).toEqual(summarize(jobs));
   expect(summarize([])).toEqual({ jobs: 0, p50Ms: null, p95Ms: null, p99Ms: null, maxMs: null });
 });

@@ -33,12 +33,12 @@ const edits: Record<string, (key: string) => Promise<unknown>> = {
   work: () => world.work(),
 };
 
-test("the counts of schedules are what counting them gives, whatever was edited and whether or not it was rolled up", async () => {
+test("The counts of schedules equal a count of the rows after any edits, rolled up or not", async () => {
   const step = fc.tuple(fc.constantFrom(...Object.keys(edits)), fc.constantFrom("a", "b", "c", "d"));
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 15 }), async (steps) => {
       for (const [edit, key] of steps) {
-        // A key that is not there refuses most edits, which then count nothing.
+        // A missing key refuses most edits, which then count nothing.
         await edits[edit]?.(key).catch(() => {});
         expect((await readStats(world.sql)).schedules).toEqual(await counted());
       }
@@ -48,7 +48,7 @@ test("the counts of schedules are what counting them gives, whatever was edited 
   expect((await counted()).total).toBeGreaterThan(0);
 });
 
-test("many at once are one row", async () => {
+test("Many schedules edited at once are one row", async () => {
   await world.tick();
   await world.sql`
     insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)

@@ -7,7 +7,9 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
-/** The alarms of a deployment look at these figures: each must show a standstill, and nothing else. */
+/**
+ * The alarms of a deployment use these figures: each must show its standstill, and nothing else.
+ */
 
 let world: Carillon;
 
@@ -19,7 +21,7 @@ afterEach(() => world.stop());
 
 const standing = () => readStanding(world.as.tick);
 
-/** Puts this into the plan of one minute, has it made, and lets its time come. */
+/** Plans something for one minute, makes its jobs, and advances to their time. */
 async function madeAndDue(put: () => Promise<unknown>): Promise<void> {
   await put();
   await world.tick();
@@ -28,41 +30,43 @@ async function madeAndDue(put: () => Promise<unknown>): Promise<void> {
 
 const once = `at ${due.toISOString()}`;
 
-test("the plan has become jobs up to the watermark of the slowest shard", async () => {
+test("The plan is shown as done up to the watermark of the slowest shard", async () => {
   await world.sql`update carillon.shards set watermark_at = ${at(-hour)} where id = 3`;
-  // By any other shard, the alarm would be silent while a sixteenth of all schedules fires no more.
+  // With any other shard, the alarm would be silent while a sixteenth of all schedules does not
+  // fire.
   expect((await standing()).plannedTo).toEqual(at(-hour));
 });
 
-test("a running job does not count as due", async () => {
+test("A running job does not count as due", async () => {
   await madeAndDue(() => world.put("long", { when: once }));
   const [parcel] = await ids(world);
   await claimParcel(world.sql, parcel ?? "", lease);
-  // A job of ten minutes would raise the alarm for jobs that no worker takes.
+  // Otherwise a job of ten minutes would raise the alarm for jobs that no worker claims.
   expect(await standing()).toMatchObject({ waiting: 0, due: 0, running: 1, oldestDueAt: null });
 });
 
-test("a job that a hold keeps back counts as held, and not as due", async () => {
+test("A job that a hold keeps back counts as held, and not as due", async () => {
   await madeAndDue(() => world.put("paused", { when: once }));
   await world.pause("paused");
   await world.work();
   await world.clock.advance(hour);
-  // A pause of a weekend would raise the alarm for jobs that no worker takes.
+  // Otherwise a pause of a weekend would raise the alarm for jobs that no worker claims.
   expect(await standing()).toMatchObject({ waiting: 1, held: 1, due: 0, oldestDueAt: null });
 });
 
 test.each(["normal", "high"])(
-  "a job of %s priority that waits for its turn at a target counts as due from its own time on",
+  "A job of %s priority that waits for its turn at a target counts as due from its own time on",
   async (priority) => {
     await madeAndDue(() => dueOnce(world, "a", 200, { target: { handler: "a" }, priority }));
     await world.sql`delete from carillon.parcels where turn is distinct from 'waits'`;
     await world.clock.advance(hour);
-    // Its parcel has no time of its own: a target that is stuck would keep thousands of jobs, and no figure would show it.
+    // Its parcel has no time of its own: otherwise a stuck target would keep thousands of jobs
+    // back, and no figure would show it.
     expect(await standing()).toMatchObject({ waiting: 160, due: 160, oldestDueAt: due });
   },
 );
 
-test("occurrences that are owed and not let in count as backlog", async () => {
+test("Occurrences in the backlog that are not admitted count as backlog", async () => {
   await world.put("owed", { when: "every 1h" });
   await world.sql`
     insert into carillon.backlog (schedule_id, shard, kind, version, occurrences, dues, turn_at, noted_at)
@@ -71,7 +75,7 @@ test("occurrences that are owed and not let in count as backlog", async () => {
   expect((await standing()).backlog).toEqual({ count: 3, more: false });
 });
 
-test("rows that are set aside count up to ten thousand, with the instant since when the oldest is", async () => {
+test("Rows in quarantine count up to ten thousand, with the start of the oldest", async () => {
   expect((await standing()).quarantined).toEqual({ count: 0, more: false, oldestAt: null });
   await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
   await world.clock.advance(minute);
@@ -84,7 +88,7 @@ test("rows that are set aside count up to ten thousand, with the instant since w
   expect((await standing()).quarantined).toMatchObject({ count: 10_000, more: true });
 });
 
-test("a running parcel does not count as due where there are more jobs than are looked up", async () => {
+test("A running parcel does not count as due if there are more jobs than are read", async () => {
   const parcel = (since: Date, jobs: number, leaseUntil: Date | null) => world.sql`
     insert into carillon.parcels (ready_at, offer_at, shard, queue, lease_until, claimed_at, occurrences, schedule_ids)
     select ${since}, ${since}, 0, 'fast', ${leaseUntil}::timestamptz, case when ${leaseUntil !== null} then carillon.clock() end, array_agg(${since}::timestamptz), array_agg(n)

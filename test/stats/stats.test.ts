@@ -19,7 +19,7 @@ afterEach(() => world.stop());
 
 const stats = () => readStats(world.as.api);
 
-/** What the counters stand for, by looking at everything. */
+/** The expected counters, by counting everything. */
 async function counted() {
   const [row] = await world.sql<{ total: number; paused: number }[]>`
     select count(*)::int as total, count(held_since)::int as paused from carillon.schedules where deleted_at is null`;
@@ -29,7 +29,7 @@ async function counted() {
 }
 
 describe("the counts of jobs", () => {
-  test("tell what has happened, before the tick rolls it up and after", async () => {
+  test("The counts of jobs have all that happened, before the tick rolls it up and after", async () => {
     for (const key of ["one", "two", "three"]) await world.put(key, { when: "in 1m" });
     await world.put("fails", {
       when: "in 1m",
@@ -50,7 +50,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastDay).toMatchObject(expected);
   });
 
-  test("of the last hour end with it, those of the day go on", async () => {
+  test("The counts of the last hour end with it, those of the day go on", async () => {
     await world.put("one", { when: "in 1m" });
     await world.clock.advance(minute);
     await world.work();
@@ -64,7 +64,7 @@ describe("the counts of jobs", () => {
     expect(await world.sql`select from carillon.minute_lateness`).toEqual([]);
   });
 
-  test("have what is passed over, one by one or as ranges, and what is cancelled", async () => {
+  test("The counts have passed-over occurrences, single and as ranges, and cancelled jobs", async () => {
     await world.put("often", { when: "every 1m" });
     await world.put("latest", { when: "every 10m" });
     await world.tick();
@@ -87,7 +87,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastDay.succeeded).toBe(after["succeeded"] ?? 0);
   });
 
-  test("have no job twice that edits withdraw and plan anew, and none that they withdraw for good", async () => {
+  test("The counts have no job twice that an edit withdraws and plans again, and no withdrawn job", async () => {
     await world.put("often", { when: "every 1s" });
     for (let n = 0; n < 5; n++) await world.patch("often", { tags: [`n${n}`] });
     expect(Object.keys((await counted()).jobs)).toEqual(["waiting"]);
@@ -101,7 +101,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastHour.fired).toBe(30);
   });
 
-  test("are never below nothing where an hour has the withdrawal alone", async () => {
+  test("The counts are never negative in an hour that has only the withdrawal", async () => {
     await world.put("often", { when: "every 1s" });
     await world.clock.advance(minute);
     await world.sql`update carillon.tallies set at = at - interval '2 hours'`;
@@ -110,7 +110,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastDay.fired).toBeGreaterThan(0);
   });
 
-  test("have what a calendar leaves out once, however often it is planned, singly and as ranges", async () => {
+  test("The counts have days that a calendar excludes once, however often they are planned, singly and as ranges", async () => {
     const read = readCalendarRules({ dates: ["2026-03-02"] });
     if (!read.ok) throw new Error("The calendar is not understood.");
     const params = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
@@ -130,7 +130,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastHour.skipped).toBe((jobs["skipped"] ?? 0) + (ranges?.skipped ?? 0));
   });
 
-  test("have what is skipped at the claim", async () => {
+  test("The counts have jobs skipped at the claim", async () => {
     await world.put("strict", { when: "in 1m", deadline: "10s" });
     await world.clock.advance(2 * minute);
     await world.work();
@@ -140,7 +140,7 @@ describe("the counts of jobs", () => {
 });
 
 describe("lateness", () => {
-  test("is told by its percentiles, off by a twentieth at most", async () => {
+  test("Lateness is shown by percentiles, within a twentieth", async () => {
     for (let n = 0; n < 10; n++) await world.put(`on-time-${n}`, { when: "in 1m" });
     await world.clock.advance(minute + 250);
     await world.work();
@@ -150,7 +150,7 @@ describe("lateness", () => {
     expect(lateness.p50Ms).toBeLessThanOrEqual(263);
   });
 
-  test("is that of the first start alone", async () => {
+  test("Lateness is that of the first start only", async () => {
     await world.put("again", {
       when: "in 1m",
       retry: { attempts: 2, base: "10m", backoff: "fixed", jitter: "none" },
@@ -164,8 +164,8 @@ describe("lateness", () => {
   });
 });
 
-describe("what a settle leaves behind", () => {
-  test("is nothing where there is nothing to count", async () => {
+describe("the rows of a settle", () => {
+  test("A settle with nothing to count writes no row", async () => {
     await world.put("again", {
       when: "in 1m",
       retry: { attempts: 3, base: "10m", backoff: "fixed", jitter: "none" },
@@ -177,13 +177,13 @@ describe("what a settle leaves behind", () => {
     await world.tick();
     expect(await world.sql`select from carillon.tallies`).toEqual([]);
     await world.work();
-    // The attempt that failed is counted; the job has begun before.
+    // The failed attempt is counted; the job has begun before.
     expect(
       await world.sql`select succeeded, failed, dead, late_buckets as late from carillon.tallies`,
     ).toEqual([{ succeeded: null, failed: 1, dead: null, late: null }]);
   });
 
-  test("has the lateness of a job whose first worker never answered", async () => {
+  test("A settle counts the lateness of a job whose first worker never answered", async () => {
     await world.put("alone", { when: "in 1m", target: { handler: "slow" } });
     await world.tick();
     await world.clock.advance(minute);
@@ -203,8 +203,8 @@ describe("what a settle leaves behind", () => {
   });
 });
 
-describe("what stands", () => {
-  test("is told by its state, with the oldest that is due", async () => {
+describe("open work", () => {
+  test("Open jobs are counted by state, with the oldest due one", async () => {
     await world.put("due", { when: "in 1m" });
     await world.put("later", { when: "in 2m" });
     await world.put("held", { when: "in 1m" });

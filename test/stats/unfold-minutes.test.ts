@@ -27,19 +27,19 @@ const firesOf = (groups: readonly PlannedGroup[], minutes: number, runsMax?: num
   return { fires: unfolded.minutes.map(({ fires }) => fires), exact: unfolded.exact };
 };
 
-test("The forecast is exact while the rules have fewer runs than it follows", () => {
+test("The forecast is exact while the rules have fewer runs than its limit", () => {
   const groups = [group(1, "*/2 * * * *"), group(2, "* * * * *")];
   expect(firesOf(groups, 6, 9)).toEqual({ fires: [2, 1, 2, 1, 2, 1], exact: true });
 });
 
-test("A rule that is not followed to the end counts from there on as often as before, and the forecast is not exact", () => {
+test("A rule that is not computed to the end counts from there on at its rate so far, and the forecast is not exact", () => {
   const { fires, exact } = firesOf([group(1, "* * * * *")], 60, 20);
   expect(exact).toBe(false);
   expect(fires.slice(0, 20)).toEqual(Array(20).fill(1));
   for (const each of fires.slice(20)) expect(each).toBeCloseTo(1);
 });
 
-test("Many rules share the runs that are followed, and what one leaves the others have", () => {
+test("Rules share the limit of runs, and others use the runs that one leaves", () => {
   const few = Array.from({ length: 5 }, (_, id) => group(id, "0 * * * *"));
   const many = Array.from({ length: 5 }, (_, id) => group(5 + id, "* * * * *"));
   expect(firesOf([...few, ...many], 60, 5 + 5 * 60)).toMatchObject({ exact: true });
@@ -48,7 +48,7 @@ test("Many rules share the runs that are followed, and what one leaves the other
   expect(fires.reduce((sum, each) => sum + each)).toBeCloseTo(5 + 5 * 60);
 });
 
-test("A rule that fires more often in a minute than is followed is spread from its first run on", () => {
+test("A rule with more fires in a minute than the limit is distributed evenly from its first run on", () => {
   const { fires, exact } = firesOf([group(1, "* * * * * *")], 2, 60);
   expect(exact).toBe(false);
   expect(fires).toEqual([60, 60]);

@@ -11,12 +11,13 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a batch tells how long its parcels have to wait once it is committed, however long that took", async () => {
+test("A batch returns how long its parcels have to wait after its commit, however long that took", async () => {
   await world.put("soon", { when: "in 4m" });
   const [stored] = await world.sql<{ shard: number }[]>`select shard from carillon.schedules`;
   await world.clock.advance(2 * minute);
   let at = 0;
-  // From look to look 700 ms go by: before the shard has been read, and from then to the end.
+  // Each read of the clock advances it by 700 ms: before the shard is read, and from then to the
+  // end.
   const timing = { now: () => (at += 700), sleep: async () => {} };
   const { parcels } = await fireShardBatch(world.sql, stored?.shard ?? -1, 100, timing);
   expect(parcels).toMatchObject([{ waitMs: 2 * minute - 0.7 * second }]);

@@ -4,7 +4,10 @@ import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, minute, monday } from "../support/instants.ts";
 
-/** After a long stop the tick attaches a day for each that has passed: in steps, for each takes a lock on each table and index that it makes. */
+/**
+ * After a long stop the tick attaches a day for each day passed. It does so in steps, because each
+ * day takes a lock on each table and index that it makes.
+ */
 
 let world: Carillon;
 
@@ -16,7 +19,7 @@ afterEach(() => world.stop());
 
 interface AttachedDay {
   day: string;
-  /** Those of the tables that are the day. */
+  /** The tables of the day. */
   transactions: string[];
 }
 
@@ -30,7 +33,7 @@ const stoppedDays = 20;
 const onceItIsNow = () => new Date(Date.parse(monday) + stoppedDays * day);
 const last = "20260305";
 
-/** Says that time is up when it has been asked so often. */
+/** Time is up after this many checks. */
 function upAfter(looks: number): () => boolean {
   let left = looks;
   return () => left-- <= 0;
@@ -41,7 +44,7 @@ const tickUntil = (timeIsUp: () => boolean) => {
   return tick({ sql, queue, log }, tickDefaults, timeIsUp);
 };
 
-test("the days of a long stop are attached each by a transaction of its own", async () => {
+test("The days of a long stop are attached each in a transaction of its own", async () => {
   await world.clock.setNow(onceItIsNow());
   await world.tick();
   const days = await attachedSince(last);
@@ -50,7 +53,7 @@ test("the days of a long stop are attached each by a transaction of its own", as
   expect(new Set(days.flatMap(({ transactions }) => transactions)).size).toBe(stoppedDays);
 });
 
-test("the days of now are attached before those of the past, which go on from the oldest in the next tick when time is up", async () => {
+test("Current days are attached before past ones, which continue from the oldest in the next tick when time is up", async () => {
   await world.clock.setNow(onceItIsNow());
   const seen: string[][] = [];
   const days = async () => (await attachedSince(last)).map((each) => each.day);
@@ -68,11 +71,11 @@ test("the days of now are attached before those of the past, which go on from th
     ),
   ).toBe(true);
   expect(await days()).toHaveLength(stoppedDays);
-  // There is nothing left to ask the time for.
+  // No day is left for which time is checked.
   expect(await attachDays(world.sql, upAfter(0), () => {})).toBe(true);
 });
 
-test("a day of which one table is missing is attached", async () => {
+test("A day without one of its tables is attached", async () => {
   await world.sql`drop table carillon.attempts_20260303`;
   await world.tick();
   expect((await attachedSince("20260302"))[0]).toMatchObject({
@@ -81,7 +84,7 @@ test("a day of which one table is missing is attached", async () => {
   });
 });
 
-test("no near line rises over days that are not attached, and no occurrence is lost by time that is up among them", async () => {
+test("No near line rises over days that are not attached, and no occurrence is lost if time is up among them", async () => {
   await world.put("passed", { when: "at 2026-03-12T09:00" });
   await world.put("minute", { when: `at ${new Date(onceItIsNow().getTime() + minute).toISOString()}` });
   await world.clock.setNow(onceItIsNow());
@@ -97,7 +100,7 @@ test("no near line rises over days that are not attached, and no occurrence is l
   expect((await world.jobs()).map(({ key }) => key)).toEqual(["passed", "minute"]);
 });
 
-test("a shard that is not behind fires while the days of one that is cannot be attached", async () => {
+test("A shard that is not behind fires while the days of one that is behind cannot be attached", async () => {
   await world.clock.setNow(onceItIsNow());
   await world.sql`select carillon.attach_days('2026-03-21', '2026-03-22')`;
   await world.sql`

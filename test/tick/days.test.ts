@@ -20,7 +20,7 @@ const daysOf = async (table: string) => {
 };
 
 describe("days", () => {
-  test("are attached from yesterday to three days ahead, for plan, jobs and attempts, and none of them twice", async () => {
+  test("Days are attached from yesterday to three days ahead, for plan, jobs and attempts, and each once", async () => {
     await world.clock.advance(2 * day);
     await Promise.all([world.tick(), world.tick()]);
     for (const table of ["jobs", "attempts"])
@@ -36,7 +36,7 @@ describe("days", () => {
     expect((await daysOf("plan")).at(-1)).toBe("20260307");
   });
 
-  test("of the plan go when every watermark has left them behind by a day", async () => {
+  test("Days of the plan are dropped a day after every watermark has passed them", async () => {
     await world.clock.setNow("2026-03-04T10:00:00Z");
     await world.tick();
     expect(await daysOf("plan")).toEqual(["20260303", "20260304", "20260305", "20260306", "20260307"]);
@@ -47,7 +47,7 @@ describe("days", () => {
   });
 
   test.each(["23:56:59", "23:57:30", "23:59:59.999"])(
-    "are never dropped by the tick that attached them, at %s either",
+    "Days are never dropped by the tick that attached them, even at %s",
     async (time) => {
       await world.clock.setNow(`2026-03-03T${time}Z`);
       await world.tick();
@@ -60,7 +60,7 @@ describe("days", () => {
     },
   );
 
-  test("of jobs go with their attempts after the retention, but not while one of their jobs waits, and then counted from its end", async () => {
+  test("Days of jobs are dropped with their attempts after the retention, but not while a job waits, whose retention counts from its end", async () => {
     await world.put("done", { when: "in 10m" });
     await world.put("stuck", { when: "at 2026-03-03T12:00" });
     await world.tick();
@@ -86,7 +86,7 @@ describe("days", () => {
     expect(await daysOf("jobs")).not.toContain("20260303");
   });
 
-  test("stay for another minute where somebody holds a lock, and the tick does its work all the same", async () => {
+  test("Days stay for another minute if another session holds a lock, and the tick does its other work", async () => {
     await world.put("often", { when: "every 1m" });
     await world.clock.advance(20 * day);
     await world.sql.begin(async (tx) => {
@@ -107,7 +107,7 @@ describe("days", () => {
 describe("a plan far ahead", () => {
   const far = () => world.sql`select due_at from carillon.plan_far order by due_at`;
 
-  test("waits in the far table, comes near in time, and runs", async () => {
+  test("An occurrence far ahead waits in the far table, comes near in time, and runs", async () => {
     await world.put("far", { when: "at 2026-03-12T09:00" });
     await world.put("edge", { when: "at 2026-03-05T00:00" });
     await world.put("near", { when: "at 2026-03-04T23:59:59.999" });
@@ -135,7 +135,7 @@ describe("a plan far ahead", () => {
     ]);
   });
 
-  test("of many rows at one instant comes near in bounded steps, and the line waits at that instant for the last of them", async () => {
+  test("Many far rows of one instant come near in bounded steps, and the line waits at that instant for the last of them", async () => {
     const due = new Date("2026-03-10T00:00:00Z");
     await world.sql`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, version, shard)
@@ -158,7 +158,7 @@ describe("a plan far ahead", () => {
     expect(await line()).toEqual(new Date("2026-03-12T00:00:00Z"));
   });
 
-  test("of more rows at one instant than a step moves runs each once, also where the steps stop in between", async () => {
+  test("Far rows of one instant each run once if they are more than a step moves, also if the steps stop in between", async () => {
     for (const n of [1, 2, 3, 4, 5]) await world.put(`year-${n}`, { when: "at 2026-03-10T00:00" });
     await world.sql`update carillon.schedules set shard = 5`;
     await world.sql`update carillon.plan_far set shard = 5`;
@@ -177,7 +177,7 @@ describe("a plan far ahead", () => {
 
 describe("a tick that comes days late", () => {
   test.each(["every 1h", "0 * * * *"])(
-    "30 days: %s runs its newest missed occurrence, the others stand as a range",
+    "After 30 days without a tick, %s runs its newest missed occurrence, and the others are noted as a range",
     async (when) => {
       await world.put("hourly", { when });
       await world.put("once", { when: "at 2026-03-20T00:00" });
@@ -185,7 +185,7 @@ describe("a tick that comes days late", () => {
       await world.tick();
       const newest = new Date(Date.parse(monday) + 30 * day);
       const jobs = await world.jobs();
-      // 10:00 itself is due at this moment and so not missed; the newest that is missed is 09:00.
+      // 10:00 is due now, and so not missed; the newest missed one is 09:00.
       expect(jobs.map(({ key, occurrence }) => [key, occurrence])).toEqual([
         ["once", new Date("2026-03-20T00:00Z")],
         ["hourly", new Date(newest.getTime() - hour)],
@@ -204,7 +204,7 @@ describe("a tick that comes days late", () => {
     },
   );
 
-  test("a hundred days: every minute is one range that says that it stopped counting, and no job is lost", async () => {
+  test("After a hundred days without a tick, every minute is one range whose count stopped at its limit, and no job is lost", async () => {
     await world.put("often", { when: "* * * * *" });
     await world.clock.advance(100 * day);
     await world.tick();

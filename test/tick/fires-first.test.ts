@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const canary = { minutes: 5, queue: "fast" } as const;
 
-/** The tick dies at the first statement that says or brings this: neither that nor anything after it is done. */
+/** The tick dies at the first statement with this text: neither that nor anything later is done. */
 function tickDyingAt(text: string): Promise<unknown> {
   let dead = false;
   dying = connectThrough(
@@ -47,7 +47,7 @@ test.each([
   ["the canaries are kept", Object.values(canaryKeys)[0] ?? ""],
   ["days are attached", "generate_series(s.first"],
   ["far rows are brought near", "from carillon.plan_far"],
-])("A tick that dies where %s has fired what is due, and made its pulses", async (_, text) => {
+])("A tick that dies while %s has fired due jobs and made its pulses", async (_, text) => {
   await world.put("beats", { when: "every 10s", delivery: "pulse", target: { queue: "demo" } });
   await world.put("far", { when: "at 2026-03-09T10:00" });
   await world.put("due", { when: "at 2026-03-02T10:04" });
@@ -65,7 +65,7 @@ test.each([
   expect(pulses?.["n"]).toBeGreaterThan(0);
 });
 
-test("A command of the inbox that is due before the next tick is fired by the tick that applies it", async () => {
+test("An inbox command due before the next tick is fired by the tick that applies it", async () => {
   await world.tick();
   await world.sql`select carillon.put_schedule('{"key": "soon", "when": "in 50s", "target": {"queue": "demo"}}')`;
   await world.sql`select carillon.put_schedule('{"key": "often", "when": "every 30s", "target": {"queue": "demo"}}')`;
@@ -89,7 +89,7 @@ test("After days without a tick one tick fires up to its horizon, past the line 
   expect(line?.["at"]).toEqual(at(7 * day + 3 * minute));
 });
 
-test("Days that cannot be attached keep no shard from firing where its days are there", async () => {
+test("Days that cannot be attached stop no shard from firing if its own days are attached", async () => {
   await world.put("due", { when: "every 1m" });
   await world.tick();
   await world.clock.advance(minute);

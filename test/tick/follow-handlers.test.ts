@@ -31,7 +31,7 @@ async function claim(key: string) {
   return claimParcel(world.sql, found?.parcelId ?? "0", 10 * minute);
 }
 
-test("schedules are in the lane of their handler as soon as they name it", async () => {
+test("A schedule is in the lane of its handler as soon as it names it", async () => {
   await define(true);
   await world.put("a", due);
   await world.put("b", { ...due, serial: true });
@@ -40,7 +40,7 @@ test("schedules are in the lane of their handler as soon as they name it", async
   expect(await regrouped()).toEqual([]);
 });
 
-test("schedules follow a handler that takes groups together from now on, with what waits and what runs", async () => {
+test("Schedules follow a handler that takes groups together from now on, with waiting and running jobs", async () => {
   for (const key of ["a", "b", "c"]) await world.put(key, due);
   await world.put("serial", { ...due, serial: true });
   await world.tick();
@@ -61,7 +61,7 @@ test("schedules follow a handler that takes groups together from now on, with wh
   ]);
 });
 
-test("and one that takes them one by one again, and are looked at until no older request can be on its way", async () => {
+test("Schedules follow a handler back to one job at a time, and are checked until no older request can be in flight", async () => {
   await define(true);
   await world.put("a", due);
   await world.put("serial", { ...due, serial: true });
@@ -75,7 +75,7 @@ test("and one that takes them one by one again, and are looked at until no older
   expect(await regrouped()).toEqual([]);
 });
 
-test("a tick that is out of time leaves the rest to the next", async () => {
+test("A tick that runs out of time leaves the remaining schedules to the next", async () => {
   for (const key of ["a", "b", "c"]) await world.put(key, due);
   await define(true);
   let looks = 0;

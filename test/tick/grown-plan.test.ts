@@ -19,7 +19,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** So many schedules of one shard, each due once ten minutes after those before. */
+/** Schedules of one shard, due ten minutes after those of the previous turn. */
 async function dueAt(turn: number, count: number): Promise<void> {
   await world.sql`
     with made as (
@@ -34,7 +34,7 @@ async function dueAt(turn: number, count: number): Promise<void> {
     select ${at(turn * 10 * minute)}, ${at(turn * 10 * minute)}, id, 1, 1 from made`;
 }
 
-test("a tick whose plan was made while there was little steps through indexes when there is much", async () => {
+test("A tick whose plan was made on small tables uses indexes once they are large", async () => {
   await world.sql`alter table carillon.schedules set (autovacuum_enabled = off)`;
   for (let turn = 1; turn <= 12; turn++) {
     await dueAt(turn, 20);
@@ -50,9 +50,9 @@ test("a tick whose plan was made while there was little steps through indexes wh
   expect(scanned["schedules"] ?? 0).toBeLessThan(500);
 });
 
-test("a tick beside schedules that the planner knows nothing of looks each up by its id", async () => {
+test("A tick looks schedules up by id although the planner has no statistics of them", async () => {
   await dueAt(1, 5_000);
-  // As a table is left that was vacuumed when nobody was in it.
+  // As after a vacuum of the empty table.
   await world.sql`
     update pg_class set reltuples = 0, relpages = 1, relallvisible = 0
     where oid in (select 'carillon.schedules'::regclass union all select indexrelid from pg_index where indrelid = 'carillon.schedules'::regclass)`;

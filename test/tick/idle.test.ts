@@ -22,7 +22,7 @@ const watermarks = async () => {
   return rows.map((row) => ({ ...row, at: row.at.toISOString() }));
 };
 
-/** While somebody has the plan lock of a shard, as an edit has it. */
+/** While an edit holds the plan lock of a shard. */
 async function whileEdited(shard: number, act: () => Promise<void>): Promise<void> {
   await world.sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock_shared(1, ${shard}::int)`;
@@ -30,7 +30,7 @@ async function whileEdited(shard: number, act: () => Promise<void>): Promise<voi
   });
 }
 
-test("a tick with nothing to do takes few statements, and not some for each shard and each thing it looks after", async () => {
+test("An idle tick takes a few statements, and not some for each shard and each kind of work", async () => {
   await world.tick();
   await world.clock.advance(minute);
   const statements: string[] = [];
@@ -53,7 +53,7 @@ test("a tick with nothing to do takes few statements, and not some for each shar
   expect(new Set((await watermarks()).map((row) => row.at))).toEqual(new Set([at("10:04:00").toISOString()]));
 });
 
-test("idle shards are passed up to the horizon together, and those with something due are not", async () => {
+test("Idle shards are passed up to the horizon together, and those with a due row are not", async () => {
   for (const name of ["first", "at the horizon"]) await world.put(name, { when: "at 2026-03-02T10:03" });
   await world.put("beyond", { when: "at 2026-03-02T10:03:00.001" });
   await world.sql`update carillon.plan p set shard = case s.key when 'first' then 1 when 'beyond' then 3 else 2 end
@@ -70,7 +70,7 @@ test("idle shards are passed up to the horizon together, and those with somethin
   });
 });
 
-test("what is due at the watermark itself, of a schedule beyond it, is due", async () => {
+test("A schedule due at the watermark's instant, but after its schedule, is due", async () => {
   await world.put("second", { when: "at 2026-03-02T10:01" });
   await world.sql`update carillon.plan set shard = 5`;
   await world.sql`update carillon.shards set watermark_at = ${at("10:01:00")}, watermark_schedule = 0 where id = 5`;
@@ -79,14 +79,14 @@ test("what is due at the watermark itself, of a schedule beyond it, is due", asy
   expect(await passIdleShards(world.sql, [5])).toEqual(new Set([5]));
 });
 
-test("a shard that is edited is not waited for, and not passed", async () => {
+test("A shard that is edited is not waited for, and not passed", async () => {
   await whileEdited(7, async () => {
     expect(await passIdleShards(world.sql, all)).toEqual(new Set(all.filter((shard) => shard !== 7)));
   });
   expect((await watermarks())[7]?.at).toBe(at("10:00:00").toISOString());
 });
 
-test("no watermark is raised past the near plan, or back", async () => {
+test("No watermark is raised past the near plan, or back", async () => {
   await world.sql`update carillon.shards set near_until = ${at("10:02:00")} where id = 3`;
   await world.sql`update carillon.shards set watermark_at = ${at("11:00:00")} where id = 4`;
   expect(await passIdleShards(world.sql, all)).toEqual(new Set(all));
@@ -95,7 +95,7 @@ test("no watermark is raised past the near plan, or back", async () => {
   expect(rows[4]?.at).toBe(at("11:00:00").toISOString());
 });
 
-test("the line between near and far is raised together where nothing far comes near by it", async () => {
+test("The lines between near and far are raised together if no far row comes near by it", async () => {
   await world.put("far", { when: "at 2026-03-05T12:00" });
   await world.put("farther", { when: "at 2026-03-06T00:00" });
   await world.sql`update carillon.plan_far p set shard = case s.key when 'far' then 1 else 2 end

@@ -15,7 +15,7 @@ afterEach(() => world.stop());
 
 const caller = { name: "ann" };
 
-/** Schedules of one shard, held together for two minutes; it is then three minutes later. */
+/** Schedules of one shard, held together for two minutes; returns three minutes later. */
 async function heldTogether(count: number, when: string): Promise<Date> {
   const deps = { sql: world.sql, queue: world.queue };
   const body = parseScheduleBody({ when, target: { queue: "demo" }, group: "held" });
@@ -41,7 +41,7 @@ async function left(until: Date): Promise<number> {
   return row?.left ?? 0;
 }
 
-test("the end of a hold of many is spread over several batches", async () => {
+test("The end of a hold of many schedules is spread over several batches", async () => {
   const count = 2_600;
   const until = await heldTogether(count, "* * * * *");
   expect(await left(until)).toBe(count);
@@ -55,7 +55,7 @@ test("the end of a hold of many is spread over several batches", async () => {
   expect(await left(until)).toBe(0);
 });
 
-test("each schedule of a hold that ends gets its own parcel, and each occurrence one job", async () => {
+test("Each schedule of a hold that ends gets its own parcel, and each occurrence one job", async () => {
   await heldTogether(20, "* * * * *");
   const { parcels } = await fireShardBatch(world.sql, 3, 5_000, standingTiming(world.clock));
   const released = await world.sql`

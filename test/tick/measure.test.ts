@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** A tick, and the line that it writes. */
+/** Runs a tick, and returns its line of metrics. */
 async function measuredTick(): Promise<Measured> {
   const written: Measured[] = [];
   const { rolledUp } = await world.tick();
@@ -26,17 +26,17 @@ async function measuredTick(): Promise<Measured> {
   return line;
 }
 
-test("a tick always tells as many metrics as an idle month is priced with", async () => {
+test("A tick always writes as many metrics as the price of an idle month counts", async () => {
   expect(Object.keys(await measuredTick())).toHaveLength(idle.tickMetrics);
 });
 
-test("a tick tells how many rows are set aside", async () => {
+test("A tick writes the number of rows in quarantine", async () => {
   expect(await measuredTick()).toMatchObject({ Quarantined: 0 });
   await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
   expect(await measuredTick()).toMatchObject({ Quarantined: 1 });
 });
 
-test("pulses that are given up are told by the next tick, once, and not while they are tried again", async () => {
+test("Pulses that were given up are counted by the next tick, once, and not while they are retried", async () => {
   await world.storeMany(3, { every: 600, offset: 20, queue: "gone" });
   await world.storeMany(2, { every: 600, offset: 20, queue: "never", first: 100 });
   expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 0 });
@@ -61,17 +61,17 @@ test("pulses that are given up are told by the next tick, once, and not while th
   ]);
 });
 
-test("seconds for which no tick came are told by the one that passes them over", async () => {
+test("Seconds without a tick are counted by the tick that passes them over", async () => {
   await world.store([{ id: 1, every: 10 }]);
   await world.tick();
   await world.sql`delete from carillon.parcels`;
   await world.clock.setNow(at(20 * minute));
-  // From the 181st second up to that two minutes ago.
+  // From the 181st second to two minutes ago.
   expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 18 * 60 - 181 });
   expect(await measuredTick()).toMatchObject({ PulseSecondsPassed: 0 });
 });
 
-test("a second for which no worker came is told", async () => {
+test("A second without a worker is counted", async () => {
   await world.store([{ id: 1, every: 600, offset: 20 }]);
   await world.tick();
   await world.clock.setNow(at(20 * second + 2 * minute + 1));
@@ -79,7 +79,7 @@ test("a second for which no worker came is told", async () => {
   expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 1 });
 });
 
-test("a second at which every worker dies is told", async () => {
+test("A second at which every worker dies is counted", async () => {
   await world.store([{ id: 1, every: 600, offset: 20 }]);
   await world.tick();
   await world.clock.setNow(at(20 * second));

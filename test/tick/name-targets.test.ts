@@ -10,7 +10,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a schedule from before targets had rows gets its own with the next tick, whatever its kind", async () => {
+test("A schedule from before targets had rows gets its target with the next tick, whatever its kind", async () => {
   await world.put("queue", { when: "every 5m", target: { queue: "demo" } });
   await world.put("bus", { when: "every 5m", target: { event: {} } });
   await world.put("handler", { when: "every 5m", target: { handler: "greet" } });

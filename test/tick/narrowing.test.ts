@@ -21,7 +21,10 @@ async function shardOf(count: number): Promise<void> {
   await sql`update carillon.plan set shard = 3`;
 }
 
-/** To write a job of this schedule fails as a statement does that has hung for as long as it may. A sequence counts the tries: no rollback takes it back. */
+/**
+ * Writing a job of this schedule fails as a statement does at its time limit. A sequence counts the
+ * attempts, because no rollback resets it.
+ */
 async function hangOn(key: string): Promise<void> {
   const [hung] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`;
   await world.sql.unsafe(`
@@ -43,7 +46,7 @@ test.each([
   ["last", 5, 5, 2],
   ["in the middle", 40, 23, 3],
 ])(
-  "A row that is %s of a shard's %i hangs no more often than the number of rows has to be narrowed",
+  "A row that is %s of a shard's %i hangs no more often than the batch is narrowed",
   async (_, count, bad, most) => {
     await shardOf(count);
     await hangOn(`row:${bad}`);

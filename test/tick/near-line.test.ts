@@ -8,7 +8,10 @@ import { at, day, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 
-/** Rows of the plan that are due from the near line on wait in the far table, where no batch looks. A watermark that passes the line loses them. */
+/**
+ * Plan rows due from the near line on wait in the far table, which no batch reads. A watermark that
+ * passes the line loses them.
+ */
 
 let world: Carillon;
 
@@ -30,7 +33,7 @@ async function shard(): Promise<{ watermarkAt: Date; reachedAt: Date; nearUntil:
   return row;
 }
 
-test("a batch whose horizon lies past the near line plans up to the millisecond before it, so that far rows are not passed over", async () => {
+test("A batch whose horizon is past the near line plans up to the millisecond before it, so that far rows are not passed", async () => {
   await world.put("near", { when: "at 2026-03-04T23:59:00" });
   await world.put("at the line", { when: `at ${nearLine.toISOString()}` });
   await world.clock.setNow(new Date(nearLine.getTime() - minute));
@@ -40,7 +43,7 @@ test("a batch whose horizon lies past the near line plans up to the millisecond 
   expect((await world.jobs()).map(({ key }) => key)).toEqual(["near", "at the line"]);
 });
 
-test("far rows are brought near under the plan lock: an edit that has read the near line has written its row before", async () => {
+test("Far rows are brought near under the plan lock: an edit that has read the near line has written its row before", async () => {
   await world.clock.advance(day);
   const bringing: Promise<unknown>[] = [];
   await world.sql.begin(async (edit) => {
@@ -53,7 +56,7 @@ test("far rows are brought near under the plan lock: an edit that has read the n
   expect(await world.sql`select due_at from carillon.plan where due_at = ${nearLine}`).toHaveLength(1);
 });
 
-test("the near line of an idle shard stays where it is when the clock has gone back by a day", async () => {
+test("The near line of an idle shard stays when the clock has gone back by a day", async () => {
   await world.clock.advance(day);
   await raiseIdleLines(world.sql, [1]);
   const { nearUntil } = await shard();
@@ -62,7 +65,7 @@ test("the near line of an idle shard stays where it is when the clock has gone b
   expect((await shard()).nearUntil).toEqual(nearUntil);
 });
 
-test("the near line is not raised while the days behind it cannot be attached", async () => {
+test("The near line is not raised while the days behind it cannot be attached", async () => {
   await world.sql.unsafe(`
     alter function carillon.attach_days(date, date) rename to attach_days_later;
     create function carillon.attach_days(p_from date, p_to date) returns int language plpgsql as $$ begin
@@ -77,7 +80,10 @@ test("the near line is not raised while the days behind it cannot be attached", 
   expect((await shard()).nearUntil.getTime()).toBeGreaterThan(nearLine.getTime());
 });
 
-/** Leaves the shard with a batch unfinished: its watermark stands at the first row, and what it has reached is the horizon. */
+/**
+ * Leaves the shard with a batch unfinished: its watermark is at the first row, and what it has
+ * reached is the horizon.
+ */
 async function unfinished(): Promise<Date> {
   for (const seconds of [10, 20, 30]) await world.put(`in-${seconds}`, { when: `in ${seconds}s` });
   await world.clock.advance(minute);
@@ -87,14 +93,14 @@ async function unfinished(): Promise<Date> {
   return reachedAt;
 }
 
-test("what a shard has reached does not fall when the clock goes back between two batches", async () => {
+test("The instant that a shard has reached does not fall when the clock goes back between two batches", async () => {
   const reached = await unfinished();
   await world.clock.advance(-30 * second);
   await batch(1);
   expect((await shard()).reachedAt).toEqual(reached);
 });
 
-test("what an idle shard has reached does not fall when the clock goes back", async () => {
+test("The instant that an idle shard has reached does not fall when the clock goes back", async () => {
   const reached = await unfinished();
   await world.sql`delete from carillon.plan`;
   await world.clock.advance(-30 * second);

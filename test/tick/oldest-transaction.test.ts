@@ -21,7 +21,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** A transaction of another role, which has done nothing for as long as it likes. */
+/** An idle transaction of another role. */
 async function someoneElses(): Promise<{ pid: number; end(): Promise<void> }> {
   const worker = await connectAsMember(owner, database.url, "carillon_worker");
   onTestFinished(() => worker.end());
@@ -45,7 +45,7 @@ const ageOf = async (pid: number) => {
   return Number(row?.ms);
 };
 
-test("the tick learns for how long another role's transaction has been open, of which it sees nothing itself", async () => {
+test("The tick gets the age of another role's transaction, although it cannot see that transaction itself", async () => {
   expect(await oldestTransactionMs(tick)).toBe(0);
   const other = await someoneElses();
   const seen = await tick`select xact_start from pg_stat_activity where pid = ${other.pid}`;
@@ -54,13 +54,13 @@ test("the tick learns for how long another role's transaction has been open, of 
   const before = await ageOf(other.pid);
   const told = await oldestTransactionMs(tick);
   expect(told).toBeGreaterThanOrEqual(before);
-  // The database rounds, the question cuts.
+  // The database rounds, and this query truncates.
   expect(told).toBeLessThanOrEqual((await ageOf(other.pid)) + 1);
   await other.end();
   expect(await oldestTransactionMs(tick)).toBe(0);
 });
 
-test("a prepared transaction counts, which has no session any more", async () => {
+test("A prepared transaction counts, which no longer has a session", async () => {
   const gid = `held_${database.name}`;
   const session = connect({ DATABASE_URL: database.url });
   await session.alone(async (line) => {
@@ -72,7 +72,7 @@ test("a prepared transaction counts, which has no session any more", async () =>
   expect(await oldestTransactionMs(tick)).toBe(0);
 });
 
-test("it is in the tick's line of metrics, and left out, with a word, where it cannot be seen", async () => {
+test("The age of the oldest transaction is in the tick's metrics, and is left out with a warning if it is hidden", async () => {
   const written: Measured[] = [];
   const log = recordedLog();
   const deps = { sql: tick, log, metrics: { write: (measured: Measured) => void written.push(measured) } };
@@ -84,7 +84,7 @@ test("it is in the tick's line of metrics, and left out, with a word, where it c
   });
   expect(log.lines).toEqual([]);
 
-  // As where the owner is nobody whom the server lets look at others.
+  // As if the owner had no right to see other sessions.
   const plain = `plain_${database.name}`;
   await owner.unsafe(
     `create role ${plain}; alter function carillon.oldest_transaction_ms() owner to ${plain}`,

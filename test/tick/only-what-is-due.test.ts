@@ -20,7 +20,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-/** Brings the schedules of shard 0 to so many, none of them due before an hour has passed. */
+/** Fills shard 0 up to this many schedules, none of them due within an hour. */
 async function store(count: number): Promise<void> {
   await sql`
     with made as (
@@ -43,7 +43,7 @@ async function makeDue(when: Date, count: number): Promise<void> {
     where place % (stored / ${count}::int) = 0 order by id desc`;
 }
 
-/** Pages of Carillon's tables and indexes that were looked at, in memory or not. */
+/** Pages of Carillon's tables and indexes that were read, in memory or not. */
 async function pagesDuring(act: () => Promise<unknown>): Promise<number> {
   const before = await pages();
   await act();
@@ -58,7 +58,7 @@ async function pages(): Promise<number> {
   return row?.pages ?? 0;
 }
 
-test("a batch looks at as many pages among fifty times as many schedules", async () => {
+test("A batch reads as many pages among fifty times as many schedules", async () => {
   const looked: number[] = [];
   for (const stored of [due * 2, due * 100]) {
     await store(stored);
@@ -76,15 +76,15 @@ test("a batch looks at as many pages among fifty times as many schedules", async
   }
   const [few = 0, many = 0] = looked;
   expect(few).toBeGreaterThan(due);
-  // The indexes are a level higher by then, and no more.
+  // The indexes have one level more, and no more.
   expect(many).toBeLessThan(few + 3 * due);
 });
 
-test("a job that exists already stays as it is, and keeps no other from being made", async () => {
+test("A job that exists already is unchanged, and the others of its batch are made", async () => {
   const when = at(31 * minute);
   await world.clock.setNow(at(30 * minute));
   await makeDue(when, 10);
-  // Planned twice as well: a row of an edit that planned the same occurrence again.
+  // Planned twice as well: an edit has planned the same occurrence again.
   await makeDue(when, 10);
   const [first] = await sql<{ id: string }[]>`
     insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)

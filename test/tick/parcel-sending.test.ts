@@ -12,7 +12,9 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Parcels as batches of several shards make them; nobody marks them, since they are not stored. */
+/**
+ * Parcels as batches of several shards make them; they are not stored, so none is marked as sent.
+ */
 function parcel(id: number, waitMs: number): OutgoingParcel {
   return { id: String(id), queue: "fast", waitMs };
 }
@@ -31,7 +33,10 @@ const begun = (timeIsUp = () => false) =>
     },
   });
 
-/** A time that goes on by what is slept, and by what each request takes; and when each parcel was sent. */
+/**
+ * A clock that advances with sleeps and with each request, and the time at which each parcel was
+ * sent.
+ */
 function passingTime(from: number, requestMs: number) {
   let now = from;
   const sentAt = new Map<string, number>();
@@ -50,7 +55,7 @@ function passingTime(from: number, requestMs: number) {
 }
 
 describe("the parcels of a tick", () => {
-  test("of several shards are sent in the order in which they are ready, where that is the same moment of a second", async () => {
+  test("Parcels of several shards are sent in the order in which they are ready, within the same moment of a second", async () => {
     for (let n = 0; n < 24; n++)
       await world.put(`k${n}`, { when: `at 2026-03-02T10:30:${String(30 - n).padStart(2, "0")}` });
     await world.clock.setNow(at("10:29:00"));
@@ -62,7 +67,7 @@ describe("the parcels of a tick", () => {
     expect(sent().map(([id]) => id)).toEqual(ready.map(({ id }) => id));
   });
 
-  test("arrive when they are ready, within a tenth of a second, whatever part of a second that is", async () => {
+  test("Messages arrive when their parcels are ready, within a tenth of a second, at any part of a second", async () => {
     const time = passingTime(123_456.7, 5);
     const sending = begun();
     const readyAt = new Map<string, number>();
@@ -81,7 +86,7 @@ describe("the parcels of a tick", () => {
     expect(Math.min(...late)).toBeGreaterThanOrEqual(-100);
   });
 
-  test("take the tick no time where they are a request's", async () => {
+  test("Parcels that fit into one request take the tick no extra time", async () => {
     const time = passingTime(0, 0);
     const sending = begun();
     sending.add(Array.from({ length: 10 }, (_, n) => parcel(n + 1, 130 * second - 137 * n)));
@@ -90,7 +95,7 @@ describe("the parcels of a tick", () => {
     expect(sent().map(([, delay]) => delay)).toEqual([128, 128, 128, 129, 129, 129, 129, 129, 129, 129]);
   });
 
-  test("take the tick a second at most where they are some requests'", async () => {
+  test("Parcels of a few requests take the tick at most a second", async () => {
     const time = passingTime(0, 0);
     const sending = begun();
     sending.add(Array.from({ length: 400 }, (_, n) => parcel(n + 1, 130 * second + 7 * n)));
@@ -98,10 +103,10 @@ describe("the parcels of a tick", () => {
     expect(time.now()).toBeLessThanOrEqual(second);
   });
 
-  test("leave queue and database to others for as long again as it takes to send them", async () => {
+  test("Sending leaves queue and database to others for as long as it takes to send", async () => {
     const time = passingTime(0, 20);
     const sending = begun();
-    // Of every moment some lots: there is always one whose moment it is.
+    // Some lots for every moment: there is always one whose moment it is.
     sending.add(Array.from({ length: 960 }, (_, n) => parcel(n + 1, 130 * second + 10 * n)));
     await sending.finish();
     // Ninety-six requests, one by one in this test.
@@ -109,17 +114,17 @@ describe("the parcels of a tick", () => {
     expect(sent()).toHaveLength(960);
   });
 
-  test("that are ready at one instant take the tick some seconds and no more, however many they are", async () => {
+  test("Parcels that are ready at one instant take the tick a bounded number of seconds, however many they are", async () => {
     const time = passingTime(0, 20);
     const sending = begun();
     sending.add(Array.from({ length: 3_999 }, (_, n) => parcel(n + 1, 130 * second)));
     await sending.finish();
-    // Four hundred requests of a fiftieth of a second are eight.
+    // Four hundred requests of a fiftieth of a second are eight seconds.
     expect(time.now()).toBeLessThan((8 + 15 + 1) * second);
     expect(sent()).toHaveLength(3_999);
   });
 
-  test("are sent without a rest where the tick has no time left", async () => {
+  test("Parcels are sent without a rest if the tick has no time left", async () => {
     const time = passingTime(0, 50);
     const sending = begun(() => true);
     sending.add(Array.from({ length: 400 }, (_, n) => parcel(n + 1, 130 * second + 7 * n)));
@@ -128,18 +133,18 @@ describe("the parcels of a tick", () => {
     expect(time.now()).toBeCloseTo(2 * second);
   });
 
-  test("begin no request 25 seconds after all jobs are made, however many are left", async () => {
+  test("No request begins 25 seconds after all jobs are made, however many parcels are left", async () => {
     const time = passingTime(0, 200);
     const sending = begun();
     sending.add(Array.from({ length: 2_000 }, (_, n) => parcel(n + 1, n * 50)));
     await sending.finish();
     expect(time.now()).toBeGreaterThan(24 * second);
-    // Eight begin together, and this time counts them one after the other.
+    // Eight requests begin together, and this clock counts them one after the other.
     expect(time.now()).toBeLessThan(27 * second);
     expect(sent().length).toBeLessThan(1_400);
   });
 
-  test("begin no request 5 seconds after all jobs are made where the tick has no time left", async () => {
+  test("No request begins 5 seconds after all jobs are made if the tick has no time left", async () => {
     const time = passingTime(0, 200);
     const sending = begun(() => true);
     sending.add(Array.from({ length: 2_000 }, (_, n) => parcel(n + 1, n * 50)));
@@ -148,7 +153,7 @@ describe("the parcels of a tick", () => {
     expect(time.now()).toBeLessThan(7 * second);
   });
 
-  test("that are ready soon do not wait for those of other shards", async () => {
+  test("Parcels that are ready soon do not wait for those of other shards", async () => {
     const sending = begun();
     sending.add([parcel(1, 160 * second), parcel(2, 5 * second)]);
     sending.add([parcel(3, 120 * second), parcel(4, -second), parcel(5, 59 * second)]);
@@ -157,7 +162,7 @@ describe("the parcels of a tick", () => {
     expect(sent().map(([id]) => id)).toEqual(["2", "4", "5", "3", "1"]);
   });
 
-  test("wait as much less as they were kept back", async () => {
+  test("The wait of a parcel is reduced by the time it was kept back", async () => {
     const time = passingTime(0, 0);
     const sending = begun();
     sending.add([parcel(1, 160 * second)]);
@@ -166,15 +171,15 @@ describe("the parcels of a tick", () => {
     expect(sent()).toEqual([["1", 152]]);
   });
 
-  test("that are ready together keep the order of their priorities", async () => {
+  test("Parcels that are ready together keep the order of their priorities", async () => {
     const sending = begun();
-    // Each row of a statement is told its wait a little later than the one before.
+    // The wait of each row of a statement is computed a little later than that of the row before.
     sending.add([parcel(1, 160_000.04), parcel(2, 160_000.02), parcel(3, 160_000)]);
     await sending.finish();
     expect(sent().map(([id]) => id)).toEqual(["1", "2", "3"]);
   });
 
-  test("are sent before the tick has made all of them where they are many", async () => {
+  test("Many parcels are sent before the tick has made all of them", async () => {
     const sending = begun();
     sending.add(Array.from({ length: 4_000 }, (_, n) => parcel(n + 1, 160 * second)));
     await expect.poll(() => sent().length).toBe(4_000);

@@ -8,18 +8,18 @@ import { minute } from "../support/instants.ts";
 describe("the share of a tick", () => {
   const time = "2026-03-02T10:00:00Z";
 
-  test.each([1, 2, 3, 5, 16])("of %i ticks: each shard is in one of them", (ticks) => {
+  test.each([1, 2, 3, 5, 16])("Each shard is in the share of one of %i ticks", (ticks) => {
     const shards = Array.from({ length: ticks }, (_, tick) => [
       ...inTurn(shardsOf(shareOf({ ticks, tick, time }))),
     ]).flat();
     expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: shardCount }, (_, n) => n));
   });
 
-  test("is one shard at least, however many ticks may share them", () => {
+  test("A share has at least one shard, however many ticks may run", () => {
     expect(ticksMax).toBe(shardCount);
   });
 
-  test("goes to another tick in the next minute, and comes back when all had it", () => {
+  test("A share moves to another tick in the next minute, and comes back after all had it", () => {
     const of = 3;
     const shares = [0, 1, 2, 3].map(
       (minutes) => shareOf({ ticks: of, tick: 1, time: `2026-03-02T10:0${minutes}:59+02:00` }).share,
@@ -28,7 +28,7 @@ describe("the share of a tick", () => {
     expect(shares[3]).toBe(shares[0]);
   });
 
-  test("is everything for whoever does not say which", () => {
+  test("An event without a share means the whole tick", () => {
     const scheduled = { source: "aws.events", "detail-type": "Scheduled Event", time };
     for (const event of [scheduled, {}, null, "tick"]) expect(shareOf(event)).toEqual({ share: 0, of: 1 });
   });
@@ -41,8 +41,8 @@ describe("the share of a tick", () => {
     { ticks: 2, tick: 0, time: "now" },
     { ticks: 2, tick: 0 },
     { ticks: 2, tick: 0, time, shards: [1] },
-  ])("is refused where it makes no sense: %j", (event) => {
-    expect(() => shareOf(event)).toThrow(/The tick's event is not understood: \w*:? ?\w+/);
+  ])("An event with an impossible share is refused: %j", (event) => {
+    expect(() => shareOf(event)).toThrow(/The tick's event is invalid: \w*:? ?\w+/);
   });
 });
 
@@ -57,7 +57,7 @@ describe("ticks side by side", () => {
   });
   afterEach(() => world.stop());
 
-  /** As the rule starts them: each is told which it is, and the minute. */
+  /** As the rule starts them: each tick gets its number and the minute. */
   const start = (ticks: readonly number[]) =>
     Promise.all(
       ticks.map((each) =>
@@ -71,7 +71,7 @@ describe("ticks side by side", () => {
     return rows.map(({ shard }) => shard);
   };
 
-  test("make every job once, and none makes those of another", async () => {
+  test("Concurrent ticks make every job once, and each only the jobs of its share", async () => {
     const made = await start([0, 1, 2]);
     for (const { jobs } of made) expect(jobs).toBeGreaterThan(0);
     expect(made.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(schedules * 3);
@@ -84,7 +84,7 @@ describe("ticks side by side", () => {
     expect(delivered).toHaveLength(schedules * 3);
   });
 
-  test("lose nothing where one never comes: the next minute, another has its share", async () => {
+  test("Concurrent ticks lose nothing if one never runs: in the next minute, another has its share", async () => {
     await start([0, 1]);
     const missing = (await shardsWith("all")).length - (await shardsWith("made")).length;
     expect(missing).toBeGreaterThan(0);
@@ -96,7 +96,7 @@ describe("ticks side by side", () => {
     expect(world.delivered).toHaveLength(schedules * 2);
   });
 
-  test("share what is there once too: one keeps house, and each minute another", async () => {
+  test("One of the concurrent ticks does the housekeeping, and each minute another", async () => {
     const minutes: number[] = [];
     for (let passed = 0; passed < of; passed++) {
       const keepers = (await start([0, 1, 2])).flatMap(({ rolledUp }, index) =>
@@ -110,7 +110,7 @@ describe("ticks side by side", () => {
   });
 });
 
-test("a share is a share of the shards, whatever their number", () => {
+test("A share is a share of the shards, whatever their number", () => {
   const uneven: TickShare[] = [0, 1, 2].map((share) => ({ share, of: 3 }));
   expect(uneven.map((share) => shardsOf(share).length).toSorted()).toEqual([5, 5, 6]);
 });

@@ -11,7 +11,10 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** A tick that has `timeMs`, and whose requests take so long each, eight of them side by side. Returns when it ended. */
+/**
+ * Runs a tick of `timeMs` whose requests take `requestMs` each, eight at a time. Returns when it
+ * ended.
+ */
 async function tickWithSlowQueue({ timeMs, requestMs }: { timeMs: number; requestMs: number }) {
   const standing = { timing: world.queue.timing, fate: world.queue.fate };
   const startedAt = standing.timing.now();
@@ -45,7 +48,7 @@ const unsent = async () => {
   return row;
 };
 
-test("a tick whose requests to SQS take too long has time for its housekeeping, and the next one sends the remaining messages", async () => {
+test("A tick whose requests to SQS take too long has time for its housekeeping, and the next one sends the remaining messages", async () => {
   const often = { when: "every 1s", target: { handler: "none" } };
   for (let n = 0; n < 20; n++) await world.put(`k${n}`, often);
   const { schedule: owes } = await world.put("owes", { when: "every 30d" });
@@ -67,7 +70,7 @@ test("a tick whose requests to SQS take too long has time for its housekeeping, 
   expect(await unsent()).toEqual({ count: 0, found: 0 });
 });
 
-test("parcels that a sweep had no time to send are the first of the next one", async () => {
+test("Parcels that a sweep had no time to send are the first of the next one", async () => {
   await world.sql`
     insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
     select 0, 'slow', carillon.clock() - interval '1 minute', carillon.clock() - interval '20 seconds', array[carillon.clock()], array[n::bigint]
@@ -83,7 +86,7 @@ test("parcels that a sweep had no time to send are the first of the next one", a
   expect(world.queue.messages).toHaveLength(3_000);
 });
 
-test("a tick on a slow SQS sends nothing after its time, whatever its housekeeping makes", async () => {
+test("A tick on a slow SQS sends nothing after its time, even if its housekeeping makes parcels", async () => {
   await world.put("owes", { when: "every 30d", target: { handler: "none" } });
   await world.sql`
     insert into carillon.backlog (schedule_id, shard, kind, version, occurrences, dues, turn_at, noted_at)
@@ -95,7 +98,7 @@ test("a tick on a slow SQS sends nothing after its time, whatever its housekeepi
   expect(lastMs).toBeLessThan(6 * second);
 });
 
-test("the pulses of a tick are made before its messages of later jobs are waited for", async () => {
+test("The pulses of a tick are made before it waits for the messages of later jobs", async () => {
   for (let n = 0; n < 4; n++) await world.put(`k${n}`, { when: "every 1s", target: { handler: "none" } });
   await world.put("beats", { when: "every 10s", delivery: "pulse", target: { queue: "demo" } });
   const { timing } = world.queue;

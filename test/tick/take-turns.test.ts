@@ -3,7 +3,7 @@ import { type Part, takeTurns } from "../../lib/tick/house/take-turns.ts";
 
 type Work = "a" | "b" | "c";
 
-/** A tick of forty seconds, in which time goes on by what the parts say that they take. */
+/** A tick of forty seconds, whose clock advances by the time that the parts report. */
 function ticking() {
   const calls: string[] = [];
   const failures: unknown[] = [];
@@ -31,7 +31,7 @@ function ticking() {
   };
 }
 
-test("A part that always has more to do leaves the parts behind it their turn in the same tick, and goes on after them", async () => {
+test("A part that always has more to do leaves the next parts their turn in the same tick, and continues after them", async () => {
   const tick = ticking();
   const endless: Part<Work> = {
     of: "a",
@@ -66,7 +66,7 @@ test("A part whose one statement takes all of a tick's time, minute after minute
   expect([...done].toSorted()).toEqual([...names]);
 });
 
-test("A part of which there is nothing is left out, unless a part before it may have made some, or nobody knows", async () => {
+test("A part without work is skipped, unless an earlier part may have made some, or the check failed", async () => {
   const tick = ticking();
   const part = (of: Work, stirs?: true): Part<Work> => ({
     of,
@@ -79,7 +79,7 @@ test("A part of which there is nothing is left out, unless a part before it may 
   expect(await tick.run(parts, { there: null })).toEqual(["a", "a", "b", "c"]);
 });
 
-test("A part that fails is noted and keeps no other from its turn", async () => {
+test("A part that fails is noted, and the other parts have their turn", async () => {
   const tick = ticking();
   const broken: Part<Work> = { act: () => Promise.reject(new Error("broken")) };
   const calls = await tick.run([broken, { of: "b", act: async () => void tick.calls.push("b") }], {

@@ -15,7 +15,7 @@ afterEach(() => world.stop());
 const occurrences = async (key?: string) => (await world.jobs(key)).map(({ occurrence }) => occurrence);
 const planned = () => world.sql`select due_at, occurrence, version from carillon.plan order by due_at`;
 
-/** Each job stands in exactly one parcel, and that is the one it names. */
+/** Each job is in exactly one parcel, the one it names. */
 async function expectEachJobInOneParcel(): Promise<void> {
   const astray = await world.sql`
     select j.occurrence, j.schedule_id, array_agg(p.id) as parcels from carillon.jobs j
@@ -25,7 +25,10 @@ async function expectEachJobInOneParcel(): Promise<void> {
   expect(astray).toEqual([]);
 }
 
-/** Loaded anew: the files of a run share their modules, and this one must not be watched in others. */
+/**
+ * Loads its own modules: the files of a run share modules, and this spy must not count in other
+ * tests.
+ */
 async function tickThatTellsHowOftenItUnfolds() {
   const instants = "../../lib/plan/instants.ts";
   vi.doMock(instants, { spy: true });
@@ -40,7 +43,7 @@ async function tickThatTellsHowOftenItUnfolds() {
 }
 
 describe("what a tick makes", () => {
-  test("all occurrences up to the horizon at once, and the first beyond it is planned", async () => {
+  test("A tick makes jobs of all occurrences up to the horizon at once, and plans the first beyond it", async () => {
     await world.put("often", { when: "every 1m" });
     await world.tick();
     expect(await occurrences()).toEqual([at("10:01:00"), at("10:02:00"), at("10:03:00")]);
@@ -48,14 +51,14 @@ describe("what a tick makes", () => {
     await expectEachJobInOneParcel();
   });
 
-  test("the same for a cron", async () => {
+  test("A tick makes jobs of all occurrences of a cron up to the horizon at once", async () => {
     await world.put("often", { when: "* * * * *" });
     await world.tick();
     expect(await occurrences()).toEqual([at("10:01:00"), at("10:02:00"), at("10:03:00")]);
     expect((await planned()).at(-1)).toMatchObject({ due_at: at("10:04:00") });
   });
 
-  test("nothing twice, however often it runs within its minute or after the clock went back", async () => {
+  test("A tick makes nothing twice, however often it runs within its minute or after the clock went back", async () => {
     await world.put("often", { when: "every 1m" });
     for (const moved of [0, 20 * second, -10 * second, 0]) {
       await world.clock.advance(moved);
@@ -68,7 +71,7 @@ describe("what a tick makes", () => {
     await expectEachJobInOneParcel();
   });
 
-  test("jobs that are due together in one parcel of their queue, up to 250 fast and 10 slow ones", async () => {
+  test("A tick puts jobs due together into one parcel of their queue, up to 250 fast and 10 slow ones", async () => {
     const many = Array.from({ length: 12 }, (_, index) => index);
     for (const index of many)
       await world.put(`slow-${index}`, { when: "at 2026-03-02T10:30", target: { handler: "greet" } });
@@ -87,7 +90,7 @@ describe("what a tick makes", () => {
     await expectEachJobInOneParcel();
   });
 
-  test("each cron's instants once per cadence and planned occurrence of a batch, not once per schedule", async () => {
+  test("A tick computes a cron once per cadence and planned occurrence of a batch, not once per schedule", async () => {
     for (let index = 0; index < 48; index++)
       await world.put(`cron-${index}`, { when: index % 2 === 0 ? "* * * * *" : "*/2 * * * *" });
     await world.sql`update carillon.schedules set shard = 7`;
@@ -102,7 +105,7 @@ describe("what a tick makes", () => {
 });
 
 describe("batches", () => {
-  test("go on until nothing is due", async () => {
+  test("Batches continue until nothing is due", async () => {
     for (let index = 0; index < 40; index++) await world.put(`k${index}`, { when: "in 4m" });
     await world.clock.advance(2 * minute);
     expect(await world.tick({ batchMax: 1 })).toMatchObject({ jobs: 40, finished: true });
@@ -110,7 +113,7 @@ describe("batches", () => {
     await expectEachJobInOneParcel();
   });
 
-  test("are smaller where short intervals would make too many jobs of them", async () => {
+  test("Batches are smaller if short intervals would make too many jobs of them", async () => {
     for (let n = 0; n < 200; n++) await world.put(`often-${n}`, { when: "every 1s" });
     await world.sql`update carillon.schedules set shard = 0`;
     await world.sql`update carillon.plan set shard = 0`;
@@ -119,7 +122,7 @@ describe("batches", () => {
     expect(batches).toBe(2);
   });
 
-  test("never part two rows of one schedule and instant: the second may be the one that counts", async () => {
+  test("Batches never separate two rows of one schedule and instant: the second may be the one that counts", async () => {
     await world.put("edited", { when: "every 5m" });
     await world.patch("edited", { payload: 2 });
     await world.patch("edited", { payload: 3 });
@@ -129,10 +132,10 @@ describe("batches", () => {
     expect(await world.jobs()).toMatchObject([{ occurrence: at("10:05:00"), version: 3 }]);
   });
 
-  test("plan what has a job already without making it twice, and do not fail by it", async () => {
+  test("Batches plan an occurrence with an existing job without making it twice or failing", async () => {
     await world.put("often", { when: "every 1m" });
     await world.tick();
-    // As where an edit has planned an occurrence again whose job stands.
+    // As after an edit that planned an occurrence again whose job exists.
     await world.sql`update carillon.shards set watermark_at = watermark_at - interval '2 minutes', watermark_schedule = 0`;
     await world.sql`
       insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, shard)
@@ -141,7 +144,7 @@ describe("batches", () => {
     expect(await occurrences()).toEqual([at("10:01:00"), at("10:02:00"), at("10:03:00")]);
   });
 
-  test("make progress each time, also where nothing in them counts any more", async () => {
+  test("Batches make progress even if none of their rows counts any more", async () => {
     for (let index = 0; index < 8; index++) await world.put(`k${index}`, { when: "every 5m" });
     for (let index = 0; index < 8; index++) await world.remove(`k${index}`);
     await world.clock.advance(4 * minute);
@@ -150,7 +153,7 @@ describe("batches", () => {
     expect(ticked.batches).toBeLessThanOrEqual(16 + 8);
   });
 
-  test("stop when time is up, and the next tick goes on where they stopped", async () => {
+  test("Batches stop when time is up, and the next tick continues there", async () => {
     for (let index = 0; index < 40; index++) await world.put(`k${index}`, { when: "in 4m" });
     await world.clock.advance(2 * minute);
     let looks = 0;
@@ -163,7 +166,7 @@ describe("batches", () => {
 });
 
 describe("several ticks at once", () => {
-  test.each([2, 8])("%i make the same jobs as one", async (ticks) => {
+  test.each([2, 8])("%i concurrent ticks make the same jobs as one", async (ticks) => {
     for (let index = 0; index < 60; index++)
       await world.put(`k${index}`, { when: index % 2 === 0 ? "every 20s" : "* * * * *" });
     const pools = Array.from({ length: ticks }, () =>
@@ -187,7 +190,7 @@ describe("several ticks at once", () => {
 });
 
 describe("a tick that comes late", () => {
-  test("within two minutes makes every job", async () => {
+  test("A tick up to two minutes late makes every job", async () => {
     await world.put("often", { when: "every 30s" });
     await world.tick();
     await world.clock.advance(180 * second + 119 * second);
@@ -197,7 +200,7 @@ describe("a tick that comes late", () => {
   });
 
   test.each(["every 1h", "0 * * * *"])(
-    "lets the newest missed occurrence of %s run, and tells of each of the others",
+    "A late tick runs the newest missed occurrence of %s, and notes each of the others",
     async (when) => {
       await world.put("hourly", { when });
       await world.clock.setNow(at("15:30:00"));
@@ -213,12 +216,12 @@ describe("a tick that comes late", () => {
   );
 
   test.each(["every 1m", "* * * * *"])(
-    "of %s tells of many missed ones as one range with its count",
+    "A late tick notes many missed occurrences of %s as one range with its count",
     async (when) => {
       await world.put("often", { when });
       await world.clock.advance(hour);
       await world.tick();
-      // 10:58 is exactly two minutes old, which is not yet missed; 10:57 is the newest that is.
+      // 10:58 is exactly two minutes old, which is not yet missed; 10:57 is the newest missed one.
       expect(await occurrences()).toEqual(
         ["10:57:00", "10:58:00", "10:59:00", "11:00:00", "11:01:00", "11:02:00", "11:03:00"].map(at),
       );
@@ -228,7 +231,7 @@ describe("a tick that comes late", () => {
     },
   );
 
-  test("still runs what was once due a minute or hours ago", async () => {
+  test("A late tick still runs a schedule that was once due a minute or hours ago", async () => {
     await world.put("once", { when: "in 10m" });
     await world.clock.advance(6 * hour);
     await world.tick();
@@ -238,7 +241,7 @@ describe("a tick that comes late", () => {
 });
 
 describe("a shard that fails", () => {
-  test("does not keep the others from theirs, and is told at the end", async () => {
+  test("A failing shard does not stop the others, and is reported at the end", async () => {
     for (let index = 0; index < 32; index++) await world.put(`k${index}`, { when: "in 4m" });
     await world.clock.advance(2 * minute);
     await world.sql`delete from carillon.shards where id = 4`;
@@ -246,7 +249,7 @@ describe("a shard that fails", () => {
     expect(await world.jobs()).toHaveLength(30);
   });
 
-  test("does not keep the others from theirs either where its far rows cannot be brought near, which are set aside", async () => {
+  test("A shard whose far rows cannot be brought near does not stop the others, and the rows are set aside", async () => {
     for (let index = 0; index < 32; index++) await world.put(`k${index}`, { when: "at 2026-03-06T12:00" });
     await world.sql.unsafe(`
       create function refuse() returns trigger language plpgsql as $$ begin

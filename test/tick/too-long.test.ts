@@ -18,7 +18,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** A machine on which unfolding one cadence takes so long. */
+/** A machine on which unfolding one cadence takes this long. */
 function slow(ms: number): () => number {
   let at = 0;
   return () => {
@@ -30,7 +30,7 @@ function slow(ms: number): () => number {
 const batch = (rowsMax: number, cpu: () => number) =>
   fireShardBatch(world.sql, 3, rowsMax, world.queue.timing, { cpu });
 
-test("A batch whose cadences take too long to be unfolded is rolled back", async () => {
+test("A batch whose cadences take too long to unfold is rolled back", async () => {
   const failed = await batch(5_000, slow(0.2 * second)).catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(BatchFailed);
   expect(failed).toMatchObject({ cause: { name: "UnfoldingTooLong" } });
@@ -42,7 +42,7 @@ test("A batch of one row is never too long", async () => {
   expect(jobs).toBeGreaterThan(0);
 });
 
-test("A shard whose cadences take long is fired to its end in one tick, in smaller batches, and nothing of it is set aside", async () => {
+test("A shard whose cadences take long is fired to its end in one tick, in smaller batches, and no row is set aside", async () => {
   world.more.tick = { cpu: slow(0.2 * second) };
   const { finished } = await world.tick();
   expect(finished).toBe(true);
@@ -51,7 +51,7 @@ test("A shard whose cadences take long is fired to its end in one tick, in small
   expect(await world.sql`select from carillon.quarantine`).toEqual([]);
 });
 
-/** To write a job of this schedule hangs while somebody has the lock. */
+/** Writing a job of this schedule hangs while another session has the lock. */
 async function hangOn(key: string): Promise<void> {
   const [hung] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`;
   await world.sql.unsafe(`
@@ -67,7 +67,7 @@ const whileHung = (act: () => Promise<void>) =>
     await act();
   });
 
-test("A batch that hangs on a row is given up, and fewer rows are tried", async () => {
+test("A batch that hangs on a row is cancelled, and retried with fewer rows", async () => {
   await hangOn("each:7");
   await whileHung(async () => {
     const failed = await fireShardBatch(world.sql, 3, 5_000, standingTiming(world.clock), {
@@ -80,7 +80,7 @@ test("A batch that hangs on a row is given up, and fewer rows are tried", async 
   });
 });
 
-test("A schedule in quarantine on which a retry hangs keeps no other from its retry", async () => {
+test("A schedule in quarantine whose retry hangs does not stop the retries of others", async () => {
   await world.sql`update carillon.cadences set timezone = 'Mars/Olympus_Mons' where expression in ('7 * * * *', '8 * * * *')`;
   await world.tick();
   const aside = () => world.sql`select schedule_id from carillon.quarantine`;

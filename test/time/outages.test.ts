@@ -3,7 +3,10 @@ import { scanZone } from "../cadence/minute-scan.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 
-/** No tick for a while, over the night in which Berlin's and Cairo's clocks change or New York's; then one each minute. */
+/**
+ * No tick for a while, over the night of the clock change in Berlin and Cairo, or in New York; then
+ * one each minute.
+ */
 const outages = [
   { name: "3 minutes", length: 3 * minute },
   { name: "6 hours", length: 6 * hour },
@@ -51,7 +54,7 @@ const schedules: Scheduled[] = zones.flatMap((timezone) =>
 );
 
 test.each(outages)(
-  "after $name without a tick each policy runs what it says, and everything else stands in the ledger",
+  "After $name without a tick each policy runs what it promises, and the ledger has everything else",
   async ({ length }) => {
     world = await carillon({ start: new Date(darkness - hour).toISOString() });
     await world.tick();
@@ -74,7 +77,7 @@ test.each(outages)(
 
 const scanned = new Map<string, number[]>();
 
-/** Found by looking at the clock on the wall; once for all policies. */
+/** Computed from wall clock times; once for all policies. */
 function occurrencesOf({ timezone, when }: Scheduled, from: number, upTo: number): number[] {
   const name = `${timezone} ${when} ${from} ${upTo}`;
   const known = scanned.get(name) ?? scanZone(when, timezone, { from, upTo });
@@ -82,7 +85,7 @@ function occurrencesOf({ timezone, when }: Scheduled, from: number, upTo: number
   return known;
 }
 
-/** As the rule brings them: a tick each minute, with the workers at work. */
+/** As the EventBridge rule starts them: a tick each minute, with the workers at work. */
 async function minutes(from: number, to: number): Promise<void> {
   for (let now = from; now <= to; now += minute) {
     await world.clock.setNow(new Date(now));
@@ -91,7 +94,10 @@ async function minutes(from: number, to: number): Promise<void> {
   }
 }
 
-/** The policies by their words: what was planned in time or at most two minutes late runs, of the rest what is chosen. */
+/**
+ * The policies as documented: occurrences planned in time or at most two minutes late run, and the
+ * policy chooses among the rest.
+ */
 function expected(all: readonly number[], policy: keyof typeof policies, light: number): Told {
   // The last tick before the outage planned three minutes ahead.
   const inTime = (at: number) => at <= darkness + 3 * minute || at >= light - missedAfter;
@@ -109,7 +115,10 @@ function expected(all: readonly number[], policy: keyof typeof policies, light: 
   };
 }
 
-/** What became of each schedule's occurrences since darkness fell; a range stands for as many as it counts. */
+/**
+ * The outcome of each schedule's occurrences since the outage began; a range counts for all of its
+ * occurrences.
+ */
 async function whatIsTold(): Promise<(schedule: Scheduled) => Told> {
   const jobs = await world.sql<{ key: string; at: Date; state: string }[]>`
     select s.key, j.occurrence as at, j.state from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id

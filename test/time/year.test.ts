@@ -6,10 +6,11 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, minute } from "../support/instants.ts";
 
 /**
- * A year goes by on the database's clock, through the real tick, claims and settles. Each week has a whole tick; each other day the share of
- * a tick that keeps house and fires the one shard in which all is; and everything that is due has before it that shard's firing alone, as
- * the rule of each minute would bring it. Minutes in which nothing is due are left out. What there should be is found by looking at the clock on the wall of each zone minute by minute, which shares
- * nothing with the code that plans.
+ * A year of the database's clock, through the real tick, claims and settles. Each week has a whole
+ * tick; each other day has the share of a tick with the housekeeping and the one shard in use.
+ * Before each due time that shard is fired alone, as the rule of each minute would do. Minutes
+ * without due occurrences are left out. The expected jobs are found by checking the wall clock of
+ * each zone minute by minute, which shares no code with the planner.
  */
 const begin = Date.UTC(2026, 0, 15);
 const end = begin + 365 * day;
@@ -24,12 +25,18 @@ const zones = [
   "UTC",
 ];
 
-/** In, before and after the hours in which clocks change somewhere: at midnight, at one, at two, and at three. */
+/**
+ * In, before and after the hours in which clocks change somewhere: at midnight, at one, at two, and
+ * at three.
+ */
 const daily = ["30 2 * * *", "0 0 * * *"];
-/** Follows real time: only around the changes, for it would fill the year. */
+/** Follows real time: only around the changes, because it would fill the year. */
 const often = "*/20 0-3 * * *";
 
-/** The first of as many as there are shards: it has what there is to do once, and the shard in which all is. */
+/**
+ * The first of as many shares as there are shards: it has the housekeeping, and the one shard in
+ * use.
+ */
 const ownShare = { share: 0, of: 16 };
 
 let world: Carillon;
@@ -62,7 +69,7 @@ beforeAll(async () => {
 
 afterAll(() => world.stop());
 
-/** When a zone's clocks change within the year, to the day. */
+/** The days of a zone's clock changes within the year. */
 function changesOf(timezone: string): number[] {
   const offset = new Intl.DateTimeFormat("en-US", { timeZone: timezone, timeZoneName: "longOffset" });
   const text = (at: number) => offset.format(at).replace(/^.*GMT/, "");
@@ -72,7 +79,7 @@ function changesOf(timezone: string): number[] {
   return changes;
 }
 
-test("each day of a year has the jobs that the clocks on the wall call for, none early and none twice", async () => {
+test("Each day of a year has the jobs that the wall clocks require, none early and none twice", async () => {
   const instants = [...new Set([...expected.values()].flat())].sort((a, b) => a - b);
   const clockChanges = [...expected.keys()].filter((key) => key.includes("often"));
   expect(clockChanges).toHaveLength(12);

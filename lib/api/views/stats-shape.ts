@@ -157,7 +157,7 @@ export const forecastExample: z.input<typeof forecastAnswer> = {
     peak: 42_000,
     average: 21_475,
     withSpread: [{ spread: "15m", peak: 3_600 }],
-    text: "The heaviest minute has 42000 fires, 21475 is the average. With a spread of 15m on what fires together it would have 3600.",
+    text: "The heaviest minute has 42000 fires, 21475 is the average. With a spread of 15m on schedules that fire together it would have 3600.",
   },
   exact: true,
 };

@@ -8,12 +8,12 @@ import { makePulseParcels } from "./make-pulse-parcels.ts";
 import type { ParcelSending } from "./parcel-sending.ts";
 import { BatchFailed, fireShardBatch, passFailedRow } from "./shard-batch.ts";
 
-/** What has to be done before a shard can be fired; it never fails. */
+/** Prepares a shard for firing; never fails. */
 export type MakeReady = (shard: number) => Promise<void>;
 
 /**
- * Lanes side by side, each taking shard after shard. Ticks are two minutes ahead of what is due: while nothing presses, one lane goes alone, and
- * leaves the database's other processors to those who claim and settle what is due now.
+ * Fires shards in concurrent lanes. Ticks plan two minutes ahead. While the plan is not behind, one
+ * lane runs alone, and leaves the database's other processors to claims and settles of due jobs.
  */
 export async function fireShards(
   run: Run,
@@ -37,16 +37,17 @@ export async function fireShards(
     while (lanes.length < run.settings.lanes) lanes.push(lane());
   };
   lanes.push(lane());
-  // More may come while the first are awaited.
+  // A lane may add further lanes while the first are awaited.
   for (const each of lanes) await each;
-  // An edit had the plan lock of the shard for longer than the tick waits. By now it may have ended, and the next tick is a minute away.
+  // An edit held the plan lock of the shard for longer than the tick waits. It may have ended by
+  // now, and the next tick is a minute away.
   for (const { shard, error } of locked) {
     if (run.timeIsUp()) run.note(error);
     else await fireShard(run, shard, sending, press).catch(run.note);
   }
 }
 
-/** Where that fails each shard is fired by itself, idle or not. */
+/** If the check fails, each shard is fired by itself, idle or not. */
 async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySet<number>> {
   try {
     return await passIdleShards(run.sql, shards);
@@ -57,14 +58,15 @@ async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySe
 }
 
 /**
- * Batch after batch of one shard. A batch that fails on its rows is begun again with an eighth of them, until the row at fault stands alone and
- * is set aside. Batches that succeed double up to their usual size, but only behind the rows of the batch that failed: a larger one among them
- * would meet the row at fault again, and a row may hang for as long as a statement may take.
+ * Fires one shard, batch by batch. A batch that fails on its rows is retried with an eighth of
+ * them, until the failing row is alone and is set aside. After successes, batches double up to
+ * their usual size, but only behind the rows of the failed batch: a larger batch among those would
+ * meet the failing row again, and a row may hang until the statement's time limit.
  */
 async function fireShard(run: Run, shard: number, sending: ParcelSending, press: () => void): Promise<void> {
   const { sql, settings, total } = run;
   let size = settings.batchMax;
-  /** Rows to come among which one is at fault. */
+  /** Number of coming rows that include the failing one. */
   let suspect = 0;
   for (let done = false; !done; ) {
     if (run.timeIsUp()) {
@@ -97,10 +99,16 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
   }
 }
 
-/** While a tick has made no job, it sets at most this many rows aside for a failure that may be the same for all rows. */
+/**
+ * While a tick has made no job, it sets at most this many rows aside for a failure that may affect
+ * all rows.
+ */
 const asideMax = 10;
 
-/** A right or a table that is missing for a minute would set every due schedule aside, and each would wait for up to an hour afterwards. */
+/**
+ * A right or table that is missing for a minute would otherwise set every due schedule aside, and
+ * each would wait up to an hour afterwards.
+ */
 function refuseMore(run: Run, cause: unknown): void {
   if (run.total.jobs > 0 || !isOfTheSchema(cause)) return;
   const refused = (run.refused ?? 0) + 1;
@@ -112,7 +120,10 @@ export async function makePulses(run: Run, { send }: ParcelSending): Promise<voi
   run.total.parcels += await makePulseParcels(run, run.settings.share, send);
 }
 
-/** What goes to targets with a rate, of all shards together. Should this tick die before, the sweep sends it as it is. */
+/**
+ * Sends the parcels for targets with a rate, of all shards together. If the tick dies before, the
+ * sweep sends them unspread.
+ */
 export async function sendSpread({ sql, rated }: Run, { send }: ParcelSending): Promise<void> {
   const made = rated.splice(0);
   if (made.length > 0) send(await spreadParcels(sql, made));

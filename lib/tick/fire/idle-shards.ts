@@ -5,10 +5,11 @@ import { greatestSchedule, horizonMs } from "../../plan/shard.ts";
 import { nearLine } from "../days.ts";
 
 /**
- * Raises the watermarks of those of these shards that have nothing due until the horizon, all in one transaction, and returns them: most
- * shards of a small installation in most minutes, and to each by itself a tick would say much the same thing. Their locks come first, in a statement of
- * their own as always. Nobody is waited for, so that nobody waits for sixteen locks because of one: a shard in which somebody is at work, an edit or
- * another tick, is left to be fired by itself.
+ * Raises the watermarks of shards that have nothing due before the horizon, in one transaction, and
+ * returns them. In a small installation these are most shards in most minutes, and firing each
+ * alone would cost about the same statements each. Their locks are taken first, in a statement of
+ * their own as always. It does not wait for locks, so that no edit waits for sixteen of them
+ * because of one: a shard that an edit or another tick has locked is fired by itself.
  */
 export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
   return sql.begin(async (tx) => {
@@ -34,7 +35,7 @@ export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<Rea
   });
 }
 
-/** The same for the line between near and far, where no far row comes near by raising it. */
+/** Raises the lines between near and far of shards where no far row comes near by it. */
 export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
   return sql.begin(async (tx) => {
     const locked = await tryLockPlans(tx, shards);
@@ -50,7 +51,10 @@ export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<Rea
   });
 }
 
-/** One step into an index for each shard; as a subquery with a limit it stays one, whatever the planner thinks of days it has not analyzed. */
+/**
+ * One index lookup per shard. A subquery with a limit stays one, whatever the planner estimates for
+ * days it has not analyzed.
+ */
 const anythingDue = (tx: Tx) => tx`
   coalesce((
     select true from carillon.plan p

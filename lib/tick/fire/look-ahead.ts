@@ -15,7 +15,7 @@ import {
 } from "../../schedule/stored/cadence-columns.ts";
 import { plainCatchUp } from "../../schedule/stored/timetable.ts";
 
-/** The last row of a batch, or the horizon behind all rows. */
+/** The last row of a batch, or the horizon after all rows. */
 export interface Place {
   dueAt: Date;
   schedule: string;
@@ -28,8 +28,9 @@ export function beyondWatermark(tx: Tx, { shard, watermarkAt, watermarkSchedule 
 }
 
 /**
- * The rows beyond the watermark up to the horizon, in order. `with ties`: two rows may share due and schedule (an edit's
- * old and new version), and a limit between them would let the watermark pass over the second.
+ * The rows between the watermark and the horizon, in order. `with ties`: two rows may share due
+ * time and schedule (an edit's old and new version), and a limit between them would let the
+ * watermark pass the second.
  */
 function nextRows(tx: Tx, state: ShardState, horizon: Date, batchMax: number) {
   return tx`
@@ -38,14 +39,17 @@ function nextRows(tx: Tx, state: ShardState, horizon: Date, batchMax: number) {
     fetch first ${batchMax} rows with ties`;
 }
 
-/** One statement makes about so many jobs at most: a short interval has many within the horizon, and the shard's edits wait. */
+/**
+ * About the most jobs of one statement: a short interval has many within the horizon, and the
+ * shard's edits wait meanwhile.
+ */
 const jobsMax = 25_000;
 
 interface Look
   extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "calendarVersion" | "rules"> {
   rows: number;
   governed: number;
-  /** Jobs of intervals and one-offs, as far as arithmetic tells. */
+  /** Jobs of intervals and one-time schedules, by arithmetic. */
   jobs: number;
   cadenceId: number | null;
   planned: Date | null;
@@ -56,15 +60,18 @@ interface Look
 }
 
 export interface LookedAhead {
-  /** The number of plan rows that the batch takes, up to its limit, without the rows that tie with the last one. */
+  /**
+   * The number of plan rows that the batch takes, up to its limit, without the rows that tie with
+   * the last one.
+   */
   rows: number;
   unfolded: UnfoldedRow[];
   releases: Release[];
-  /** Rows that could not be unfolded: those of the cadences named, and single ones. They are set aside. */
+  /** Rows that could not be unfolded, as whole cadences and as single rows. They are set aside. */
   failed: { cadences: FailedCadence[]; rows: { row: PassedRow; error: unknown }[] };
-  /** Whether some occurrences are not to run. */
+  /** Whether some occurrences do not run. */
   somePassed: boolean;
-  /** True when nothing is left up to the horizon. */
+  /** True if no row is left before the horizon. */
   done: boolean;
   /** Where the batch ends. */
   last: Place;
@@ -73,13 +80,15 @@ export interface LookedAhead {
 export interface LookParams {
   batchMax: number;
   tooLong: TooLong;
-  /** Called with the rows that the batch takes, as soon as they are known and again where they become fewer. */
+  /**
+   * Called with the number of rows that the batch takes, once it is known and again if it shrinks.
+   */
   onRows: (rows: number) => void;
 }
 
 /**
- * Looks at the plan rows of the coming batch alone: unfolds each distinct (cadence, occurrence, due) once, and each row with
- * rules of its own by itself; and makes the batch smaller where its rows would become too many jobs.
+ * Reads the plan rows of the next batch. Unfolds each distinct (cadence, occurrence, due) once, and
+ * each governed row by itself. Shrinks the batch if its rows would become too many jobs.
  */
 export async function lookAhead(
   tx: Tx,
@@ -140,23 +149,23 @@ export async function lookAhead(
   };
 }
 
-/** By what a plan row is known again. */
+/** Identifies a plan row. */
 export interface PlanRow {
   scheduleId: string;
   version: number;
-  /** As text: no Date that holds no instant equals another one. */
+  /** As text: dates outside the range of Date are not equal to each other. */
   occurrence: string;
   dueAt: Date;
 }
 
-/** The first row of the coming batch, and what ties with it. */
+/** The first row of the next batch, and the rows that tie with it. */
 export function firstRows(tx: Tx, state: ShardState, horizon: Date): PromiseLike<PlanRow[]> {
   return tx<PlanRow[]>`
     select schedule_id as "scheduleId", version, occurrence::text, due_at as "dueAt" from (${nextRows(tx, state, horizon, 1)}) rows
     order by version, rows.occurrence`;
 }
 
-/** The place of the last of `size` rows, and of what ties with it; null where there are none. */
+/** The place of the last of `size` rows, with its ties; null if there are no rows. */
 async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): Promise<Place | null> {
   const [place] = await tx<Place[]>`
     select due_at as "dueAt", schedule_id as schedule from (${nextRows(tx, state, horizon, size)}) rows
@@ -164,7 +173,10 @@ async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): 
   return place ?? null;
 }
 
-/** How many jobs the rows without rules of their own become: of intervals and one-offs as arithmetic tells, of the others as they unfolded. */
+/**
+ * Number of jobs of the rows that are not governed: by arithmetic for intervals and one-time
+ * schedules, as unfolded for others.
+ */
 function jobsOf(looks: readonly Look[], shared: ReadonlyMap<Look, UnfoldedRow>): number {
   return looks.reduce(
     (sum, look) => sum + (look.cadenceId === null ? look.jobs : look.rows * instantsIn(shared.get(look))),
@@ -179,7 +191,10 @@ function governedRows(tx: Tx, state: ShardState, horizon: Date, size: number): P
     ) placed where governed order by place`;
 }
 
-/** Each distinct cadence once. One that fails is set aside with its rows, and the others go on. */
+/**
+ * Unfolds each distinct cadence once. A cadence that fails is set aside with its rows, and the
+ * others go on.
+ */
 function unfoldEach(
   looks: readonly Look[],
   state: ShardState,
@@ -203,7 +218,8 @@ function unfoldEach(
     }
     tooLong.check();
   }
-  // Also what of the same cadence did unfold, from another occurrence: all its rows are set aside.
+  // All rows of a failed cadence are set aside, also those that were unfolded from another
+  // occurrence.
   const bad = new Set(failed.flatMap(({ cadenceId, rows }) => (rows === "all" ? [cadenceId] : [])));
   for (const look of shared.keys())
     if (look.cadenceId !== null && bad.has(look.cadenceId)) shared.delete(look);
@@ -213,7 +229,9 @@ function unfoldEach(
 export interface FailedCadence {
   cadenceId: number;
   error: unknown;
-  /** Which of its rows are at fault: one whose occurrence cannot be read says nothing of the others. */
+  /**
+   * Which of its rows are at fault. A row with an unreadable occurrence does not affect the others.
+   */
   rows: "all" | "unreadable";
 }
 

@@ -4,15 +4,21 @@ import type { OutgoingParcel } from "../../parcel/parcel-queue.ts";
 import { horizonMs, missedAfterMs } from "../../plan/shard.ts";
 import type { TickShare } from "../share.ts";
 
-/** So many steps are made to find which seconds of a shard have a pulse; then each that is left counts as one. */
+/**
+ * Steps to search for the seconds at which a shard has a pulse; after that, each remaining second
+ * counts as one.
+ */
 const looksMax = 2_000;
 
-/** Where a shard has neither pulses nor anything else to do, this tick has raised it with its watermark. */
+/**
+ * A shard that has no pulses and nothing due was raised by this tick together with its watermark.
+ */
 const raisedMs = horizonMs - 30_000;
 
 /**
- * Makes the parcels of the pulses of a share's shards up to the horizon, one for each second of a shard at which one is due, and has them sent.
- * One query tells which shards have pulses; the others cost no more. Returns how many parcels were made.
+ * Makes and sends the parcels of the pulses of a share's shards up to the horizon, one for each
+ * second at which a shard has a due pulse. One query finds the shards with pulses; the others cost
+ * nothing more. Returns the number of parcels made.
  */
 export async function makePulseParcels(
   { sql, log }: { sql: Sql; log: Log },
@@ -32,12 +38,12 @@ export async function makePulseParcels(
       made += parcels.length;
       send(parcels);
     } catch (error) {
-      // Of one shard: it keeps no other from its pulses.
+      // A failure of one shard does not affect the pulses of others.
       failures.push(error);
     }
   }
   if (failures.length > 0)
-    throw new AggregateError(failures, `The pulses of ${failures.length} shards were not made.`);
+    throw new AggregateError(failures, `The pulses of ${failures.length} shards could not be made.`);
   return made;
 }
 

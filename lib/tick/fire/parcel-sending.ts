@@ -9,11 +9,11 @@ import {
 } from "../../parcel/parcel-queue.ts";
 
 export interface ParcelSending {
-  /** Parcels that are due far ahead are sent later, each at its moment. */
+  /** Adds parcels; those ready far ahead are sent later, each at its moment. */
   add(parcels: readonly OutgoingParcel[]): void;
-  /** Sends them at once. */
+  /** Sends parcels at once. */
   send(parcels: readonly OutgoingParcel[]): void;
-  /** All jobs are made. Resolves when everything has been sent, or the time for it is up. */
+  /** Called when all jobs are made. Resolves when everything is sent, or the time for it is up. */
   finish(): Promise<void>;
 }
 
@@ -21,36 +21,59 @@ export interface SendingDeps {
   sql: Sql;
   queue: ParcelQueue;
   timeIsUp: () => boolean;
-  /** A failure while other batches are fired must not stay a rejection that nobody awaits yet. */
+  /** A failure while other batches are fired is noted at once, to avoid an unhandled rejection. */
   note: (error: unknown) => void;
 }
 
-/** What is ready sooner is sent at once. A tick that keeps up makes what is due in two minutes. */
+/**
+ * Parcels that are ready sooner are sent at once. A tick on schedule makes jobs that are due in two
+ * minutes.
+ */
 const soonMs = 60_000;
-/** So many are kept back at most: they hold up to a million jobs, and a tick that dies leaves them to the sweep. */
+/**
+ * Most parcels kept back. They have up to a million jobs, and the sweep sends them if the tick
+ * dies.
+ */
 const keptMax = 4_000;
-/** So few are one request, and not worth a second of the tick. */
+/** Up to this many are one request, and not worth an extra second of the tick. */
 const fewMax = 10;
-/** The second is divided into so many moments at which is sent what shall arrive at the next one of a later second. */
+/**
+ * A second is divided into moments of this length. A message sent at a moment arrives at the same
+ * moment of a later second.
+ */
 const momentMs = 50;
 const momentsASecond = 1_000 / momentMs;
-/** A message shall come so much after its parcel is ready rather than before. */
+/** A message should arrive this long after its parcel is ready, rather than before. */
 const lateMs = 60;
-/** What is kept back has time: between two lots the tick rests as long as one took, and leaves queue and database to others. */
+/**
+ * Parcels kept back have time: between two lots the tick rests as long as the lot took, at most
+ * this long, to leave queue and database to others.
+ */
 const restMaxMs = 200;
-/** So long moments are waited for, and rests are taken; what is left then goes as fast as it can. */
+/**
+ * For this long, the sender waits for moments and rests. After it, the remaining parcels are sent
+ * without waits.
+ */
 const gentleMs = 15_000;
-/** Counted from when all jobs are made, requests begin for so long: the housekeeping has the rest of the tick's time. */
+/**
+ * Requests begin for at most this long after all jobs are made; the housekeeping has the rest of
+ * the tick's time.
+ */
 const mostMs = 25_000;
-/** Requests begin for at least this long, even after the tick's time: making the jobs may take all of it, each minute. */
+/**
+ * Requests begin for at least this long, even after the tick's time: making the jobs may take all
+ * of it, every minute.
+ */
 const leastMs = 5_000;
-/** Ten messages a request. */
+/** One request has ten messages. */
 const togetherMax = 10 * requestsAtOnceMax;
 
 /**
- * Sends the parcels of a tick, of all shards together. SQS delays by whole seconds, so a message that is sent at any time arrives up to a second
- * before its parcel is ready, and a worker has its hands full of what it waits for. So what is far ahead is sent at that moment of a second at
- * which it shall arrive: it takes the tick a second more, or some where there is much, and the workers most of one less for each.
+ * Sends the parcels of a tick, of all shards together. SQS delays by whole seconds, so a message
+ * sent at any time arrives up to a second before its parcel is ready, and a worker spends that
+ * second waiting. Parcels that are ready far ahead are therefore sent at the moment of a second at
+ * which they should arrive. This costs the tick a second, or a few if there are many, and saves the
+ * workers most of a second per parcel.
  */
 export function parcelSending(deps: SendingDeps): ParcelSending {
   const { sql, note } = deps;
@@ -84,7 +107,7 @@ export function parcelSending(deps: SendingDeps): ParcelSending {
   };
 }
 
-/** The time for sending has no end before it begins, when all jobs are made. */
+/** The time for sending begins when all jobs are made, and has no limit before. */
 function timeOnceMade({ queue: { timing }, timeIsUp }: SendingDeps): {
   time: SendingTime;
   begin: () => void;
@@ -105,7 +128,10 @@ interface Kept {
   readyAt: number;
 }
 
-/** Moment by moment, those that are ready first ahead; what a moment has no time for is sent a second later, or after all others. */
+/**
+ * Sends moment by moment, and within a moment the earliest ready first. Parcels that do not fit
+ * into a moment are sent a second later, or after all others.
+ */
 async function sendAtTheirMoments(
   { sql, queue, timeIsUp }: SendingDeps,
   kept: readonly Kept[],
@@ -128,17 +154,20 @@ async function sendAtTheirMoments(
   if (rest.length > 0) await handOver(sql, queue, waitingAt(rest, timing.now()));
 }
 
-/** How long each had to wait was told when its batch was made. */
+/** The wait of each parcel is counted from when its batch was made. */
 function waitingAt(kept: readonly Kept[], now: number): OutgoingParcel[] {
   return kept.map(({ parcel, readyAt }) => ({ ...parcel, waitMs: readyAt - now }));
 }
 
-/** Parcels that are ready together stay in the order of their priorities, in which they came. */
+/** Parcels that are ready together keep the order of their priorities. */
 function inOrder(kept: readonly Kept[]): Kept[] {
   return kept.toSorted((a, b) => momentOf(a) - momentOf(b));
 }
 
-/** When its message is sent, some seconds ahead of the moment in which it shall arrive; counted from no beginning in particular. */
+/**
+ * The moment at which the message is sent, some seconds before it should arrive. Counted from an
+ * arbitrary start.
+ */
 function momentOf({ readyAt }: Kept): number {
   return Math.floor((readyAt + lateMs) / momentMs) - 1;
 }

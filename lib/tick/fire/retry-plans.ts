@@ -24,13 +24,14 @@ import {
 import { afterFires } from "../../schedule/stored/timetable.ts";
 import type { Run } from "../run.ts";
 
-/** During one transaction claims and edits of its shard wait. */
+/** Schedules planned in one transaction, during which claims and edits of their shard wait. */
 const together = 100;
 
 /**
- * Plans again what waits in quarantine and whose time has come, from the occurrence that was passed over: the catch-up policy decides
- * what of it still runs, as after a time without ticks. Edits of a schedule do the same, whichever comes first. A shard whose locks are not to be
- * had is left until the next tick.
+ * Plans schedules in quarantine again whose retry is due, from the occurrence that was passed over.
+ * The catch-up policy decides which occurrences still run, as after a time without ticks. Edits of
+ * such a schedule do the same, whichever comes first. If the locks of a shard are not granted, it
+ * is left until the next tick.
  */
 export async function retryPlans(run: Run): Promise<void> {
   const locked = new Set<number>();
@@ -51,15 +52,16 @@ interface DuePlan {
   shard: number;
 }
 
-/** So much of an item that was written by hand is logged. */
+/** Length of the log text of an item that was written by hand. */
 const oddShownMax = 100;
 
 const number = "^[0-9]{1,18}$";
 
 /**
- * Entries of schedules that are gone have no shard, nor have those whose item was edited by hand and is no number: they are let go. Each page leaves
- * the list, let go or put off. An entry that another transaction has locked is left for another time: its retry would delete it, in one transaction with
- * its neighbours.
+ * Finds due entries. An entry is deleted if its schedule is gone, or if its item was edited by hand
+ * and is not a number: such entries have no shard. Every entry of a page is deleted or postponed,
+ * so pages end. An entry that another transaction has locked is skipped: its retry would delete it,
+ * in one transaction with its neighbours.
  */
 async function duePlans({ sql, log }: Run, locked: readonly number[]): Promise<DuePlan[]> {
   const due = await sql<(Omit<DuePlan, "shard"> & { shard: number | null; isOdd: boolean })[]>`
@@ -74,7 +76,7 @@ async function duePlans({ sql, log }: Run, locked: readonly number[]): Promise<D
   return due.flatMap(({ item, shard }) => (shard === null ? [] : [{ item, shard }]));
 }
 
-/** False where the locks of the shard are not to be had. */
+/** False if the locks of the shard are not granted. */
 async function retryShard(run: Run, shard: number, ids: readonly string[]): Promise<boolean> {
   const { sql, queue, log } = run;
   for (let at = 0; at < ids.length; at += together) {
@@ -140,7 +142,10 @@ function waitsStill(schedule: StoredSchedule, { now }: ShardState): string | nul
   return unreadableReason(cadence) ?? (isHeld && aside.heldSince === null ? "The schedule is held." : null);
 }
 
-/** Whether what it is owed was due before its hold or under it: the end of the hold lets it go. */
+/**
+ * Whether the occurrences to plan were due before or under the hold: the end of the hold releases
+ * them.
+ */
 function isUnderHold(schedule: StoredSchedule): boolean {
   const { heldSince, heldUntil, cadence } = schedule;
   if (heldSince === null || unreadableReason(cadence) !== null) return false;
@@ -148,7 +153,7 @@ function isUnderHold(schedule: StoredSchedule): boolean {
   return owedOf(schedule).every(({ dueAt }) => heldUntil === null || dueAt <= heldUntil);
 }
 
-/** Its version began while it could not be read, so that nothing of it is planned. */
+/** The version began while its cadence was unreadable, so nothing of it is planned. */
 async function planUnderHold(tx: Tx, state: ShardState, schedule: StoredSchedule): Promise<OutgoingParcel[]> {
   const { id, heldSince: since, heldUntil: until } = schedule;
   if (since === null) return [];
@@ -162,7 +167,7 @@ async function planAgain(tx: Tx, state: ShardState, schedule: StoredSchedule): P
   let { timetable } = planned;
   const parcels: OutgoingParcel[] = [];
   const now = state.now.getTime();
-  // Empty where an edit has planned a version of its own since.
+  // Empty if an edit has planned a new version since.
   for (const { occurrence, held, unnoted } of owedOf(schedule)) {
     if (held !== null) {
       const released = await fireRelease(tx, state, { ...schedule, ...held }, schedule.version);

@@ -7,8 +7,9 @@ import type { SetAside } from "../../quarantine/quarantine.ts";
 import { beyondWatermark, type FailedCadence, type LookedAhead, type Place } from "./look-ahead.ts";
 
 /**
- * Sets aside what a batch could not unfold, in the transaction that raises the watermark past it. Only rows that would have fired: of the
- * version in force, and under no hold. A schedule that is deleted needs no place in quarantine.
+ * Sets aside rows that a batch could not unfold, in the transaction that raises the watermark past
+ * them. Only rows that would have fired count: of the current version, and not under a hold. A
+ * deleted schedule needs no quarantine entry.
  */
 export async function setRowsAside(
   tx: Tx,
@@ -19,7 +20,7 @@ export async function setRowsAside(
   return setPassedAside(tx, [...(await rowsOf(tx, state, failed.cadences, last)), ...failed.rows]);
 }
 
-/** Rows that share their cadence, of those that have failed. */
+/** The rows of cadences that have failed. */
 async function rowsOf(tx: Tx, state: ShardState, cadences: readonly FailedCadence[], last: Place) {
   if (cadences.length === 0) return [];
   const ids = cadences.map(({ cadenceId }) => cadenceId);
@@ -37,7 +38,7 @@ async function rowsOf(tx: Tx, state: ShardState, cadences: readonly FailedCadenc
   });
 }
 
-/** Everything up to a place, which cannot be written whatever it is. */
+/** Sets aside all rows up to a place, which cannot be written. */
 export function setAllAside(tx: Tx, state: ShardState, last: Place, error: unknown): Promise<SetAside[]> {
   return setSourceAside(
     tx,
@@ -47,7 +48,10 @@ export function setAllAside(tx: Tx, state: ShardState, last: Place, error: unkno
   );
 }
 
-/** What of these plan rows is in force. `far` names those that may be in the far table still. */
+/**
+ * Sets aside those of the plan rows that would fire. `far` names rows that may still be in the far
+ * table.
+ */
 export async function setSourceAside(
   tx: Tx,
   state: ShardState,
@@ -62,7 +66,10 @@ export async function setSourceAside(
   );
 }
 
-/** A far row may be due at any instant, also at one that is long past or that no Date holds: it then counts as due by now. */
+/**
+ * A far row may be due at any instant, even one long past or outside the range of Date: it then
+ * counts as due now.
+ */
 function liveRows(
   tx: Tx,
   { watermarkAt, now }: ShardState,

@@ -18,31 +18,32 @@ import { setAllAside, setRowsAside } from "./rows-aside.ts";
 export interface Batch extends Fired {
   /** The number of plan rows that the batch has taken. */
   rows: number;
-  /** What of it could not be planned, and is in quarantine. */
+  /** Schedules that could not be planned, and are in quarantine. */
   setAside: SetAside[];
   /** True when the shard is planned up to the horizon. */
   done: boolean;
   shard: number;
-  /** When it began, the shard was planned so far ahead. */
+  /** How far ahead the shard was planned when the batch began. */
   aheadMs: number;
 }
 
 /**
- * A usual batch takes half a second. A batch that hangs on a row for this long is begun again with fewer rows. All attempts until that row stands
- * alone fit into one tick: with the role's limit of 40 s for a statement they would not.
+ * A usual batch takes half a second. A batch that hangs on a row for this long is retried with
+ * fewer rows. All attempts until that row is alone fit into one tick; with the role's statement
+ * limit of 40 s they would not.
  */
 const statementMs = 8_000;
 
 export interface BatchBounds {
-  /** The machine's time, to measure how long a batch computes. */
+  /** Clock for measuring how long a batch computes. */
   cpu?: () => number;
-  /** A statement is given up that takes longer. */
+  /** Time limit of a statement. */
   mostMs?: number;
 }
 
 /**
- * One batch of one shard. A job is written without asking whether it exists, which costs half as much; where one does, because an edit
- * planned its occurrence again, the whole batch is done anew with the question.
+ * Runs one batch of one shard. Jobs are inserted without `on conflict`, which halves the cost. If a
+ * job exists, because an edit planned its occurrence again, the whole batch is retried with it.
  */
 export async function fireShardBatch(
   sql: Sql,
@@ -60,12 +61,12 @@ export async function fireShardBatch(
   }
 }
 
-/** Fewer rows of the shard may do: the batch was read, and failed on what it holds. */
+/** The batch was read and failed on its rows, so a smaller batch may succeed. */
 export class BatchFailed extends Error {
   override readonly name = "BatchFailed";
   /** The number of plan rows that the batch took. At least one of them is at fault. */
   readonly rows: number;
-  /** Where the batch was limited to one row: that row and the rows that tie with it. */
+  /** If the batch was limited to one row: that row and the rows that tie with it. */
   readonly first: readonly PlanRow[];
 
   constructor(cause: unknown, rows: number, first: readonly PlanRow[]) {
@@ -77,22 +78,26 @@ export class BatchFailed extends Error {
 
 /** State of a batch while it runs. */
 interface ReadBatch {
-  /** When its shard was read, with the clock. */
+  /** When the shard was read, together with the clock. */
   at: number;
-  /** The number of its rows; its limit until they are counted. */
+  /** The number of rows; the limit until they are counted. */
   rows: number;
-  /** Null until its shard was read. Where the batch is limited to one row: that row and the rows that tie with it. */
+  /**
+   * Null until the shard was read. If the batch is limited to one row: that row and the rows that
+   * tie with it.
+   */
   first: readonly PlanRow[] | null;
 }
 
 /**
- * A batch of thousands is written and committed for half a second and more after the waits of its parcels could have been told: they are
- * counted from when the shard was read, less what has passed since.
+ * Corrects the waits of parcels: writing and committing a batch of thousands takes half a second
+ * and more. Waits are counted from when the shard was read, less the time since.
  */
 async function fireTimed(sql: Sql, shard: number, timing: Timing, params: BatchParams): Promise<Batch> {
   const read: ReadBatch = { at: timing.now(), rows: params.batchMax, first: null };
   const batch = await fireOnce(sql, shard, params, timing, read).catch((error: unknown) => {
-    // Before it was read, others had the shard locked or the database did not answer: no row is at fault. Nor is one where there is none.
+    // If the shard was not read yet, it was locked or the database did not answer, and no row is at
+    // fault. Nor is one if the batch has no rows.
     const { first, rows } = read;
     throw first !== null && rows > 0 && isOfItsRows(error, params)
       ? new BatchFailed(error, rows, first)
@@ -105,7 +110,10 @@ async function fireTimed(sql: Sql, shard: number, timing: Timing, params: BatchP
   };
 }
 
-/** The server may end a transaction that takes longer than its own limits; the driver hears of a lost connection alone. Of one row it is no fault. */
+/**
+ * Whether the rows may be at fault. The server may end a transaction that exceeds its limits, which
+ * the driver sees only as a lost connection. For a single row that is not taken as its fault.
+ */
 function isOfItsRows(error: unknown, { batchMax }: BatchParams): boolean {
   return mayBeOfARow(error) || (error instanceof ConnectionLost && batchMax > 1);
 }
@@ -116,16 +124,17 @@ interface BatchParams extends Required<BatchBounds> {
 }
 
 /**
- * In one transaction: plan lock, then the watermark and the clock, then the cron cadences, then everything else in one statement, then
- * the watermark. The lock is a statement of its own: read together with it, the watermark would come from before the lock, and what
- * another tick has just done would be done over or passed over.
+ * One transaction: plan lock, then the watermark and the clock, then the cadences, then everything
+ * else in one statement, then the watermark. The lock is a statement of its own: read together with
+ * it, the watermark would be from before the lock, and the work of another tick would be repeated
+ * or skipped.
  */
 function fireOnce(
   sql: Sql,
   shard: number,
   { batchMax, cpu, mostMs, someExist }: BatchParams,
   timing: Timing,
-  /** Is filled in as the batch is read, and stays when it fails. */
+  /** Filled in while the batch is read, and still set when it fails. */
   read: ReadBatch,
 ): Promise<Batch> {
   return sql.begin(async (tx) => {
@@ -149,7 +158,8 @@ function fireOnce(
       onRows,
     });
     const { rows, unfolded, releases, somePassed, done, last } = look;
-    // Most shards of a small installation have nothing due in most minutes, and planning the statement below is what then costs.
+    // In a small installation most shards have nothing due in most minutes, and planning the
+    // statement below would be the main cost.
     if (rows === 0) {
       await raiseWatermark(tx, shard, last, horizon);
       return nothing;
@@ -157,7 +167,8 @@ function fireOnce(
     const aside = await setRowsAside(tx, state, look);
     const released = await fireReleases(tx, state, releases);
     const [, fired] = await Promise.all([
-      // What is due now is mostly newer than the planner's statistics: it expects one row, and would go through all instants for each.
+      // Due rows are mostly newer than the planner's statistics: it estimates one row, and would
+      // scan all instants for each.
       tx`select set_config('enable_nestloop', 'off', true)`.execute(),
       fire(tx, {
         source: tx`select due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, governed is not null as own,
@@ -186,9 +197,10 @@ function fireOnce(
 }
 
 /**
- * Sets aside the row on which a batch of one has failed, with what ties with it, and the watermark passes it. Since that batch was rolled back
- * another tick may have done so, or an edit may have taken the row away: where other rows come first by now, none of them is at fault. While the
- * lock of the shard is held its plan does not change, so the rows need no locks of their own.
+ * Sets aside the row on which a batch of one failed, with its ties, and moves the watermark past
+ * it. Since that batch was rolled back, another tick may have done so, or an edit may have removed
+ * the row: if other rows come first now, none of them is blamed. The plan does not change under the
+ * shard's lock, so the rows need no locks of their own.
  */
 export function passFailedRow(
   sql: Sql,
@@ -209,12 +221,18 @@ export function passFailedRow(
   });
 }
 
-/** Never past the near plan: what is due beyond it may still wait in the far table, and the watermark would pass it over. */
+/**
+ * Never past the near plan: rows due beyond it may still be in the far table, and the watermark
+ * would pass them.
+ */
 function horizonOf({ now, nearUntil }: ShardState): Date {
   return new Date(Math.min(now.getTime() + horizonMs, nearUntil.getTime() - 1));
 }
 
-/** The watermark is a pair: a batch may have ended between two schedules that are due at the horizon itself. */
+/**
+ * The watermark is a pair: a batch may have ended between two schedules that are due at the horizon
+ * itself.
+ */
 function isReached({ watermarkAt, watermarkSchedule }: ShardState, horizon: Date): boolean {
   return watermarkAt > horizon || (watermarkAt >= horizon && watermarkSchedule === greatestSchedule);
 }

@@ -18,28 +18,31 @@ import { letGoUnlocked } from "../../quarantine/quarantine.ts";
 import { putAside } from "../../quarantine/try-rows.ts";
 
 export interface BacklogSettings {
-  /** Jobs let in by one tick, spread over a minute; and how many are under way is reckoned by it. */
+  /**
+   * Jobs that one tick admits, spread over a minute. The limits of targets are computed from it
+   * too.
+   */
   budget: number;
-  /** Occurrences of one row before it is the next one's turn. */
+  /** Occurrences of one row before the next row's turn. */
   perTurn: number;
 }
 
 export const backlogDefaults: BacklogSettings = { budget: backlogBudget, perTurn: turnMax };
 
-/** In one transaction so many rows are looked at, and about so many jobs are made. */
+/** Rows read, and about the most jobs made, in one transaction. */
 const rowsMax = 500;
 const jobsMax = 5_000;
 
-/** How many rows of held schedules one tick looks at. */
+/** Rows of held schedules that one tick reads. */
 const heldMax = 5_000;
 
 const budgetSeconds = 60;
 
-/** What may still be let in by this tick. */
+/** Room for jobs that this tick may still admit. */
 interface Room {
   left: number;
   targets: BacklogRoom;
-  /** Targets whose rows are passed over for the rest of the tick. */
+  /** Targets whose rows are skipped for the rest of the tick. */
   full: Set<number>;
 }
 
@@ -49,10 +52,11 @@ interface BacklogDeps {
 }
 
 /**
- * Makes jobs of the backlog, at a pace. Rows are served in turn, each a little, and again while the budget lasts. A target that has its share under way is
- * passed over with all of its rows. Every round is a transaction of its own and locks its rows: ticks side by side serve different ones, and one that is killed
- * has either made a row's jobs and counted them, or neither. Where a round fails its rows are tried in halves, until the row that fails stands alone and is set
- * aside. Returns the parcels to send.
+ * Makes jobs of the backlog at a pace. Rows take turns of a few occurrences while the budget lasts.
+ * A target that has used up its share is skipped with all of its rows. Each round is a transaction
+ * that locks its rows: concurrent ticks serve different rows, and a killed tick has either made a
+ * row's jobs and counted them, or neither. If a round fails, its rows are tried in halves, until
+ * the failing row is alone and is set aside. Returns the parcels to send.
  */
 export async function admitBacklog(
   deps: BacklogDeps,
@@ -84,20 +88,26 @@ export async function admitBacklog(
     servedInPass += done.served;
     if (done.looked > 0 || suspects.length > 0) continue;
     if (servedInPass === 0) break;
-    // Each row had a turn; the next pass takes those that were served in this one.
+    // Each row had a turn; the next pass serves the same rows again.
     upTo = new Date(Math.max(done.now.getTime(), upTo.getTime() + 1));
     servedInPass = 0;
   }
   return outgoing;
 }
 
-/** By the number that rows have for their target: 0 stands for all targets whose jobs travel together, those of the fast queue. */
+/**
+ * Target numbers as in the rows: 0 is all targets whose jobs share parcels, those of the fast
+ * queue.
+ */
 function fullOf(room: BacklogRoom): Set<number> {
   const full = room.full().filter((each) => !isUnnamed(each));
   return new Set(full.map(({ target }) => target ?? 0));
 }
 
-/** A slow target's jobs travel alone: without a number its row has not been named yet. */
+/**
+ * Jobs of a slow target never share parcels. A row without a number has not been given its target
+ * yet.
+ */
 const isUnnamed = ({ queue, target }: Destination) => queue === "slow" && target === null;
 
 interface RoundParams {
@@ -107,18 +117,21 @@ interface RoundParams {
   pace: Parameters<typeof admitTurns>[2];
   limit: number;
   among: readonly string[] | null;
-  /** Rows that have failed in this tick, and whose entry is locked: they would fail each round. */
+  /** Rows that failed in this tick and whose entry is locked: they would fail in each round. */
   without: string[];
 }
 
 interface Tried {
   done: Round | null;
-  /** Its rows, one of which is at fault. */
+  /** Rows of the failed round, one of which is at fault. */
   failing: readonly string[];
   nextLimit: number;
 }
 
-/** Where it fails, nothing of it is done; the next round is to look at fewer of its rows, and at more again once it has succeeded. */
+/**
+ * Runs one round. A failed round is rolled back, the next one reads fewer of its rows, and after a
+ * success the limit grows again.
+ */
 async function tryRound({ sql, log }: BacklogDeps, params: RoundParams): Promise<Tried> {
   const { upTo, limit, among, without } = params;
   let looked: readonly BacklogRow[] = [];
@@ -146,7 +159,7 @@ async function tryRound({ sql, log }: BacklogDeps, params: RoundParams): Promise
 
 interface Round {
   outgoing: OutgoingParcel[];
-  /** What may still be let in after it. */
+  /** The room that is left after it. */
   room: Room;
   /** 0 if no row is left that was due by then at a target with room. */
   looked: number;
@@ -184,8 +197,10 @@ async function admitRound(
 }
 
 /**
- * Shares the round out: how many jobs each row gets, in turn, until the round is full; takes them off the room. A row of a full target keeps its turn, and
- * all rows of that target are passed over. Rows without a target's number cannot be passed over together: such a row waits as a held one does.
+ * Distributes the round: the number of jobs for each row, in turn, until the round is full;
+ * subtracts them from the room. A row of a full target keeps its turn, and all rows of that target
+ * are skipped. Rows without a target number cannot be skipped together: such a row waits as a held
+ * one does.
  */
 function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
   const turns: Turn[] = [];

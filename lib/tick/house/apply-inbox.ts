@@ -3,21 +3,21 @@ import { applyInbox, type InboxDeps } from "../../inbox/apply-inbox.ts";
 import { dropOldRefused } from "../../inbox/refusals.ts";
 
 export interface InboxPhase extends Omit<InboxDeps, "acceptance"> {
-  /** Without one, the inbox is left to others. One that has to be loaded may fail, and then this part of the tick alone does. */
+  /** Without it, the inbox is skipped. If loading it fails, only this part of the tick fails. */
   acceptance?: Acceptance | (() => Promise<Acceptance>) | undefined;
   timeIsUp: () => boolean;
-  /** When the tick has to end, whatever this part's time is. */
+  /** When the tick has to end, beyond this part's slice of time. */
   mustEnd: () => boolean;
 }
 
-/** What callers have put, and the refusals that have been kept long enough. */
+/** Applies callers' commands, and deletes refusals that were kept long enough. */
 export async function finishInbox({ acceptance, ...phase }: InboxPhase): Promise<void> {
   const loaded = typeof acceptance === "function" ? await acceptance() : acceptance;
   if (loaded !== undefined) while (await applySome({ ...phase, acceptance: loaded }));
   await dropOldRefused(phase, phase.timeIsUp);
 }
 
-/** Returns whether there is more to do that can be done now. */
+/** Returns whether there is more that can be done now. */
 async function applySome({
   acceptance,
   sql,

@@ -15,39 +15,43 @@ const moveMax = 10_000;
 const dayMs = 86_400_000;
 
 /**
- * A step of thousands takes a fifth of a second. One that hangs on a row is given up after the first of these, and those with fewer rows after the
- * second: all attempts until that row stands alone fit into one tick.
+ * Time limits of a statement. A step of thousands takes a fifth of a second. The first limit is for
+ * a step of full size, the second for smaller ones: all attempts until a failing row is alone fit
+ * into one tick.
  */
 const statementMs = { whole: 8_000, part: 2_000 };
 
 export interface NearStep {
-  /** The number of rows at most. */
+  /** Largest number of rows. */
   rowsMax?: number;
-  /** Rows that were passed over: the step leaves them where they are. */
+  /** Rows that were passed over: the step does not move them. */
   passed?: readonly FarRow[];
-  /** A statement is given up that takes longer. */
+  /** Time limits of a statement. */
   mostMs?: typeof statementMs;
 }
 
-/** Fewer rows of the shard may do: the step had the locks of its shard, and failed on what it was to move. */
+/** The step had the locks of its shard and failed on its rows, so a smaller step may succeed. */
 export class StepFailed extends Error {
   override readonly name = "StepFailed";
-  /** Where the step was limited to one row: that row. */
+  /** If the step was limited to one row: that row. */
   readonly row: FarRow | null;
 
   constructor(cause: unknown, row: FarRow | null) {
-    super("A step of bringing far rows near has failed.", { cause });
+    super("A step of moving far rows into the near plan failed.", { cause });
     this.row = row;
   }
 }
 
 export interface NearBounds {
-  /** Smaller and smaller steps go on until then: begun anew in each slice of the tick, they would never come to a single row. */
+  /**
+   * Until then, a failing step is retried in smaller parts. Limited to one slice of the tick, and
+   * restarted in the next, they would never reach a single row.
+   */
   mustEnd?: () => boolean;
   mostMs?: typeof statementMs;
 }
 
-/** Where that fails, the shard is fired up to its line. */
+/** If this fails, the shard is fired up to its line. */
 export async function bringAllNear(
   run: Run,
   shard: number,
@@ -61,8 +65,9 @@ export async function bringAllNear(
 }
 
 /**
- * Step after step. One that fails on its rows is begun again with an eighth of them, until the row at fault stands alone and is passed over, as a
- * batch of a shard is; steps grow again behind the rows of the one that failed.
+ * Moves rows step by step. A step that fails on its rows is retried with an eighth of them, until
+ * the failing row is alone and is passed over, as in a batch of a shard. Steps grow again behind
+ * the rows of the failed step.
  */
 async function bringEachNear(
   { sql, log, timeIsUp }: Run,
@@ -71,7 +76,7 @@ async function bringEachNear(
 ): Promise<void> {
   const passed = await passedBefore(sql, shard);
   let rowsMax = moveMax;
-  /** Rows to come among which one is at fault. */
+  /** Number of coming rows that include the failing one. */
   let suspect = 0;
   const mustStop = () => (suspect > 0 ? mustEnd() : timeIsUp());
   for (let more = true; more && !mustStop(); ) {
@@ -96,11 +101,13 @@ async function bringEachNear(
 }
 
 /**
- * Moves a shard's far rows into the near plan as they come near, the earliest first, and raises the line between the two.
- * In bounded steps under the plan lock: creates and edits read the line under the same lock, and are never kept waiting long. Millions may be
- * due at one instant: the line then stands at that instant until the last of them is moved. A row that is in the near plan already does no
- * harm, since a batch goes no further than the line, and every reader of the plan reads both.
- * Returns how many rows it has moved, and whether there is more to move.
+ * Moves far rows of a shard into the near plan as they come near, earliest first, and raises the
+ * line between the two. It works in bounded steps under the plan lock, so that creates and edits,
+ * which read the line under the same lock, never wait long. Millions of rows may be due at one
+ * instant: the line then stays at that instant until the last of them is moved. A row that is
+ * already in the near plan does no harm: a batch goes no further than the line, and every reader of
+ * the plan reads both tables.
+ * Returns the number of rows moved, and whether there are more.
  */
 export async function bringNear(
   sql: Sql,
@@ -130,14 +137,14 @@ export async function bringNear(
   }
 }
 
-/** The end of the last day that is attached. */
+/** The end of the last attached day. */
 function targetOf({ now }: ShardState): Date {
   return new Date((Math.floor(now.getTime() / dayMs) + daysAhead) * dayMs);
 }
 
 type Coming = ReturnType<typeof comingNear>;
 
-/** Rows due at no instant of a day there can be come first: nothing else would ever look at them. */
+/** Rows due outside the range of days come first, because no other part would ever read them. */
 function comingNear(tx: Tx, shard: number, target: Date, rowsMax: number, passed: readonly FarRow[]) {
   const left =
     passed.length === 0
@@ -190,16 +197,16 @@ async function move(
     )
     select count(*)::int as moved, (max(due_at) filter (where due_at < ${target}))::text as "lastDueAt" from taken`;
   const more = moved >= rowsMax;
-  // Of the last instant there may be more.
+  // There may be more rows due at the last instant.
   const line = more ? tx`${lastDueAt}::text::timestamptz` : tx`${target}::timestamptz`;
   await tx`update carillon.shards set near_until = greatest(near_until, ${line}) where id = ${shard}`;
   return { moved, more };
 }
 
 /**
- * Passes over the row on which a step of one has failed, and the line comes up to it. Where the row can be taken out of the far table it is, and what
- * its schedule is owed is known by its place in quarantine alone; where it cannot, the retry of the schedule does so. Null where another row
- * comes first by now.
+ * Passes over the row on which a step of one failed, and raises the line to it. The row is deleted
+ * from the far table if possible; its quarantine entry then keeps what is to be planned. Otherwise
+ * the retry of the schedule deletes it. Null if another row comes first by now.
  */
 async function passFarRow(
   sql: Sql,
@@ -221,7 +228,7 @@ async function passFarRow(
       if (row === null || !isDeepStrictEqual(first, row)) return null;
       const source = tx`select f.* from carillon.plan_far f where f.ctid = (select ctid from (${coming}) c)`;
       const aside = await setSourceAside(tx, state, source, cause, takesOut ? undefined : row.name);
-      // Where the row of the shard is at fault this fails too, and no far row is blamed.
+      // If the shard's own row is at fault, this fails too, and no far row is blamed.
       await tx`
         update carillon.shards s set near_until = greatest(s.near_until, p.due_at)
         from (${source}) p where s.id = ${shard} and p.due_at < ${target}`;

@@ -11,7 +11,7 @@ import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../..
 import { lockSchedules, refuseOtherMoment } from "../../schedule/stored/stored-schedule.ts";
 
 const pageMax = 500;
-/** Claims of a shard wait while holds are taken off a batch of its schedules. */
+/** Schedules cleared in one transaction, during which claims of their shard wait. */
 const togetherMax = 100;
 
 interface Clearing {
@@ -23,8 +23,9 @@ interface Clearing {
 }
 
 /**
- * Holds that have ended by themselves keep nothing back any more; here they are taken off their schedules. A schedule that fails is set
- * aside. A schedule that lags behind the end of its hold, and a shard whose locks are not to be had, is left until the next tick.
+ * Removes holds that have ended by themselves, and hold nothing back any more, from their
+ * schedules. A schedule that fails is set aside. A schedule not yet planned past the end of its
+ * hold, and a shard whose locks are not granted, are left until the next tick.
  */
 export async function clearHolds(run: Clearing): Promise<void> {
   const lagging = new Set<string>();
@@ -47,7 +48,10 @@ export async function clearHolds(run: Clearing): Promise<void> {
   }
 }
 
-/** The schedules that lag; null where the locks of the shard are not to be had. */
+/**
+ * Returns the schedules that lag behind the end of their hold; null if the locks of the shard are
+ * not granted.
+ */
 async function clearSome(
   { sql, queue, log, timeIsUp, note }: Clearing,
   shard: number,
@@ -75,8 +79,9 @@ async function clearSome(
 }
 
 /**
- * Other holds may stay on the schedules. Where the ticks have not come up to the end of a hold, it stands until they have made what it
- * lets go: the ids of these schedules.
+ * Clears ended holds; other holds of the schedules may stay. If the ticks have not reached the end
+ * of a hold, the hold stays until they have made the jobs that it releases: returns the ids of
+ * these schedules.
  */
 async function clearInShard(
   tx: Tx,

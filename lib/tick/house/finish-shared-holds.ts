@@ -10,23 +10,24 @@ import {
 } from "../../schedule/shared-holds.ts";
 
 const holdsMax = 50;
-/** A hold has so many members changed before it is the next one's turn. */
+/** Members of one hold that are changed before the next hold's turn. */
 const perTurn = 1_000;
 
 type Deps = EditDeps & { log: Log };
 
 /**
- * Goes on where the caller of a pause or a resume of a group or a tag has stopped, and forgets holds that have ended: two looks into
- * indexes that are empty most of the time. A member that cannot be changed is set aside and tried again by itself, and the walk goes past it.
+ * Continues the pause or resume of a group or a tag where its caller stopped, and deletes holds
+ * that have ended. Usually that is two lookups in empty indexes. A member that cannot be changed is
+ * set aside and retried by itself, and the walk goes past it.
  */
 export async function finishSharedHolds(
   deps: Deps,
   { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
 ): Promise<void> {
-  // A hold that has ended binds no member: where one cannot be removed, the others are carried on all the same.
+  // A hold that has ended binds no member: if one cannot be deleted, the others continue anyway.
   await removeEndedSharedHolds(deps.sql).catch(note);
   await dropMembersAside(deps.sql);
-  // For this tick: nothing is left to be done, or what was tried has failed.
+  // Holds done for this tick: nothing is left, or the attempt failed.
   const through = new Set<string>();
   while (!timeIsUp()) {
     const left = await unfinishedSharedHolds(deps.sql, { limit: holdsMax, without: [...through] });
@@ -43,7 +44,7 @@ export async function finishSharedHolds(
   }
 }
 
-/** Whether no member is left that could be changed now. */
+/** Returns whether no member is left that could be changed now. */
 async function goOn(deps: Deps, hold: SharedHold, timeIsUp: () => boolean): Promise<boolean> {
   const quarantine = { sql: deps.sql, log: deps.log, consumer: "shared-hold" as const };
   const again = await membersToTryAgain(deps.sql, hold);

@@ -13,7 +13,7 @@ import { type ShardBounds, type TriedInShard, tryEachInShards } from "../../quar
 import { targetName } from "../../schedule/shape/target-name.ts";
 
 const pageMax = 500;
-/** A schedule that was being made by the trait of before is seen by then. */
+/** A schedule created concurrently with the old setting is visible after this time. */
 const settledAfter = "2 minutes";
 
 interface Regrouped {
@@ -31,9 +31,11 @@ interface Following {
 type FollowDeps = EditDeps & { log: Log };
 
 /**
- * Where a handler that took jobs of a group one by one takes them together now, or the other way round, its schedules' lanes follow, one
- * schedule after the other; one that fails is set aside, and a shard whose locks are not to be had is left until the next tick. Nearly always
- * there is no such handler. It may be killed anywhere: who has followed is found no more.
+ * Updates lanes after a handler's setting for groups has changed, from one job at a time to
+ * together or back. The lanes of its schedules are changed one schedule after the other. A schedule
+ * that fails is set aside, and a shard whose locks are not granted is left until the next tick.
+ * There is rarely such a handler. It may be killed at any point: a changed schedule is not found
+ * again.
  */
 export async function followHandlers(deps: FollowDeps, run: Following): Promise<void> {
   const regrouped = await deps.sql<Regrouped[]>`
@@ -58,13 +60,13 @@ async function followOne(deps: FollowDeps, handler: Regrouped, bounds: ShardBoun
     after = last.item;
   }
   if (!handler.isSettled) return;
-  // Also a schedule that waits aside is to follow.
+  // A schedule that waits in quarantine still has to be changed.
   await sql`
     update carillon.targets set regrouped_at = null
     where id = ${handler.id} and regrouped_at = ${handler.regroupedAt} and not exists (select ${behind(sql, handler)})`;
 }
 
-/** Those whose lane is not what the handler's trait makes of it. */
+/** Schedules whose lane does not match the handler's setting. */
 const behind = (tx: Tx, { id, name }: Regrouped) => tx`
   from carillon.schedules s
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
@@ -93,7 +95,7 @@ async function follow({ sql, queue }: EditDeps, { item, shard }: TriedInShard): 
   });
 }
 
-/** Under the locks of an edit, though its version stays: nobody asked for anything else. */
+/** Changes a lane under the locks of an edit, but keeps the version: the spec is the same. */
 async function followOnce(
   tx: Tx,
   follower: { id: string; shard: number },

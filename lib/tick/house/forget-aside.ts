@@ -3,7 +3,10 @@ import { dropForgotten } from "../../quarantine/quarantine.ts";
 
 const batchMax = 1_000;
 
-/** Forgets rows in quarantine that no consumer has come to: they are gone, or another part has acted on them. */
+/**
+ * Deletes quarantine entries that no consumer retries: their rows are gone, or another part has
+ * handled them.
+ */
 export async function forgetAside(sql: Sql, timeIsUp: () => boolean): Promise<void> {
   while (!timeIsUp() && (await dropForgotten(sql, batchMax)) === batchMax);
 }

@@ -5,7 +5,9 @@ import { forgetOld, type OldRows, oldRowName } from "../../quarantine/forget-old
 import { isAside, waitsAside } from "../../quarantine/quarantine.ts";
 import type { Tried } from "../../quarantine/try-rows.ts";
 
-/** Forgets what no command can be older than any more, and the dead commands whose days are over. */
+/**
+ * Deletes marks that are older than any command can be, and dead commands after their retention.
+ */
 export async function forgetCommands(
   deps: { sql: Sql; log: Log },
   retentionDays: number,
@@ -17,7 +19,7 @@ export async function forgetCommands(
 
 const most = 5_000;
 
-/** Marks that another transaction has locked are left for another time: they are in use. */
+/** Marks that another transaction has locked are in use, and are skipped. */
 const oldMarks: OldRows<Tried & { key: string }> = {
   most,
   list: (sql, most) => {

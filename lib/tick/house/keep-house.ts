@@ -31,25 +31,28 @@ import { rollUp } from "./roll-up.ts";
 import { type Part, sliceMs, takeTurns } from "./take-turns.ts";
 import { tellEvents } from "./tell-events.ts";
 
-/** Which days are there: those from yesterday on, and all back to the oldest watermark. */
+/**
+ * Which days are attached: those from yesterday on (`now`), and all back to the oldest watermark
+ * (`past`).
+ */
 export interface DaysThere {
   now: boolean;
   past: boolean;
 }
 
-/** What firing cannot do without: a look. Says which shards have to be made ready, nearly always none. */
+/** The check before firing. Returns the shards that must be prepared, usually none. */
 export async function prepare({ sql, settings, note }: Run): Promise<Pick<Before, "behind" | "past">> {
   const there = await lookBefore(sql).catch((error: unknown) => {
     note(error);
     const own = shardsOf(settings.share);
     return { behind: own, past: own, countedEmpty: true };
   });
-  // Before anything is planned by them.
+  // Before parcels are packed by these sizes.
   if (there.countedEmpty) await sql`select carillon.forget_queue_sizes()`.catch(note);
   return there;
 }
 
-/** Makes the days ready. Returns which are there. */
+/** Attaches days, and returns which are attached. */
 export async function attach(run: Run): Promise<DaysThere> {
   const there = { now: false, past: false };
   const onNow = () => {
@@ -63,7 +66,7 @@ export async function attach(run: Run): Promise<DaysThere> {
   return there;
 }
 
-/** What can wait until what is due now has become jobs. */
+/** The work that waits until due occurrences have become jobs. */
 export async function finish(whole: Run, attached: DaysThere): Promise<void> {
   const run = { ...whole, queue: { ...whole.queue, time: { isUp: whole.timeIsUp, mostMs: sliceMs } } };
   const found = await lookAfter(run.sql, run.settings).catch(run.note);
@@ -85,7 +88,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
   return [
     part("setting", ({ sql }) => keepSetting(sql, settings.notify)),
     part("canaries", (run) => keepCanaries(run, settings.canary)),
-    // As early as can be: callers wait for it, and what is due by now is made by the command itself.
+    // Early, because callers wait for it, and an inbox command makes its due jobs itself.
     part("inbox", (run) => finishInbox({ ...run, mustEnd: whole.timeIsUp }), "stirs"),
     part("plans", retryPlans, "stirs"),
     part("backlog", admitOwed, "stirs"),
@@ -107,7 +110,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("calendars", (run) => replanCalendars(run, run), "stirs"),
     part("zones", (run) => replanZones(run, settings.zoneData, run), "stirs"),
     part("aside", ({ sql, timeIsUp }) => forgetAside(sql, timeIsUp)),
-    // Also where there is nothing to add: by it the counts say of when they are.
+    // Runs even without new rows, because it sets the time that the counts show.
     part(undefined, rollUpTallies),
   ];
 }
@@ -134,14 +137,17 @@ async function purgePast(run: Run): Promise<void> {
   if (schedules + auditEntries > 0) run.log.info("tick.purged", { schedules, auditEntries });
 }
 
-/** Attaching and dropping give up quickly where another transaction has a lock: the next minute tries again. */
+/**
+ * Attaching and dropping days give up early if another transaction has a lock: the next minute
+ * retries.
+ */
 function noteKept({ log, note }: Run, error: unknown): void {
   const state = sqlState(error);
   if (state === "lock_timeout" || state === "deadlock") log.warn("tick.days-kept", { error: state });
   else note(error);
 }
 
-/** After what is due now, what is owed from before. */
+/** Backlog jobs, after the due ones. */
 async function admitOwed(run: Run): Promise<void> {
   const { sql, queue, settings, timeIsUp } = run;
   const backlog = { budget: settings.backlogBudget, perTurn: settings.backlogPerTurn };
@@ -158,7 +164,7 @@ async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<v
   }
 }
 
-/** After all that jobs wait for: a bus that hangs keeps none from being made. */
+/** After everything that jobs wait for: a bus that hangs delays no job. */
 async function tellAll({ sql, log, bus, timeIsUp }: Run): Promise<void> {
   if (bus !== undefined) await tellEvents({ sql, log, ...bus }, timeIsUp);
 }

@@ -6,12 +6,14 @@ import { archiveLagMs } from "../../retention/archive-lag.ts";
 import { readStanding } from "../../stats/standing.ts";
 import type { RolledUp } from "../rolled-up.ts";
 
-/** Where days of jobs go into an archive before they are dropped. */
+/** Set if days of jobs are archived before they are dropped. */
 export interface ArchiveWatch {
   retentionDays: number;
 }
 
-/** One line of metrics a tick. What cannot be measured now fails no tick that has done its work. */
+/**
+ * Writes one line of metrics per tick. A failure here does not fail a tick that has done its work.
+ */
 export async function measureTick(
   { sql, log, metrics }: { sql: Sql; log: Log; metrics: Metrics },
   {
@@ -56,7 +58,10 @@ export async function measureTick(
   }
 }
 
-/** For how long the oldest transaction of anybody has been open; null where the owner of the tables may not see those of others. */
+/**
+ * Age of the oldest open transaction of any role; null if the owner of the tables may not see other
+ * roles' transactions.
+ */
 export async function oldestTransactionMs(sql: Tx): Promise<number | null> {
   const [row] = await sql<{ ms: string | null }[]>`select carillon.oldest_transaction_ms() as ms`;
   return row?.ms == null ? null : Number(row.ms);

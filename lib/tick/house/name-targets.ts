@@ -6,9 +6,10 @@ import { type Tried, tryInHalves } from "../../quarantine/try-rows.ts";
 const pageMax = 2_000;
 
 /**
- * Schedules from before targets had rows of their own belong to no target, so no limit would hold for them: each gets its target here. A
- * look into an index that is empty once all have one. An edit at the same moment names the target of its schedule itself. A schedule whose target
- * cannot be named is set aside.
+ * Schedules from before targets had rows of their own have no target, so limits would not apply to
+ * them: each gets its target here. This is one lookup in an index that is empty once all have one.
+ * An edit at the same moment sets the target of its schedule itself. A schedule whose target cannot
+ * be set is set aside.
  */
 export async function nameTargets(
   { sql, log }: { sql: Sql; log: Log },
@@ -36,7 +37,7 @@ function unnamed(sql: Sql, after: string): PromiseLike<Tried[]> {
     order by s.id limit ${pageMax}`;
 }
 
-/** A schedule that is locked is left: it is being edited. */
+/** A locked schedule is skipped: it is being edited. */
 async function nameSome(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql`
     with unnamed as materialized (

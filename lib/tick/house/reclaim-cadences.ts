@@ -1,13 +1,13 @@
 import type { Sql } from "../../db/connect.ts";
 import type { Log } from "../../log/log.ts";
 
-/** The most cadences that one step looks at, in one transaction, and the most steps of a tick. */
+/** Cadences checked in one step, which is a transaction, and steps per tick. */
 const lookedMax = 1_000;
 const stepsMax = 5;
 
 /**
- * Deletes cadences that no version names any more. A tick looks at some thousands, however many there are; the next goes on from there, and an hour after
- * the last of them a new round begins.
+ * Deletes cadences that no version uses any more. A tick checks a few thousand, however many there
+ * are; the next one continues, and an hour after the end of a round a new one begins.
  */
 export async function reclaimCadences(
   { sql, log }: { sql: Sql; log: Log },

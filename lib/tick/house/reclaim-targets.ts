@@ -3,7 +3,7 @@ import type { Log } from "../../log/log.ts";
 import { asideAmong } from "../../quarantine/quarantine.ts";
 import { tryInHalves } from "../../quarantine/try-rows.ts";
 
-/** The most targets that one step looks at, in one transaction, and the most steps of a tick. */
+/** Targets checked in one step, which is a transaction, and steps per tick. */
 const lookedMax = 1_000;
 const stepsMax = 5;
 
@@ -13,8 +13,9 @@ interface Deps {
 }
 
 /**
- * Marks targets to which nothing goes, and deletes those to which nothing has gone for a day. A tick looks at some thousands, however many there are; the next goes on from there,
- * and an hour after the last of them a new round begins. One that fails is set aside.
+ * Marks targets that no schedule uses, and deletes those unused for a day. A tick checks a few
+ * thousand, however many there are; the next one continues, and an hour after the end of a round a
+ * new one begins. A target that fails is set aside.
  */
 export async function reclaimTargets({ sql, log }: Deps, timeIsUp: () => boolean): Promise<void> {
   let gone = 0;
@@ -27,7 +28,7 @@ export async function reclaimTargets({ sql, log }: Deps, timeIsUp: () => boolean
   if (gone > 0) log.info("tick.targets-reclaimed", { targets: gone });
 }
 
-/** The next tick goes on where this one stops. */
+/** The next tick continues where this one stops. */
 async function reclaim(
   { sql, log }: Deps,
   found: readonly number[],

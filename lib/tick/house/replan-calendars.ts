@@ -5,13 +5,13 @@ import { calendarsToReplan } from "../../rules/calendar-replans.ts";
 import { replanCalendar } from "../../rules/replan-calendar.ts";
 
 const calendarsMax = 100;
-/** A calendar has so many schedules planned anew before it is the next one's turn. */
+/** Schedules of one calendar that are replanned before the next calendar's turn. */
 const perTurn = 200;
 
 /**
- * Goes on where the edit of a calendar stopped: calendars take turns until nothing is left or time is up. Where no calendar was
- * edited, this is one look into an empty index. A schedule that fails is set aside; a shard whose locks are not to be had is left until the
- * next tick.
+ * Continues replanning after edits of calendars: calendars take turns until nothing is left or time
+ * is up. Without edited calendars, this is one lookup in an empty index. A schedule that fails is
+ * set aside; a shard whose locks are not granted is left until the next tick.
  */
 export async function replanCalendars(
   deps: EditDeps & { log: Log },
@@ -20,7 +20,10 @@ export async function replanCalendars(
   const { sql, log } = deps;
   const failed = asideOrNoted({ sql, log, consumer: "calendar-replan" }, note);
   const bounds = { most: perTurn, timeIsUp, failed, left: new Set<number>() };
-  /** Nothing of these is left but what has failed: it stays on the list, and keeps no other calendar from its turn. */
+  /**
+   * Calendars with only failed schedules left: they stay on the list, and do not delay other
+   * calendars.
+   */
   const through: number[] = [];
   while (!timeIsUp()) {
     const calendars = await calendarsToReplan(sql, { limit: calendarsMax, without: through });

@@ -13,12 +13,13 @@ import {
 } from "../../rules/zone-data-updates.ts";
 
 /**
- * Keeps the plan to the newest zone data that any runtime has brought. Runtimes are updated on different days: an older one leaves
- * everything to those that know better. Where nothing is new, this is one look at the newest of a handful of rows.
+ * Keeps the plan on the newest zone data of any runtime. Runtimes are updated on different days: an
+ * older one leaves everything to newer ones. If nothing is new, this is one read of the newest of a
+ * handful of rows.
  */
 export async function replanZones(
   deps: EditDeps & { log: Log },
-  /** How the runtime names its zone data; null where it does not tell. */
+  /** The runtime's zone data release; null if unknown. */
   runtime: string | null,
   { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
 ): Promise<void> {
@@ -35,7 +36,7 @@ export async function replanZones(
     log.info("tick.zones-planned", { version: runtime, checked: done.checked, moved: done.moved });
 }
 
-/** Null where a release that is as new was recorded meanwhile, or time was up. */
+/** Null if another tick recorded a release as new meanwhile, or time was up. */
 export async function recordRuntime(
   { sql, log }: Pick<EditDeps, "sql"> & { log: Log },
   latest: ZoneUpdate | null,

@@ -7,15 +7,15 @@ import { isAside, waitsAside } from "../../quarantine/quarantine.ts";
 import { type Tried, tryInHalves } from "../../quarantine/try-rows.ts";
 import { nothingRolledUp, type RolledUp, rolledUp } from "../rolled-up.ts";
 
-/** Small rows that are only inserted, and leave their table when they are rolled up. */
+/** Tables of small rows that are only inserted, and deleted when they are rolled up. */
 type Small = "schedule_tallies" | "tallies" | "target_work";
 
-/** The most rows of a table that are added apart in a tick. */
+/** Rows of a table that one tick adds in halves. */
 const apartMax = 20_000;
 
 /**
- * Adds the rows of a table in halves. They have no ids, so an entry names the place of its row in the table. It is the same until the row is gone: no
- * such row is ever updated.
+ * Adds the rows of a table in halves. The rows have no ids, so a quarantine entry names a row by
+ * its ctid. That is stable until the row is deleted, because such a row is never updated.
  */
 export async function rollUpApart(
   { sql, log, timeIsUp }: { sql: Sql; log: Log; timeIsUp: () => boolean },
@@ -36,7 +36,10 @@ export async function rollUpApart(
   await tryInHalves({ sql, log, consumer: "tally" }, rows, addSome, timeIsUp);
 }
 
-/** All rows are added to the same minutes and totals. A lock on those is waited for briefly and is no row's fault: the next tick adds the remaining rows. */
+/**
+ * All rows are added to the same minutes and totals. A lock on those is waited for briefly and is
+ * no row's fault: the next tick adds the remaining rows.
+ */
 export function beginAddition<Row>(sql: Sql, add: (tx: Tx) => PromiseLike<Row>): Promise<Row> {
   return sql.begin(async (tx) => {
     await waitForRows(tx, apartMax);

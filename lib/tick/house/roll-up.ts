@@ -8,10 +8,10 @@ import { addSchedules, addTallies, addWork, beginAddition, rollUpApart } from ".
 
 const rowsMax = 20_000;
 
-/** What is shown of the last hour and day is read from minutes; older ones have no reader. */
+/** Counts of the last hour and day are read from minutes; older ones are not read. */
 const minutesKept = "2 days";
 
-/** Which seconds of pulses were passed over, for an explanation why one did not come. */
+/** The passed-over seconds of pulses are kept this long, for explanations. */
 const passedKept = "30 days";
 
 /** The state that the phases of one roll-up share. */
@@ -23,8 +23,9 @@ interface RollingUp {
 }
 
 /**
- * Adds the small rows of each settle, batch and edit to the minutes and counts that are read, and lets go of old minutes. Where that fails they are
- * added in halves, and a row that fails alone is set aside. Returns what they told, with what this tick has been told `before`.
+ * Adds the small rows of settles, batches and edits to the minutes and counts, and deletes old
+ * minutes. After a failure the rows are added in halves, and a row that fails alone is set aside.
+ * Returns their sums, added to `before`.
  */
 export async function rollUp(run: RollingUp, before: RolledUp = nothingRolledUp): Promise<RolledUp> {
   const { sql, timeIsUp, note } = run;
@@ -46,7 +47,10 @@ export async function rollUp(run: RollingUp, before: RolledUp = nothingRolledUp)
   return sum;
 }
 
-/** Returns whether everything was added at once. A temporary failure is no row's fault: the next minute adds the rest. */
+/**
+ * Returns whether everything was added at once. A temporary failure is no row's fault: the next
+ * minute adds the rest.
+ */
 async function together(
   { note }: RollingUp,
   all: () => Promise<void>,
@@ -77,7 +81,7 @@ async function rollUpTallies(sql: Sql, timeIsUp: () => boolean, sum: RolledUp): 
   }
 }
 
-/** What jobs have cost their targets: what is packed from now on follows it. */
+/** Adds the measured cost of jobs per target, which later parcel sizes follow. */
 async function rollUpWork(sql: Sql, timeIsUp: () => boolean): Promise<void> {
   for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
     const [row] = await beginAddition(
@@ -89,8 +93,8 @@ async function rollUpWork(sql: Sql, timeIsUp: () => boolean): Promise<void> {
 }
 
 /**
- * Between two bounds the planner takes a few for what it cannot know yet, and reads them by their index; below one, a third of the table. Where
- * `allAdded`, no row waits aside any more.
+ * Both bounds are needed: with two, the planner estimates few rows and uses the index; with one, it
+ * estimates a third of the table. If `allAdded`, no row waits in quarantine any more.
  */
 async function forgetMinutes(sql: Sql, allAdded: boolean): Promise<void> {
   const before = (kept: string) => sql`between '-infinity' and (select carillon.clock()) - ${kept}::interval`;

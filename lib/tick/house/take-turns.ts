@@ -1,30 +1,40 @@
-/** One kind of work that a tick looks after once its jobs are made. */
+/** One kind of housekeeping that a tick does after it has made its jobs. */
 export interface Part<Work extends string> {
-  /** Where there is none of it, the part is left out; always looked after without. */
+  /**
+   * The kind of work that the check looks for; the part is skipped if there is none. Without it,
+   * the part always runs.
+   */
   of?: Work;
   act: (timeIsUp: () => boolean) => Promise<unknown>;
-  /** What it does may be work for parts after it, which the look did not see: then none of them is left out. */
+  /**
+   * The part may cause work for later parts that the check did not see: none of them is skipped
+   * then.
+   */
   stirs?: true;
 }
 
 export interface Turns<Work extends string> {
-  /** What the look has found; null where it failed, and there may be anything. */
+  /** Result of the check; null if it failed, and there may be work of any kind. */
   there: Readonly<Record<Work, boolean>> | null;
-  /** Counts the minutes: in each, another part is the first. */
+  /** The number of the minute; it decides which part runs first. */
   minute: number;
-  /** Milliseconds that only rise. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
   timeIsUp: () => boolean;
   note: (error: unknown) => void;
 }
 
-/** How long a part runs before the next one has its turn. Sending the parcels that it made may take as long again. */
+/**
+ * How long a part runs before the next part's turn. Sending the parcels that it made may take as
+ * long again.
+ */
 export const sliceMs = 2_000;
 
 /**
- * Calls the parts in their order, each for a slice of time, and those that had more to do again, in rounds, until nothing is left or
- * time is up. Before them, one part has a turn, another one each minute: a part of which a single statement takes all of a tick's time keeps
- * no other from its work for longer than there are parts.
+ * Calls the parts in order, each for a slice of time, and those with more work again in rounds,
+ * until nothing is left or time is up. One part, a different one each minute, has an extra turn
+ * first: so a part whose single statement uses all of a tick's time blocks another part for at most
+ * as many minutes as there are parts.
  */
 export async function takeTurns<Work extends string>(
   parts: readonly Part<Work>[],

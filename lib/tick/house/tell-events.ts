@@ -1,12 +1,13 @@
 import { type TellDeps, tellBus } from "../../lifecycle/tell-bus.ts";
 
-/** So many events are taken at once, and so many by one tick: the others are the next one's. */
+/** Events sent in one round, and by one tick; the next tick sends the rest. */
 const perRound = 100;
 const perTick = 20_000;
 
 /**
- * Tells the bus what nobody has told it yet: what was noted by ticks and edits, and what its worker did not come to tell. Where the bus
- * takes nothing at all the rest waits for a later tick, each event longer than before.
+ * Sends events that are still in the outbox: those of ticks and edits, and those that a worker
+ * could not send. If the bus takes none at all, the rest waits for a later tick, each event longer
+ * than before.
  */
 export async function tellEvents(deps: TellDeps, timeIsUp: () => boolean): Promise<void> {
   let left = perTick;
@@ -18,7 +19,7 @@ export async function tellEvents(deps: TellDeps, timeIsUp: () => boolean): Promi
       left -= round.claimed;
       told += round.told;
       fault ??= round.fault;
-      // Those that come again may be refused for what they are; the bus is asked once more with those that are new.
+      // Retried events may be refused for their content; the bus is tried once more with new ones.
       more = round.claimed === perRound && (round.told > 0 || round.fault === null);
     }
   }
