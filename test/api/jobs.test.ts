@@ -162,7 +162,7 @@ describe("GET /v1/jobs", () => {
     expect((await list("key=nobody")).status).toBe(404);
     expect((await list("key=history&tag=x")).json).toMatchObject({
       status: 422,
-      errors: [{ path: "tag", message: "is not taken where a `key` tells the schedule" }],
+      errors: [{ path: "tag", message: "cannot be combined with `key`" }],
     });
     const others = itemsOf(await list("prefix=history"));
     expect(others.map((job) => job.id)).toEqual(itemsOf(await list("key=history")).map((job) => job.id));

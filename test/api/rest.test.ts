@@ -101,7 +101,7 @@ describe("over a REST API", () => {
     expect((await api.send("GET", "/v1/schedules", { as: "" })).status).toBe(401);
     expect((await api.send("GET", "/v1/schedules", { query: "tag=a&tag=b" })).json).toMatchObject({
       status: 400,
-      errors: [{ path: "tag", message: "is given twice" }],
+      errors: [{ path: "tag", message: "is given more than once" }],
     });
   });
 });
