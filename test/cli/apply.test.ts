@@ -48,7 +48,7 @@ describe("a directory that is applied", () => {
     const versions = [(await get("one")).version, (await get("two")).version];
     expect(await apply("--prune")).toMatchObject({
       code: 0,
-      out: "2 schedules: 2 as they are.\nNothing to do.\n",
+      out: "2 schedules: 2 unchanged.\nNothing to do.\n",
     });
     // What is left out falls back to its default.
     files({ two: hourly });
@@ -64,7 +64,7 @@ describe("a directory that is applied", () => {
     await apply();
     await cli.carillon(["put", "other", "--when", "every 1h", "--queue", "a"]);
     files({ two: null });
-    expect((await apply()).out).toBe("1 schedule: 1 as they are.\nNothing to do.\n");
+    expect((await apply()).out).toBe("1 schedule: 1 unchanged.\nNothing to do.\n");
     expect((await apply("--prune")).out).toContain("- remove two\n");
     expect([await isThere("one"), await isThere("two"), await isThere("other")]).toEqual([true, false, true]);
   });

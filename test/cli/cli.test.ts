@@ -58,7 +58,7 @@ describe("schedules", () => {
 
   test("can be tried without being saved: what would change, and when it would run", async () => {
     await put("dry:1");
-    expect((await put("dry:1", "--dry-run")).out).toMatch(/^Would leave as it is dry:1: every hour/);
+    expect((await put("dry:1", "--dry-run")).out).toMatch(/^Would not change dry:1: every hour/);
     const change = ["put", "dry:1", "--when", "0 9 * * *", "--queue", "demo", "--dry-run"];
     const { code, out } = await cli.carillon(change);
     expect(code).toBe(0);
@@ -96,7 +96,7 @@ describe("schedules", () => {
     expect(await cli.carillon(["ls", "none:"])).toEqual({
       code: 0,
       out: "",
-      err: "There is no such schedule.\n",
+      err: "No schedule matches.\n",
     });
   });
 

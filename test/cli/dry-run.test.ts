@@ -39,7 +39,7 @@ describe("a put that is tried", () => {
     expect(out).toMatch(
       /^Would write the credentials of hook:1: .*\n {2}target: the credentials are written;/,
     );
-    expect((await tried(["-f", "-"], hooked("hook:1", "***", "***"))).out).toMatch(/^Would leave as it is/);
+    expect((await tried(["-f", "-"], hooked("hook:1", "***", "***"))).out).toMatch(/^Would not change/);
     await cli.carillon(["put", "hook:3", ...hourly]);
     const moved = await tried(["-f", "-"], hooked("hook:3", "Bearer two", other));
     expect(moved.out).toMatch(/\n {2}target: \{"queue":"demo"\} → .*"\*\*\*".*"\*\*\*"/);
@@ -60,7 +60,7 @@ describe("a put that is tried", () => {
     expect((await tried(["less:1", ...hourly])).out).toMatch(
       /^Would change less:1: .*\n {2}timezone: .*\n {2}payload: \[1\] → null\n {2}tags: \["x"\] → \[\]\n/,
     );
-    expect((await tried(["less:1", ...hourly, ...more])).out).toMatch(/^Would leave as it is less:1:/);
+    expect((await tried(["less:1", ...hourly, ...more])).out).toMatch(/^Would not change less:1:/);
   });
 
   test("is refused where the put would be", async () => {
@@ -68,7 +68,7 @@ describe("a put that is tried", () => {
     for (const [args, code, why] of [
       [["if:1", ...hourly, "--if-match", "2"], 5, "the schedule if:1 is at version 1 (412)"],
       [["if:1", ...hourly, "--create"], 5, "the schedule if:1 exists already (412)"],
-      [["if:2", ...hourly, "--if-match", "1"], 5, "there is no schedule if:2 that could match (412)"],
+      [["if:2", ...hourly, "--if-match", "1"], 5, "the schedule if:2 does not exist, so its version cannot match (412)"],
       [["if:2", "--when", "every 1h"], 1, "target"],
     ] as const) {
       const real = await cli.carillon(["put", ...args]);
@@ -81,7 +81,7 @@ describe("a put that is tried", () => {
   test("tells that a relative time counts anew", async () => {
     const later = ["rel:1", "--when", "in 3h", "--queue", "demo"];
     await cli.carillon(["put", ...later]);
-    expect((await tried(later)).out).toMatch(/^Would change rel:1: .*\n {2}when: counts from now, anew\n/);
+    expect((await tried(later)).out).toMatch(/^Would change rel:1: .*\n {2}when: its time starts again from now\n/);
     expect(JSON.parse((await tried([...later, "--json"])).out)).toMatchObject({
       changes: [],
       countsAnew: true,

@@ -48,7 +48,7 @@ test("carillon import brings over what the server does not fail on, names the re
   ]);
   expect(code).toBe(3);
   expect(out).toContain("Created 2, changed 0, removed 0.");
-  expect(err).toContain("1 of 3 changes not done. i:2: Something failed that should not");
+  expect(err).toContain("1 of 3 changes failed. i:2: An unexpected error occurred");
   expect(err).toContain("request request-1");
 });
 
@@ -66,7 +66,7 @@ test("carillon retry and cancel of many do what the server does not fail on, cou
       execute function carillon.break_keys()`);
   const cancelled = await cli.carillon(["cancel", "--prefix", "m:", "--yes"]);
   expect(cancelled).toMatchObject({ code: 3, out: expect.stringContaining("Cancelled: 2 jobs") });
-  expect(cancelled.err).toContain("The server failed on 1 job, and left it as it was: its log names it.");
+  expect(cancelled.err).toContain("The server failed on 1 job, and left it unchanged; its log names it.");
   const retried = await cli.carillon(["retry", "--state", "cancelled", "--key", "m:1", "--yes", "--json"]);
   expect(retried).toMatchObject({ code: 0 });
   expect(JSON.parse(retried.out)).toEqual({ done: 1, leftOut: 0, failed: 0 });

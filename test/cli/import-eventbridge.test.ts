@@ -157,7 +157,7 @@ describe("a file of EventBridge", () => {
     for (const text of [pretty, two, { Schedules: two }, { Schedules: two, NextToken: "more" }])
       expect(read(text).found.map(({ key }) => key)).toEqual(["a", "b"]);
     expect(read({ Schedules: two, NextToken: "more" }).notes.join()).toContain("one page");
-    expect(read("{").found).toMatchObject([{ faults: ["is no JSON"] }]);
+    expect(read("{").found).toMatchObject([{ faults: ["is not JSON"] }]);
     expect(read([{ Name: 5 }]).found[0]?.faults.join()).toContain("Name");
   });
 

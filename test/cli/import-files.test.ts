@@ -29,15 +29,15 @@ describe("a file of schedules", () => {
 
   test.each([
     ["key: a\nkey: b\nwhen: x\n", "duplicate key"],
-    ["a:\n  <<: 5\n  when: every 1h\n", "is no YAML"],
+    ["a:\n  <<: 5\n  when: every 1h\n", "is not YAML"],
     ["a: *nowhere\n", "stands in quotes"],
     ["just words\n", "takes a schedule"],
     ["when: every 1h\npayload: .inf\n", "too large"],
     ["key: 5\nwhen: every 1h\n", "key takes a text"],
-    ["a: {key: b, when: every 1h}\n", 'key is "b" within and "a" before it'],
+    ["a: {key: b, when: every 1h}\n", 'its own key "b" differs from its name "a" in the file'],
     [
       `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
-      "is no YAML",
+      "is not YAML",
     ],
   ])("names what is wrong with %j", (text, fault) => {
     expect(

@@ -40,7 +40,7 @@ describe("a crontab", () => {
   test("is shown, brought over by a process of its own, and then as it is", async () => {
     const name = file("crontab", crontab);
     const tried = await cli.spawned(["import", name, ...to, "--dry-run"]);
-    expect(tried).toMatchObject({ code: 0, err: "Read as crontab; --from says otherwise.\n" });
+    expect(tried).toMatchObject({ code: 0, err: "Read as crontab; --from chooses another form.\n" });
     expect(tried.out).toContain(
       "+ create cron:backup (crontab:2): at 03:00 every day, Europe/Berlin\n    next",
     );
@@ -56,7 +56,7 @@ describe("a crontab", () => {
       version: 1,
     });
     const again = await cli.spawned(["import", name, ...to]);
-    expect(again).toMatchObject({ code: 0, out: "2 schedules: 2 as they are.\nNothing to do.\n" });
+    expect(again).toMatchObject({ code: 0, out: "2 schedules: 2 unchanged.\nNothing to do.\n" });
     expect(await get("cron:backup")).toMatchObject({ version: 1 });
   });
 
@@ -152,13 +152,13 @@ describe("a directory", () => {
     const { code, out, err } = await cli.carillon(["import", name, "--dry-run"]);
     expect(code).toBe(1);
     for (const told of [
-      /star\.yaml\n {4}is no YAML: .*in quotes \(line 1, column \d+\)/,
-      /broken\.json\n {4}is no JSON/,
+      /star\.yaml\n {4}is not YAML: .*in quotes \(line 1, column \d+\)/,
+      /broken\.json\n {4}is not JSON/,
       /nameless\.json \[0\]\n {4}key is required/,
       /odd \(odd\.yaml\)\n(.*\n)* {4}whne is not a field here/,
       /big\.yaml\n {4}The number 12345678901234567890 cannot be kept exactly/,
       /loop\.yaml\n {4}is nested too deep/,
-      /d:one .*\n {4}its key stands there 2 times: many\.yml d:one, twice\.yaml/,
+      /d:one .*\n {4}its key occurs 2 times: many\.yml d:one, twice\.yaml/,
     ])
       expect(out).toMatch(told);
     expect(out + err).not.toContain("hunter2");

@@ -21,7 +21,7 @@ const asideOfSchedule = () =>
   setAside(cli.api.sql, "ended", [{ item: scheduleId, scheduleId, error: new Error("no luck") }]);
 
 test("What is set aside is listed with its key and why, one entry a line for machines", async () => {
-  expect(await cli.carillon(["quarantine"])).toMatchObject({ code: 0, err: "Nothing is set aside.\n" });
+  expect(await cli.carillon(["quarantine"])).toMatchObject({ code: 0, err: "No row is set aside.\n" });
   await asideOfSchedule();
   await setAside(cli.api.sql, "lease", [{ item: "77", error: new Error("no") }]);
   const { code, out } = await cli.carillon(["quarantine"]);
@@ -35,7 +35,7 @@ test("What is set aside is listed with its key and why, one entry a line for mac
 test("What the filters match is tried again by command, however much it is", async () => {
   await asideOfSchedule();
   expect((await cli.carillon(["quarantine", "--key", "q:1", "--retry"])).out).toBe(
-    "The next tick tries 1 row again.\n",
+    "The next tick retries 1 row.\n",
   );
   await cli.api.sql`
     insert into carillon.quarantine (consumer, item, reason, first_at, last_at, tries, next_at)

@@ -101,7 +101,7 @@ describe("a schedule that was read", () => {
     expect(again.code).toBe(0);
     expect(JSON.parse(again.out)).toMatchObject({ key: "back:1", version });
     if (how === "--body") expect(again.err).toBe("");
-    else expect(again.err).toMatch(/^Left out what is read only: id, state, version, /);
+    else expect(again.err).toMatch(/^Left out read-only fields: id, state, version, /);
   });
 
   test("keeps its credentials", async () => {
@@ -154,7 +154,7 @@ describe("words", () => {
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const ended = await cli.carillon(["ls", "--count", "--url", `http://127.0.0.1:${port}`]);
-    expect(ended).toEqual({ code: 0, out: "0\n", err: "It asks to wait (429): trying again in 1 s.\n" });
+    expect(ended).toEqual({ code: 0, out: "0\n", err: "The API asked to wait (429): retrying in 1 s.\n" });
     await new Promise((resolve) => server.close(resolve));
   });
 
@@ -175,11 +175,11 @@ describe("words", () => {
     const broken = { input: '{\n"when": "every 1h"\n"secret": "whsec_abc" }' };
     const { code, err } = await cli.carillon(["put", "x", "-f", "-"], broken);
     expect(code).toBe(2);
-    expect(err).toMatch(/^--file takes a JSON object; stdin is no JSON \(line 3\)\.\n/);
+    expect(err).toMatch(/^--file takes a JSON object; stdin is not JSON \(line 3\)\.\n/);
     const unquoted = await cli.carillon(["put", "x", "-f", "-"], { input: '{ "secret": whsec_abc }' });
     expect(unquoted).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/^--file takes a JSON object; stdin is no JSON\.\n/),
+      err: expect.stringMatching(/^--file takes a JSON object; stdin is not JSON\.\n/),
     });
     expect(err + unquoted.err).not.toContain("whsec");
     expect((await put("x", "--tag", "")).err).toContain("tags[0] takes 1 to 100 characters, has 0");
