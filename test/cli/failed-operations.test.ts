@@ -27,7 +27,7 @@ async function breakKey(key: string, how: "insert" | "update"): Promise<void> {
 
 const schedule = (key: string) => ({ key, when: "every 1h", target: { queue: "demo" } });
 
-test("carillon rm --prefix deletes what the server does not fail on, names the rest, and exits as what may be tried later", async () => {
+test("carillon rm --prefix deletes what it can, names failed schedules, and exits with the code of a retryable failure", async () => {
   const operations = ["d:1", "d:2", "d:3"].map((key) => ({ put: schedule(key) }));
   await cli.api.send("POST", "/v1/schedules:batch", { body: { operations } });
   await breakKey("d:2", "update");
@@ -38,7 +38,7 @@ test("carillon rm --prefix deletes what the server does not fail on, names the r
   expect(err).toContain("1 could not be deleted.");
 });
 
-test("carillon import brings over what the server does not fail on, names the rest with the request's id, and exits as what may be tried later", async () => {
+test("carillon import imports what it can, names failed schedules with the request id, and exits with the code of a retryable failure", async () => {
   for (const n of [1, 2, 3])
     await writeFile(path.join(folder, `${n}.json`), JSON.stringify(schedule(`i:${n}`)));
   await breakKey("i:2", "insert");
@@ -52,7 +52,7 @@ test("carillon import brings over what the server does not fail on, names the re
   expect(err).toContain("request request-1");
 });
 
-test("carillon retry and cancel of many do what the server does not fail on, count the rest, and exit as what may be tried later", async () => {
+test("A bulk carillon retry or cancel does what it can, counts failures, and exits with the code of a retryable failure", async () => {
   const { sql } = cli.api;
   for (const key of ["m:1", "m:2", "m:3"]) {
     await cli.api.send("PUT", `/v1/schedules/${key}`, {
