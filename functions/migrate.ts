@@ -22,18 +22,18 @@ const properties = z.object({
 
 /** The answer of the first call; the provider repeats it with each further call. */
 const begun = z.object({ begunAt: z.iso.datetime(), state: z.enum(["done", "unfinished"]) });
-const askedAgain = { Data: begun.optional() };
+const repeated = { Data: begun.optional() };
 
 /** The event that CloudFormation sends through the provider in front of this function. */
 const migrationEvent = z.discriminatedUnion("RequestType", [
-  z.object({ RequestType: z.literal("Create"), ResourceProperties: properties, ...askedAgain }),
+  z.object({ RequestType: z.literal("Create"), ResourceProperties: properties, ...repeated }),
   z.object({
     RequestType: z.literal("Update"),
     ResourceProperties: properties,
     OldResourceProperties: properties.partial(),
-    ...askedAgain,
+    ...repeated,
   }),
-  z.object({ RequestType: z.literal("Delete"), ...askedAgain }),
+  z.object({ RequestType: z.literal("Delete"), ...repeated }),
 ]);
 
 export type MigrationEvent = z.input<typeof migrationEvent>;

@@ -136,7 +136,7 @@ function located(answer: HttpResponse, { base }: Incoming): HttpResponse {
 }
 
 /** Statuses that are logged as rejected, with the caller's address. */
-const turnedAway: ReadonlySet<number> = new Set([401, 403, 429]);
+const rejectedStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** Requests that take at least this long are logged as slow. */
 const slowMs = 3_000;
@@ -152,7 +152,7 @@ function requestLog({ clock, log }: ApiParts): Middleware {
       by: token?.name,
     };
     const ms = clock.now().getTime() - startedAt;
-    if (turnedAway.has(status)) log.warn("api.request", { ...request, status, ms, from: incoming.ip });
+    if (rejectedStatuses.has(status)) log.warn("api.request", { ...request, status, ms, from: incoming.ip });
     else if (ms >= slowMs) log.warn("api.request", { ...request, status, ms, slow: true });
     else log.info("api.request", { ...request, status, ms });
     if (status >= 500)

@@ -16,8 +16,8 @@ export interface ConnectionParams {
 
 /** The address of the API: as given, or else that of `npm start`. */
 export function apiUrl(url: string | undefined, env: Environment): string {
-  const said = url ?? filled(env["CARILLON_URL"]);
-  if (said !== undefined) return said;
+  const given = url ?? filled(env["CARILLON_URL"]);
+  if (given !== undefined) return given;
   return `http://127.0.0.1:${filled(env["CARILLON_PORT"]) ?? "8787"}`;
 }
 
@@ -33,7 +33,7 @@ export function connect(params: ConnectionParams): Carillon {
       url,
       token,
       retries: 2,
-      onRetry: (retrying) => tellWait(retrying, params.note),
+      onRetry: (retrying) => noteWait(retrying, params.note),
       headers: { "user-agent": `carillon-cli/${params.version}` },
     });
   } catch (error) {
@@ -43,12 +43,12 @@ export function connect(params: ConnectionParams): Carillon {
 }
 
 /** Shorter waits are not reported. */
-const toldFromMs = 1_000;
+const notedFromMs = 1_000;
 
-function tellWait({ waitMs, error }: Retrying, note: (text: string) => void): void {
-  if (waitMs < toldFromMs) return;
-  const asked = error instanceof CarillonProblem && error.retryAfterMs !== undefined;
-  const why = asked ? `The API asked to wait (${error.status})` : printable(error.message);
+function noteWait({ waitMs, error }: Retrying, note: (text: string) => void): void {
+  if (waitMs < notedFromMs) return;
+  const isRequested = error instanceof CarillonProblem && error.retryAfterMs !== undefined;
+  const why = isRequested ? `The API isRequested to wait (${error.status})` : printable(error.message);
   note(`${why}: retrying in ${Math.ceil(waitMs / 1_000)} s.`);
 }
 
@@ -58,8 +58,8 @@ function tellWait({ waitMs, error }: Retrying, note: (text: string) => void): vo
  */
 function tokenFor({ tokenFile, env }: ConnectionParams, isLocal: boolean): string {
   if (tokenFile !== undefined) return presentable(readToken(tokenFile), tokenFile);
-  const said = filled(env["CARILLON_TOKEN"]);
-  if (said !== undefined) return presentable(said.trim(), "CARILLON_TOKEN");
+  const given = filled(env["CARILLON_TOKEN"]);
+  if (given !== undefined) return presentable(given.trim(), "CARILLON_TOKEN");
   const kept = path.resolve(filled(env["CARILLON_DATA_DIR"]) ?? ".carillon", "token");
   // The local token is sent only to this machine, wherever CARILLON_URL points.
   const found = isLocal ? tokenIn(kept) : undefined;

@@ -28,14 +28,14 @@ export async function objectFrom(
   throw new UsageFault(`${option} takes a JSON object; ${named} holds another value.`);
 }
 
-function parsed(text: string, said: string): Json {
+function parsed(text: string, subject: string): Json {
   try {
     return JSON.parse(text);
   } catch (error) {
     // The parser's message quotes the text, which may hold a secret; its position is enough.
     const [, at] = /position (\d+)/.exec(error instanceof Error ? error.message : "") ?? [];
     const line = at === undefined ? "" : ` (line ${text.slice(0, Number(at)).split("\n").length})`;
-    throw new UsageFault(`${said} is not JSON${line}.`);
+    throw new UsageFault(`${subject} is not JSON${line}.`);
   }
 }
 

@@ -106,7 +106,7 @@ function callOf(words: readonly string[], given: Given<string>, around: Surround
       if (isYes) return;
       const answer = await around.ask(question);
       if (answer === null)
-        throw new NotConfirmed(`${question} There is no terminal to confirm it on: use --yes.`);
+        throw new NotConfirmed(`${question} There is no terminal for the answer: use --yes.`);
       if (!/^y(es)?$/i.test(answer.trim())) throw new NotConfirmed("Nothing was done.");
     },
   };

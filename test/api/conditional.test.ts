@@ -59,10 +59,10 @@ describe.each(things)("$name", (thing) => {
     ["another version", 412, (etag) => ({ "if-match": other(etag) })],
     ["its version as a weak tag", 412, (etag) => ({ "if-match": `W/${etag}` })],
     ["a tag that was never given out", 412, () => ({ "if-match": '"abc"' })],
-    ["none at all", 412, () => ({ "if-none-match": "*" })],
+    ["its absence", 412, () => ({ "if-none-match": "*" })],
     ["both", 412, (etag) => ({ "if-match": etag, "if-none-match": "*" })],
-    ["what is no tag", 400, () => ({ "if-match": "3" })],
-    ["none of a version", 400, (etag) => ({ "if-none-match": etag })],
+    ["an invalid tag", 400, () => ({ "if-match": "3" })],
+    ["the absence of a version", 400, (etag) => ({ "if-none-match": etag })],
   ])("If it exists, replacing it on condition of %s answers %i", async (_what, status, headers) => {
     await gone(api, thing);
     const etag = await stands(api, thing);
@@ -75,7 +75,7 @@ describe.each(things)("$name", (thing) => {
   test.each<[string, boolean, Record<string, string>]>([
     ["any version", false, { "if-match": "*" }],
     ["a version", false, { "if-match": '"99"' }],
-    ["none at all", true, { "if-none-match": "*" }],
+    ["its absence", true, { "if-none-match": "*" }],
     ["nothing", true, {}],
   ])(
     "If it is missing, a put on condition of %s creates it only where the condition allows",
@@ -89,7 +89,7 @@ describe.each(things)("$name", (thing) => {
 
   test.each<[string, number, (etag: string) => Record<string, string>]>([
     ["another version", 412, (etag) => ({ "if-match": other(etag) })],
-    ["what is no tag", 400, () => ({ "if-match": "x" })],
+    ["an invalid tag", 400, () => ({ "if-match": "x" })],
     ["its version", 204, (etag) => ({ "if-match": etag })],
   ])("Deleting it on condition of %s answers %i", async (_what, status, headers) => {
     await gone(api, thing);

@@ -41,7 +41,7 @@ const scenarios: readonly Scenario[] = [
     asked: { method: "POST", path: "/v1/schedules", body: { when: "in 5s", target } },
   },
   {
-    name: "a schedule is put anew, counted from now",
+    name: "a relative schedule is put again",
     oneOf: 40,
     prepare: async (world) => void (await put(world, "counted", { when: "in 1h" })),
     asked: { method: "PUT", path: "/v1/schedules/counted", body: { when: "in 5s", target } },
@@ -255,7 +255,7 @@ async function dieAt(scenario: Scenario, moment: Moment, whole: Told): Promise<s
   differs("answer", withoutChance(answer?.json), withoutChance(whole.answer.json));
   const repeated = await world.send(asked);
   differs("the same once more", repeated?.json, answer?.json);
-  differs("what stands", withoutChance(await whatStands(world)), withoutChance(whole.stands));
+  differs("stored rows", withoutChance(await whatStands(world)), withoutChance(whole.stands));
   const [{ count } = { count: 0 }] = await world.sql<{ count: number }[]>`
     select count(*)::int as count from carillon.idempotency_steps`;
   differs("steps that are left", count, 0);

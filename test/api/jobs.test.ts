@@ -275,7 +275,7 @@ describe("POST /v1/jobs:retry and :cancel", () => {
   });
 });
 
-describe("whatever is sent", () => {
+describe("random requests", () => {
   test("A request with random filters or ids never answers 5xx", async () => {
     const instants = fc.oneof(
       fc.constantFrom("2026-03-02T10:00:00Z", "now", "9999-12-31T23:59:59Z"),

@@ -20,7 +20,7 @@ function kindOf(act: () => unknown): string {
 }
 
 describe("a body", () => {
-  test("A missing or empty body is undefined, whatever its type", () => {
+  test("A missing or empty body is undefined, with any content type", () => {
     expect(
       readJsonBody({ body: undefined, contentType: "text/plain", isBase64Encoded: false }),
     ).toBeUndefined();

@@ -32,7 +32,7 @@ test("A key with the token's prefix in its middle is not reached", async () => {
 test("A search for the jobs of one key outside the token's prefix is refused", async () => {
   await api.send("PUT", "/v1/schedules/theirs:a", { body });
   await api.send("POST", "/v1/schedules/theirs:a/fire");
-  // The key alone finds the schedule, so its jobs would be listed whatever the prefix is.
+  // The key alone finds the schedule, so its jobs would be listed under any prefix.
   for (const query of [
     "key=theirs:a",
     "key=theirs:a&state=waiting",

@@ -80,7 +80,7 @@ describe.each(["http", "rest"] as const)("sign-in by IAM, through a %s API", (ga
     expect((await send("GET", "/health")).status).toBe(200);
   });
 
-  test("A user is recognised whatever its path", async () => {
+  test("A user is recognised by its name, under any path", async () => {
     const authorizer = { iam: { userArn: `arn:aws:iam::${account}:user/ops/eu/watcher` } };
     expect((await send("GET", "/v1/schedules", { authorizer })).status).toBe(200);
     expect((await send("PUT", "/v1/schedules/a", { authorizer, body })).status).toBe(403);

@@ -97,7 +97,7 @@ describe("GET /v1/quarantine", () => {
     ]);
   });
 
-  test("Each entry is listed once over all pages, whatever their size", async () => {
+  test("Each entry is listed once over all pages of any size", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await setAside(api.sql, "lease", [{ item: "p/1\n", error }]);
     await setAside(api.sql, "inbox", [{ item: "9", error }]);

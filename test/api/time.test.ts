@@ -65,7 +65,7 @@ describe("POST /v1/preview", () => {
     ["an unknown field", { when: "every 1h", color: 1 }, 400, ["color"]],
     ["faults in each part at once", { when: "61 * * * *", n: 0, key: "a/b" }, 400, ["key", "n", "when"]],
     ["more than a thousand", { when: "every 1h", n: 1_001 }, 400, ["n"]],
-    ["a `from` that is no instant", { when: "every 1h", from: "now" }, 400, ["from"]],
+    ["a `from` that is not an instant", { when: "every 1h", from: "now" }, 400, ["from"]],
     ["a calendar that does not exist", { when: "every 1h", calendar: { name: "x" } }, 422, ["calendar.name"]],
     [
       "a handler that does not exist",

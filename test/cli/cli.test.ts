@@ -104,7 +104,7 @@ describe("schedules", () => {
     for (const name of ["d:1", "d:2"]) await put(name);
     const prefix = ["rm", "--prefix", "d:"];
     expect(await cli.carillon([...prefix, "--dry-run"])).toMatchObject({ err: "2 would be deleted.\n" });
-    expect(await cli.carillon(prefix)).toMatchObject({ code: 1, err: expect.stringContaining("say --yes") });
+    expect(await cli.carillon(prefix)).toMatchObject({ code: 1, err: expect.stringContaining("use --yes") });
     expect(await cli.carillon(prefix, { answer: "n" })).toMatchObject({
       code: 1,
       err: "Nothing was done.\n",

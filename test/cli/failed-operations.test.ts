@@ -34,7 +34,7 @@ test("carillon rm --prefix deletes what it can, names failed schedules, and exit
   const { code, out, err } = await cli.carillon(["rm", "--prefix", "d:", "--yes"]);
   expect(code).toBe(3);
   expect(out).toContain("Deleted 2 schedules.");
-  expect(err).toContain("d:2: Something failed that should not");
+  expect(err).toContain("d:2: An unexpected error occurred");
   expect(err).toContain("1 could not be deleted.");
 });
 

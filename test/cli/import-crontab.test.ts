@@ -183,7 +183,7 @@ describe("the times of a crontab", () => {
   });
 
   test.each([
-    ["@reboot", "names no time"],
+    ["@reboot", "has no time"],
     ["@fortnightly", "is not known"],
     ["0 0 */2 * 1", "days that match both"],
     ["0 0 1 * */2", "days that match both"],
@@ -192,14 +192,14 @@ describe("the times of a crontab", () => {
   });
 
   test.each([
-    ["0~29 4 * * *", "H(0-29) 4 * * *", "draws a value"],
-    ["~ ~/6 * * *", "H H/6 * * *", "draws a value"],
+    ["0~29 4 * * *", "H(0-29) 4 * * *", "picks a value"],
+    ["~ ~/6 * * *", "H H/6 * * *", "picks a value"],
     ["5/10 * * * *", "5/10 * * * *", "5-59/10"],
     ["0 0 */1 * 1", "0 0 * * 1", ""],
     ["0 0 *,5 * 1", "0 0 * * 1", ""],
     ["0 0 L * *", "0 0 L * *", "Quartz"],
     ["0 0 * * 1#2", "0 0 * * 1#2", "Quartz"],
-  ])("The time %s becomes %s, with a note", (written, when, told) => {
+  ])("The time %s becomes %s", (written, when, told) => {
     const { body, differences } = one(`${written} x`);
     expect(body["when"]).toBe(when);
     expect(differences.join()).toContain(told);
@@ -215,7 +215,7 @@ describe("the times of a crontab", () => {
 });
 
 describe("the key of a line", () => {
-  test("A line's key stays the same while its command does, whatever its time and its neighbours", () => {
+  test("A line's key depends on its command, not on its time or other lines", () => {
     const key = one("0 3 * * * /opt/backup.sh --full").key;
     expect(read("1 1 * * * other\n5 4 * * * /opt/backup.sh --full")[1]?.key).toBe(key);
     expect(one("0 3 * * * /opt/backup.sh --part").key).not.toBe(key);
@@ -239,7 +239,8 @@ describe("the key of a line", () => {
 
 test("Settings that are lost are noted, variables without their values", () => {
   const told = one("MAILTO=ops\nPASSWORD=hunter2\n0 0 * * * x").differences.join();
-  for (const word of ["MAILTO", "PASSWORD", "no shell", "tries once", "missed"]) expect(told).toContain(word);
+  for (const word of ["MAILTO", "PASSWORD", "no shell", "runs it once", "missed"])
+    expect(told).toContain(word);
   expect(told).not.toContain("hunter2");
 });
 

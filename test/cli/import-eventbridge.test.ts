@@ -83,7 +83,7 @@ describe("a schedule of EventBridge", () => {
     expect(one().body).not.toHaveProperty("dst");
     const { body, told } = one({ ScheduleExpressionTimezone: "Europe/Berlin" });
     expect(body["dst"]).toEqual({ gap: "skip", overlap: "first" });
-    expect(told).toContain("clocks change");
+    expect(told).toContain("clock changes");
   });
 
   test("Numeric days of the week are noted, because AWS counts from Sunday = 1", () => {
@@ -133,11 +133,11 @@ describe("a schedule of EventBridge", () => {
     expect(one({}, { Arn }).faults.join()).toContain("does not call");
     const [moved] = read(schedule({}, { Arn }), { queue: "instead" }).found;
     expect(moved).toMatchObject({ faults: [], body: { target: { queue: "instead" } } });
-    expect(moved?.differences.join()).toContain("no more to arn:aws:");
+    expect(moved?.differences.join()).toContain("goes to --target instead of arn:aws:");
   });
 
   test("Placeholders of AWS in the input are noted", () => {
-    expect(one({}, { Input: '"<aws.scheduler.scheduled-time>"' }).told).toContain("stays as it is written");
+    expect(one({}, { Input: '"<aws.scheduler.scheduled-time>"' }).told).toContain("is not replaced");
     expect(one({}, { Input: "hello" })).toMatchObject({
       body: { payload: "hello" },
       told: expect.stringContaining("no JSON"),
@@ -191,7 +191,7 @@ describe("a file of EventBridge", () => {
   });
 });
 
-test("JSON values end with their brackets, whatever their strings contain", () => {
+test("JSON values end with their brackets, not with brackets in strings", () => {
   expect(jsonValues('{"a":"}"}\n[1,"\\"]"] {"b":{}}')).toEqual([{ a: "}" }, [1, '"]'], { b: {} }]);
   expect(jsonValues('{"a":1} and more')).toBeNull();
   expect(jsonValues("  ")).toBeNull();

@@ -30,7 +30,7 @@ describe("a file of schedules", () => {
   test.each([
     ["key: a\nkey: b\nwhen: x\n", "duplicate key"],
     ["a:\n  <<: 5\n  when: every 1h\n", "is not YAML"],
-    ["a: *nowhere\n", "stands in quotes"],
+    ["a: *nowhere\n", "in quotes"],
     ["just words\n", "takes a schedule"],
     ["when: every 1h\npayload: .inf\n", "too large"],
     ["key: 5\nwhen: every 1h\n", "key takes a text"],

@@ -65,7 +65,7 @@ describe("carillon import of a crontab", () => {
     const args = ["import", "-", ...to];
     expect(await cli.carillon(args, { input })).toMatchObject({
       code: 1,
-      err: expect.stringContaining("say --yes"),
+      err: expect.stringContaining("use --yes"),
     });
     expect(await cli.carillon(args, { input, answer: "n" })).toMatchObject({ code: 1 });
     expect(await get("cron:backup")).toMatchObject({ when: "0 3 * * *" });

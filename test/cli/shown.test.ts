@@ -33,7 +33,7 @@ describe("tables", () => {
     expect(cut("abc", 3)).toBe("abc");
   });
 
-  test("A table has one line per row, whatever the text contains", () => {
+  test("A table has one line per row, with any text", () => {
     expect(printable("a\nb\t\u001b[31m\u202ec\u0000")).toBe("a b \ufffd[31m\ufffdc\ufffd");
   });
 });

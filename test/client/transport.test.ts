@@ -242,7 +242,7 @@ describe("answers to the client", () => {
     const page = setup([() => new Response("<html>", { status: 200 })]);
     await expect(page.send(put)).rejects.toThrow(/is not Carillon/);
     const moved = setup([() => Object.defineProperty(done(), "redirected", { value: true })]);
-    await expect(moved.send(put)).rejects.toThrow(/sent on to/);
+    await expect(moved.send(put)).rejects.toThrow(/redirected to/);
   });
 
   test("A missing answer has its cause, and the key for repeating the call", async () => {

@@ -8,7 +8,7 @@ import { startProcess } from "../local/local-stack.ts";
 /** The version of the last run; another version may find more, or check other rules. */
 const pinned = "schemathesis==4.32.5";
 
-const cannotRun = `The contract was not tried: there is no schemathesis. It takes Python 3.10 or newer; install it with \`pip install ${pinned}\`, or name its program in CARILLON_SCHEMATHESIS.`;
+const cannotRun = `The contract was not tested: schemathesis is not installed. It needs Python 3.10 or newer; install it with \`pip install ${pinned}\`, or set its path in CARILLON_SCHEMATHESIS.`;
 
 /**
  * Disabled, because a JSON Schema cannot say which cron expressions and time zones are valid, or

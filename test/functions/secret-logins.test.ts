@@ -117,7 +117,7 @@ function rotate({ secrets }: World, role: FunctionRole, password: string): void 
 /** Ends all sessions, so that each client must connect again, as a function does after a pause. */
 async function endSessions({ told }: World): Promise<void> {
   await admin`select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename like 'carillon%'`;
-  await until("all have heard of it", async () => connections(Number(told["DATABASE_PORT"])) === 0);
+  await until("every session has ended", async () => connections(Number(told["DATABASE_PORT"])) === 0);
 }
 
 test("Each function logs in with its own secret, read once, over TLS with the configured certificate", async () => {

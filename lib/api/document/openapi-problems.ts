@@ -26,7 +26,7 @@ export const replayed = {
 };
 const challenge = { "WWW-Authenticate": "How to authenticate." };
 
-const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemSaid>> = {
+const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemSaid>> = {
   invalid: {
     what: "The path, the query, a header or the body is invalid. `errors` lists every fault.",
     detail: "The schedule is not understood.",
@@ -67,7 +67,7 @@ const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemS
   },
   impossible: {
     what: "The request is valid but not possible in this deployment, or its Idempotency-Key was sent with another request.",
-    detail: "The schedule asks for what is not available here.",
+    detail: "The schedule is not possible in this deployment.",
     headers: replayed,
   },
   "precondition-required": {
@@ -100,12 +100,15 @@ export function problemStatuses({ method, doc }: Pick<Route, "method" | "doc">):
 export function problemResponses(schemas: Schemas): Record<string, object> {
   const schema = schemas.of(problemSchema, "output");
   return Object.fromEntries(
-    Object.entries(said).map(([kind, problem]) => [responseName(kind), responseOf(kind, problem, schema)]),
+    Object.entries(documented).map(([kind, problem]) => [
+      responseName(kind),
+      responseOf(kind, problem, schema),
+    ]),
   );
 }
 
 export function problemReference(status: number): object {
-  const kind = Object.keys(said).find((each) => statusOf(each) === status);
+  const kind = Object.keys(documented).find((each) => statusOf(each) === status);
   if (kind === undefined) throw new Error(`No problem has the status ${status}.`);
   return { $ref: `#/components/responses/${responseName(kind)}` };
 }

@@ -45,11 +45,11 @@ export function readRequest(incoming: Incoming, requestId: string): ApiRequest {
  */
 export function decodedSegment(segment: string): string {
   if (!segment.includes("%")) return segment;
-  return decoded(segment) ?? refuse("path", "The path is not valid.");
+  return decoded(segment) ?? refuse("path", "The path is not understood.");
 }
 
 function readQuery(raw: string): Record<string, string> {
-  if (decoded(raw.replaceAll("+", " ")) === null) return refuse("query", "The query is not valid.");
+  if (decoded(raw.replaceAll("+", " ")) === null) return refuse("query", "The query is not understood.");
   const members = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(raw)) {
     if (members.has(name)) {

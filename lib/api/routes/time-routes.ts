@@ -16,11 +16,11 @@ import { noQuery, type Route, route } from "../request/route.ts";
 import { explanationView } from "../views/explanation-view.ts";
 import { holdView } from "../views/schedule-view.ts";
 
-const askedMax = 1_000;
-const askedByDefault = 10;
+const occurrencesMax = 1_000;
+const occurrencesByDefault = 10;
 
 const nextQuery = z.strictObject({
-  n: wholeNumber({ min: 1, max: askedMax, byDefault: askedByDefault }),
+  n: wholeNumber({ min: 1, max: occurrencesMax, byDefault: occurrencesByDefault }),
   from: instantShape.optional(),
 });
 
@@ -29,7 +29,12 @@ const explainQuery = z.strictObject({ at: instantShape });
 /** Fields of a preview beside the schedule's body. */
 const previewShape = z.object({
   key: keyShape.optional(),
-  n: z.int().min(1).max(askedMax).default(askedByDefault).describe("How many occurrences are listed."),
+  n: z
+    .int()
+    .min(1)
+    .max(occurrencesMax)
+    .default(occurrencesByDefault)
+    .describe("How many occurrences are listed."),
   from: instantShape.nullish().describe("Occurrences strictly after this instant."),
 });
 
@@ -141,5 +146,5 @@ function bodyFaults(rest: object): readonly Fault[] {
 }
 
 function notUnderstood(faults: readonly Fault[]): Refusal {
-  return new Refusal("invalid", "The preview is not valid.", faults);
+  return new Refusal("invalid", "The preview is not understood.", faults);
 }

@@ -53,7 +53,7 @@ export function iamPrincipals(allowed: readonly AllowedPrincipals[]): ReadPrinci
 }
 
 /**
- * Maps a session to its role, whatever the session's name; null unless it is a role, a user or
+ * Maps a session to its role, ignoring the session name; null unless it is a role, a user or
  * root.
  */
 function principalOf(userArn: string): { arn: string; name: string } | null {

@@ -45,7 +45,7 @@ export interface PlanParams {
 
 type PlanCall = Pick<Call, "client" | "out" | "signal" | "now" | "pause">;
 
-const toldEvery = 500;
+const notedEvery = 500;
 
 export async function planChanges(
   call: PlanCall,
@@ -64,7 +64,7 @@ export async function planChanges(
       return planOne(call, each, params);
     },
     (done) => {
-      if (done % toldEvery === 0) call.out.note(`Compared ${done} of ${found.length}`);
+      if (done % notedEvery === 0) call.out.note(`Compared ${done} of ${found.length}`);
     },
   );
 }

@@ -25,10 +25,10 @@ export async function sendPlan(
   const failed = [...byPlanned].flatMap(([each, result]) => (isFailed(each, result) ? [result] : []));
   const [first] = failed;
   // A conflict with another caller decides the exit code, because running again resolves it.
-  const gravest = failed.find(({ status }) => [409, 412].includes(status)) ?? first;
-  if (gravest?.error === undefined) return;
-  const detail = `${failed.length} of ${counted(toSend.length, "change")} failed. ${gravest.key}: ${gravest.error.detail}`;
-  throw new CarillonProblem({ ...gravest.error, detail });
+  const decisive = failed.find(({ status }) => [409, 412].includes(status)) ?? first;
+  if (decisive?.error === undefined) return;
+  const detail = `${failed.length} of ${counted(toSend.length, "change")} failed. ${decisive.key}: ${decisive.error.detail}`;
+  throw new CarillonProblem({ ...decisive.error, detail });
 }
 
 async function sent(
@@ -115,7 +115,7 @@ function report(
   const counts = { create: 0, change: 0, remove: 0 };
   for (const [each, result] of results) {
     if (each === undefined) continue;
-    if (isFailed(each, result)) tellFailure(out, result);
+    if (isFailed(each, result)) noteFailure(out, result);
     else if (each.change === "create" || each.change === "remove") counts[each.change] += 1;
     else if (result.version !== each.version) counts.change += 1;
   }
@@ -123,7 +123,7 @@ function report(
   else out.line(`Created ${counts.create}, changed ${counts.change}, removed ${counts.remove}.`);
 }
 
-function tellFailure(out: Call["out"], { key, error }: OperationResult): void {
+function noteFailure(out: Call["out"], { key, error }: OperationResult): void {
   const faults = (error?.errors ?? []).map(({ path, message }) => `${path} ${message}`);
   out.note(
     out.paint(printable(`${key ?? "?"}: ${[error?.detail ?? "refused", ...faults].join(" ")}`), "red"),

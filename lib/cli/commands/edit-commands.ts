@@ -196,8 +196,8 @@ async function removeMany({ client, out, signal }: Call, keys: readonly string[]
 
 /** A server failure decides the exit code before a refusal, because a retry may succeed. */
 function causeOf(failed: readonly OperationResult[]): { cause?: CarillonProblem } {
-  const gravest = failed.find(({ status }) => status >= 500) ?? failed[0];
-  return gravest?.error === undefined ? {} : { cause: new CarillonProblem(gravest.error) };
+  const decisive = failed.find(({ status }) => status >= 500) ?? failed[0];
+  return decisive?.error === undefined ? {} : { cause: new CarillonProblem(decisive.error) };
 }
 
 async function removeGroup(call: Call<"yes">, group: string): Promise<void> {

@@ -120,7 +120,7 @@ const retry = command({
       out.line(
         `Retried: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be retried`}.`,
       );
-    tellFailed(total);
+    throwFailed(total);
   },
 });
 
@@ -159,14 +159,14 @@ const cancel = command({
       out.line(
         `Cancelled: ${counted(total.done, "job")}${total.running === 0 ? "" : `; ${total.running} running jobs notified to stop`}.`,
       );
-    tellFailed(total);
+    throwFailed(total);
   },
 });
 
 /**
  * Throws after the results of a bulk call are printed, so that the exit code shows server failures.
  */
-function tellFailed({ failed }: { failed: number }): void {
+function throwFailed({ failed }: { failed: number }): void {
   if (failed === 0) return;
   const them = failed === 1 ? "it unchanged; its log names it" : "them unchanged; its log names them";
   throw new ServerFailed(`The server failed on ${counted(failed, "job")}, and left ${them}.`);

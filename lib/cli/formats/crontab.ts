@@ -101,15 +101,15 @@ const always = [
 ];
 
 function environmentDifferences({ stdin, variables }: CrontabEntry): string[] {
-  const told: string[] = [];
+  const notes: string[] = [];
   if (stdin !== null)
-    told.push("the text behind `%` was the command's stdin: it is in the payload as `stdin`");
+    notes.push("the text behind `%` was the command's stdin: it is in the payload as `stdin`");
   const mail = variables.get("MAILTO");
-  if (mail !== undefined && mail !== "") told.push("MAILTO: Carillon does not mail the command's output");
+  if (mail !== undefined && mail !== "") notes.push("MAILTO: Carillon does not mail the command's output");
   const others = [...variables.keys()].filter((name) => !known.has(name));
   // Only the names, because the values may be secrets.
-  if (others.length > 0) told.push(`it had variables that are not sent: ${others.join(", ")}`);
-  return told;
+  if (others.length > 0) notes.push(`it had variables that are not sent: ${others.join(", ")}`);
+  return notes;
 }
 
 const known: ReadonlySet<string> = new Set(["CRON_TZ", "TZ", "MAILTO", "MAILFROM", "RANDOM_DELAY"]);

@@ -106,7 +106,7 @@ function foundRule(record: unknown, from: string, params: EventBridgeParams): Fo
   const { Name: name, ScheduleExpression, Targets } = rule;
   const nothing = { from, key: name, body: {}, differences: [] };
   if (ScheduleExpression == null)
-    return [{ ...nothing, faults: ["runs on events, not at times, so it cannot be imported"] }];
+    return [{ ...nothing, faults: ["runs on events, not at times: use a watch instead"] }];
   if (Targets == null || Targets.length === 0) {
     const fault = `list-rules has no targets: add them as \`Targets\` from aws events list-targets-by-rule --rule ${name}`;
     return [{ ...nothing, faults: [fault] }];

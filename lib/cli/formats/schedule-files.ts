@@ -151,7 +151,7 @@ function withNumbers(value: unknown, depth = 0): unknown {
   if (depth > nestingMax) throw new NotUnderstood("is nested too deep");
   if (typeof value === "bigint") {
     if (BigInt(Number(value)) === value) return Number(value);
-    throw new NotUnderstood(`The number ${value} cannot be stored exactly; write it as a text.`);
+    throw new NotUnderstood(`The number ${value} cannot be kept exactly; write it as a text.`);
   }
   if (Array.isArray(value)) return value.map((member) => withNumbers(member, depth + 1));
   if (!isObject(value)) return value;

@@ -45,7 +45,7 @@ describe("commands with several items", () => {
     expect(await cli.carillon(["rm", "s:1", "s:2", "a/b", "s:3"])).toEqual({
       code: 4,
       out: "Deleted s:1.\nDeleted s:3.\n",
-      err: expect.stringMatching(/^s:2: There is no schedule.*\na\/b: .*\n2 of 4 could not be done\.\n$/),
+      err: expect.stringMatching(/^s:2: There is no schedule.*\na\/b: .*\n2 of 4 failed\.\n$/),
     });
     await put("s:1");
     const { id } = JSON.parse((await cli.carillon(["fire", "s:1", "--json"])).out);
