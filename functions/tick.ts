@@ -55,8 +55,8 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     keepsPlans: false,
   });
   const targets = allowedTargetsFrom(env);
-  // Only this function needs the handlers, for their schemas. They are imported late, so that a
-  // file that throws at import does not stop the tick.
+  // Only the acceptance of commands needs the handlers, for their schemas. They are imported late,
+  // so that a file that throws at import does not stop the tick.
   const acceptance = async () => acceptanceOf({ handlers: (await import("#handlers")).handlers, targets });
   const deps = { sql, log, queue, bus: { events, bus }, acceptance };
   return {

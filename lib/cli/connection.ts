@@ -48,7 +48,7 @@ const notedFromMs = 1_000;
 function noteWait({ waitMs, error }: Retrying, note: (text: string) => void): void {
   if (waitMs < notedFromMs) return;
   const isRequested = error instanceof CarillonProblem && error.retryAfterMs !== undefined;
-  const why = isRequested ? `The API isRequested to wait (${error.status})` : printable(error.message);
+  const why = isRequested ? `The API asked to wait (${error.status})` : printable(error.message);
   note(`${why}: retrying in ${Math.ceil(waitMs / 1_000)} s.`);
 }
 

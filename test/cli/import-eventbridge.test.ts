@@ -140,7 +140,7 @@ describe("a schedule of EventBridge", () => {
     expect(one({}, { Input: '"<aws.scheduler.scheduled-time>"' }).told).toContain("is not replaced");
     expect(one({}, { Input: "hello" })).toMatchObject({
       body: { payload: "hello" },
-      told: expect.stringContaining("no JSON"),
+      told: expect.stringContaining("not JSON"),
     });
     expect(one({}, { Input: undefined }).told).toContain("no Input");
     expect(one({}, { Input: '{"id":12345678901234567890}' }).faults.join()).toContain(

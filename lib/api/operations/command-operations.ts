@@ -33,7 +33,7 @@ export function commandOperations(deps: Omit<IngestDeps, "prefix">): CommandOper
     list: (params) => listDeadCommands(sql, params),
     read: (id) => readDeadCommand(sql, id),
     retry: (params) => retryDead({ ...deps, prefix: null }, params),
-    // In a transaction, because a request with an Idempotency-Key stores its answer with the write.
+    // In a transaction, so that a request with an Idempotency-Key records its step with the write.
     remove: (id) => sql.begin((tx) => deleteDeadCommand(tx, id)),
   };
 }

@@ -99,9 +99,7 @@ import { readStats, type Stats } from "../../stats/stats.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
-/**
- * One page of a list, and the place where the next one starts; without `next` it is the last page.
- */
+/** One page of a list, and the place where the next one starts; the last page has no `next`. */
 export interface Page<Item, Place> {
   items: Item[];
   next?: Place;
@@ -116,10 +114,7 @@ export interface Operations {
   createSchedule(params: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(params: EditParams & { patch: unknown }): Promise<EditDone>;
   deleteSchedule(params: EditParams): Promise<void>;
-  /**
-   * In one transaction, unless its locks would delay others for long. The results are in the order
-   * of the commands.
-   */
+  /** In one transaction unless its locks would delay others; the results are in order. */
   applyBatch(
     commands: readonly Command[],
     options: Pick<ApplyOptions, "allOrNothing">,
@@ -127,10 +122,7 @@ export interface Operations {
   pauseSchedule(params: PauseParams): Promise<EditDone>;
   resumeSchedule(params: EditParams & { owner?: string | undefined }): Promise<EditDone>;
   readSchedule(key: string): Promise<ScheduleRead | null>;
-  /**
-   * A page may be short of its limit and still have a `next`: each page scans a limited number of
-   * schedules.
-   */
+  /** A page may be short and still have a `next`, because it scans a limited number of schedules. */
   listSchedules(search: ScheduleSearch): Promise<Page<ScheduleRead, string>>;
   countSchedules(filter: ScheduleFilter): Promise<Count>;
   nextOccurrences(params: { key: string; n: number; from?: number | undefined }): Promise<NextOccurrences>;
@@ -154,10 +146,7 @@ export interface Operations {
   enqueueJob(params: EnqueueParams): Promise<Enqueued>;
   /** Also finds a planned job that has no row yet. */
   readJob(id: string): Promise<JobRead | null>;
-  /**
-   * A page may be short of its limit and still have a `next`: each page scans a limited number of
-   * jobs.
-   */
+  /** A page may be short and still have a `next`, because it scans a limited number of jobs. */
   deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;
   searchKey(search: Parameters<typeof searchKey>[1]): Promise<Page<JobRead, JobKey>>;
   searchJobs(search: JobSearch): Promise<Page<JobRead, JobKey>>;
@@ -184,10 +173,7 @@ export interface Operations {
   /** Ordered by target name; `after` is the last name of the page before. */
   listLimits(params: { limit: number; after?: string | undefined }): Promise<Page<LimitsRead, string>>;
   readZoneData(): Promise<ZoneDataRead>;
-  /**
-   * Newest first; `before` is the last move of the page before. Null for a release that was never
-   * in force.
-   */
+  /** Newest first; `before` is the last move of the page before. Null for an unknown release. */
   zoneMoves(params: {
     version: string;
     limit: number;

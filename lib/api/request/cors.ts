@@ -38,10 +38,7 @@ const answerHeaders = [
   "www-authenticate",
 ].join(", ");
 
-/**
- * Browsers cap the lifetime of a preflight answer; two hours is the highest cap among them. In
- * seconds.
- */
+/** How long browsers may keep a preflight answer, in seconds; all of them accept two hours. */
 const keptSeconds = "7200";
 
 /**

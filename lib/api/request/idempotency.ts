@@ -123,7 +123,7 @@ async function carriedOut(
 
 /**
  * A claim that cannot be released ends by itself, so its failure is ignored and the caller gets the
- * request's own error.
+ * outcome of the request.
  */
 function letGoSafely(sql: Sql, claim: Claim): Promise<void> {
   return letGo(sql, claim).catch(() => {});
