@@ -23,7 +23,7 @@ export const applyCommand = command({
   summary: "Make the schedules match a directory",
   usage: "<directory>",
   about:
-    "Creates and changes schedules as its YAML and JSON files say, and with --prune removes those that the files no longer have. Schedules of the set have the tag `apply:<set>`; schedules without it are never changed. Pauses are unchanged.",
+    "Creates and changes schedules as its YAML and JSON files say, and with --prune removes those that the files no longer have. Schedules of the set have the tag `apply:<set>`; schedules without it are changed only with --adopt. Pauses are unchanged.",
   words: { min: 1, max: 1 },
   options,
   examples: [
