@@ -20,7 +20,6 @@ import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { takeAllowance } from "../lib/token/allowance.ts";
 import { noteUse } from "../lib/token/token.ts";
 
-/** HTTPS → schedules and jobs. */
 export function assemble(
   env: Environment,
   clock: Clock = systemClock,

@@ -11,7 +11,10 @@ import { jobRetention } from "../lib/config/function-limits.ts";
 import { logFrom } from "../lib/config/log-from.ts";
 import { connect } from "../lib/db/connect.ts";
 
-/** A part is not begun any more when so much of the time is gone: the next hour goes on with the day. */
+/**
+ * No further part begins after this share of the time; the next run, an hour later, continues with
+ * the day.
+ */
 const timeShare = 0.8;
 
 export interface Archived {
@@ -21,9 +24,9 @@ export interface Archived {
 export function assemble(env: Environment): Assembled<ScheduledEvent | object, Archived> {
   const log = logFrom(env, "archive");
   const s3 = new S3Client({
-    // A part of a day is tens of megabytes.
+    // Parts of a day have tens of megabytes, so requests get more time.
     ...awsClientSettings(env, "S3", requestLimits(120_000)),
-    // An emulator answers to one name, and keeps buckets in the path.
+    // An emulator has one host name, so the bucket is in the path.
     forcePathStyle: flag(env, "ARCHIVE_PATH_STYLE"),
   });
   const store = s3Store(s3, { bucket: required(env, "ARCHIVE_BUCKET"), prefix: env["ARCHIVE_PREFIX"] ?? "" });

@@ -3,5 +3,8 @@ import { digest } from "./jobs/digest.ts";
 import { greet } from "./jobs/greet.ts";
 import { orderUnshipped } from "./jobs/order-unshipped.ts";
 
-/** Every handler that schedules can name. A file in functions/jobs/ counts when it stands here; a test sees to it. */
+/**
+ * Every handler that schedules can name. A file in functions/jobs/ counts only if it is listed
+ * here; a test checks that each is.
+ */
 export const handlers: readonly JobHandler[] = [digest, greet, orderUnshipped];

@@ -12,10 +12,9 @@ import { ingestMessages } from "../lib/ingest/ingest.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 
-/** With less time left than this, nothing more is begun. */
+/** With less time left than this, no further message is begun. */
 const reserveMs = 15_000;
 
-/** SQS → schedules. */
 export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
   const log = logFrom(env, "ingest");
   const metrics = metricsFrom(env, "ingest");

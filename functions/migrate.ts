@@ -16,65 +16,66 @@ import { isUnused } from "../lib/token/unused-database.ts";
 
 const properties = z.object({
   adminTokenSecret: z.string().min(1),
-  /** Where the database is. Releases of before did not say. */
+  /** The database's address. Older releases did not send it. */
   database: z.string().min(1).optional(),
 });
 
-/** What the first call answered; with it the provider asks again. */
+/** The answer of the first call; the provider repeats it with each further call. */
 const begun = z.object({ begunAt: z.iso.datetime(), state: z.enum(["done", "unfinished"]) });
-const askedAgain = { Data: begun.optional() };
+const repeated = { Data: begun.optional() };
 
-/** What CloudFormation, through the provider in front of this function, says of the resource. */
+/** The event that CloudFormation sends through the provider in front of this function. */
 const migrationEvent = z.discriminatedUnion("RequestType", [
-  z.object({ RequestType: z.literal("Create"), ResourceProperties: properties, ...askedAgain }),
+  z.object({ RequestType: z.literal("Create"), ResourceProperties: properties, ...repeated }),
   z.object({
     RequestType: z.literal("Update"),
     ResourceProperties: properties,
     OldResourceProperties: properties.partial(),
-    ...askedAgain,
+    ...repeated,
   }),
-  z.object({ RequestType: z.literal("Delete"), ...askedAgain }),
+  z.object({ RequestType: z.literal("Delete"), ...repeated }),
 ]);
 
 export type MigrationEvent = z.input<typeof migrationEvent>;
 
-/** Of the first call: when it began, and how far it came. */
+/** The answer of the first call: when it began, and whether it is done. */
 export interface MigrationBegun {
   PhysicalResourceId: string;
   Data: z.output<typeof begun>;
 }
 
-/** Of each call after it. */
+/** The answer of each further call. */
 export interface MigrationAnswer {
   IsComplete: boolean;
 }
 
-// Always the same: CloudFormation takes another for a replacement and would delete this one.
+// A constant: CloudFormation would treat another id as a replacement, and delete this resource.
 const PhysicalResourceId = "carillon-migration";
 
-/** The rest is for connections to close and for what a statement takes that was begun just before. */
+/** The rest of the time is for closing connections, and for a statement that has just begun. */
 const timeShare = 0.7;
 
 /**
- * The provider calls it once, and then again and again until it says that it is complete: so all migrations together may take longer than one
- * invocation, each of which goes on where the last one stopped.
+ * The provider calls the function until it answers that it is complete. Each invocation continues
+ * where the last one stopped, so all migrations together may take longer than one invocation.
  */
 export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer> = (env) => {
   const log = logFrom(env, "migrate");
   const secrets = new SecretsManagerClient({ requestHandler: sendingTimeouts });
   const directory = env["MIGRATIONS_DIRECTORY"] ?? migrationsDirectory;
   const onRds = env["DATABASE_URL"] === undefined;
-  // One more than is counted: to see who is in the way, one of those will do that are kept back for people.
+  // One connection beyond the counted ones, to find the sessions that block a migration; it uses
+  // one of those reserved for people.
   const options = {
     max: functionConnections.migration + 1,
     applicationName: "carillon migrate",
-    // It changes what a plan was made for, and asks nothing often.
+    // Migrations change the tables that a plan was made for, and no query repeats often.
     keepsPlans: false,
   };
   const open = (): Promise<Sql> =>
     onRds ? connectAsOwner(env, secrets, options) : Promise.resolve(connect(env, options));
 
-  /** Answers with what is left to be done, in words. */
+  /** Returns what is left to do, in words; undefined where nothing is. */
   const bringUpToDate = async (event: Change, begunAt: string, invocation: Invocation) => {
     const sql = await open();
     try {
@@ -84,7 +85,8 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
         limitsOf(event, begunAt, invocation),
       );
       if (run.left !== undefined) return run.left;
-      // What a newer release has left so that this one works with it has this one's roles, and they get the logins of this one.
+      // A newer release may have left roles that work with this release; they get the logins of
+      // this one.
       if (onRds) await sql.begin(await functionLogins(env, secrets));
       if (run.ahead) log.warn("migration.ahead");
       else if (await takesFirstToken(event, sql)) {
@@ -101,7 +103,8 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
     handler: async (input, invocation) => {
       const event = readEvent(input);
       const begunAt = event.Data?.begunAt ?? systemClock.now().toISOString();
-      // The tables stay when the resource goes: whether the data goes is decided where the database is.
+      // The tables stay when this resource is deleted; the database's own stack decides about the
+      // data.
       const done = event.RequestType === "Delete" || event.Data?.state === "done";
       const left = done ? undefined : await bringUpToDate(event, begunAt, invocation);
       if (left !== undefined) {
@@ -123,12 +126,15 @@ function limitsOf(event: Change, begunAt: string, invocation: Invocation): Parti
   return {
     runMs: Math.min(ofCall, ofDeployment),
     isCutShort: ofDeployment < ofCall,
-    // A stack that is rolled back calls its former release on a database that the newer one has changed already.
+    // A rollback calls the former release on a database that the newer release has already changed.
     mayBeOlder: event.RequestType === "Update",
   };
 }
 
-/** Not a token that is known: a first one that somebody has deleted since must not come back with each deployment. */
+/**
+ * A known first token is not created again: an operator may have deleted it, and a deployment must
+ * not bring it back.
+ */
 async function takesFirstToken(event: Change, sql: Sql): Promise<boolean> {
   if (event.RequestType === "Create") return true;
   const { ResourceProperties: wanted, OldResourceProperties: known } = event;
@@ -143,17 +149,17 @@ function givesUpAt(begunAt: string): number {
 function giveUpWhenLate(begunAt: string, left: string): void {
   if (systemClock.now().getTime() < givesUpAt(begunAt)) return;
   throw new Error(
-    `After ${migrationTime.givesUpAfterMinutes} minutes the database is not at this release: ${left}. What was applied stands, and the next deployment goes on from there.`,
+    `After ${migrationTime.givesUpAfterMinutes} minutes the database is not at this release: ${left}. Applied migrations stay, and the next deployment continues from there.`,
   );
 }
 
-/** Says what is wrong by the names of fields alone: the values are nobody's business in a log. */
+/** Names only the fields at fault, because the values must not appear in a log. */
 function readEvent(input: unknown): z.output<typeof migrationEvent> {
   const read = migrationEvent.safeParse(input);
   if (read.success) return read.data;
-  const paths = read.error.issues.map(({ path }) => path.join(".") || "the whole");
+  const paths = read.error.issues.map(({ path }) => path.join(".") || "the whole event");
   throw new Error(
-    `The event is none of CloudFormation's: ${[...new Set(paths)].join(", ")} is not understood.`,
+    `The event is not one of CloudFormation's: ${[...new Set(paths)].join(", ")} is not valid.`,
   );
 }
 

@@ -1,4 +1,4 @@
 import type { JobHandler } from "../lib/job/define-job.ts";
 
-/** What the package's functions have until an app names its own. */
+/** The handlers of the package's functions until an app provides its own. */
 export const handlers: readonly JobHandler[] = [];

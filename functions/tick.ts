@@ -19,7 +19,10 @@ import type { Ticked } from "../lib/tick/run.ts";
 import { type SharedTickEvent, shareOf } from "../lib/tick/share.ts";
 import { tick, tickDefaults } from "../lib/tick/tick.ts";
 
-/** Batches go on until 70 % of the time is gone: the rest is for the one under way and for sending. */
+/**
+ * No further batch begins after 70 % of the time; the rest is for the batch under way and for
+ * sending.
+ */
 const timeShare = 0.7;
 
 export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTickEvent, Ticked> {
@@ -40,7 +43,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     canary: canaryFrom(env),
     retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, jobRetention),
     archives: flag(env, "ARCHIVES"),
-    // Nought is for ever.
+    // Zero keeps the audit forever.
     auditRetentionDays:
       integer(env, "AUDIT_RETENTION_DAYS", auditRetention.byDefault, auditRetention) || null,
   };
@@ -52,7 +55,8 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     keepsPlans: false,
   });
   const targets = allowedTargetsFrom(env);
-  // Only here are handlers needed, for their schemas. A file among them that throws when it is imported must not keep the tick from firing.
+  // Only the acceptance of commands needs the handlers, for their schemas. They are imported late,
+  // so that a file that throws at import does not stop the tick.
   const acceptance = async () => acceptanceOf({ handlers: (await import("#handlers")).handlers, targets });
   const deps = { sql, log, queue, bus: { events, bus }, acceptance };
   return {
@@ -65,7 +69,8 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
       const ms = systemClock.now().getTime() - startedAt;
       const { rolledUp, ...done } = ticked;
       log.info(ticked.finished ? "tick.done" : "tick.unfinished", { ...done, ms });
-      // What stands is measured by one of a minute's ticks, how long they take by each.
+      // Only one of the ticks of a minute measures the current counts; each measures its own
+      // duration.
       const archive = settings.archives ? settings : null;
       if (share.share === 0) await measureTick({ sql, log, metrics }, { rolledUp, ms, archive });
       else metrics.write({ TickMs: ms });

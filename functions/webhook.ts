@@ -7,7 +7,10 @@ import { resolver } from "../lib/webhook/resolve.ts";
 import { sendWebhook } from "../lib/webhook/send-webhook.ts";
 import { type WebhookAnswer, type WebhookRequest, webhookRequest } from "../lib/webhook/webhook-request.ts";
 
-/** One webhook → the target's answer. It has no database, no network of ours and no rights: what it is sent is all it knows. */
+/**
+ * Sends one webhook and returns the target's answer. The function has no database, no access to the
+ * private network and no rights; it knows only its request.
+ */
 export function assemble(env: Environment): Assembled<WebhookRequest, WebhookAnswer> {
   const reach = reachFrom(env);
   const sender = {

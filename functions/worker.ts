@@ -38,7 +38,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   const metrics = metricsFrom(env, "worker");
   const queue = parcelQueueFrom(env, log);
   const events = withoutSdkLog(new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE")));
-  // What is tried again is tried by the ledger, and counted there.
+  // The ledger retries and counts attempts, so the SDK must not retry.
   const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA", callLimits), maxAttempts: 1 });
   const sql = connect(env, {
     max: functionConnections.worker,
@@ -46,8 +46,10 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     answerMs: answerMs.others,
     log,
   });
-  // Apart from the worker's own: a handler that keeps its transaction open keeps no lease from being renewed. No plan is kept of what it asks:
-  // its tables are changed by migrations that are not ours. How long a statement of its may take is its own to say; the job's `timeout` ends it.
+  // Separate from the worker's own connections, so that a handler with an open transaction does not
+  // stop the renewal of leases. Prepared plans are not kept, because migrations that Carillon does
+  // not know change the handler's tables. There is no statement timeout; the job's `timeout` ends a
+  // statement.
   const transactions = connect(env, {
     max: functionConnections.handlers,
     applicationName: "carillon-handlers",
@@ -61,7 +63,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     event: eventTarget({ events, clock }),
     handler: handlerTarget({ handlers, clock, log, sql, transactions, queue, notify }),
     webhook: webhookTarget({
-      // Only the worker of the slow queue is told of it, and only there are webhooks delivered.
+      // Only the worker of the slow queue has this setting, and only it delivers webhooks.
       sendWebhook: (request, signal) =>
         webhookFunction(lambda, required(env, "WEBHOOK_FUNCTION"))(request, signal),
       clock,
@@ -85,7 +87,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     },
     metrics: metrics === noMetrics ? undefined : metrics,
   };
-  // Only the worker that runs handlers is told of a window.
+  // Only the worker that runs handlers has a window.
   const limitsDefined = deps.window === null ? async () => {} : definedOnce(sql, log, ownHandlers);
   return {
     handler: async (event, invocation) => {

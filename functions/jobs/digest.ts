@@ -2,8 +2,9 @@ import * as z from "zod";
 import { defineJob } from "../../lib/job/define-job.ts";
 
 /**
- * One message for everything a person is to be reminded of: reminders are schedules of the group `person:{id}`, and those that are due
- * together come together. A larger project would send its mail here.
+ * One message with all reminders of a person. Reminders are schedules of the group `person:{id}`,
+ * and jobs of one group that are due together are delivered together. A larger project would send
+ * its mail here.
  */
 export const digest = defineJob({
   name: "digest",

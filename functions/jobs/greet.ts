@@ -1,7 +1,10 @@
 import * as z from "zod";
 import { defineJob } from "../../lib/job/define-job.ts";
 
-/** The smallest handler there can be: it greets in the log. A first schedule that needs no queue and no bus. */
+/**
+ * The smallest possible handler, for a first schedule without a queue or a bus: it writes a
+ * greeting to the log.
+ */
 export const greet = defineJob({
   name: "greet",
   payload: z.strictObject({ name: z.string().min(1).max(100).default("world") }).nullable(),

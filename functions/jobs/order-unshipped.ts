@@ -11,11 +11,11 @@ const lengthOf = (text: string) => durationMs(text) ?? 0;
 const payload = z
   .looseObject({
     orderId: z.union([z.int(), z.string().min(1)]),
-    /** Told in the alert; without it, what `alertAfter` says. */
+    /** Shown in the alert; without it, the time is computed from `alertAfter`. */
     placedAt: z.iso.datetime({ offset: true }).optional(),
-    /** So long after the order was placed its schedule is due: the first check. */
+    /** The time from the order to the first check, for which the schedule is due. */
     alertAfter: duration.default("4h"),
-    /** So long after the order was placed the second check comes. */
+    /** The time from the order to the second check. */
     escalateAfter: duration.default("24h"),
   })
   .refine(({ alertAfter, escalateAfter }) => lengthOf(escalateAfter) > lengthOf(alertAfter), {
@@ -24,10 +24,11 @@ const payload = z
   });
 
 /**
- * "Do this when that has not happened": `order.created` puts a schedule `order:{id}:unshipped` for some hours later, and
- * `order.shipped` deletes it, and with it every check that is still to come. So when this runs, nobody has shipped the order: at the first
- * check somebody is alerted, at the second, hours later, it goes to whoever can do more. A larger project would write to its own
- * tables (`ctx.sql`) or call its own service here.
+ * An alert for an event that has not happened. `order.created` puts a schedule
+ * `order:{id}:unshipped` for some hours later, and `order.shipped` deletes it with every check that
+ * is left. So when this handler runs, the order is not shipped: the first check raises an alert,
+ * and the second, hours later, escalates it. A larger project would write to its own tables
+ * (`ctx.sql`) or call its own service here.
  */
 export const orderUnshipped = defineJob({
   name: "order-unshipped",

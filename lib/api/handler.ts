@@ -38,15 +38,20 @@ import type { Authenticate } from "./sign-in/authenticate.ts";
 export interface ApiParts {
   operations: Operations;
   authenticate: Authenticate;
-  /** Says 429 where the rate of the token is used up. */
+  /** Throws a 429 problem where the rate of the token is used up. */
   admit: (token: PresentedToken) => Promise<void>;
-  /** That it is used; no request waits for it, nor fails with it. */
+  /** Notes that the token was used. The request neither waits for it nor fails with it. */
   noteUse: (token: PresentedToken) => Promise<void>;
-  /** Nobody overwrites what he has not seen. */
+  /**
+   * Refuses edits without If-Match or If-None-Match, so that no caller overwrites an edit it has
+   * not read.
+   */
   requireIfMatch?: boolean;
-  /** Of which origins pages may call. Default: of none but its own. */
+  /** Origins whose pages may call the API. Default: only the API's own. */
   cors?: Cors | null;
-  /** Around what a request with an Idempotency-Key comes to. */
+  /**
+   * Wraps the answer to a request with an Idempotency-Key, so that the request is carried out once.
+   */
   answerOnce: AnswerOnce;
   clock: Clock;
   log: Log;
@@ -58,15 +63,14 @@ interface Exchange {
   requestId: string;
   startedAt: number;
   token?: Token;
-  /** By which what is kept of it is sealed. */
+  /** Seals the stored answer of a request with an Idempotency-Key. */
   secret?: string;
-  /** What goes on beside the request and ends before its answer. */
+  /** Work that runs beside the request and is awaited before its answer is sent. */
   beside?: Promise<void>;
 }
 
 type Middleware = middy.MiddlewareObj<Exchange, HttpResponse>;
 
-/** Every route there is. */
 export function apiRoutes(
   operations: Operations,
   { requireIfMatch = false }: { requireIfMatch?: boolean } = {},
@@ -94,7 +98,10 @@ export function apiRoutes(
   return [...routes, openApiRoute(routes)];
 }
 
-/** The API as a Lambda handler: logged, problems worded, authenticated, and then routed; in this order. */
+/**
+ * The API as a Lambda handler. Each request is logged, its errors become problem answers, it is
+ * authenticated, and then it is routed, in this order.
+ */
 export function makeApi(
   parts: ApiParts,
 ): (event: GatewayEvent, invocation: Invocation) => Promise<HttpResponse> {
@@ -102,7 +109,7 @@ export function makeApi(
   const router = makeRouter(apiRoutes(operations, parts));
   const answered = middy<Exchange, HttpResponse>(async ({ incoming, requestId, token, secret }: Exchange) => {
     if (token === undefined || secret === undefined)
-      throw new Error("A request came past the authentication without a token.");
+      throw new Error("A request reached the router without being authenticated.");
     if (incoming.path === "/health") throw notAllowed(["GET"]);
     const answer = router(readRequest(incoming, requestId), token);
     return parts.answerOnce({ incoming, requestId, token, secret }, async () => toHttp(await answer()));
@@ -115,23 +122,23 @@ export function makeApi(
   return async (event, invocation) => {
     const incoming = incomingFrom(event);
     const exchange = { incoming, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
-    // Of Lambda's context middy uses the remaining time alone, which an Invocation has.
+    // middy uses only the remaining time of Lambda's context, and an Invocation has it.
     const answer = located(await answered(exchange, invocation as Context), incoming);
     return parts.cors?.shown(incoming, answer) ?? answer;
   };
 }
 
-/** Where something was made: routes know its path, and a client reads it from where the API stands. */
+/** Prefixes the Location header with the base path: routes know only the path behind it. */
 function located(answer: HttpResponse, { base }: Incoming): HttpResponse {
   const { location } = answer.headers;
   if (base === "" || location === undefined) return answer;
   return { ...answer, headers: { ...answer.headers, location: `${base}${location}` } };
 }
 
-/** Who asks in vain with a token, without one, or too often. */
-const turnedAway: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Statuses that are logged as rejected, with the caller's address. */
+const rejectedStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** A request that takes as long as this shows that something is wrong. */
+/** Requests that take at least this long are logged as slow. */
 const slowMs = 3_000;
 
 function requestLog({ clock, log }: ApiParts): Middleware {
@@ -145,7 +152,7 @@ function requestLog({ clock, log }: ApiParts): Middleware {
       by: token?.name,
     };
     const ms = clock.now().getTime() - startedAt;
-    if (turnedAway.has(status)) log.warn("api.request", { ...request, status, ms, from: incoming.ip });
+    if (rejectedStatuses.has(status)) log.warn("api.request", { ...request, status, ms, from: incoming.ip });
     else if (ms >= slowMs) log.warn("api.request", { ...request, status, ms, slow: true });
     else log.info("api.request", { ...request, status, ms });
     if (status >= 500)
@@ -162,12 +169,12 @@ function problems(): Middleware {
   };
 }
 
-/** A browser asks without a token whether it may send one. */
+/** Answers a browser's preflight request, which carries no token. */
 function preflight({ cors }: ApiParts): Middleware {
   return { before: ({ event: { incoming } }) => cors?.preflight(incoming) ?? undefined };
 }
 
-/** The one path that takes no token. */
+/** Answers `/health`, the only path without a token. */
 function healthProbe(operations: Operations): Middleware {
   return {
     before: async ({ event: { incoming } }) => {
@@ -196,7 +203,7 @@ function known({ authenticate, admit, noteUse, log }: ApiParts): Middleware {
   };
 }
 
-/** A path may hold anything, line breaks included; a log line holds plain characters and ends. */
+/** A path may hold any characters, including line breaks; a log line must not. */
 function loggable(path: string): string {
   return encodeURI(path.slice(0, 300).toWellFormed());
 }

@@ -8,7 +8,7 @@ export interface Parsed {
   given: Given<string>;
 }
 
-/** Reads what follows a command's name. */
+/** Reads the arguments behind a command's name. */
 export function parseArguments(command: Command, args: readonly string[]): Parsed {
   const options: Readonly<Record<string, OptionSpec>> = { ...everywhere, ...command.options };
   const values = new Map<string, string[]>();
@@ -40,7 +40,7 @@ function nameOf(arg: string, options: Readonly<Record<string, OptionSpec>>) {
   return { name: found ?? arg, inline: arg.length > 2 ? arg.slice(2).replace(/^=/, "") : undefined };
 }
 
-/** How many further arguments were taken. */
+/** Returns how many further arguments the option consumed. */
 function take(
   {
     name,
@@ -52,7 +52,7 @@ function take(
 ): number {
   const before = values.get(name);
   if (before !== undefined && spec.multiple !== true && spec.value !== undefined)
-    throw new UsageFault(`--${name} is given twice.`);
+    throw new UsageFault(`--${name} can be given only once.`);
   if (spec.value === undefined) {
     if (inline !== undefined) throw new UsageFault(`--${name} is a switch and takes no value.`);
     values.set(name, [""]);

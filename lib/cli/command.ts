@@ -4,23 +4,21 @@ import type { SecretFile } from "./secret-file.ts";
 
 export interface OptionSpec {
   about: string;
-  /** What stands for its value in the help; without one it is a switch. */
+  /** The placeholder of the value in the help; an option without one is a switch. */
   value?: string;
   short?: string;
-  /** It may be given several times. */
   multiple?: boolean;
 }
 
-/** What was given of the options, read as what they take. */
+/** The options that were given, with their values parsed. */
 export interface Given<Name extends string> {
   text(name: Name): string | undefined;
   texts(name: Name): string[];
   flag(name: Name): boolean;
-  /** A whole number. */
   number(name: Name, bounds?: { min?: number; max?: number }): number | undefined;
 }
 
-/** Everything a command has at hand. */
+/** The context of a run of a command. */
 export interface Call<Name extends string = string> {
   words: readonly string[];
   given: Given<Name>;
@@ -29,11 +27,14 @@ export interface Call<Name extends string = string> {
   env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
   now(): number;
-  /** The whole of a file, or of stdin where the name is `-`. */
+  /** Reads a whole file, or stdin where the name is `-`. */
   read(file: string): Promise<string>;
-  /** A file for a secret, for its owner alone; there once it is filled. */
+  /** A file for a secret that only its owner can read; it exists once it is filled. */
   secretFile(file: string): Promise<SecretFile>;
-  /** Asks a person; throws where the answer is not yes, or there is nobody to ask and no `--yes`. */
+  /**
+   * Prompts for a yes. Throws where the answer is another one, or where there is no terminal and no
+   * `--yes`.
+   */
   confirm(question: string, isYes: boolean): Promise<void>;
   pause(ms: number): Promise<void>;
 }
@@ -44,10 +45,10 @@ interface CommandText {
   name: string;
   group: CommandGroup;
   summary: string;
-  /** What follows the name: `<key>`, `<id>…`, `[key]`. */
+  /** The placeholders behind the name: `<key>`, `<id>…`, `[key]`. */
   usage: string;
   about?: string;
-  /** How many words it takes. */
+  /** How many words the command takes. */
   words: { min: number; max: number };
   examples: readonly string[];
 }
@@ -57,7 +58,7 @@ export interface CommandSpec<Options extends Readonly<Record<string, OptionSpec>
   run(call: Call<keyof Options & string>): Promise<void>;
 }
 
-/** A command whose own option names have been checked where it was written. */
+/** A command for the table, without the types of its options. */
 export interface Command extends CommandText {
   options: Readonly<Record<string, OptionSpec>>;
   run(call: Call): Promise<void>;

@@ -1,36 +1,33 @@
 import type { OptionSpec } from "./command.ts";
 
-/** What every command takes. */
 export const everywhere = {
-  json: { about: "JSON for machines: one value, of a list one to a line" },
-  url: { value: "url", about: "Where the API answers; else CARILLON_URL" },
+  json: { about: "JSON for machines: one value; for a list, one value per line" },
+  url: { value: "url", about: "The address of the API; default: CARILLON_URL" },
   "token-file": {
     value: "file",
-    about: "A file with the token; else CARILLON_TOKEN, else that of the local data directory",
+    about: "A file with the token; default: CARILLON_TOKEN, then the token in the local data directory",
   },
   timezone: {
     value: "zone",
-    about: "The zone in which times are shown, such as Europe/Berlin, and that of a schedule that is put",
+    about: "The zone of shown times, such as Europe/Berlin; for put also the schedule's zone",
   },
   "no-color": { about: "No colours, as with NO_COLOR" },
-  help: { short: "h", about: "What a command does, with examples" },
+  help: { short: "h", about: "Show the help of a command, with examples" },
 } as const satisfies Record<string, OptionSpec>;
 
-/** What is shown of a list. */
 export const listOptions = {
-  limit: { value: "n", short: "n", about: "At most so many; 50 if left out" },
-  all: { about: "All there are" },
+  limit: { value: "n", short: "n", about: "The most entries; default: 50" },
+  all: { about: "All entries" },
 } as const satisfies Record<string, OptionSpec>;
 
-export const yesOption = { yes: { short: "y", about: "Do not ask" } } as const satisfies Record<
-  string,
-  OptionSpec
->;
+export const yesOption = {
+  yes: { short: "y", about: "Do not ask for confirmation" },
+} as const satisfies Record<string, OptionSpec>;
 
 export const dryRunOption = {
-  "dry-run": { about: "Show what would happen, and change nothing" },
+  "dry-run": { about: "Show what would happen, without changing anything" },
 } as const satisfies Record<string, OptionSpec>;
 
 export const ifMatchOption = {
-  "if-match": { value: "version", about: "Only if the version is still this one" },
+  "if-match": { value: "version", about: "Only if this is still the version" },
 } as const satisfies Record<string, OptionSpec>;

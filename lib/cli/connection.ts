@@ -14,10 +14,10 @@ export interface ConnectionParams {
   note: (text: string) => void;
 }
 
-/** Where the API answers: as it is said, else where `npm start` listens. */
+/** The address of the API: as given, or else that of `npm start`. */
 export function apiUrl(url: string | undefined, env: Environment): string {
-  const said = url ?? filled(env["CARILLON_URL"]);
-  if (said !== undefined) return said;
+  const given = url ?? filled(env["CARILLON_URL"]);
+  if (given !== undefined) return given;
   return `http://127.0.0.1:${filled(env["CARILLON_PORT"]) ?? "8787"}`;
 }
 
@@ -28,12 +28,12 @@ export function connect(params: ConnectionParams): Carillon {
     params.note(`${url} is not encrypted: the token can be read on the way. Use https.`);
   const token = tokenFor(params, isLocal);
   try {
-    // Somebody waits: what does not answer is told of sooner than a program would be.
+    // Fewer retries than the client's default, because a person waits for the answer.
     return new Carillon({
       url,
       token,
       retries: 2,
-      onRetry: (retrying) => tellWait(retrying, params.note),
+      onRetry: (retrying) => noteWait(retrying, params.note),
       headers: { "user-agent": `carillon-cli/${params.version}` },
     });
   } catch (error) {
@@ -42,29 +42,32 @@ export function connect(params: ConnectionParams): Carillon {
   }
 }
 
-/** What is over sooner needs no word. */
-const toldFromMs = 1_000;
+/** Shorter waits are not reported. */
+const notedFromMs = 1_000;
 
-function tellWait({ waitMs, error }: Retrying, note: (text: string) => void): void {
-  if (waitMs < toldFromMs) return;
-  const asked = error instanceof CarillonProblem && error.retryAfterMs !== undefined;
-  const why = asked ? `It asks to wait (${error.status})` : printable(error.message);
-  note(`${why}: trying again in ${Math.ceil(waitMs / 1_000)} s.`);
+function noteWait({ waitMs, error }: Retrying, note: (text: string) => void): void {
+  if (waitMs < notedFromMs) return;
+  const isRequested = error instanceof CarillonProblem && error.retryAfterMs !== undefined;
+  const why = isRequested ? `The API asked to wait (${error.status})` : printable(error.message);
+  note(`${why}: retrying in ${Math.ceil(waitMs / 1_000)} s.`);
 }
 
-/** Never from the command line itself: others on the machine can read that, and shells remember it. */
+/**
+ * A token is never an argument: other users of the machine can read the command line, and shells
+ * store it.
+ */
 function tokenFor({ tokenFile, env }: ConnectionParams, isLocal: boolean): string {
   if (tokenFile !== undefined) return presentable(readToken(tokenFile), tokenFile);
-  const said = filled(env["CARILLON_TOKEN"]);
-  if (said !== undefined) return presentable(said.trim(), "CARILLON_TOKEN");
+  const given = filled(env["CARILLON_TOKEN"]);
+  if (given !== undefined) return presentable(given.trim(), "CARILLON_TOKEN");
   const kept = path.resolve(filled(env["CARILLON_DATA_DIR"]) ?? ".carillon", "token");
-  // The local token is nobody else's business, wherever CARILLON_URL leads.
+  // The local token is sent only to this machine, wherever CARILLON_URL points.
   const found = isLocal ? tokenIn(kept) : undefined;
   if (found !== undefined) return presentable(found, kept);
   throw new UsageFault(
     isLocal
-      ? `A token is needed: in CARILLON_TOKEN, in a file that --token-file names, or in ${kept}, where \`npm start\` keeps it.`
-      : "A token is needed: in CARILLON_TOKEN, or in a file that --token-file names.",
+      ? `A token is needed: in CARILLON_TOKEN, in the file given by --token-file, or in ${kept}, where \`npm start\` stores it.`
+      : "A token is needed: in CARILLON_TOKEN, or in the file given by --token-file.",
   );
 }
 
@@ -82,10 +85,10 @@ function tokenIn(file: string): string | undefined {
   }
 }
 
-/** What a header cannot carry is refused here, without repeating it. */
+/** Refuses a token that a header cannot carry, without repeating it. */
 function presentable(token: string, from: string): string {
   if (/^[\x21-\x7e]{1,4096}$/.test(token)) return token;
-  throw new UsageFault(`${from} holds no token: printable ASCII characters without blanks are taken.`);
+  throw new UsageFault(`${from} has no valid token: it must be printable ASCII without blanks.`);
 }
 
 export function isLoopback(url: string): boolean {

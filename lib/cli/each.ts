@@ -3,7 +3,7 @@ import type { Call } from "./command.ts";
 import { PartlyDone } from "./fault.ts";
 import { printable } from "./output/style.ts";
 
-/** One after the other; what cannot be done with one keeps nobody from the others. */
+/** Runs an action for each word in turn; a failure of one does not stop the others. */
 export async function eachOf(
   { words, out }: Pick<Call, "words" | "out">,
   act: (word: string) => Promise<void>,
@@ -22,12 +22,15 @@ export async function eachOf(
     }
   }
   if (failures.length === 0) return;
-  // What is missing is what scripts ask for first.
+  // The cause decides the exit code; a missing item comes first, because scripts test for it.
   const cause = failures.find(isNotFound) ?? failures[0];
-  throw new PartlyDone(`${failures.length} of ${words.length} could not be done.`, { cause });
+  throw new PartlyDone(`${failures.length} of ${words.length} failed.`, { cause });
 }
 
-/** Rather than of the token or the server, which would be the next one's fault too. */
+/**
+ * Faults of one item. Faults of the token or the server would repeat for every item, so they stop
+ * the command.
+ */
 function isOfOne(error: unknown): error is Error {
   return isNotFound(error) || isConflict(error) || isInvalid(error) || error instanceof CarillonInputError;
 }

@@ -19,7 +19,7 @@ import {
   WouldChange,
 } from "./fault.ts";
 
-/** What a script can tell apart; printed by `carillon help` and in docs/cli.md. */
+/** Outcomes that a script can distinguish; listed by `carillon help` and in docs/cli.md. */
 export const exitCodes = {
   done: 0,
   refused: 1,
@@ -33,12 +33,12 @@ export const exitCodes = {
 
 export const exitCodeWords: readonly (readonly [number, string])[] = [
   [exitCodes.done, "done"],
-  [exitCodes.refused, "refused: not understood, not allowed, not confirmed"],
-  [exitCodes.usage, "the command line is not understood; nothing was sent"],
-  [exitCodes.unreachable, "no answer, or one that says to try later (429, 5xx)"],
-  [exitCodes.missing, "there is no such thing (404)"],
-  [exitCodes.conflict, "somebody was faster, or it exists (409, 412, 428)"],
-  [exitCodes.wouldChange, "of --exit-code: something would change"],
+  [exitCodes.refused, "refused: not valid, not allowed, or not confirmed"],
+  [exitCodes.usage, "the command line is not valid; nothing was sent"],
+  [exitCodes.unreachable, "no answer, or an answer worth a retry (429, 5xx)"],
+  [exitCodes.missing, "not found (404)"],
+  [exitCodes.conflict, "a conflict with another edit, or it exists already (409, 412, 428)"],
+  [exitCodes.wouldChange, "with --exit-code: something would change"],
   [exitCodes.interrupted, "stopped by Ctrl-C"],
 ];
 

@@ -1,29 +1,29 @@
-/** The command line, a file or a variable is not what is taken; nothing was sent. */
+/** The command line, a file or an environment variable is not valid; nothing was sent. */
 export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-/** A question that had to be answered with yes. */
+/** A question that was not answered with yes. */
 export class NotConfirmed extends Error {
   override readonly name = "NotConfirmed";
 }
 
-/** Ctrl-C. */
+/** Stopped by Ctrl-C. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Somebody else was faster, and so nothing was done. */
+/** Another caller edited a schedule in between, so nothing was done. */
 export class EditedMeanwhile extends Error {
   override readonly name = "EditedMeanwhile";
 }
 
-/** Asked for by `--exit-code`: what was tried would change something. */
+/** The end of a dry run with `--exit-code` that found changes. */
 export class WouldChange extends Error {
   override readonly name = "WouldChange";
 }
 
-/** Tried and not done: what was asked for would be refused. */
+/** The end of a dry run whose real run would be refused. */
 export class WouldBeRefused extends Error {
   override readonly name = "WouldBeRefused";
   readonly how: "refused" | "conflict";
@@ -34,17 +34,17 @@ export class WouldBeRefused extends Error {
   }
 }
 
-/** There is no such thing. */
+/** An item was not found. */
 export class Missing extends Error {
   override readonly name = "Missing";
 }
 
-/** Of several some could not be done, each of which has been told; the cause is that of one of them. */
+/** Some of several items failed. Each failure has been printed; the cause is one of them. */
 export class PartlyDone extends Error {
   override readonly name = "PartlyDone";
 }
 
-/** The server failed on some items of a call for many. They may be tried later. */
+/** The server failed on some items of a bulk call; a retry may succeed. */
 export class ServerFailed extends Error {
   override readonly name = "ServerFailed";
 }

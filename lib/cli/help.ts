@@ -10,7 +10,7 @@ const groups: readonly CommandGroup[] = [
   "Operation",
 ];
 
-/** What `carillon help` says. */
+/** The text of `carillon help`. */
 export function overview(table: readonly Command[], version: string): string {
   const width = Math.max(...table.map(({ name }) => name.length));
   const lists = groups.map((group) => {
@@ -25,7 +25,7 @@ export function overview(table: readonly Command[], version: string): string {
     ["Exit codes", ...exitCodeWords.map(([code, words]) => `  ${String(code).padEnd(3)}  ${words}`)].join(
       "\n",
     ),
-    "It speaks to CARILLON_URL with CARILLON_TOKEN; without them to what `npm start` runs in this folder.",
+    "It calls CARILLON_URL with CARILLON_TOKEN; without them, the API that `npm start` runs in this folder.",
   ].join("\n\n");
 }
 
@@ -57,7 +57,7 @@ export function usageOf({ name, usage }: Command): string {
   return `carillon ${name}${usage === "" ? "" : ` ${usage}`} [options]`;
 }
 
-/** The reference in docs/cli.md. */
+/** The reference of all commands for docs/cli.md. */
 export function reference(table: readonly Command[]): string {
   return groups
     .map((group) =>

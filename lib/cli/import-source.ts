@@ -15,20 +15,20 @@ type ImportCall = Pick<Call, "given" | "read" | "words" | "out">;
 const forms = ["crontab", "eventbridge", "dir"] as const;
 type Form = (typeof forms)[number];
 
-/** What is to be imported, whatever it is written in. */
+/** Reads the schedules to import, in any of the forms. */
 export async function readImport({ given, read, words, out }: ImportCall): Promise<Found[]> {
   const [name = ""] = words;
   const asked = oneOf(given.text("from"), forms, "--from");
   const source = await readSource({ read }, name, (file) => !isBackup(file));
   const form = asked ?? formOf(source);
-  if (asked === undefined) out.note(`Read as ${form}; --from says otherwise.`);
+  if (asked === undefined) out.note(`Read as ${form}; --from chooses another form.`);
   const { found, notes } = readAs(form, source, { given, words });
   for (const note of notes) out.note(out.paint(note, "yellow"));
   const prefix = given.text("prefix") ?? "";
   return found.map((each) => (each.key === null ? each : { ...each, key: prefix + each.key }));
 }
 
-/** As cron leaves them out of its own directories. */
+/** Backup files, which cron also skips in its own directories. */
 function isBackup(name: string): boolean {
   return /~$|\.(bak|orig|swp|dpkg-[a-z]+|rpm[a-z]+)$/.test(name);
 }
@@ -40,7 +40,9 @@ function readAs(form: Form, source: Source, { given, words }: Pick<ImportCall, "
   switch (form) {
     case "crontab": {
       if (target === undefined)
-        throw new UsageFault("Carillon runs no shell: --target says where the commands of a crontab go.");
+        throw new UsageFault(
+          "Carillon runs no shell: give the target of a crontab's commands with --target.",
+        );
       const system = given.flag("system") || isSystemPath(words[0] ?? "");
       return readCrontabs(source.files, { target, timezone, system });
     }
@@ -56,7 +58,7 @@ function readAs(form: Form, source: Source, { given, words }: Pick<ImportCall, "
   }
 }
 
-/** What the options say of those that say nothing themselves. */
+/** Fills in the options where a schedule has no value of its own. */
 function completed(
   found: Found,
   beside: { timezone: string | undefined; target: Found["body"] | undefined },
@@ -73,7 +75,7 @@ function zoneFrom(name: string | undefined): string | undefined {
   if (name === undefined) return undefined;
   const canonical = canonicalTimezone(name);
   if (canonical !== null) return canonical;
-  throw new UsageFault(`--timezone takes the name of an IANA time zone; ${JSON.stringify(name)} is none.`);
+  throw new UsageFault(`--timezone takes the name of an IANA time zone; ${JSON.stringify(name)} is not one.`);
 }
 
 function isSystemPath(name: string): boolean {
@@ -88,7 +90,10 @@ function formOf({ files, isDirectory }: Source): Form {
   return "crontab";
 }
 
-/** A line of a crontab that runs something begins with a digit, a `*` or an `@`, and its settings hold a `=`. */
+/**
+ * In a crontab, a line that runs a command begins with a digit, `*` or `@`, and a setting contains
+ * `=`.
+ */
 function isJsonOrYaml(text: string): boolean {
   const first = text.split("\n").find((line) => !/^\s*(#|$)/.test(line)) ?? "";
   return /^\s*[[{]/.test(first) || /^(---|- |["']?[A-Za-z][^=\s]*["']?:(\s|$))/.test(first);

@@ -1,6 +1,6 @@
 import type { Call } from "./command.ts";
 
-/** The most entries of one call; with the cursor that it answers the next one goes on. */
+/** Calls an operation in parts: the cursor of each answer continues with the next part. */
 export async function inParts(
   { out }: Pick<Call<never>, "out">,
   total: { done: number },

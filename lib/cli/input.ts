@@ -2,7 +2,7 @@ import type { Json } from "../client/main.ts";
 import type { Call } from "./command.ts";
 import { UsageFault } from "./fault.ts";
 
-/** JSON as it stands, `@file` or `-` for stdin. */
+/** Reads JSON from the text itself, from `@file`, or from stdin for `-`. */
 export async function jsonFrom(call: Call, text: string, option: string): Promise<Json> {
   const file = text === "-" ? "-" : text.startsWith("@") ? text.slice(1) : undefined;
   const written = file === undefined ? text : await call.read(file);
@@ -28,18 +28,20 @@ export async function objectFrom(
   throw new UsageFault(`${option} takes a JSON object; ${named} holds another value.`);
 }
 
-function parsed(text: string, said: string): Json {
+function parsed(text: string, subject: string): Json {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The message quotes the text, which may hold a secret; its position is enough.
+    // The parser's message quotes the text, which may hold a secret; its position is enough.
     const [, at] = /position (\d+)/.exec(error instanceof Error ? error.message : "") ?? [];
     const line = at === undefined ? "" : ` (line ${text.slice(0, Number(at)).split("\n").length})`;
-    throw new UsageFault(`${said} is no JSON${line}.`);
+    throw new UsageFault(`${subject} is not JSON${line}.`);
   }
 }
 
-/** An instant, or a time from now or before it: `2026-12-01T09:00:00Z`, `now`, `in 3h`, `2d ago`. */
+/**
+ * Reads an instant, or a time relative to now: `2026-12-01T09:00:00Z`, `now`, `in 3h`, `2d ago`.
+ */
 export function instantFrom(call: Call, text: string | undefined, option: string): string | undefined {
   if (text === undefined) return undefined;
   const trimmed = text.trim();
@@ -47,7 +49,7 @@ export function instantFrom(call: Call, text: string | undefined, option: string
   const [, ahead, back] = /^in\s+(\S.*)$|^(\S.*?)\s+ago$/.exec(trimmed) ?? [];
   const ms = durationMs(ahead ?? back ?? "");
   if (ms !== undefined) return new Date(call.now() + (back === undefined ? ms : -ms)).toISOString();
-  // Without an offset it would mean another instant on another machine.
+  // Without an offset the text would mean another instant on another machine.
   const [, day, offset] = /^(\d{4}-\d\d-\d\d)(T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/i.exec(trimmed) ?? [];
   if (day !== undefined && !Number.isNaN(Date.parse(trimmed)))
     return offset === undefined ? `${day}T00:00:00.000Z` : trimmed;

@@ -2,17 +2,17 @@ import type { CancelFilter, JobOwners } from "../client/main.ts";
 import type { Call, OptionSpec } from "./command.ts";
 
 export const ownerOptions = {
-  key: { value: "key", about: "Of this schedule" },
-  prefix: { value: "prefix", about: "Of schedules whose keys begin with this" },
-  group: { value: "group", about: "Of this group" },
-  tag: { value: "tag", about: "Of schedules with this tag" },
-  target: { value: "target", about: "Of a kind of target, or one: webhook/api.example.com" },
+  key: { value: "key", about: "Only jobs of this schedule" },
+  prefix: { value: "prefix", about: "Only jobs of schedules whose keys begin with this" },
+  group: { value: "group", about: "Only jobs of this group" },
+  tag: { value: "tag", about: "Only jobs of schedules with this tag" },
+  target: { value: "target", about: "Only jobs of a kind of target, or of one: webhook/api.example.com" },
 } as const satisfies Record<string, OptionSpec>;
 
 export const foundOptions = {
-  reason: { value: "reason", about: "That ended for this reason" },
-  from: { value: "instant", about: "From this on, such as `2h ago`" },
-  to: { value: "instant", about: "Before this" },
+  reason: { value: "reason", about: "Only jobs that ended for this reason" },
+  from: { value: "instant", about: "From this instant, such as `2h ago`" },
+  to: { value: "instant", about: "Before this instant" },
 } as const satisfies Record<string, OptionSpec>;
 
 export const jobStates = [
@@ -40,7 +40,7 @@ export function isOwned(owners: CancelFilter): boolean {
   return [key, prefix, group, tag, target].some((each) => each !== undefined);
 }
 
-/** For the question whether these are meant. */
+/** The filter in words, for the confirmation. */
 export function filterText(filter: object): string {
   return Object.entries(filter)
     .filter(([, value]) => value !== undefined)

@@ -4,7 +4,7 @@ import type { listOptions } from "./common-options.ts";
 
 const byDefault = 50;
 
-/** As many of a list as are asked for; on stderr, that there are more. */
+/** Reads a list up to the limit, and notes on stderr if there are more entries. */
 export async function someOf<Item>(
   { given, out }: Call<keyof typeof listOptions>,
   list: Pages<Item>,
@@ -23,7 +23,7 @@ export async function someOf<Item>(
   return items;
 }
 
-/** How large a page is worth asking for. */
+/** One more entry than will be shown, so that the caller learns whether there are more. */
 export function pageSize({ given }: Call<keyof typeof listOptions>): number {
   return given.flag("all") ? 100 : Math.min(100, (given.number("limit", { min: 1 }) ?? byDefault) + 1);
 }

@@ -8,10 +8,10 @@ import { run } from "./run.ts";
 import { secretFile } from "./secret-file.ts";
 
 const stop = new AbortController();
-// The first Ctrl-C ends what runs, a second one the process.
+// The first Ctrl-C stops the command, a second one the process.
 process.once("SIGINT", () => stop.abort());
 process.once("SIGTERM", () => stop.abort());
-// Whoever reads has seen enough, as with `| head`.
+// The reader of the output has closed it, as with `| head`.
 process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
 
 process.exitCode = await run(process.argv.slice(2), {

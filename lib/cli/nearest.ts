@@ -1,4 +1,4 @@
-/** The word that was probably meant; undefined where none is near. */
+/** The most similar word; undefined where none is similar. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
@@ -9,7 +9,7 @@ export function nearest(word: string, words: readonly string[]): string | undefi
   return best;
 }
 
-/** Letters to be put in, taken away, exchanged or turned around. */
+/** Edits between two words: insertions, deletions, substitutions, transpositions. */
 function distanceOf(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)];
   const cell = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;

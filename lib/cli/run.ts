@@ -12,7 +12,7 @@ import { painter, printable } from "./output/style.ts";
 import type { SecretFile } from "./secret-file.ts";
 import { timesIn } from "./times.ts";
 
-/** What of the machine a run of the CLI touches. */
+/** The parts of the machine that a run of the CLI uses. */
 export interface Surroundings {
   terminal: Terminal;
   env: Readonly<Record<string, string | undefined>>;
@@ -22,11 +22,11 @@ export interface Surroundings {
   pause(ms: number, signal: AbortSignal): Promise<void>;
   read(file: string): Promise<string>;
   secretFile(file: string): Promise<SecretFile>;
-  /** A person's answer; null where there is none to ask. */
+  /** The answer of a person; null without a terminal. */
   ask(question: string): Promise<string | null>;
 }
 
-/** Runs one command line, and says with which code to end. */
+/** Runs one command line and returns the exit code. */
 export async function run(args: readonly string[], around: Surroundings): Promise<number> {
   const [name = "help", ...rest] = args;
   const isJson = args.includes("--json");
@@ -74,9 +74,9 @@ function findCommand(name: string): Command {
 
 function refuseWords(command: Command, words: readonly string[]): void {
   const { min, max } = command.words;
-  if (words.length < min) throw new UsageFault(`Something is missing: ${usageOf(command)}`);
+  if (words.length < min) throw new UsageFault(`An argument is missing: ${usageOf(command)}`);
   if (words.length > max)
-    throw new UsageFault(`${JSON.stringify(words[max])} is too much: ${usageOf(command)}`);
+    throw new UsageFault(`${JSON.stringify(words[max])} is one argument too many: ${usageOf(command)}`);
 }
 
 function callOf(words: readonly string[], given: Given<string>, around: Surroundings): Call {
@@ -105,13 +105,17 @@ function callOf(words: readonly string[], given: Given<string>, around: Surround
     confirm: async (question, isYes) => {
       if (isYes) return;
       const answer = await around.ask(question);
-      if (answer === null) throw new NotConfirmed(`${question} There is nobody to ask: say --yes.`);
+      if (answer === null)
+        throw new NotConfirmed(`${question} There is no terminal for the answer: use --yes.`);
       if (!/^y(es)?$/i.test(answer.trim())) throw new NotConfirmed("Nothing was done.");
     },
   };
 }
 
-/** In words on stderr; with --json as one line of JSON there, so that stdout holds results alone. */
+/**
+ * Prints an error to stderr: as text, or with --json as one line of JSON, so that stdout has
+ * results only.
+ */
 function tell(
   error: unknown,
   command: Command | undefined,

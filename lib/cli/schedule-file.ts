@@ -4,7 +4,7 @@ import { objectFrom } from "./input.ts";
 
 type Body = { [name: string]: Json };
 
-/** What a schedule is read with and cannot be put with. */
+/** Fields of an answer that a put does not take. */
 const readOnly: ReadonlySet<string> = new Set([
   "id",
   "state",
@@ -24,15 +24,18 @@ const readOnly: ReadonlySet<string> = new Set([
   "changes",
 ]);
 
-/** What a put takes of a schedule that was read: put back, it changes nothing. */
+/** The fields of a schedule that a put takes; putting them back changes nothing. */
 export function puttable(schedule: Schedule): object {
   return Object.fromEntries(Object.entries(schedule).filter(([name]) => !readOnly.has(name)));
 }
 
-/** A schedule in a file, as it is asked for, or as it was read: what only reading gives is left out, and told. */
+/**
+ * A schedule from a file, either as a put takes it or as an answer has it. Read-only fields are
+ * left out, with a note.
+ */
 export async function scheduleInFile(call: Call, file: string): Promise<Body> {
   const json = await objectFrom(call, file, "--file");
   const left = Object.keys(json).filter((name) => readOnly.has(name));
-  if (left.length > 0) call.out.note(`Left out what is read only: ${left.join(", ")}.`);
+  if (left.length > 0) call.out.note(`Left out read-only fields: ${left.join(", ")}.`);
   return Object.fromEntries(Object.entries(json).filter(([name]) => !readOnly.has(name)));
 }

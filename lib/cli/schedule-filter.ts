@@ -4,15 +4,21 @@ import { UsageFault } from "./fault.ts";
 import { instantFrom } from "./input.ts";
 
 export const scheduleFilterOptions = {
-  prefix: { value: "prefix", about: "Keys that begin with this" },
-  group: { value: "group", about: "Of this group" },
-  tag: { value: "tag", about: "With this tag" },
+  prefix: { value: "prefix", about: "Only keys that begin with this" },
+  group: { value: "group", about: "Only schedules of this group" },
+  tag: { value: "tag", about: "Only schedules with this tag" },
   state: { value: "state", about: "active, paused or ended" },
   target: { value: "target", about: "A kind of target, such as webhook, or one: webhook/api.example.com" },
-  "created-by": { value: "token", about: "Made with this token, by its name" },
-  failing: { about: "A job of it is dead, and none has succeeded since" },
-  "next-from": { value: "instant", about: "That run next from this on, such as now" },
-  "next-to": { value: "instant", about: "That run next before this, such as `in 1h`" },
+  "created-by": { value: "token", about: "Only schedules created with the token of this name" },
+  failing: { about: "Only schedules with a dead job and no success since" },
+  "next-from": {
+    value: "instant",
+    about: "Only schedules whose next run is at this instant or later, such as now",
+  },
+  "next-to": {
+    value: "instant",
+    about: "Only schedules whose next run is before this instant, such as `in 1h`",
+  },
 } as const satisfies Record<string, OptionSpec>;
 
 export function scheduleFilterFrom(call: Call<keyof typeof scheduleFilterOptions>): ScheduleFilter {
@@ -30,7 +36,7 @@ export function scheduleFilterFrom(call: Call<keyof typeof scheduleFilterOptions
   };
 }
 
-/** What was given, where it is one of these. */
+/** The value of an option that takes one of these words. */
 export function oneOf<Word extends string>(
   word: string | undefined,
   words: readonly Word[],

@@ -5,33 +5,35 @@ import { instantFrom, jsonFrom } from "./input.ts";
 import { scheduleInFile } from "./schedule-file.ts";
 import { defined, targetFrom, targetOptions } from "./target-flags.ts";
 
-/** What says when. */
 export const whenOptions = {
   when: {
     value: "when",
     multiple: true,
-    about: "Such as `0 9 * * 1-5`, `every 5m`, `in 3h`; several are united",
+    about:
+      "Such as `0 9 * * 1-5`, `every 5m`, `in 3h`; may be given several times, and the runs are combined",
   },
-  "starts-at": { value: "instant", about: "Nothing before this" },
-  "ends-at": { value: "instant", about: "Nothing from this on" },
-  "max-fires": { value: "n", about: "So many runs, then it has ended" },
-  calendar: { value: "name[:on]", about: "Days on which it does not run; on: skip, next, previous" },
-  spread: { value: "duration", about: "Moved by an offset of the key, up to this" },
-  slot: { value: "duration", about: "Rounded up to a multiple of this" },
+  "starts-at": { value: "instant", about: "No run before this instant" },
+  "ends-at": { value: "instant", about: "No run from this instant on" },
+  "max-fires": { value: "n", about: "The number of runs after which it ends" },
+  calendar: {
+    value: "name[:on]",
+    about: "A calendar of days on which it does not run; on: skip, next, previous",
+  },
+  spread: { value: "duration", about: "Delayed by an offset derived from the key, up to this" },
+  slot: { value: "duration", about: "Rounded up to a multiple of this time" },
 } as const satisfies Record<string, OptionSpec>;
 
-/** What becomes of the jobs, and what they are found by. */
 export const jobOptions = {
   payload: { value: "json", about: "JSON, `@file`, or `-` for stdin" },
   group: { value: "group", about: "Ties schedules together" },
   serial: { about: "The group's serial schedules run one at a time" },
   tag: { value: "tag", multiple: true, about: "A tag; may be given several times" },
-  description: { value: "text", about: "For people" },
+  description: { value: "text", about: "A description for people" },
   priority: { value: "priority", about: "high, normal or low" },
   deadline: { value: "duration", about: "A job that would start later than this is skipped" },
-  attempts: { value: "n", about: "How often a job is tried" },
-  "retry-base": { value: "duration", about: "The first wait between two tries" },
-  timeout: { value: "duration", about: "How long one try may take" },
+  attempts: { value: "n", about: "The most attempts of a job" },
+  "retry-base": { value: "duration", about: "The first wait between two attempts" },
+  timeout: { value: "duration", about: "How long one attempt may take" },
 } as const satisfies Record<string, OptionSpec>;
 
 export const scheduleOptions = {
@@ -39,22 +41,22 @@ export const scheduleOptions = {
     value: "file",
     short: "f",
     about:
-      "A JSON file with the schedule, also as `get --json` has it, or `-` for stdin; options come on top",
+      "A JSON file with the schedule, also the output of `get --json`, or `-` for stdin; options override it",
   },
   ...whenOptions,
   ...targetOptions,
   ...jobOptions,
-  "catch-up": { value: "policy", about: "What becomes of missed runs: latest, all, skip" },
-  overlap: { value: "policy", about: "While an earlier job is not done: allow, skip, queue" },
-  "hold-after": { value: "n", about: "So many dead jobs in a row put it on hold" },
+  "catch-up": { value: "policy", about: "Which missed runs are made up for: latest, all, skip" },
+  overlap: { value: "policy", about: "What to do while an earlier job is not settled: allow, skip, queue" },
+  "hold-after": { value: "n", about: "The number of dead jobs in a row that put it on hold" },
   delivery: { value: "how", about: "ledger, or pulse: nothing is written when it fires, at least once" },
-  "delete-on-end": { about: "It goes by itself when it has ended" },
-  paused: { about: "With a hold of your own" },
+  "delete-on-end": { about: "Delete it automatically when it has ended" },
+  paused: { about: "Create it with a hold of your own" },
 } as const satisfies Record<string, OptionSpec>;
 
 type Body = { [name: string]: Json };
 
-/** What the options say of a schedule's times. */
+/** The fields of a schedule's times, from the options. */
 export function timingFrom(
   call: Call<Exclude<keyof typeof whenOptions, "when">>,
   whens: readonly string[],
@@ -63,7 +65,7 @@ export function timingFrom(
   const [name, on] = given.text("calendar")?.split(/:(?=skip$|next$|previous$)/) ?? [];
   return defined({
     when: whens.length > 1 ? [...whens] : whens[0],
-    // The zone of the schedule is the one in which its times are shown.
+    // The schedule's zone is also the zone of shown times.
     timezone: zoneOf(call),
     startsAt: instantFrom(call, given.text("starts-at"), "--starts-at"),
     endsAt: instantFrom(call, given.text("ends-at"), "--ends-at"),
@@ -103,7 +105,7 @@ export async function bodyFrom(call: Call<keyof typeof scheduleOptions>): Promis
   const { given } = call;
   const file = given.text("file");
   if (file === "-" && given.text("payload") === "-")
-    throw new UsageFault("Stdin can be read once: --file and --payload are both `-`.");
+    throw new UsageFault("--file and --payload are both `-`, but stdin can be read only once.");
   const policy = given.text("catch-up");
   return {
     ...(file === undefined ? {} : await scheduleInFile(call, file)),

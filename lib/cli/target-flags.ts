@@ -2,25 +2,25 @@ import type { Json } from "../client/main.ts";
 import type { Call, OptionSpec } from "./command.ts";
 import { UsageFault } from "./fault.ts";
 
-/** Where a job goes: one of the five, and what belongs to it. */
+/** The target of a job: one of five kinds, with the options of that kind. */
 export const targetOptions = {
   handler: { value: "name", about: "Target: code in functions/jobs/" },
   queue: { value: "queue", about: "Target: an SQS queue, by name, URL or ARN" },
   event: { value: "bus", about: "Target: an event bus, such as `default`" },
   webhook: { value: "url", about: "Target: an HTTPS request" },
   lambda: { value: "function", about: "Target: a function, by name or ARN" },
-  "group-id": { value: "id", about: "Of a queue: the message group of a FIFO queue" },
-  batch: { value: "n", about: "Of a queue: up to so many pulses in one message" },
-  source: { value: "source", about: "Of an event: its source" },
-  "detail-type": { value: "type", about: "Of an event: its detail-type" },
-  method: { value: "method", about: "Of a webhook: POST or PUT" },
+  "group-id": { value: "id", about: "For a queue: the message group of a FIFO queue" },
+  batch: { value: "n", about: "For a queue: the most pulses in one message" },
+  source: { value: "source", about: "For an event: its source" },
+  "detail-type": { value: "type", about: "For an event: its detail-type" },
+  method: { value: "method", about: "For a webhook: POST or PUT" },
   header: {
     value: "name: value",
     multiple: true,
-    about: "Of a webhook: a header; `@file` reads them from a file, one to a line",
+    about: "For a webhook: a header; `@file` reads headers from a file, one per line",
   },
-  "secret-file": { value: "file", about: "Of a webhook: a file with the secret that signs it (whsec_…)" },
-  invocation: { value: "how", about: "Of a function: async or sync" },
+  "secret-file": { value: "file", about: "For a webhook: a file with the secret that signs it (whsec_…)" },
+  invocation: { value: "how", about: "For a function: async or sync" },
 } as const satisfies Record<string, OptionSpec>;
 
 type TargetCall = Call<keyof typeof targetOptions>;
@@ -36,7 +36,7 @@ const belongsTo = {
   invocation: "lambda",
 } as const;
 
-/** Undefined where none is named. */
+/** Undefined where no option names a target. */
 export async function targetFrom(call: TargetCall): Promise<Json | undefined> {
   const { given } = call;
   const kinds = (["handler", "queue", "event", "webhook", "lambda"] as const).filter((kind) =>
@@ -45,11 +45,11 @@ export async function targetFrom(call: TargetCall): Promise<Json | undefined> {
   const [kind] = kinds;
   if (kinds.length > 1)
     throw new UsageFault(
-      `A schedule has one target; ${kinds.map((each) => `--${each}`).join(" and ")} are two.`,
+      `A schedule has exactly one target; ${kinds.map((each) => `--${each}`).join(" and ")} are two.`,
     );
   for (const [option, owner] of Object.entries(belongsTo))
     if (isOption(option) && given.flag(option) && owner !== kind)
-      throw new UsageFault(`--${option} belongs to --${owner}.`);
+      throw new UsageFault(`--${option} needs --${owner}.`);
   return kind === undefined ? undefined : written(call, kind);
 }
 
@@ -91,7 +91,7 @@ async function headersFrom(call: TargetCall): Promise<{ [name: string]: Json } |
     const lines = text.startsWith("@") ? (await call.read(text.slice(1))).split("\n") : [text];
     for (const line of lines.map((each) => each.trim()).filter((each) => each !== "")) {
       const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/.exec(line) ?? [];
-      // What stands there may be a credential, and is not repeated.
+      // The text may be a credential, so the message does not repeat it.
       if (name === undefined || value === undefined) throw new UsageFault("--header takes `name: value`.");
       headers[name] = value;
     }
@@ -103,7 +103,7 @@ function isOption(name: string): name is keyof typeof belongsTo {
   return name in belongsTo;
 }
 
-/** Without what is undefined. */
+/** Removes undefined members. */
 export function defined(members: { [name: string]: Json | undefined }): { [name: string]: Json } {
   const given: { [name: string]: Json } = {};
   for (const [name, value] of Object.entries(members)) if (value !== undefined) given[name] = value;

@@ -3,11 +3,11 @@ import { UsageFault } from "./fault.ts";
 /** How instants are shown to people. */
 export interface Times {
   zone: string;
-  /** `2026-12-01 09:00:00` on the clocks of the zone; `-` for none. */
+  /** Such as `2026-12-01 09:00:00` in the zone; `-` for none. */
   wall(instant: string | null | undefined): string;
-  /** `in 3h`, `5m ago`. */
+  /** Such as `in 3h` or `5m ago`. */
   relative(instant: string | null | undefined): string;
-  /** Both. */
+  /** The wall time and the relative time. */
   both(instant: string | null | undefined): string;
 }
 
@@ -43,7 +43,7 @@ function formatOf(zone: string | undefined): Intl.DateTimeFormat {
     });
   } catch {
     throw new UsageFault(
-      `--timezone takes the name of an IANA time zone, such as Europe/Berlin; ${JSON.stringify(zone)} is none.`,
+      `--timezone takes the name of an IANA time zone, such as Europe/Berlin; ${JSON.stringify(zone)} is not one.`,
     );
   }
 }
@@ -61,7 +61,7 @@ function relativeText(ms: number): string {
   return ms > 0 ? `in ${text}` : `${text} ago`;
 }
 
-/** The two largest units: `3h 5m`, `2d`, `40s`. Days beyond two weeks stand alone. */
+/** The two largest units: `3h 5m`, `2d`, `40s`. From two weeks on only the days. */
 export function durationText(ms: number): string {
   let rest = Math.round(ms / 1_000) * 1_000;
   const parts: string[] = [];
@@ -75,7 +75,7 @@ export function durationText(ms: number): string {
   return parts.length === 0 ? "0s" : parts.join(" ");
 }
 
-/** Of what has been measured: `210 ms`, `1.5 s`, `3m 20s`. */
+/** A measured time: `210 ms`, `1.5 s`, `3m 20s`. */
 export function measuredText(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "-";
   if (Math.abs(ms) < 1_000) return `${Math.round(ms)} ms`;

@@ -1,18 +1,18 @@
 import type { Instant, InstantText, Json } from "./json.ts";
 import type { Change } from "./time.ts";
 
-/** From where something was asked for. */
+/** The origin of a change. */
 export interface Origin {
   via: "api" | "queue" | "sql" | "handler";
   token?: string;
   request?: string;
   ip?: string;
   agent?: string;
-  /** When it was called, in SQL: it was applied later. */
+  /** When SQL called the function; the command was applied later. */
   at?: InstantText;
 }
 
-/** One thing that was done. */
+/** One recorded change. */
 export interface AuditEntry {
   id: string;
   at: InstantText;
@@ -20,13 +20,13 @@ export interface AuditEntry {
   /** Such as `schedule.replaced`. */
   action: string;
   subject: string;
-  /** Of the schedule or the calendar, after the change. */
+  /** The version of the schedule or the calendar after the change. */
   version: number | null;
-  /** Of what is not one schedule: the keys that are concerned begin with it. */
+  /** For subjects that cover several schedules: the prefix of their keys. */
   prefix: string | null;
-  /** Null for what Carillon does by itself. */
+  /** Null for changes that Carillon makes by itself. */
   origin: Origin | null;
-  /** Of a schedule: what differs. */
+  /** For a schedule: the fields that differ. */
   changes: Change[];
   detail: Json;
 }

@@ -1,15 +1,18 @@
 const firstMs = 200;
 const longestMs = 10_000;
 
-/** No answer makes a caller wait longer than this between two tries, whatever its `Retry-After` says. */
+/** The longest wait before a retry. An answer whose `Retry-After` is longer is not retried. */
 export const retryAfterMaxMs = 60_000;
 
-/** Anything between nothing and a bound that doubles: those who failed together do not come back together. */
+/**
+ * A random wait up to a bound that doubles, so that callers that failed together do not retry
+ * together.
+ */
 export function backoffMs(retry: number, random: () => number): number {
   return random() * Math.min(longestMs, firstMs * 2 ** retry);
 }
 
-/** What a `Retry-After` header asks for: seconds, or a date. */
+/** The wait that a `Retry-After` header requests, as seconds or as a date. */
 export function retryAfterMs(header: string | null, now: number): number | undefined {
   if (header === null) return undefined;
   const text = header.trim();
@@ -18,7 +21,7 @@ export function retryAfterMs(header: string | null, now: number): number | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** Ends early, and rejects, when the signal says so. */
+/** Rejects as soon as the signal aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {

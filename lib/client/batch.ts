@@ -3,7 +3,7 @@ import type { ProblemDocument } from "./problem.ts";
 import type { PauseParams, ResumeParams, ScheduleBody, SchedulePatch } from "./schedule.ts";
 import type { Request, Send, WriteOptions } from "./transport.ts";
 
-/** One edit of one schedule; beside it, the version that it must have. */
+/** One edit of one schedule, optionally with the version that it must have. */
 export type Operation = { ifMatch?: number | undefined } & (
   | { put: ScheduleBody & { key: string }; ifNoneMatch?: boolean | undefined }
   | { patch: SchedulePatch & { key: string } }
@@ -14,32 +14,36 @@ export type Operation = { ifMatch?: number | undefined } & (
 );
 
 /**
- * The result of one operation: the status that its own route would answer with, and the reason of a refusal. With 500 or 503 Carillon
- * failed on it or had no time for it: nothing of it is done, and it may be sent again.
+ * The result of one operation: the status that its own route would have, and the reason of a
+ * refusal. With 500 or 503 Carillon failed on the operation or did not try it: it changed nothing
+ * and may be sent again.
  */
 export interface OperationResult {
   status: number;
-  /** Null where not even the key was understood. */
+  /** Null where the operation has no valid key. */
   key: string | null;
   id?: string;
   version?: number;
-  /** With a 503: the number of seconds after which it may be sent again. */
+  /** With 503: the number of seconds to wait before a retry. */
   retryAfter?: number;
   error?: ProblemDocument;
 }
 
 export interface BatchOptions extends WriteOptions {
-  /** Nothing is done where one is refused; at most 1,000 operations then. */
+  /** Does nothing where one operation is refused; allows at most 1,000 operations. */
   atomic?: boolean | undefined;
-  /** Told after each call, of a batch that takes several. */
+  /** Called after each call of a batch that needs several. */
   onProgress?: ((done: number, of: number) => void) | undefined;
 }
 
-/** What one call takes. */
+/** The most operations of one call. */
 export const operationsMax = 1_000;
 const bytesMax = 4_500_000;
 
-/** A batch of several calls has stopped after some of them: what is in `results` is done, and the rest is not. */
+/**
+ * A batch of several calls stopped after some of them. The operations with a result in `results`
+ * are done, the others are not.
+ */
 export class BatchInterrupted extends Error {
   override readonly name: string = "BatchInterrupted";
   readonly results: readonly OperationResult[];
@@ -51,7 +55,7 @@ export class BatchInterrupted extends Error {
   }
 }
 
-/** Does them in their order, 1,000 a call, and answers with a result for each in the same order. */
+/** Sends the operations in their order, up to 1,000 per call. The results are in the same order. */
 export async function sendBatch(
   send: Send,
   operations: readonly Operation[],
@@ -60,7 +64,7 @@ export async function sendBatch(
   const calls = callsOf(operations);
   if (atomic === true && calls.length > 1)
     throw new RangeError(
-      `What is atomic takes at most ${operationsMax} operations and ${bytesMax} bytes: what is more goes in several calls, each a transaction of its own.`,
+      `An atomic batch has at most ${operationsMax} operations and ${bytesMax} bytes, because each call is its own transaction.`,
     );
   const results: OperationResult[] = [];
   for (const [index, call] of calls.entries()) {
@@ -78,7 +82,9 @@ export async function sendBatch(
   return results;
 }
 
-/** A key of the caller's own is that of the whole batch; each call has one made from it. */
+/**
+ * A key given by the caller covers the whole batch; each further call has a key derived from it.
+ */
 function keyOfCall(key: string | null | undefined, index: number): { idempotencyKey?: string } {
   return typeof key !== "string" || index === 0 ? {} : { idempotencyKey: `${key}.${index}` };
 }

@@ -5,11 +5,11 @@ import type { CallOptions, EditOptions, PutOptions, Send } from "./transport.ts"
 
 export type Weekday = "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun";
 
-/** Days on which nothing runs: a day, a day of every year (`12-25`), or a range of either. */
+/** Days without runs: a day, a day of every year (`12-25`), or a range of either. */
 export interface CalendarBody {
   dates?: string[] | undefined;
   weekly?: Weekday[] | undefined;
-  /** Days that are given back. */
+  /** Working days, even if `dates` or `weekly` excludes them. */
   except?: string[] | undefined;
   description?: string | null | undefined;
 }
@@ -28,14 +28,14 @@ export interface Calendar extends CalendarSummary {
   dates: string[];
   weekly: Weekday[];
   except: string[];
-  /** Schedules that name it; of these, still planned by its older rules. */
+  /** Schedules that use the calendar; `pending` of them are still planned by older rules. */
   schedules: number;
   pending: number;
-  /** There are more than were looked at. */
+  /** True where there are more schedules than were counted. */
   more: boolean;
 }
 
-/** `replanned`: schedules that were planned anew before the answer. */
+/** `replanned`: schedules that were replanned before the answer. */
 export interface PutCalendar extends Calendar {
   replanned: number;
 }
@@ -59,7 +59,7 @@ export class Calendars {
     await this.#send({ method: "DELETE", path: at(name), options });
   }
 
-  /** In the order of names. */
+  /** Ordered by name. */
   list(params?: ListOptions): Pages<CalendarSummary> {
     return listOf(this.#send, ["v1", "calendars"], params);
   }

@@ -24,22 +24,25 @@ import {
 import { ZoneData } from "./zone-data.ts";
 
 export interface CarillonOptions {
-  /** Where the API answers, such as `https://abc123.execute-api.eu-central-1.amazonaws.com`. */
+  /** The address of the API, such as `https://abc123.execute-api.eu-central-1.amazonaws.com`. */
   url: string;
-  /** The token, or what gives it for each try: one that is exchanged takes effect at once. */
+  /**
+   * The token, or a function that returns it for each attempt, so that a rotated token takes effect
+   * at once.
+   */
   token: string | (() => string | Promise<string>);
   fetch?: typeof globalThis.fetch | undefined;
-  /** Milliseconds that each try may take; 30,000 if left out. */
+  /** Milliseconds for each attempt; default 30,000. */
   timeout?: number | undefined;
-  /** So many tries after the first one; 4 if left out. */
+  /** The most retries of a request; default 4. */
   retries?: number | undefined;
-  /** Sent along with every request. */
+  /** Sent with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Told before each wait between two tries: for logs, and for people who wait. */
+  /** Called before the wait for each retry, for logs and progress messages. */
   onRetry?: ((retrying: Retrying) => void) | undefined;
 }
 
-/** The API of one Carillon. */
+/** The client of one deployment of Carillon. */
 export class Carillon {
   readonly schedules: Schedules;
   readonly jobs: Jobs;
@@ -67,7 +70,8 @@ export class Carillon {
     const send = makeSend({
       url,
       token,
-      // Called as a function of its own: some runtimes refuse it as a method of something else.
+      // Called as a plain function, because some runtimes refuse `fetch` as a method of another
+      // object.
       fetch: (input, init) => given(input, init),
       timeout,
       retries,
@@ -92,17 +96,19 @@ export class Carillon {
     this.quarantine = new Quarantine(send);
   }
 
-  /** Any request of the API: what this version of the client has no method for, and bodies that come as JSON from elsewhere. */
+  /**
+   * Any request of the API, for routes without a method here and for bodies that are JSON already.
+   */
   request<Body>(request: Request): Promise<Answered<Body>> {
     return this.#send<Body>(request);
   }
 
-  /** Many edits, in their order; more than 1,000 go in several calls. */
+  /** Many edits, in their order; more than 1,000 are sent in several calls. */
   batch(operations: readonly Operation[], options?: BatchOptions): Promise<OperationResult[]> {
     return sendBatch(this.#send, operations, options);
   }
 
-  /** Who did what; newest first. */
+  /** Recorded changes, newest first. */
   audit(params?: AuditFilter & ListOptions): Pages<AuditEntry> {
     return listOf(this.#send, ["v1", "audit"], params);
   }
@@ -111,7 +117,7 @@ export class Carillon {
     return this.#get(["v1", "stats"], {}, options);
   }
 
-  /** How many fires each of the coming minutes has. */
+  /** The number of fires in each of the coming minutes. */
   forecast(params: { minutes?: number | undefined } = {}, options?: CallOptions): Promise<Forecast> {
     return this.#get(["v1", "forecast"], params, options);
   }
@@ -121,7 +127,7 @@ export class Carillon {
     return this.#get(["v1", "openapi.json"], {}, options);
   }
 
-  /** Whether it answers, database included. */
+  /** Whether the API and its database answer. */
   health(options?: CallOptions): Promise<{ status: "ok" }> {
     return this.#get(["health"], {}, options);
   }

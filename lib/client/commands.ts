@@ -8,14 +8,14 @@ import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
 export interface DeadCommand {
   id: string;
   messageId: string;
-  /** Where in its message it stood, from 0. */
+  /** The command's position in its message, from 0. */
   place: number;
   commandId: string | null;
   at: InstantText | null;
   key: string | null;
   refusedAt: InstantText;
   error: ProblemDocument;
-  /** As it came, credentials hidden; in lists without payloads. */
+  /** The command as received, with credentials hidden. Lists omit payloads. */
   command: Json;
 }
 
@@ -24,7 +24,7 @@ export interface RetriedCommand {
   change: "created" | "changed" | "unchanged" | "deleted" | "passed-over";
 }
 
-/** What came through the queue of commands and was not applied. */
+/** Commands from the queue that were not applied. */
 export class Commands {
   readonly #send: Send;
 
@@ -60,10 +60,13 @@ export interface InboxError {
   id: string;
   at: InstantText;
   refusedAt: InstantText;
-  /** The role that had logged in. */
+  /** The login role that called the function. */
   caller: string;
   key: string | null;
-  /** Credentials hidden; in lists without payloads, and null where it is long even so. */
+  /**
+   * With credentials hidden. Lists omit payloads, and have null where the command is still too
+   * long.
+   */
   command: Json;
   problem: string;
   errors: Fault[];
@@ -73,11 +76,11 @@ export interface InboxApplied {
   applied: number;
   refused: number;
   failed: number;
-  /** There was more than one request does. */
+  /** True where commands are left for another request. */
   more: boolean;
 }
 
-/** What callers write in SQL. */
+/** Commands that callers write in SQL. */
 export class Inbox {
   readonly #send: Send;
 
@@ -85,7 +88,7 @@ export class Inbox {
     this.#send = send;
   }
 
-  /** At once, instead of with the next tick. */
+  /** Applies the commands now, instead of with the next tick. */
   async apply(options?: WriteOptions): Promise<InboxApplied> {
     return (await this.#send<InboxApplied>({ method: "POST", path: ["v1", "inbox:apply"], options })).body;
   }

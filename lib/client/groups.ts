@@ -3,30 +3,36 @@ import type { InstantText } from "./json.ts";
 import type { PauseParams, ResumeParams, ScheduleSummary } from "./schedule.ts";
 import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
 
-/** A hold on a group or a tag, and how far it has come with its members. */
+/** A hold of a group or a tag, and its progress through the members. */
 export interface SharedHold {
   owner: string;
   reason: string | null;
   until: InstantText | null;
   since: InstantText;
-  /** It binds members whose keys begin with this; null for all. */
+  /** The hold covers members whose keys begin with this; null for all. */
   prefix: string | null;
   progress: "set" | "setting" | "releasing";
-  /** Those that have followed so far; null where it binds more keys than the token reaches. */
+  /**
+   * Members that are held or released so far; null where the hold covers more keys than the token
+   * reaches.
+   */
   members: number | null;
 }
 
 export interface Members {
   holds: SharedHold[];
   schedules: ScheduleSummary[];
-  /** Those that are not settled, what is due first comes first. */
+  /** Jobs that are not settled, earliest due first. */
   jobs: OpenJob[];
   moreJobs: boolean;
-  /** Of the schedules. */
+  /** The cursor of the schedules. */
   cursor?: string;
 }
 
-/** How many members this call has changed; with a cursor, members are left, and the same call with it goes on at once. */
+/**
+ * How many members this call has changed. A cursor means that members are left, and the same call
+ * with it continues at once.
+ */
 export interface HoldDone {
   done: number;
   hold: SharedHold | null;
@@ -36,9 +42,9 @@ export interface HoldDone {
 export interface CancelDone {
   /** Schedules that are deleted. */
   done: number;
-  /** Of their jobs those that run and have been asked to stop. */
+  /** Running jobs of these schedules; their workers are notified to stop. */
   running: number;
-  /** Members that stay as they are: Carillon failed on each alone. */
+  /** Members left unchanged because their row is locked or cannot be written. */
   failed: number;
   cursor?: string;
 }
@@ -47,7 +53,7 @@ interface GoOn extends WriteOptions {
   cursor?: string | undefined;
 }
 
-/** What schedules are held by together: all groups, or all tags. */
+/** The schedules of a group, or those with a tag. */
 export class LabelledSchedules<Shown> {
   readonly #send: Send;
   readonly #label: "groups" | "tags";
@@ -65,7 +71,7 @@ export class LabelledSchedules<Shown> {
     return (await this.#send<Members & Shown>(request)).body;
   }
 
-  /** Binds members that come later too. */
+  /** The hold also covers members that are added later. */
   pause(name: string, params: PauseParams = {}, options: GoOn = {}): Promise<HoldDone> {
     return this.#change<HoldDone>(name, "pause", params, options);
   }

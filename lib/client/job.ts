@@ -6,7 +6,7 @@ export type JobState = "waiting" | "running" | "retrying" | "succeeded" | "skipp
 
 export type JobKind = "cadence" | "manual" | "backfill" | "again";
 
-/** A job as it stands in a list: without its payload. */
+/** A job in a list, without its payload. */
 export interface JobSummary {
   id: string;
   kind: JobKind;
@@ -20,7 +20,7 @@ export interface JobSummary {
   reason: string | null;
   attempt: number;
   checks: number;
-  /** Somebody wants it stopped, and whoever works it has not answered yet. */
+  /** A cancel is requested, and the worker has not confirmed it yet. */
   cancelling: boolean;
   readyAt: InstantText | null;
   startedAt: InstantText | null;
@@ -28,7 +28,7 @@ export interface JobSummary {
   latenessMs: number | null;
   durationMs: number | null;
   error: string | null;
-  /** Of a recheck: the job that asked for the first. */
+  /** For a recheck: the job that requested the first one of the chain. */
   recheckOf: string | null;
 }
 
@@ -48,24 +48,24 @@ export interface Job extends JobSummary {
   attempts: Attempt[];
 }
 
-/** A job that is not settled, and what keeps it waiting. */
+/** A job that is not settled, and the reason why it waits. */
 export interface OpenJob extends JobSummary {
   waitsFor: "hold" | "overlap" | "group" | "target" | "time" | null;
 }
 
-/** Whose jobs are meant. */
+/** Filters that select jobs by their schedule or target. */
 export interface JobOwners {
   key?: string | undefined;
   prefix?: string | undefined;
   group?: string | undefined;
   tag?: string | undefined;
-  /** A kind such as `webhook`, or one by its name, such as `webhook/api.example.com`. */
+  /** A kind such as `webhook`, or one target such as `webhook/api.example.com`. */
   target?: string | undefined;
 }
 
 interface Found {
   reason?: string | undefined;
-  /** Of occurrences; of dead jobs, when they died. */
+  /** Limits the occurrence; for dead jobs, the time when they died. */
   from?: Instant | undefined;
   to?: Instant | undefined;
 }
@@ -78,26 +78,26 @@ export interface RetryFilter extends JobOwners, Found {
   state?: "dead" | "cancelled" | undefined;
 }
 
-/** Names at least one owner. */
+/** At least one of the filters of JobOwners is needed. */
 export interface CancelFilter extends JobOwners {
   state?: "waiting" | "retrying" | "running" | undefined;
 }
 
-/** What one call of many has done; with the cursor the next one goes on. */
+/** The result of one call of a bulk operation; its cursor continues it. */
 export interface RetriedMany {
   done: number;
-  /** Found, and not to be tried again. */
+  /** Matching jobs that are not retried. */
   leftOut: number;
-  /** Found, and left as they are: Carillon failed on each alone. */
+  /** Matching jobs left unchanged because their row is locked or cannot be written. */
   failed: number;
   cursor?: string;
 }
 
 export interface CancelledMany {
   done: number;
-  /** Of them those that were under way and have been asked to stop. */
+  /** Jobs of `done` that are running; their workers are notified to stop. */
   running: number;
-  /** Found, and left as they are: Carillon failed on each alone. */
+  /** Matching jobs left unchanged because their row is locked or cannot be written. */
   failed: number;
   cursor?: string;
 }
@@ -108,18 +108,18 @@ export interface EnqueueBody
     Labels {
   target: Target;
   payload?: Json | undefined;
-  /** Now if left out; an instant, or `in 5m`. */
+  /** An instant, or a time such as `in 5m`; default now. */
   at?: Instant | null | undefined;
-  /** One job of a key waits at a time. */
+  /** A key has at most one waiting job. */
   key?: string | undefined;
-  /** What becomes of one that waits under this key: replaced if left out. */
+  /** What to do with a waiting job of this key; default replace. */
   ifExists?: "replace" | "keep" | "refuse" | undefined;
 }
 
 export interface BackfillParams {
   from: Instant;
   to: Instant;
-  /** At most so many occurrences, the oldest first: 1 to 10,000, 1,000 if left out. */
+  /** The most occurrences, oldest first: 1 to 10,000; default 1,000. */
   limit?: number | undefined;
 }
 

@@ -12,7 +12,7 @@ import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
 import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
 
-/** How many are done by one call, why, and where the call before ended. */
+/** The most jobs of one call, the reason, and the cursor of the call before. */
 export interface ManyOptions extends WriteOptions {
   limit?: number | undefined;
   reason?: string | undefined;
@@ -40,7 +40,7 @@ export class Jobs {
     return this.#job({ method: "POST", path: ["v1", "jobs"], body, options });
   }
 
-  /** One that runs is asked to stop. */
+  /** A running job is notified to stop. */
   cancel(id: string, params: { reason?: string | undefined } = {}, options?: WriteOptions): Promise<Job> {
     return this.#job({ method: "POST", path: ["v1", "jobs", id, "cancel"], body: params, options });
   }
@@ -49,7 +49,7 @@ export class Jobs {
     return this.#job({ method: "POST", path: ["v1", "jobs", id, "retry"], body: params, options });
   }
 
-  /** So many of those that match; with the cursor of the answer the next call goes on. */
+  /** Retries up to `limit` matching jobs; the cursor of the answer continues with the next call. */
   retryMany(filter: RetryFilter, options: ManyOptions = {}): Promise<RetriedMany> {
     return this.#many<RetriedMany>("jobs:retry", filter, options);
   }

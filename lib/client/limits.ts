@@ -4,9 +4,9 @@ import type { ListOptions, Pages } from "./pages.ts";
 import type { Answered, CallOptions, EditOptions, PutOptions, Send } from "./transport.ts";
 
 export interface LimitsBody {
-  /** So many at once. */
+  /** How many jobs run at the same time. */
   concurrency?: number | null | undefined;
-  /** Such as `10/s` or `100/m`. */
+  /** How many jobs start per unit of time, such as `10/s` or `100/m`. */
   rate?: string | null | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface Limits {
   target: string;
   concurrency: number | null;
   rate: string | null;
-  /** What stands in the code of a handler. */
+  /** The limits in the handler's code. */
   defined: { concurrency: number | null; rate: string | null };
   setAt: InstantText | null;
   setBy: string | null;
@@ -23,12 +23,12 @@ export interface Limits {
   waiting: number;
 }
 
-/** With their version, for `ifMatch`. */
+/** Limits with their version, for `ifMatch`. */
 export interface VersionedLimits extends Limits {
   version: number;
 }
 
-/** How much each target is asked to bear. */
+/** The limits of targets. */
 export class TargetLimits {
   readonly #send: Send;
 
@@ -48,7 +48,7 @@ export class TargetLimits {
     await this.#send({ method: "DELETE", path: at(target), options });
   }
 
-  /** In the order of the targets' names. */
+  /** Ordered by target name. */
   list(params?: ListOptions): Pages<Limits> {
     return listOf(this.#send, ["v1", "limits"], params);
   }

@@ -1,7 +1,7 @@
 import { type ListOptions, type Page, Pages } from "./pages.ts";
 import type { Send } from "./transport.ts";
 
-/** Every list of the API is read in the same way; what is not about the reading itself narrows it. */
+/** Reads any list of the API; parameters that do not concern paging are its filter. */
 export function listOf<Item>(
   send: Send,
   path: readonly string[],

@@ -1,4 +1,7 @@
-/** What was given cannot name anything, and nothing was sent: it would have led to another address than the one that is meant. */
+/**
+ * A text cannot be a name. Nothing was sent, because its URL would have been that of another
+ * resource.
+ */
 export class CarillonInputError extends TypeError {
   override readonly name = "CarillonInputError";
 }
@@ -8,7 +11,10 @@ const lengthMax = 255;
 /** Control and format characters, lone surrogates, line separators and noncharacters. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
 
-/** Why a text cannot be a key, nor the name of a group, a tag or a calendar; null if it can. The API has the same rule; a test compares both. */
+/**
+ * Why a text cannot be a key or the name of a group, a tag or a calendar; null if it can. The API
+ * has the same rule, and a test compares the two.
+ */
 export function nameFault(name: string): string | null {
   const length = [...name].length;
   if (length < 1 || length > lengthMax) return `takes 1 to ${lengthMax} characters, has ${length}`;
@@ -19,12 +25,12 @@ export function nameFault(name: string): string | null {
   return unprintable.test(name) ? "may hold printable characters only" : null;
 }
 
-/** Addresses are resolved on their way: these would be taken for steps, however they are encoded. */
+/** Proxies and clients resolve `.` and `..` in a path, however they are encoded. */
 function isStep(segment: string): boolean {
   return segment === "." || segment === "..";
 }
 
-/** What stands behind these is a name that callers give. */
+/** The segment behind each of these is a name that callers choose. */
 const named: Readonly<Record<string, string>> = {
   schedules: "The key",
   groups: "The group",
@@ -35,17 +41,15 @@ const named: Readonly<Record<string, string>> = {
   dead: "The id of the command",
 };
 
-/** Throws where a segment would not arrive as the one that it is. */
+/** Throws where a segment would change on its way to the server. */
 export function refuseUnfitPath(path: readonly string[]): void {
   for (const [at, segment] of path.entries()) {
     const what = named[path[at - 1] ?? ""];
     const isName = what !== undefined && (at === 2 || path[at - 1] === "dead");
-    // Somebody who writes no TypeScript may have left it out.
+    // Without TypeScript a caller may pass undefined.
     const fault = typeof segment !== "string" ? "takes a text" : isName ? nameFault(segment) : unfit(segment);
     if (fault !== null)
-      throw new CarillonInputError(
-        `${what ?? "What stands in the path"} ${fault}: ${JSON.stringify(segment)}.`,
-      );
+      throw new CarillonInputError(`${what ?? "The path segment"} ${fault}: ${JSON.stringify(segment)}.`);
   }
 }
 

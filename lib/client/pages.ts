@@ -1,18 +1,24 @@
 import type { CallOptions } from "./transport.ts";
 
-/** Some of a list, and from where it goes on; without a cursor it was the last. A page may be short, even empty, and still have one. */
+/**
+ * One page of a list, and the cursor of the next; the last page has no cursor. A page may be short
+ * or empty and still have a cursor.
+ */
 export interface Page<Item> {
   items: Item[];
   cursor?: string;
 }
 
-/** How a list is read: in pages of this size, beginning at this cursor. */
+/** The size of pages, and the cursor to begin at. */
 export interface ListOptions extends CallOptions {
   limit?: number | undefined;
   cursor?: string | undefined;
 }
 
-/** A list that is read page by page as it is walked through: `for await (const schedule of carillon.schedules.list())`. */
+/**
+ * A list that loads its pages while it is iterated: `for await (const schedule of
+ * carillon.schedules.list())`.
+ */
 export class Pages<Item> implements AsyncIterable<Item> {
   readonly #read: (cursor: string | undefined) => Promise<Page<Item>>;
   readonly #begin: string | undefined;
@@ -22,7 +28,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
     this.#begin = begin;
   }
 
-  /** One page: the first one, or the one at a cursor. */
+  /** One page: the first, or the one at a cursor. */
   page(cursor: string | undefined = this.#begin): Promise<Page<Item>> {
     return this.#read(cursor);
   }
@@ -40,7 +46,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
     for await (const { items } of this.pages()) yield* items;
   }
 
-  /** At most so many, in one list. */
+  /** The first entries of the list, up to `most`. */
   async take(most: number): Promise<Item[]> {
     const taken: Item[] = [];
     if (most <= 0) return taken;

@@ -1,13 +1,13 @@
 import type { DurationText } from "./json.ts";
 
-/** What a schedule is found by and read by. */
+/** Fields by which schedules are found and described. */
 export interface Labels {
   group?: string | null | undefined;
   tags?: string[] | undefined;
   description?: string | null | undefined;
 }
 
-/** What becomes of a schedule's jobs. */
+/** Fields that determine how a schedule's jobs run. */
 export interface Policies {
   catchUp?: Some<CatchUp> | undefined;
   deadline?: DurationText | null | undefined;

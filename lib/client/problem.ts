@@ -1,10 +1,10 @@
-/** One fault in what was sent. */
+/** One fault of the request. */
 export interface Fault {
   path: string;
   message: string;
 }
 
-/** What the API answers where it does not do what was asked (RFC 9457). */
+/** The body of an answer that reports a problem (RFC 9457). */
 export interface ProblemDocument {
   type: string;
   title: string;
@@ -14,19 +14,19 @@ export interface ProblemDocument {
   requestId?: string;
 }
 
-/** The API has answered, and has not done what was asked. */
+/** The API answered that it did not carry out the request. */
 export class CarillonProblem extends Error {
   override readonly name: string = "CarillonProblem";
   readonly status: number;
-  /** Stays the same for each kind of problem: `urn:carillon:problem:conflict`. */
+  /** The same for each kind of problem: `urn:carillon:problem:conflict`. */
   readonly type: string;
   readonly title: string;
   readonly detail: string;
-  /** Every fault in what was sent, by its path. */
+  /** Every fault of the request, with its path. */
   readonly errors: readonly Fault[];
-  /** Under this the log has the cause, where something failed inside. */
+  /** The request's id after a failure of Carillon; the log has the cause under it. */
   readonly requestId: string | undefined;
-  /** After so many milliseconds the same request may succeed. */
+  /** Milliseconds to wait before a retry. */
   readonly retryAfterMs: number | undefined;
 
   constructor(document: ProblemDocument, retryAfterMs?: number) {
@@ -41,7 +41,10 @@ export class CarillonProblem extends Error {
   }
 }
 
-/** No answer came: there is no connection, or it took too long. Whether a write was done is not known; the same `idempotencyKey` makes a repetition safe. */
+/**
+ * No answer arrived: there is no connection, or it took too long. Whether a write was carried out
+ * is not known; the same `idempotencyKey` makes a retry safe.
+ */
 export class CarillonUnreachable extends Error {
   override readonly name: string = "CarillonUnreachable";
   readonly url: string;
@@ -64,12 +67,12 @@ function isProblem(error: unknown, ...statuses: number[]): error is CarillonProb
   return error instanceof CarillonProblem && statuses.includes(error.status);
 }
 
-/** What was sent is not understood (400), or not possible in this deployment (422). */
+/** The request is not valid (400), or not possible in this deployment (422). */
 export function isInvalid(error: unknown): error is CarillonProblem {
   return isProblem(error, 400, 422);
 }
 
-/** The token is not known (401), or does not allow this (403). */
+/** The token is unknown (401), or does not allow the request (403). */
 export function isDenied(error: unknown): error is CarillonProblem {
   return isProblem(error, 401, 403);
 }
@@ -78,12 +81,15 @@ export function isNotFound(error: unknown): error is CarillonProblem {
   return isProblem(error, 404);
 }
 
-/** What is there stands against it (409). */
+/** The request conflicts with the current state (409). */
 export function isConflict(error: unknown): error is CarillonProblem {
   return isProblem(error, 409);
 }
 
-/** Somebody was faster: the version is not the one that was named (412), or one has to be named (428). */
+/**
+ * The schedule has another version than the request names (412), or the request must name one
+ * (428).
+ */
 export function isPreconditionFailed(error: unknown): error is CarillonProblem {
   return isProblem(error, 412, 428);
 }

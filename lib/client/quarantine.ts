@@ -3,14 +3,14 @@ import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
 import type { Send, WriteOptions } from "./transport.ts";
 
-/** A row that a part of Carillon failed on, and that it tries again. */
+/** A row on which a part of Carillon failed and which it retries. */
 export interface QuarantineEntry {
   /** The part that failed, such as `ended`. */
   consumer: string;
-  /** The row's id in the words of its consumer. */
+  /** The row's id, in the form that its consumer uses. */
   item: string;
   scheduleId: string | null;
-  /** Of the schedule that waits because of it, where there is one. */
+  /** The key of the schedule that waits because of the row, if there is one. */
   key: string | null;
   reason: string;
   firstAt: InstantText;
@@ -27,13 +27,13 @@ export interface QuarantineFilter {
 }
 
 export interface QuarantineRetried {
-  /** Entries that the next tick tries. */
+  /** Entries that the next tick retries. */
   done: number;
-  /** Stands there while there is more. */
+  /** Present while there are more entries. */
   cursor?: string;
 }
 
-/** What is set aside, so that it keeps nothing else waiting. */
+/** The quarantine: rows set aside, so that other rows do not wait for them. */
 export class Quarantine {
   readonly #send: Send;
 
@@ -41,12 +41,14 @@ export class Quarantine {
     this.#send = send;
   }
 
-  /** By consumer and item. */
+  /** Ordered by consumer and item. */
   list(params?: QuarantineFilter & ListOptions): Pages<QuarantineEntry> {
     return listOf(this.#send, ["v1", "quarantine"], params);
   }
 
-  /** Up to 1,000 entries that match; with the cursor of the answer the next call goes on. */
+  /**
+   * Makes up to 1,000 matching entries due; the cursor of the answer continues with the next call.
+   */
   async retry(
     filter: QuarantineFilter = {},
     { cursor, ...options }: WriteOptions & { cursor?: string | undefined } = {},

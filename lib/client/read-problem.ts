@@ -1,6 +1,6 @@
 import type { Fault, ProblemDocument } from "./problem.ts";
 
-/** Gateways and proxies in between answer in words of their own; those become a problem too. */
+/** Errors of gateways and proxies have other bodies; they become a problem as well. */
 export function problemOf(response: Response, text: string): ProblemDocument {
   const found = objectIn(text);
   const { status } = response;

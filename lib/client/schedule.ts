@@ -10,11 +10,11 @@ export interface ClockChanges {
   overlap?: "first" | "last" | "both" | undefined;
 }
 
-/** What says when a schedule runs. */
+/** The fields of a schedule's times. */
 export interface Timing {
-  /** Such as `0 9 * * 1-5`, `every 5m`, `in 3h`, `at 2026-12-01T09:00`; a list unites several. */
+  /** Such as `0 9 * * 1-5`, `every 5m`, `in 3h`, `at 2026-12-01T09:00`; a list combines several. */
   when: string | string[];
-  /** IANA name; `UTC` if left out. */
+  /** An IANA name; default `UTC`. */
   timezone?: string | undefined;
   startsAt?: Instant | null | undefined;
   endsAt?: Instant | null | undefined;
@@ -25,20 +25,20 @@ export interface Timing {
   dst?: ClockChanges | null | undefined;
 }
 
-/** What is asked for; only `when` and `target` are required. */
+/** A schedule as it is sent; only `when` and `target` are required. */
 export interface ScheduleBody extends Timing, Policies, Labels {
   target: Target;
   payload?: Json | undefined;
-  /** True sets your own hold, false lets it go; left out, no hold is touched. */
+  /** True sets your own hold, false releases it; without it, holds are unchanged. */
   paused?: boolean | undefined;
 }
 
 export interface KeyedScheduleBody extends ScheduleBody {
-  /** One is made where it is left out. */
+  /** Carillon makes a key where it is left out. */
   key?: string | undefined;
 }
 
-/** A merge patch (RFC 7396): what is not named stays, null restores the default. */
+/** A merge patch (RFC 7396): fields that are left out stay, null restores the default. */
 export type SchedulePatch = { [Name in keyof ScheduleBody]?: MergePatch<ScheduleBody[Name]> | null };
 
 type MergePatch<Value> = Value extends Date | readonly unknown[]
@@ -47,7 +47,7 @@ type MergePatch<Value> = Value extends Date | readonly unknown[]
     ? { [Name in keyof Value]?: MergePatch<Value[Name]> | null }
     : Value;
 
-/** A hold that was set on a group or a tag says on which. */
+/** A hold; one of a group or a tag names it. */
 export interface Hold {
   owner: string;
   reason: string | null;
@@ -57,11 +57,11 @@ export interface Hold {
   tag?: string;
 }
 
-/** What was asked for, every default filled in, without the payload. */
+/** The fields of a schedule, with defaults filled in, without the payload. */
 export interface Spec {
   when: string | string[];
   timezone: string;
-  /** Null where the stored one cannot be read, as `unreadable` tells then. */
+  /** Null where the stored target cannot be read; `unreadable` then has the reason. */
   target: ShownTarget | null;
   group: string | null;
   serial: boolean;
@@ -85,7 +85,7 @@ export interface Spec {
   deleteOnEnd: boolean;
 }
 
-/** A schedule as it stands in a list: without its payload. */
+/** A schedule in a list, without its payload. */
 export interface ScheduleSummary extends Spec {
   id: string;
   key: string;
@@ -99,7 +99,10 @@ export interface ScheduleSummary extends Spec {
   holds: Hold[];
   checks: number;
   warnings: string[];
-  /** Why what is stored cannot be read: fields that cannot be read have their defaults then, and nothing new is planned. Left out where it can. */
+  /**
+   * Why the stored schedule cannot be read; absent where it can. Unreadable fields then show their
+   * defaults, and no new occurrence is planned.
+   */
   unreadable?: string;
   createdAt: InstantText;
   createdBy: string;
@@ -109,35 +112,35 @@ export interface ScheduleSummary extends Spec {
 
 export interface Schedule extends ScheduleSummary {
   payload: Json;
-  /** Null where none has started yet. */
+  /** Null where no job has started yet. */
   lastJob: JobSummary | null;
 }
 
-/** The schedule as it is after an edit, and what the edit has changed in what is to come. */
+/** A schedule after an edit, with its coming occurrences before and after. */
 export interface Edited extends ScheduleSummary {
   payload: Json;
   changes: { before: InstantText[]; after: InstantText[] };
 }
 
-/** What a list of schedules is narrowed by. */
+/** The filter of a list of schedules. */
 export interface ScheduleFilter {
   prefix?: string | undefined;
   group?: string | undefined;
   tag?: string | undefined;
   state?: ScheduleState | undefined;
-  /** A kind, or one by its name, such as `webhook/api.example.com`. */
+  /** A kind, or one target such as `webhook/api.example.com`. */
   target?: TargetKind | (string & {}) | undefined;
-  /** The token that created it, by its name. */
+  /** The name of the token that created it. */
   createdBy?: string | undefined;
-  /** A job of it is dead, and the newest that was due has not succeeded since. */
+  /** Schedules with a dead job whose newest due job has not succeeded since. */
   failing?: true | undefined;
-  /** Its next occurrence is not before this … */
+  /** Schedules whose next job is due at this instant or later. */
   nextFrom?: Instant | undefined;
-  /** … and before this. */
+  /** Schedules whose next job is due before this instant. */
   nextTo?: Instant | undefined;
 }
 
-/** A pause: for how long, why, and in whose name. */
+/** A pause: its end, its reason and its owner. */
 export interface PauseParams {
   reason?: string | null | undefined;
   until?: Instant | null | undefined;

@@ -23,12 +23,15 @@ export class Schedules {
     this.#send = send;
   }
 
-  /** Creates it or replaces it; an identical body changes nothing, unless its `when` is relative. */
+  /**
+   * Creates or replaces the schedule; an identical body changes nothing, unless its `when` is
+   * relative.
+   */
   put(key: string, body: ScheduleBody, options?: PutOptions): Promise<Edited> {
     return this.#edit({ method: "PUT", path: at(key), body, options });
   }
 
-  /** A key that exists is a conflict; without one, one is made. */
+  /** An existing key is a conflict; without a key, Carillon makes one. */
   create(body: KeyedScheduleBody, options?: WriteOptions): Promise<Edited> {
     return this.#edit({ method: "POST", path: ["v1", "schedules"], body, options });
   }
@@ -53,7 +56,10 @@ export class Schedules {
     return this.#edit({ method: "POST", path: at(key, "resume"), body: params, options });
   }
 
-  /** A job now, beside the cadence. With no payload it has the schedule's own; null is a payload. */
+  /**
+   * Makes a job beside the cadence, due now. Without a payload it has the schedule's; null is a
+   * payload.
+   */
   async fire(key: string, params: { payload?: Json } = {}, options?: WriteOptions): Promise<Job> {
     return (await this.#send<Job>({ method: "POST", path: at(key, "fire"), body: params, options })).body;
   }
@@ -68,24 +74,24 @@ export class Schedules {
     return (await this.#send<NextOccurrences>({ method: "GET", path: at(key, "next"), query, options })).body;
   }
 
-  /** When a schedule would run if it were saved now; nothing is stored. */
+  /** Lists when a schedule would run if it were saved now; stores nothing. */
   async preview(body: PreviewBody, options?: CallOptions): Promise<Preview> {
     const request: Request = { method: "POST", path: ["v1", "preview"], body, changes: false, options };
     return (await this.#send<Preview>(request)).body;
   }
 
-  /** What became of an instant, and why. */
+  /** The outcome of an instant, with the reason. */
   async explain(key: string, instant: Instant, options?: CallOptions): Promise<Explanation> {
     const request: Request = { method: "GET", path: at(key, "explain"), query: { at: instant }, options };
     return (await this.#send<Explanation>(request)).body;
   }
 
-  /** In the order of keys, unless the filter says otherwise. */
+  /** Ordered by key, unless the filter says otherwise. */
   list(params?: ScheduleFilter & ListOptions): Pages<ScheduleSummary> {
     return listOf(this.#send, ["v1", "schedules"], params);
   }
 
-  /** How many a list would have; `more` where counting stopped. */
+  /** The number of schedules in a list; `more` is true where counting stopped at its limit. */
   async count({
     signal,
     timeout,
@@ -108,7 +114,7 @@ export class Schedules {
     return listOf(this.#send, at(key, "versions"), params);
   }
 
-  /** Makes an old version the newest. */
+  /** Saves an old version's fields as the newest version. */
   restore(key: string, version: number, options?: EditOptions): Promise<Edited> {
     const path = at(key, "versions", String(version), "restore");
     return this.#edit({ method: "POST", path, options });

@@ -1,12 +1,12 @@
 import type { InstantText } from "./json.ts";
 
-/** `more`: counting stopped there, and there are more. */
+/** `more` is true where counting stopped at the limit. */
 export interface Amount {
   count: number;
   more: boolean;
 }
 
-/** How late jobs started at first. */
+/** The lateness of first attempts. */
 export interface Lateness {
   jobs: number;
   p50Ms: number | null;
@@ -15,23 +15,23 @@ export interface Lateness {
   maxMs: number | null;
 }
 
-/** What happened from an instant on. */
+/** Counts of a period. */
 export interface Counts {
   from: InstantText;
   fired: number;
   succeeded: number;
-  /** Attempts, each counted. */
+  /** Failed attempts. */
   failed: number;
   dead: number;
   cancelled: number;
   skipped: number;
   missed: number;
   lateness: Lateness;
-  /** Those that leave no jobs: taken by their targets, and how late; given up. */
+  /** Pulses, which have no jobs: `taken` by their targets, with their lateness, or `lost`. */
   pulses: Omit<Lateness, "jobs"> & { taken: number; lost: number };
 }
 
-/** How things stand, and what happened; `asOf` says when it was counted. */
+/** Current counts, and those of the last hour and day; `asOf` is the time of counting. */
 export interface Stats {
   asOf: InstantText;
   schedules: { total: number; active: number; paused: number };
@@ -44,18 +44,18 @@ export interface Stats {
     backlog: Amount;
     dead: Amount;
   };
-  /** The job that may start and has waited longest for it. */
+  /** The job that may start and has waited longest. */
   oldestDue: { readyAt: InstantText; lateMs: number } | null;
   parcels: Amount;
-  /** Rows that a part of Carillon failed on and tries again. */
+  /** Rows on which a part of Carillon failed and which it retries. */
   quarantine: Amount & { oldestAt: InstantText | null };
-  /** Up to where every shard's plan has become jobs. */
+  /** The plan of every shard has become jobs up to `to`. */
   plan: { to: InstantText; lagMs: number; lastTickAt: InstantText | null };
   lastHour: Counts;
   lastDay: Counts;
 }
 
-/** How many fires each of the coming minutes has, pulses not among them. */
+/** The number of fires in each of the coming minutes, without pulses. */
 export interface Forecast {
   asOf: InstantText;
   minutes: { at: InstantText; fires: number }[];
@@ -63,7 +63,9 @@ export interface Forecast {
   heaviest: {
     at: InstantText;
     fires: number;
-    /** What contributes most; without a `when`: what fires once in this time. */
+    /**
+     * The cadences with the most fires; without `when`, schedules that fire once in this period.
+     */
     most: { when: string | null; timezone: string | null; fires: number }[];
   }[];
   suggestion: {

@@ -8,7 +8,7 @@ export interface QueueTarget {
   queue: string;
   groupId?: string | undefined;
   attributes?: Record<string, string> | undefined;
-  /** Of pulses: up to so many travel in one message, as a CloudEvents batch. */
+  /** For pulses: how many travel in one message at most, as a CloudEvents batch. */
   batch?: number | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface EventTarget {
   };
 }
 
-/** An HTTPS request. The secret is read back as `***`; written back as that it stays. */
+/** An HTTPS request. The secret reads `***`; writing `***` back keeps it. */
 export interface WebhookTarget {
   webhook: {
     url: string;
@@ -37,7 +37,7 @@ export interface LambdaTarget {
   invocation?: "async" | "sync" | undefined;
 }
 
-/** Where a job goes; exactly one of the five. */
+/** The target of a job; exactly one of the five kinds. */
 export type Target =
   | (HandlerTarget & Without<QueueTarget & EventTarget & WebhookTarget & LambdaTarget>)
   | (QueueTarget & Without<HandlerTarget & EventTarget & WebhookTarget & LambdaTarget>)
@@ -45,12 +45,15 @@ export type Target =
   | (WebhookTarget & Without<HandlerTarget & QueueTarget & EventTarget & LambdaTarget>)
   | (LambdaTarget & Without<HandlerTarget & QueueTarget & EventTarget & WebhookTarget>);
 
-/** None of these fields: two targets in one object are a fault of the types, and telling them apart takes no cast. */
+/**
+ * Forbids the fields of the other kinds, so that two targets in one object are a type error, and
+ * kinds can be told apart without a cast.
+ */
 type Without<Others> = { [Name in keyof Others]?: never };
 
 export type TargetKind = "handler" | "queue" | "event" | "webhook" | "lambda";
 
-/** A target as it is read back, with what was left out filled in. What is secret reads `***`. */
+/** A target as answers show it: defaults filled in, secrets as `***`. */
 export type ShownTarget =
   | (HandlerTarget & Without<QueueTarget & EventTarget & WebhookTarget & LambdaTarget>)
   | (QueueTarget & Without<HandlerTarget & EventTarget & WebhookTarget & LambdaTarget>)

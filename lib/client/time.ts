@@ -5,11 +5,11 @@ import type { Hold, ScheduleBody, Spec } from "./schedule.ts";
 
 export interface Occurrence {
   at: InstantText;
-  /** Its time on the clocks of the schedule's zone. */
+  /** The wall time in the schedule's zone. */
   wall: string;
-  /** Where a spread or a slot moves it. */
+  /** When the job is due, where `spread` or `slot` moves it. */
   due?: InstantText;
-  /** What a clock change or a calendar did to it. */
+  /** The effect of a clock change or a calendar on it. */
   note: string | null;
 }
 
@@ -17,19 +17,19 @@ export interface NextOccurrences {
   occurrences: InstantText[];
   details: (Occurrence & { held?: true })[];
   timezone: string;
-  /** Where it is held now. */
+  /** The current holds, if there are any. */
   holds?: Hold[];
   heldUntil?: InstantText | null;
 }
 
 export interface NextParams {
-  /** 1 to 1,000; 10 if left out. */
+  /** 1 to 1,000; default 10. */
   n?: number | undefined;
-  /** Strictly after this; now if left out. */
+  /** Occurrences strictly after this instant; default now. */
   from?: Instant | null | undefined;
 }
 
-/** A schedule that is not saved. No target is needed to tell times. */
+/** A schedule that is not saved; a preview needs no target. */
 export interface PreviewBody extends Omit<ScheduleBody, "target">, NextParams {
   target?: ScheduleBody["target"] | undefined;
   key?: string | undefined;
@@ -74,18 +74,20 @@ export interface NearestOccurrence {
   note: string | null;
 }
 
-/** What became of an instant, in one sentence and in fields; those that say nothing of this one are left out. */
+/**
+ * The outcome of an instant, in one sentence and in fields. Fields that do not apply are absent.
+ */
 export interface Explanation {
   key: string;
   scheduleId: string;
   at: InstantText;
-  /** What was asked for, where that is only when the occurrence is due. */
+  /** The requested instant, where it is the due time of `at`. */
   asked?: InstantText;
   wall: string;
   outcome: Outcome;
   reason?: string;
   sentence: string;
-  /** Whether it is one of the version of its time. */
+  /** Whether `at` is an occurrence of the version in force at that time. */
   occurrence: boolean;
   version: number | null;
   cadence: string | null;
@@ -105,7 +107,7 @@ export interface Explanation {
   passedOver?: {
     from: InstantText;
     to: InstantText;
-    /** Null where it is not known how many there were. */
+    /** Null where the number is not known. */
     count: number | null;
     more: boolean;
     reason: string;
@@ -129,7 +131,9 @@ export type ScheduleChange =
   | "restored"
   | "replanned";
 
-/** One thing that differs. Without `before` and `after` the values are too large or too secret to be shown. */
+/**
+ * One field that differs. `before` and `after` are absent where the values are too large or secret.
+ */
 export interface Change {
   path: string;
   before?: Json;
@@ -141,9 +145,12 @@ export interface Version {
   change: ScheduleChange;
   at: InstantText;
   by: string;
-  /** What was asked, without the payload; missing where only the state was changed. */
+  /** The schedule's fields without the payload; absent where only the state was changed. */
   spec?: Spec;
-  /** Why that cannot be read: fields that cannot be read have their defaults. Left out where it can. */
+  /**
+   * Why the stored fields cannot be read; absent where they can. Unreadable fields then show their
+   * defaults.
+   */
   unreadable?: string;
   changes: Change[];
   detail: Json;

@@ -6,10 +6,10 @@ import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
 export type Scope = "read" | "write" | "admin";
 
 export interface TokenBody {
-  /** Stands as the actor wherever something is done with it. */
+  /** The actor of every change made with the token. */
   name: string;
   scope: Scope;
-  /** It reaches keys that begin with this. */
+  /** The token reaches keys with this prefix; null for every key. */
   prefix?: string | null | undefined;
   expiresAt?: Instant | null | undefined;
   /** Such as `100/s`. */
@@ -28,11 +28,11 @@ export interface TokenSummary {
   /** To the minute. */
   lastUsedAt: InstantText | null;
   rotatedAt: InstantText | null;
-  /** Until when a secret from before a rotation is good as well. */
+  /** When an older secret of the token ends. */
   earlierUntil: InstantText | null;
 }
 
-/** With its secret, which is shown this once. */
+/** A token with its secret, which is shown only once. */
 export interface NewToken extends TokenSummary {
   token: string;
 }
@@ -52,7 +52,7 @@ export class Tokens {
     return (await this.#send<TokenSummary>({ method: "GET", path: at(id), options })).body;
   }
 
-  /** In the order of names. */
+  /** Ordered by name. */
   list(params?: ListOptions): Pages<TokenSummary> {
     return listOf(this.#send, ["v1", "tokens"], params);
   }
@@ -67,7 +67,7 @@ export class Tokens {
     return (await this.#send<NewToken>(request)).body;
   }
 
-  /** From now on it opens nothing. */
+  /** Revokes the token: it is refused from now on. */
   async delete(id: string, options?: WriteOptions): Promise<void> {
     await this.#send({ method: "DELETE", path: at(id), options });
   }

@@ -3,50 +3,51 @@ import { refuseUnfitPath } from "./names.ts";
 import { CarillonProblem, CarillonUnreachable } from "./problem.ts";
 import { problemOf } from "./read-problem.ts";
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call, its retries and their waits. */
+  /** Stops the call, including its retries and their waits. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds that each try may take; those of the client if left out. */
+  /** Milliseconds for each attempt; default: the client's timeout. */
   timeout?: number | undefined;
 }
 
-/** What every call takes that changes something. */
+/** Options of every call that changes something. */
 export interface WriteOptions extends CallOptions {
   /**
-   * Made for each call if left out. Give one of your own to repeat a call safely after your own process has died. Null sends none: the
-   * server has less to write down then, and a try whose answer is lost is not repeated.
+   * Default: a new key for each call. Give your own to repeat a call safely after your process
+   * died. Null sends none: the server then stores less, and an attempt whose answer is lost is not
+   * retried.
    */
   idempotencyKey?: string | null | undefined;
 }
 
-/** For writes that could undo what somebody else has written. */
+/** Options of writes that could overwrite an edit of another caller. */
 export interface EditOptions extends WriteOptions {
-  /** Only if the version is still this one; 412 otherwise. */
+  /** Only if this is still the version; 412 otherwise. */
   ifMatch?: number | "*" | undefined;
 }
 
 export interface PutOptions extends EditOptions {
-  /** Only if there is none yet; 412 otherwise. */
+  /** Only if it does not exist yet; 412 otherwise. */
   ifNoneMatch?: "*" | undefined;
 }
 
 export interface Request {
   method: "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
-  /** What stands between slashes, not yet encoded. */
+  /** The segments of the path, not yet encoded. */
   path: readonly string[];
   query?: object | undefined;
   body?: unknown;
-  /** A POST that changes nothing needs no key to be repeated. */
+  /** False for a POST that changes nothing and may be repeated without a key. */
   changes?: boolean;
   options?: PutOptions | undefined;
 }
 
-/** A try that has failed and is followed by another one. */
+/** A failed attempt that will be retried. */
 export interface Retrying {
-  /** 1 for the first one after the first try. */
+  /** The number of the retry, from 1. */
   retry: number;
-  /** It comes after so many milliseconds. */
+  /** Milliseconds until the retry. */
   waitMs: number;
   error: CarillonProblem | CarillonUnreachable;
 }
@@ -68,11 +69,11 @@ export interface TransportParts {
 export interface Answered<Body> {
   status: number;
   body: Body;
-  /** As its ETag has it, for `ifMatch`; undefined where there is none. */
+  /** The version in the ETag, for `ifMatch`; undefined without one. */
   version?: number;
 }
 
-/** Sends a request until it is answered for good. The body of the answer is what the contract says of this request. */
+/** Sends a request, with retries. The type of the body follows the API's contract. */
 export type Send = <Body>(request: Request) => Promise<Answered<Body>>;
 
 export function makeSend(parts: TransportParts): Send {
@@ -94,7 +95,7 @@ export function makeSend(parts: TransportParts): Send {
   };
 }
 
-/** Each try with a key is the same request to the server: what was done is not done twice. */
+/** All attempts of a call have the same key, so the server carries it out only once. */
 function keyFor(request: Request, parts: TransportParts): string | undefined {
   const own = request.options?.idempotencyKey;
   if (own === null || !isWrite(request)) return undefined;
@@ -105,18 +106,19 @@ function isWrite({ method, changes = method !== "GET" }: Request): boolean {
   return changes;
 }
 
-/** Without a key it is known of a refusal alone that nothing was done. */
+/** Without a key, only a 429 shows that a write was not carried out. */
 function isRepeatable(request: Request, key: string | undefined, error: Error): boolean {
   return key !== undefined || !isWrite(request) || (error instanceof CarillonProblem && error.status === 429);
 }
 
-/** Null where trying again would not help. */
+/** Null where a retry cannot help. */
 function waitBefore(error: unknown, retry: number, random: () => number): number | null {
   const byBackoff = backoffMs(retry, random);
   if (error instanceof CarillonUnreachable) return byBackoff;
   if (!(error instanceof CarillonProblem)) return null;
   const { status, retryAfterMs: asked } = error;
-  // A conflict that passes is that of a try whose answer was lost and that still runs.
+  // A conflict with a Retry-After comes from an earlier attempt of the same call that is still
+  // running.
   const passes = [429, 502, 503, 504].includes(status) || (status === 409 && asked !== undefined);
   if (!passes || (asked ?? 0) > retryAfterMaxMs) return null;
   return Math.max(asked ?? 0, byBackoff);
@@ -152,23 +154,23 @@ async function attempt<Body>(
 
 function read<Body>(response: Response, text: string, retryAfter: number | undefined): Tried<Body> {
   if (response.redirected) {
-    const detail = `The request was sent on to ${response.url}; give the client the address that answers.`;
+    const detail = `The request was redirected to ${response.url}; give the client that address.`;
     return { error: new CarillonProblem({ ...elsewhere, detail }) };
   }
   if (!response.ok) return { error: new CarillonProblem(problemOf(response, text), retryAfter) };
   const [, version] = /^"(\d{1,9})"$/.exec(response.headers.get("etag") ?? "") ?? [];
   const head = { status: response.status, ...(version === undefined ? {} : { version: Number(version) }) };
-  // What a success holds is the contract's word; a test compares both.
+  // The type is asserted, because the contract fixes it; a test compares client and contract.
   if (text === "") return { answer: { ...head, body: undefined as Body } };
   try {
     return { answer: { ...head, body: JSON.parse(text) as Body } };
   } catch {
-    const detail = `What answers at ${response.url} is not Carillon: its answer is not JSON.`;
+    const detail = `The server at ${response.url} is not Carillon: its answer is not JSON.`;
     return { error: new CarillonProblem({ ...elsewhere, detail }) };
   }
 }
 
-const elsewhere = { type: "about:blank", title: "Something else has answered", status: 0 };
+const elsewhere = { type: "about:blank", title: "Another server answered", status: 0 };
 
 async function headersOf(
   { token, headers }: TransportParts,
@@ -187,7 +189,7 @@ async function headersOf(
   };
 }
 
-/** Runtimes hide the reason in the cause. */
+/** Runtimes put the reason into the error's cause. */
 function whyOf(error: unknown, isOver: boolean): string {
   if (isOver) return "it took too long";
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -199,7 +201,7 @@ function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new TypeError(
-      `\`url\` takes an address such as https://api.example.com, is ${JSON.stringify(text)}`,
+      `\`url\` takes an address such as https://api.example.com, not ${JSON.stringify(text)}`,
     );
   if (url.username !== "" || url.search !== "" || url.hash !== "")
     throw new TypeError("`url` takes an address without a user, a query and a `#`");
@@ -218,7 +220,7 @@ function pathOf({ path, query = {} }: Request): string {
   return given.length === 0 ? segments : `${segments}?${search}`;
 }
 
-/** What keys are often written with stays readable in logs. */
+/** Characters that are common in keys stay readable in logs. */
 function encoded(segment: string): string {
   return encodeURIComponent(segment).replaceAll("%3A", ":").replaceAll("%40", "@");
 }

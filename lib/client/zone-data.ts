@@ -14,9 +14,9 @@ export interface ZoneUpdate {
 }
 
 export interface ZoneRelease {
-  /** The release by which everything is planned; null until the first tick. */
+  /** The release that the plan uses; null until the first tick. */
   version: string | null;
-  /** That of the runtime which answers. */
+  /** The release of the runtime that answered. */
   runtime: string | null;
   /** Newest first. */
   updates: ZoneUpdate[];

@@ -186,7 +186,7 @@ async function written(tx: Tx, id: string): Promise<TokenRead> {
 
 /** Between its look-up and here: what a token that was taken back has asked for is not done. */
 function takenBack(): Refusal {
-  return new Refusal("unauthorized", "The token is unknown or its time is over.");
+  return new Refusal("unauthorized", "The token is unknown or has expired.");
 }
 
 function missing(id: string): Refusal {

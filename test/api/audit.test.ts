@@ -43,8 +43,8 @@ const put = (key: string, body: object = {}, parts: SendParts = {}) =>
     body: { when: "every 1h", target: { queue: "demo" }, ...body },
   });
 
-describe("what is done to a schedule", () => {
-  test("stands there with who, from where, before and after, newest first", async () => {
+describe("the audit of a schedule", () => {
+  test("Each change of a schedule is recorded with its actor, origin, and values before and after; newest first", async () => {
     await put("told", { payload: { n: 1 } }, { as: "write", headers: { "user-agent": "x" } });
     await api.send("PATCH", "/v1/schedules/told", { body: { when: "every 5m", payload: { n: 2 } } });
     await api.send("POST", "/v1/schedules/told/pause", { body: { reason: "why" } });
@@ -74,7 +74,7 @@ describe("what is done to a schedule", () => {
     expect(deleted?.changes).toMatchObject([{ path: "", before: { when: "every 5m" }, after: null }]);
   });
 
-  test("shows no secret, and no large payload", async () => {
+  test("The audit shows no secret and no large payload", async () => {
     const webhook = (secret: string) => ({
       target: { webhook: { url: "https://example.com/", headers: { authorization: secret }, secret } },
     });
@@ -88,7 +88,7 @@ describe("what is done to a schedule", () => {
     expect(told[2]?.changes).toContainEqual({ path: "payload" });
   });
 
-  test("tells odd clients in a way that can be stored", async () => {
+  test("An odd User-Agent is recorded as text that can be stored", async () => {
     const event = { as: "write" as const };
     await put("odd", {}, event);
     for (const [agent, kept] of [
@@ -104,7 +104,7 @@ describe("what is done to a schedule", () => {
     }
   });
 
-  test("is Carillon's own where nobody asked for it", async () => {
+  test("A change without a caller is recorded with Carillon as its actor", async () => {
     await put("owned", { when: "every 1m" });
     await api.send("POST", "/v1/schedules/owned/pause", {
       body: { until: new Date(begin.getTime() + 60_000).toISOString() },
@@ -118,7 +118,7 @@ describe("what is done to a schedule", () => {
   });
 });
 
-test("groups, tags, calendars and limits tell what they were", async () => {
+test("Changes of groups, tags, calendars and limits are recorded with their former state", async () => {
   const pause = (body: object) => api.send("POST", "/v1/groups/g/pause", { body });
   await put("member", { group: "g" });
   await pause({ reason: "one" });
@@ -163,8 +163,8 @@ test("groups, tags, calendars and limits tell what they were", async () => {
   expect(days[1]?.detail).toEqual({ rulesChanged: true, changes: [{ path: "rules.dates" }] });
 });
 
-describe("the list", () => {
-  test("is filtered by subject, actor, action and time, alone and together", async () => {
+describe("the list of the audit", () => {
+  test("The audit is filtered by subject, actor, action and time, alone and combined", async () => {
     for (const [n, key] of ["f-1", "f-2", "f-3"].entries()) {
       await clock.setNow(new Date(begin.getTime() + (n + 10) * 60_000));
       await put(key, {}, { as: n === 1 ? "write" : "admin" });
@@ -184,7 +184,7 @@ describe("the list", () => {
   });
 
   test.each(["", "actor=adminer", "action=schedule.fired", "prefix=paged", "subject=paged"])(
-    "goes on where a page has ended: %j",
+    "The next page of the audit begins where the page before ended: %j",
     async (filter) => {
       if (filter === "") {
         await put("paged");
@@ -205,14 +205,14 @@ describe("the list", () => {
     },
   );
 
-  test("is for admins, and takes nothing that it does not know", async () => {
+  test("Only admins read the audit, and unknown parameters are refused", async () => {
     expect((await api.send("GET", "/v1/audit", { as: "write" })).status).toBe(403);
     for (const query of ["who=me", "from=yesterday", "cursor=x", "limit=101", "subject=%00", "subject="])
       expect((await api.send("GET", "/v1/audit", { query })).status).toBe(400);
   });
 });
 
-test("a team's admin sees what concerns its own keys, and nothing else", async () => {
+test("A team's admin sees audit entries of its own keys only", async () => {
   const issue = async (prefix: string) => {
     const { json } = await api.send("POST", "/v1/tokens", {
       body: { name: `${prefix}admin`, scope: "admin", prefix },
@@ -229,7 +229,7 @@ test("a team's admin sees what concerns its own keys, and nothing else", async (
   }
   await api.send("PATCH", "/v1/schedules/ours:a", { body: { tags: ["x"] } });
   await api.send("POST", "/v1/groups/both/pause", { body: { reason: "all" } });
-  // A group that is named like somebody's keys is none of them.
+  // A group may have a name that begins like a team's keys.
   await api.send("POST", "/v1/groups/ours:group/pause");
   const seen = await entries("limit=100", ours);
   expect(seen.map(({ action, subject, actor }) => [action, subject, actor])).toEqual([
@@ -244,6 +244,6 @@ test("a team's admin sees what concerns its own keys, and nothing else", async (
   expect(JSON.stringify(seen)).not.toContain("theirs");
   for (const query of ["prefix=theirs:", "subject=theirs:a", "actor=theirs:admin", "subject=days"])
     expect(await entries(query, ours)).toEqual([]);
-  // The same by way of the index, as where a prefix is rare.
+  // The same result through the index, which is used where a prefix is rare.
   expect(await entries("prefix=ours:&limit=100")).toEqual(seen);
 });

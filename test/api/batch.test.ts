@@ -19,7 +19,7 @@ const liveKeys = async (prefix: string) =>
   ).map(({ key }) => key);
 
 describe("a batch", () => {
-  test("answers each operation in its place, as the same request would have been alone", async () => {
+  test("Each operation of a batch has the result of the same request sent alone, in order", async () => {
     await api.send("PUT", "/v1/schedules/mixed:old", { body });
     const { status, json } = await batch([
       { put: { key: "mixed:new", ...body } },
@@ -59,7 +59,7 @@ describe("a batch", () => {
     expect(await liveKeys("mixed:")).toEqual(["mixed:new"]);
   });
 
-  test("that is atomic does nothing where one is refused, and names every fault by its place", async () => {
+  test("An atomic batch with a refused operation does nothing, and lists every fault with its position", async () => {
     const { status, json } = await batch(
       [
         { put: { key: "all:1", ...body } },
@@ -81,7 +81,7 @@ describe("a batch", () => {
     expect(await liveKeys("all:")).toEqual(["all:1", "all:2"]);
   });
 
-  test("takes jobs without a lasting schedule, of which one of a key waits at a time", async () => {
+  test("A batch accepts jobs without a lasting schedule, with at most one waiting job per key", async () => {
     const job = { target: { handler: "greet" }, payload: { name: "Ann" }, at: "in 5m" };
     const { json } = await batch([
       { job },
@@ -105,7 +105,7 @@ describe("a batch", () => {
     });
   });
 
-  test("takes 1 to 1,000 operations and needs the scope to write", async () => {
+  test("A batch has 1 to 1,000 operations and needs the scope write", async () => {
     expect((await batch([])).status).toBe(400);
     expect((await batch(Array.from({ length: 1_001 }, () => ({ delete: "nobody" })))).status).toBe(400);
     const { status } = await api.send("POST", "/v1/schedules:batch", {
@@ -115,14 +115,14 @@ describe("a batch", () => {
     expect(status).toBe(403);
   });
 
-  test("acts for another owner only with an admin's token, and says so of that operation alone", async () => {
+  test("In a batch, acting for another owner without an admin token refuses that operation only", async () => {
     await api.send("PUT", "/v1/schedules/owned", { body });
     const operations = [{ pause: { key: "owned", owner: "bob" } }, { pause: "owned" }];
     const { json } = await api.send("POST", "/v1/schedules:batch", { as: "write", body: { operations } });
     expect(json).toMatchObject({ results: [{ status: 403 }, { status: 200 }] });
   });
 
-  test("tells of a thousand faults at most, so that its answer can be sent", async () => {
+  test("A batch reports at most a thousand faults, so that its answer can be sent", async () => {
     const unknown = Object.fromEntries(
       Array.from({ length: 45 }, (_, n) => [`${"unknown ".repeat(10)}${n}`, 1]),
     );
@@ -138,7 +138,7 @@ describe("a batch", () => {
     expect((await batch(operations, { atomic: true })).body.length).toBeLessThan(500_000);
   });
 
-  test("that cannot be done together is done in parts, but not where it asks for all or nothing", async () => {
+  test("A batch whose operations exclude each other is split, but an atomic one is not", async () => {
     const put = (n: number, overlap: string) => ({ put: { key: `parts:${n}`, ...body, overlap } });
     const all = (overlap: string) => Array.from({ length: 130 }, (_, n) => put(n, overlap));
     await batch(all("queue"));
@@ -151,7 +151,7 @@ describe("a batch", () => {
     });
   });
 
-  test("of a thousand is one transaction", async () => {
+  test("A batch of a thousand operations is one transaction", async () => {
     const operations = Array.from({ length: 1_000 }, (_, n) => ({ put: { key: `many:${n}`, ...body } }));
     const { status } = await batch(operations);
     expect(status).toBe(200);

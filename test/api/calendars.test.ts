@@ -27,8 +27,8 @@ const faults = (json: unknown) =>
     ? json.errors.map((fault: { path: string }) => fault.path).sort()
     : [];
 
-describe("PUT", () => {
-  test("creates, and reads back with every field of the contract", async () => {
+describe("PUT of a calendar", () => {
+  test("PUT creates a calendar, and GET returns every field of the contract", async () => {
     const created = await put("de", {
       dates: ["2026-12-24..2027-01-02", "05-01"],
       weekly: ["sun", "sat"],
@@ -59,7 +59,7 @@ describe("PUT", () => {
     });
   });
 
-  test("of an identical body changes nothing, of another raises the version and plans its schedules anew", async () => {
+  test("PUT of an identical calendar changes nothing; a different one raises the version and replans its schedules", async () => {
     await put("same");
     expect(await put("same", { weekly: ["sun"], dates: ["12-25"], name: "same" })).toMatchObject({
       status: 200,
@@ -77,7 +77,7 @@ describe("PUT", () => {
     });
   });
 
-  test("keeps to its preconditions", async () => {
+  test("PUT of a calendar honours its preconditions", async () => {
     expect((await put("pre", least, { "if-match": "*" })).status).toBe(412);
     expect((await get("pre")).status).toBe(404);
     expect((await put("pre", least, { "if-none-match": "*" })).status).toBe(201);
@@ -98,14 +98,14 @@ describe("PUT", () => {
     ],
     ["every day of the week", { weekly: ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] }, ["weekly"]],
     ["what cannot be stored", { ...least, description: "a\u0000b" }, ["description"]],
-  ])("of %s is refused, and the faults are named", async (_, body, paths) => {
+  ])("PUT of a calendar with %s is refused, and the faults are listed", async (_, body, paths) => {
     const refused = await put("bad", body);
     expect(refused.status).toBe(400);
     expect(faults(refused.json)).toEqual(paths);
     expect((await get("bad")).status).toBe(404);
   });
 
-  test("takes any name that the rules of keys allow, and no other", async () => {
+  test("A calendar's name follows the rules of keys", async () => {
     for (const name of ["Feiertage Bayern", "休日", "a+b&c=d"]) {
       const created = await put(name);
       expect(created).toMatchObject({
@@ -118,8 +118,8 @@ describe("PUT", () => {
   });
 });
 
-describe("DELETE", () => {
-  test("answers 204, and 404 where there is none", async () => {
+describe("DELETE of a calendar", () => {
+  test("DELETE of a calendar answers 204, and 404 for an unknown one", async () => {
     await put("gone");
     expect((await remove("gone", { "if-match": '"2"' })).status).toBe(412);
     expect((await remove("gone")).status).toBe(204);
@@ -128,7 +128,7 @@ describe("DELETE", () => {
     expect((await put("gone")).status).toBe(201);
   });
 
-  test("is a conflict while a schedule refers to the calendar", async () => {
+  test("DELETE of a calendar is a conflict while a schedule uses it", async () => {
     await put("used");
     await schedule("user", { name: "used", on: "next" });
     expect((await get("used")).json).toMatchObject({ schedules: 1 });
@@ -138,8 +138,8 @@ describe("DELETE", () => {
   });
 });
 
-describe("GET /v1/calendars", () => {
-  test("lists page by page in the order of names, without rules", async () => {
+describe("the list of calendars", () => {
+  test("Calendars are listed in pages, ordered by name, without rules", async () => {
     for (const name of ["page-b", "page-a", "page-c"]) await put(name);
     const names: string[] = [];
     let cursor = "";
@@ -157,13 +157,13 @@ describe("GET /v1/calendars", () => {
     expect(names.filter((name) => name.startsWith("page-"))).toEqual(["page-a", "page-b", "page-c"]);
   });
 
-  test("refuses the cursor of another list", async () => {
+  test("The list of calendars refuses the cursor of another list", async () => {
     const cursor = writeCursor("schedules", "a");
     expect((await api.send("GET", "/v1/calendars", { query: `cursor=${cursor}` })).status).toBe(400);
   });
 });
 
-test("reading takes the scope read, editing write", async () => {
+test("Reading calendars needs the scope read, editing them the scope write", async () => {
   await put("scoped");
   const as = "read" as const;
   expect((await api.send("GET", "/v1/calendars/scoped", { as })).status).toBe(200);
@@ -172,7 +172,7 @@ test("reading takes the scope read, editing write", async () => {
   expect((await api.send("DELETE", "/v1/calendars/scoped", { as })).status).toBe(403);
 });
 
-test("a schedule that names no calendar there is, is refused with the path", async () => {
+test("A schedule with an unknown calendar is refused with the path of the fault", async () => {
   expect(await schedule("lost", { name: "nowhere" })).toMatchObject({
     status: 422,
     json: { errors: [{ path: "calendar.name" }] },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
-/** As most deployments are, and one where nobody overwrites what he has not seen. */
+/** One API with the default setting, and one that refuses blind overwrites. */
 let api: OwnApi;
 let strict: OwnApi;
 
@@ -27,7 +27,7 @@ const things: readonly Guarded[] = [
   { name: "limits", path: "/v1/limits/queue/guarded", body: (n) => ({ concurrency: n }) },
 ];
 
-/** Each begins at a known version, or not at all. */
+/** Puts the resource at a known version, or removes it. */
 async function stands(of: OwnApi, { path, body }: Guarded): Promise<string> {
   const put = await of.send("PUT", path, { body: body(1), headers: { "if-none-match": "*" } });
   const read = await of.send("GET", path);
@@ -44,7 +44,7 @@ describe.each(things)("$name", (thing) => {
   const put = (headers: Record<string, string>, n = 2) => api.send("PUT", path, { body: body(n), headers });
   const other = (etag: string) => `"${Number(etag.slice(1, -1)) + 7}"`;
 
-  test("has its version as ETag, which rises with each change and is told with it", async () => {
+  test("Its ETag is its version, which rises with each change and is in each answer", async () => {
     await gone(api, thing);
     const first = await stands(api, thing);
     const changed = await put({});
@@ -59,11 +59,11 @@ describe.each(things)("$name", (thing) => {
     ["another version", 412, (etag) => ({ "if-match": other(etag) })],
     ["its version as a weak tag", 412, (etag) => ({ "if-match": `W/${etag}` })],
     ["a tag that was never given out", 412, () => ({ "if-match": '"abc"' })],
-    ["none at all", 412, () => ({ "if-none-match": "*" })],
+    ["its absence", 412, () => ({ "if-none-match": "*" })],
     ["both", 412, (etag) => ({ "if-match": etag, "if-none-match": "*" })],
-    ["what is no tag", 400, () => ({ "if-match": "3" })],
-    ["none of a version", 400, (etag) => ({ "if-none-match": etag })],
-  ])("that stands, replaced on condition of %s: %i", async (_what, status, headers) => {
+    ["an invalid tag", 400, () => ({ "if-match": "3" })],
+    ["the absence of a version", 400, (etag) => ({ "if-none-match": etag })],
+  ])("If it exists, replacing it on condition of %s answers %i", async (_what, status, headers) => {
     await gone(api, thing);
     const etag = await stands(api, thing);
     expect((await put(headers(etag))).status).toBe(status);
@@ -75,20 +75,23 @@ describe.each(things)("$name", (thing) => {
   test.each<[string, boolean, Record<string, string>]>([
     ["any version", false, { "if-match": "*" }],
     ["a version", false, { "if-match": '"99"' }],
-    ["none at all", true, { "if-none-match": "*" }],
+    ["its absence", true, { "if-none-match": "*" }],
     ["nothing", true, {}],
-  ])("that is missing, put on condition of %s", async (_what, made, headers) => {
-    await gone(api, thing);
-    const { status } = await put(headers);
-    expect(status).toBe(made ? (path.includes("limits") ? 200 : 201) : 412);
-    await gone(api, thing);
-  });
+  ])(
+    "If it is missing, a put on condition of %s creates it only where the condition allows",
+    async (_what, made, headers) => {
+      await gone(api, thing);
+      const { status } = await put(headers);
+      expect(status).toBe(made ? (path.includes("limits") ? 200 : 201) : 412);
+      await gone(api, thing);
+    },
+  );
 
   test.each<[string, number, (etag: string) => Record<string, string>]>([
     ["another version", 412, (etag) => ({ "if-match": other(etag) })],
-    ["what is no tag", 400, () => ({ "if-match": "x" })],
+    ["an invalid tag", 400, () => ({ "if-match": "x" })],
     ["its version", 204, (etag) => ({ "if-match": etag })],
-  ])("is deleted on condition of %s: %i", async (_what, status, headers) => {
+  ])("Deleting it on condition of %s answers %i", async (_what, status, headers) => {
     await gone(api, thing);
     const etag = await stands(api, thing);
     expect((await api.send("DELETE", path, { headers: headers(etag) })).status).toBe(status);
@@ -96,14 +99,14 @@ describe.each(things)("$name", (thing) => {
     expect(again.status).toBe(status === 204 ? 404 : status);
   });
 
-  test("of two that have read the same version, one changes it", async () => {
+  test("Of two writers that read the same version, only one changes it", async () => {
     await gone(api, thing);
     const etag = await stands(api, thing);
     const both = await Promise.all([put({ "if-match": etag }, 2), put({ "if-match": etag }, 3)]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
   });
 
-  test("takes a precondition where the deployment demands one", async () => {
+  test("A deployment that refuses blind overwrites requires a precondition", async () => {
     const bare = await strict.send("PUT", path, { body: body(1) });
     expect(bare).toMatchObject({
       status: 428,
@@ -122,7 +125,7 @@ describe.each(things)("$name", (thing) => {
   });
 });
 
-describe("a schedule", () => {
+describe("preconditions of a schedule", () => {
   const path = "/v1/schedules/verbs";
   const body = { when: "every 1h", target: { queue: "demo" } };
   const verbs: readonly [string, string, object | undefined][] = [
@@ -132,7 +135,7 @@ describe("a schedule", () => {
     ["POST", `${path}/versions/1/restore`, undefined],
   ];
 
-  test.each(verbs)("is left alone by %s %s with another version", async (method, at, sent) => {
+  test.each(verbs)("%s %s with another version does not change the schedule", async (method, at, sent) => {
     await api.send("PUT", path, { body });
     const { headers } = await api.send("GET", path);
     const parts = sent === undefined ? {} : { body: sent };
@@ -144,7 +147,7 @@ describe("a schedule", () => {
     expect(own.headers["etag"]).toBe((await api.send("GET", path)).headers["etag"]);
   });
 
-  test("where preconditions are demanded: only what overwrites takes one", async () => {
+  test("A deployment that refuses blind overwrites requires preconditions only of overwriting requests", async () => {
     const created = await strict.send("POST", "/v1/schedules", { body: { ...body, key: "verbs" } });
     expect(created.status).toBe(201);
     expect((await strict.send("PATCH", path, { body: { payload: 1 } })).status).toBe(428);
@@ -154,11 +157,11 @@ describe("a schedule", () => {
     expect((await strict.send("POST", `${path}/fire`)).status).toBe(202);
   });
 
-  test("a caller without the right to change it is told that, and not what to send", async () => {
+  test("A caller without the scope to write gets 403, not the hint about preconditions", async () => {
     expect((await strict.send("PUT", path, { body, as: "read" })).status).toBe(403);
   });
 });
 
-test("a setting that is neither true nor false is refused at the start", async () => {
+test("A setting that is neither true nor false is refused at startup", async () => {
   await expect(ownApi({ REQUIRE_IF_MATCH: "yes" })).rejects.toThrow("REQUIRE_IF_MATCH");
 });

@@ -7,7 +7,7 @@ import { findOperation, routes } from "./contract.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 let api: OwnApi;
-/** Where writes must say which version they are for. */
+/** An API that requires preconditions on writes. */
 let careful: OwnApi;
 
 const found = { key: "walk", name: "walk", target: "queue/demo", n: "1" };
@@ -33,7 +33,7 @@ afterAll(async () => {
 const schedule = { when: "every 1d", target: { queue: "demo" }, group: "walk", tags: ["walk"] };
 const pulse = { ...schedule, delivery: "pulse", maxFires: 3 };
 
-/** `api.send` has compared the exchange with the document; here it must be the one that was meant. */
+/** `api.send` has compared the exchange with the document; this checks for the expected status. */
 async function answers(
   method: string,
   path: string,
@@ -47,7 +47,10 @@ async function answers(
 
 const named = (route: Route) => ({ name: `${route.method} ${route.path}`, route });
 
-/** The path with what its documentation gives as an example, which is nowhere to be found; or with what there is. */
+/**
+ * The path with the examples of its documentation, which match no resource, or with the given
+ * values.
+ */
 function pathOf({ path }: Route, found: Readonly<Record<string, string>> = {}): string {
   const { parameters } = operationOf(path);
   return path.replace(/\{(\w+)\+?\}/g, (_, name: string) => {
@@ -59,7 +62,7 @@ function pathOf({ path }: Route, found: Readonly<Record<string, string>> = {}): 
 function operationOf(path: string) {
   const route = routes.find((each) => each.path === path);
   const operation = findOperation(route?.method ?? "", path.replaceAll("+}", "}"))?.operation;
-  if (operation === undefined) throw new Error(`The document does not tell of ${path}.`);
+  if (operation === undefined) throw new Error(`The document has no path ${path}.`);
   return operation;
 }
 
@@ -78,19 +81,19 @@ describe("every route", () => {
     await answers(route.method, pathOf(route), 401, { ...partsOf(route), as: "" });
   });
 
-  test.each(routes.map(named))("$name answers 400 to a query that it does not know", async ({ route }) => {
+  test.each(routes.map(named))("$name answers 400 to an unknown query parameter", async ({ route }) => {
     await answers(route.method, pathOf(route), 400, { ...partsOf(route), query: "nonsense=1" });
   });
 
   test.each(routes.filter(({ scope }) => scope !== "read").map(named))(
-    "$name answers 403 to a token that may only read",
+    "$name answers 403 to a token of scope read",
     async ({ route }) => {
       await answers(route.method, pathOf(route), 403, { ...partsOf(route), as: "read" });
     },
   );
 
   test.each(withBody.map(named))(
-    "$name answers 415 and 413 to what is no JSON or too large",
+    "$name answers 415 to a body that is not JSON and 413 to one that is too large",
     async ({ route }) => {
       const text = { ...partsOf(route), body: "when: now", headers: { "content-type": "text/yaml" } };
       await answers(route.method, pathOf(route, found), 415, text);
@@ -99,13 +102,16 @@ describe("every route", () => {
     },
   );
 
-  test.each(answering(404).map(named))("$name answers 404 where there is nothing", async ({ route }) => {
-    const query = route.path === "/v1/jobs" ? "key=no-such" : partsOf(route).query;
-    await answers(route.method, pathOf(route), 404, {
-      ...partsOf(route),
-      ...(query === undefined ? {} : { query }),
-    });
-  });
+  test.each(answering(404).map(named))(
+    "$name answers 404 where the resource does not exist",
+    async ({ route }) => {
+      const query = route.path === "/v1/jobs" ? "key=no-such" : partsOf(route).query;
+      await answers(route.method, pathOf(route), 404, {
+        ...partsOf(route),
+        ...(query === undefined ? {} : { query }),
+      });
+    },
+  );
 
   test.each(
     answering(412)
@@ -117,15 +123,15 @@ describe("every route", () => {
   });
 
   test.each(answering(428).map(named))(
-    "$name answers 428 where a version must be named",
+    "$name answers 428 where a precondition is required",
     async ({ route }) => {
       await answers(route.method, pathOf(route, found), 428, { ...partsOf(route), from: careful });
     },
   );
 });
 
-describe("each other status that is documented comes up", () => {
-  test("in the edits of schedules", async () => {
+describe("other documented statuses", () => {
+  test("Every documented status occurs: edits of schedules", async () => {
     await answers("POST", "/v1/schedules", 201, { body: { key: "posted", ...schedule } });
     await answers("POST", "/v1/schedules", 409, { body: { key: "posted", ...schedule } });
     await answers("POST", "/v1/schedules", 422, { body: pulse });
@@ -147,7 +153,7 @@ describe("each other status that is documented comes up", () => {
     await answers("DELETE", "/v1/schedules/posted", 204);
   });
 
-  test("in what tells times", async () => {
+  test("Every documented status occurs: times of schedules", async () => {
     await answers("GET", "/v1/schedules/walk/next", 200, { query: "n=3" });
     await answers("POST", "/v1/preview", 200, { body: { when: "0 9 * * *", n: 2 } });
     await answers("POST", "/v1/preview", 422, { body: { when: "0 9 * * *", delivery: "pulse" } });
@@ -156,7 +162,7 @@ describe("each other status that is documented comes up", () => {
     await answers("GET", `/v1/zone-data/${process.versions["tz"]}/moves`, 200);
   });
 
-  test("in what fires", async () => {
+  test("Every documented status occurs: fires and backfills", async () => {
     const body = { when: "every 1d", target: { handler: "greet" }, payload: { name: "Ann" } };
     await answers("PUT", "/v1/schedules/greeted", 201, { body });
     await answers("POST", "/v1/schedules/greeted/fire", 202);
@@ -168,7 +174,7 @@ describe("each other status that is documented comes up", () => {
     await answers("POST", "/v1/schedules/greeted/backfill", 202, { body: span });
   });
 
-  test("in what jobs go through", async () => {
+  test("Every documented status occurs: jobs", async () => {
     const fired = await answers("POST", "/v1/schedules/walk/fire", 202);
     const path = `/v1/jobs/${idOf(fired)}`;
     await answers("GET", path, 200);
@@ -187,7 +193,7 @@ describe("each other status that is documented comes up", () => {
     await answers("POST", "/v1/jobs:cancel", 202, { body: { filter: { key: "no-such" } } });
   });
 
-  test("in groups and tags", async () => {
+  test("Every documented status occurs: groups and tags", async () => {
     const stale = `cursor=${writeCursor("holds", "999999")}`;
     for (const path of ["/v1/groups/walk", "/v1/tags/walk"]) {
       await answers("GET", path, 200);
@@ -201,7 +207,7 @@ describe("each other status that is documented comes up", () => {
     await answers("POST", "/v1/groups/walk/cancel", 200);
   });
 
-  test("in calendars", async () => {
+  test("Every documented status occurs: calendars", async () => {
     await answers("PUT", "/v1/calendars/walk", 200, { body: { dates: ["12-25"] } });
     await answers("GET", "/v1/calendars/walk", 200);
     await answers("GET", "/v1/calendars", 200);
@@ -213,20 +219,20 @@ describe("each other status that is documented comes up", () => {
     await answers("DELETE", "/v1/calendars/walk", 204);
   });
 
-  test("in limits", async () => {
+  test("Every documented status occurs: limits", async () => {
     await answers("PUT", "/v1/limits/queue/demo", 200, { body: { concurrency: 3, rate: "10/s" } });
     await answers("GET", "/v1/limits/queue%2Fdemo", 200);
     await answers("GET", "/v1/limits", 200);
     await answers("DELETE", "/v1/limits/queue/demo", 204);
   });
 
-  test("in batches", async () => {
+  test("Every documented status occurs: batches", async () => {
     const operations = [{ put: { key: "batched", ...schedule } }, { delete: "no-such" }];
     await answers("POST", "/v1/schedules:batch", 200, { body: { operations } });
     await answers("POST", "/v1/schedules:batch", 422, { body: { operations, atomic: true } });
   });
 
-  test("in jobs without a schedule", async () => {
+  test("Every documented status occurs: enqueued jobs", async () => {
     const job = { key: "enqueued", at: "2030-01-01T00:00:00Z", target: { queue: "demo" } };
     await answers("POST", "/v1/jobs", 202, { body: job });
     await answers("POST", "/v1/jobs", 200, { body: { ...job, ifExists: "keep" } });
@@ -234,7 +240,7 @@ describe("each other status that is documented comes up", () => {
     await answers("POST", "/v1/jobs", 422, { body: { target: { handler: "no-such" } } });
   });
 
-  test("in tokens", async () => {
+  test("Every documented status occurs: tokens", async () => {
     const body = { name: "walker", scope: "read" };
     const made = idOf(await answers("POST", "/v1/tokens", 201, { body }));
     await answers("POST", "/v1/tokens", 409, { body });
@@ -248,7 +254,7 @@ describe("each other status that is documented comes up", () => {
     await answers("DELETE", `/v1/tokens/${last?.id}`, 409);
   });
 
-  test("in commands", async () => {
+  test("Every documented status occurs: commands", async () => {
     await answers("POST", "/v1/inbox:apply", 200);
     await answers("GET", "/v1/inbox/errors", 200);
     const [refused] = await api.sql<{ id: string }[]>`
@@ -268,7 +274,7 @@ describe("each other status that is documented comes up", () => {
     await answers("DELETE", `${outdated}`, 204);
   });
 
-  test("in what tells of the whole", async () => {
+  test("Every documented status occurs: audit, statistics and quarantine", async () => {
     await answers("GET", "/v1/stats", 200);
     await answers("GET", "/v1/forecast", 200);
     await setAside(api.sql, "ended", [{ item: "7", error: new Error("no") }]);
@@ -277,13 +283,13 @@ describe("each other status that is documented comes up", () => {
     await answers("GET", "/v1/audit", 200);
   });
 
-  test("in what tells of the service", async () => {
+  test("Every documented status occurs: health and the document itself", async () => {
     await answers("GET", "/health", 200, { as: "" });
     await answers("GET", "/v1/openapi.json", 200, { as: "read" });
   });
 });
 
-test("no status of a route is documented that nothing has shown", () => {
+test("Every documented status of a route has occurred", () => {
   const documented = routes.flatMap(({ method, path, scope, doc }) => {
     const of = [
       ...Object.keys(doc.answers ?? {}),

@@ -5,10 +5,10 @@ import { openApiDocument } from "../../lib/api/document/openapi.ts";
 import { apiRoutes } from "../../lib/api/handler.ts";
 import type { Operations } from "../../lib/api/operations/operations.ts";
 
-/** A request and its answer, as they went over the wire. */
+/** A request and its answer, as sent over HTTP. */
 export interface Exchange {
   method: string;
-  /** Decoded or not. */
+  /** Decoded or encoded. */
   path: string;
   query: string;
   headers: Readonly<Record<string, string | undefined>>;
@@ -51,7 +51,7 @@ const documentShape = z.looseObject({
 export type Operation = z.output<typeof operationShape>;
 type Response = z.output<typeof responseShape>;
 
-/** No operation is called to tell what there is. */
+/** The document needs no operations. */
 const noOperations: Operations = Object.create(null);
 
 export const routes = apiRoutes(noOperations);
@@ -65,7 +65,7 @@ addFormats.default(ajv);
 ajv.addSchema(document, "openapi.json");
 const compiled = new Map<object, ValidateFunction>();
 
-/** What of a value a schema of the document does not allow; null for nothing. */
+/** The fault of a value against a schema of the document; null for none. */
 export function schemaFault(schema: object, value: unknown): string | null {
   let validate = compiled.get(schema);
   if (validate === undefined) {
@@ -81,7 +81,7 @@ interface Found {
   parameters: ReadonlyMap<string, string>;
 }
 
-/** Their last parameter takes the rest of the path, with its slashes. */
+/** Paths whose last parameter takes the rest, with its slashes. */
 const takesTheRest: ReadonlySet<string> = new Set(["/v1/limits/{target}"]);
 
 const templates = Object.keys(document.paths).map((template) => ({ template, parts: template.split("/") }));
@@ -121,7 +121,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** A response itself, where it stands among those that operations share. */
+/** The response itself, also where the operation refers to a shared one. */
 export function responseOf(response: Response): Response {
   const name = response.$ref?.split("/").at(-1);
   const shared = name === undefined ? response : document.components.responses[name];
@@ -129,20 +129,23 @@ export function responseOf(response: Response): Response {
   return shared;
 }
 
-/** What answers may carry without a word, and what comes where no operation is. */
+/** Headers that every answer may carry, and those of paths outside the document. */
 const unspoken: ReadonlySet<string> = new Set([
   "cache-control",
   "content-type",
   "x-content-type-options",
   "www-authenticate",
   "allow",
-  // What browsers are told stands beside all operations alike.
+  // CORS headers, which no operation documents.
   "vary",
   "access-control-allow-origin",
   "access-control-expose-headers",
 ]);
 
-/** Throws where an exchange is not as the document says. Returns what was exchanged: `PUT /v1/schedules/{key} 201`. */
+/**
+ * Throws where an exchange contradicts the document. Returns its name: `PUT /v1/schedules/{key}
+ * 201`.
+ */
 export function checkExchange(exchange: Exchange): string | null {
   const { method, path, answer } = exchange;
   const found = findOperation(method, path);
@@ -155,7 +158,7 @@ export function checkExchange(exchange: Exchange): string | null {
   }
   const name = `${method} ${found.template} ${answer.status}`;
   const faults = [...answerFaults(found.operation, answer)];
-  // Probes put into a query what they like; nothing reads it there.
+  // Health probes may send any query, because it is not read.
   if (answer.status < 400 && found.template !== "/health") faults.push(...requestFaults(found, exchange));
   if (faults.length > 0) throw new Error(`${name} is not as the document says: ${faults.join("; ")}.`);
   return name;
@@ -177,7 +180,7 @@ function answerFaults(operation: Operation, answer: Exchange["answer"]): string[
   return fault === null ? headers : [...headers, `the answer${fault}`];
 }
 
-/** Of a request that was taken. */
+/** Checks an accepted request. */
 function requestFaults({ operation, parameters }: Found, { query, headers, body }: Exchange): string[] {
   const given = {
     path: parameters,
@@ -205,12 +208,12 @@ function bodyFaults({ requestBody }: Operation, body: unknown): string[] {
   const sent = typeof body === "string" ? parsed(body) : body;
   if (sent === undefined) return requestBody?.required === true ? ["the body is missing"] : [];
   const media = requestBody?.content["application/json"];
-  // A body that nobody reads does no harm.
+  // A body without a documented schema is not read.
   const fault = media === undefined ? null : schemaFault(media.schema, JSON.parse(JSON.stringify(sent)));
   return fault === null ? [] : [`the body${fault}`];
 }
 
-/** Undefined also for what was sent otherwise than as plain JSON, which tests of the reading of bodies do. */
+/** Undefined also for text that is not plain JSON, which tests of the body's reading send. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -12,7 +12,7 @@ const asking = (origin: string, method = "PUT", names = "authorization,content-t
   "access-control-request-headers": names,
 });
 
-/** What of an answer is for browsers. */
+/** The CORS headers of an answer. */
 function forBrowsers({ headers }: { headers: Readonly<Record<string, string>> }) {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name.startsWith("access-control") || name === "vary"),
@@ -28,7 +28,7 @@ describe.each(["http", "rest"] as const)("pages of other origins, through a %s A
   });
   afterAll(() => api.stop());
 
-  test("may send what the API takes, and are told so without a token", async () => {
+  test("Pages of allowed origins may send every kind of request, and the preflight needs no token", async () => {
     const answer = await api.send("OPTIONS", "/v1/schedules/a b", { as: "", headers: asking(app) });
     expect([answer.status, answer.body]).toEqual([204, ""]);
     const { headers } = answer;
@@ -52,7 +52,7 @@ describe.each(["http", "rest"] as const)("pages of other origins, through a %s A
     expect(headers["access-control-allow-credentials"]).toBeUndefined();
   });
 
-  test("read answers with their ETag, and refusals with their reason", async () => {
+  test("Pages of allowed origins read answers with their ETag, and refusals with their reason", async () => {
     const headers = { origin: local };
     const body = { when: "every 1h", target: { queue: "demo" } };
     const made = await api.send("PUT", "/v1/schedules/a", { body, headers });
@@ -81,14 +81,14 @@ describe.each(["http", "rest"] as const)("pages of other origins, through a %s A
     "https://app.example.com.evil.example",
     "null",
     "",
-  ])("that are not named (%j) are told nothing", async (origin) => {
+  ])("Pages of an origin that is not allowed (%j) get no CORS headers", async (origin) => {
     const plain = await api.send("GET", "/v1/schedules", { headers: { origin } });
     expect(forBrowsers(plain)).toEqual({ vary: "origin" });
     const asked = await api.send("OPTIONS", "/v1/schedules", { as: "", headers: asking(origin) });
     expect(forBrowsers(asked)).toEqual({ vary: "origin" });
   });
 
-  test("ask nothing with an OPTIONS that is no browser's question", async () => {
+  test("An OPTIONS request that is not a preflight is an ordinary request", async () => {
     expect((await api.send("OPTIONS", "/v1/schedules", { as: "" })).status).toBe(401);
     expect((await api.send("OPTIONS", "/v1/schedules", { as: "", headers: { origin: app } })).status).toBe(
       401,
@@ -96,7 +96,7 @@ describe.each(["http", "rest"] as const)("pages of other origins, through a %s A
   });
 });
 
-test("without the setting nothing is said to browsers, and their question takes a token as all else does", async () => {
+test("Without the setting, answers have no CORS headers and a preflight needs a token", async () => {
   const api = await ownApi();
   const plain = await api.send("GET", "/v1/schedules", { headers: { origin: app } });
   expect(forBrowsers(plain)).toEqual({});
@@ -104,7 +104,7 @@ test("without the setting nothing is said to browsers, and their question takes 
   await api.stop();
 });
 
-test("origins are written as browsers send them", () => {
+test("Allowed origins are written as browsers send them", () => {
   for (const origin of [app, local, "http://127.0.0.1:3000", "https://a.example:8443"])
     expect([origin, isOrigin(origin)]).toEqual([origin, true]);
   for (const origin of [

@@ -6,7 +6,7 @@ import { Refusal } from "../../lib/refusal.ts";
 const anywhere = () => true;
 
 describe("a cursor", () => {
-  test("leads back to where it was written", () => {
+  test("A cursor returns the place that was written into it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (after) => {
         expect(readCursor(writeCursor("schedules", after), "schedules", anywhere)).toBe(after);
@@ -14,11 +14,11 @@ describe("a cursor", () => {
     );
   });
 
-  test("of one list is not taken by another", () => {
+  test("A cursor of one list is refused by another", () => {
     expect(() => readCursor(writeCursor("schedules", "a"), "jobs", anywhere)).toThrow(Refusal);
   });
 
-  test("to a place that cannot be is refused", () => {
+  test("A cursor with an impossible place is refused", () => {
     expect(() => readCursor(writeCursor("schedules", "a/b"), "schedules", () => false)).toThrow(Refusal);
   });
 
@@ -31,11 +31,11 @@ describe("a cursor", () => {
     "eyJhIjoxfQ",
     `${writeCursor("schedules", "a")}=`,
     `${writeCursor("schedules", "a")} `,
-  ])("that nobody gave out is refused: %j", (cursor) => {
+  ])("A cursor that Carillon did not give out is refused: %j", (cursor) => {
     expect(() => readCursor(cursor, "schedules", anywhere)).toThrow(Refusal);
   });
 
-  test("of random text is refused, never an error of another kind", () => {
+  test("A cursor of random text is refused with a Refusal, never another error", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (cursor) => {
         expect(() => readCursor(cursor, "schedules", anywhere)).toThrow(Refusal);

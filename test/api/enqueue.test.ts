@@ -31,7 +31,7 @@ async function enqueue(body: object, parts: object = {}) {
 
 const read = (id: string) => api.send("GET", `/v1/jobs/${id}`);
 
-/** As if a worker had claimed the parcel of the job, or settled it. */
+/** Changes the row as a worker does when it claims or settles the parcel of the job. */
 async function startJob(id: string): Promise<void> {
   await api.sql`
     update carillon.parcels p set lease_until = carillon.clock() + interval '1 minute', fence = fence + 1, claimed_at = carillon.clock()
@@ -53,8 +53,8 @@ async function jobsOf(key: string): Promise<string[]> {
   return jobs.map(({ state }) => state);
 }
 
-describe("a job that is enqueued", () => {
-  test("runs at once, and is answered as it is read", async () => {
+describe("an enqueued job", () => {
+  test("An enqueued job runs at once, and the answer equals the job as it is read", async () => {
     const { status, headers, job } = await enqueue({ payload: { a: 1 } });
     expect(status).toBe(202);
     expect(job).toMatchObject({
@@ -73,7 +73,7 @@ describe("a job that is enqueued", () => {
   });
 
   test.each(["in 2h", "in 400d", instant(hour).toISOString()])(
-    "for later (%s) has its id at once, and is read before it has a row",
+    "A job enqueued for later (%s) has its id at once, and can be read before it has a row",
     async (at) => {
       const { status, job } = await enqueue({ at, payload: 7, group: "g" });
       expect(status).toBe(202);
@@ -92,7 +92,7 @@ describe("a job that is enqueued", () => {
     },
   );
 
-  test("has the id under which the tick makes it", async () => {
+  test("The tick makes an enqueued job under the id that its answer had", async () => {
     const { job } = await enqueue({ at: "in 4m" });
     expect(await jobsOf(job.key)).toEqual([]);
     await api.clock.advance(2 * minute);
@@ -101,7 +101,7 @@ describe("a job that is enqueued", () => {
     expect((await read(job.id)).json).toMatchObject({ id: job.id, dueAt: job.dueAt, state: "waiting" });
   });
 
-  test("keeps its schedule no longer than needed", async () => {
+  test("The schedule of an enqueued job is deleted when the job no longer needs it", async () => {
     const { job } = await enqueue({});
     const schedule = await api.send("GET", `/v1/schedules/${job.key}`);
     expect(schedule.json).toMatchObject({ deleteOnEnd: true, state: "active" });
@@ -121,19 +121,19 @@ describe("a job that is enqueued", () => {
     [{ ifExists: "maybe" }, "ifExists"],
     [{ overlap: "skip" }, "overlap"],
     [{ target: {} }, "target"],
-  ])("with %j is refused, and told why", async (body, path) => {
+  ])("An enqueue request with %j is refused with the reason", async (body, path) => {
     const { status, json } = await enqueue(body);
     expect(status).toBe(400);
     expect(json).toMatchObject({ errors: [{ path: expect.stringContaining(path) }] });
   });
 
-  test("for a handler that is not deployed is refused", async () => {
+  test("A job for a handler that is not deployed is refused", async () => {
     expect((await enqueue({ target: { handler: "nobody" } })).status).toBe(422);
   });
 });
 
-describe("of one key", () => {
-  test("one job waits at a time: another one replaces what is not due", async () => {
+describe("several jobs of one key", () => {
+  test("A key has one waiting job: a new job replaces one that is not due", async () => {
     const key = fresh();
     const first = await enqueue({ key, at: "in 1h", payload: 1 });
     const second = await enqueue({ key, at: "in 2h", payload: 2 });
@@ -143,7 +143,7 @@ describe("of one key", () => {
     expect((await read(second.job.id)).json).toMatchObject({ payload: 2, state: "waiting" });
   });
 
-  test("and what is due and has not started", async () => {
+  test("A new job replaces one that is due and has not started", async () => {
     const key = fresh();
     const first = await enqueue({ key, payload: 1 });
     const second = await enqueue({ key, payload: 2 });
@@ -152,7 +152,7 @@ describe("of one key", () => {
     expect(second.job).toMatchObject({ state: "waiting", payload: 2 });
   });
 
-  test("what runs goes on, and another one follows", async () => {
+  test("A new job follows a running job of its key", async () => {
     const key = fresh();
     const first = await enqueue({ key });
     await startJob(first.job.id);
@@ -162,20 +162,23 @@ describe("of one key", () => {
     expect((await read(second.job.id)).json).toMatchObject({ state: "waiting" });
   });
 
-  test.each(["succeeded", "dead"] as const)("what is done (%s) is in nobody's way", async (state) => {
-    const key = fresh();
-    const first = await enqueue({ key });
-    await finishJob(first.job.id, state);
-    for (const ifExists of ["refuse", "keep", "replace"]) {
-      const next = await enqueue({ key, ifExists });
-      expect(next.status).toBe(202);
-      await finishJob(next.job.id);
-    }
-    expect((await jobsOf(key)).length).toBe(4);
-  });
+  test.each(["succeeded", "dead"] as const)(
+    "A settled job (%s) does not hinder a new job of its key",
+    async (state) => {
+      const key = fresh();
+      const first = await enqueue({ key });
+      await finishJob(first.job.id, state);
+      for (const ifExists of ["refuse", "keep", "replace"]) {
+        const next = await enqueue({ key, ifExists });
+        expect(next.status).toBe(202);
+        await finishJob(next.job.id);
+      }
+      expect((await jobsOf(key)).length).toBe(4);
+    },
+  );
 
   test.each([{ at: "in 1h" }, {}])(
-    "one that is not done is kept or refused on request (%j)",
+    "A new job keeps or refuses an unsettled one on request (%j)",
     async (when) => {
       const key = fresh();
       const first = await enqueue({ key, payload: 1, ...when });
@@ -188,7 +191,7 @@ describe("of one key", () => {
     },
   );
 
-  test("asked for twice for the same instant, it is the same job", async () => {
+  test("Enqueuing twice for the same instant gives the same job", async () => {
     const key = fresh();
     const at = new Date(api.clock.now().getTime() + 2 * hour).toISOString();
     const first = await enqueue({ key, at });
@@ -196,7 +199,7 @@ describe("of one key", () => {
     expect(second).toMatchObject({ status: 200, job: { id: first.job.id } });
   });
 
-  test("a schedule is not taken for a job", async () => {
+  test("An enqueue request does not replace a lasting schedule", async () => {
     const key = fresh();
     await api.send("PUT", `/v1/schedules/${key}`, { body: { when: "every 1h", target } });
     expect((await enqueue({ key })).status).toBe(409);
@@ -204,8 +207,8 @@ describe("of one key", () => {
   });
 });
 
-describe("a job is cancelled by its id", () => {
-  test("before it has a row: its schedule goes", async () => {
+describe("cancelling an enqueued job", () => {
+  test("Cancelling a job without a row deletes its schedule", async () => {
     const { job } = await enqueue({ at: "in 1d" });
     const { status, json } = await api.send("POST", `/v1/jobs/${job.id}/cancel`, {
       body: { reason: "changed my mind" },
@@ -220,7 +223,7 @@ describe("a job is cancelled by its id", () => {
     expect(noted).toMatchObject({ detail: { job: job.id, reason: "changed my mind" } });
   });
 
-  test("under a hold, also when it has been due: it is told as cancelled from then on", async () => {
+  test("Cancelling a held job reports it as cancelled, even if it was due", async () => {
     await api.send("POST", "/v1/groups/held-group/pause");
     const { job } = await enqueue({ group: "held-group", payload: 1 });
     expect((await read(job.id)).json).toMatchObject({ state: "waiting", readyAt: null });
@@ -235,7 +238,7 @@ describe("a job is cancelled by its id", () => {
     await api.sql`update carillon.retention set kept_from = carillon.clock() - interval '1 day'`;
   });
 
-  test("and one that has no row is not tried again, but told why", async () => {
+  test("Retrying a job without a row answers 409 with the reason", async () => {
     const { job } = await enqueue({ at: "in 1d" });
     const retry = () => api.send("POST", `/v1/jobs/${job.id}/retry`);
     expect(await retry()).toMatchObject({
@@ -249,13 +252,13 @@ describe("a job is cancelled by its id", () => {
     });
   });
 
-  test("when it waits in a parcel", async () => {
+  test("Cancelling an enqueued job in a parcel cancels it", async () => {
     const { job } = await enqueue({});
     expect((await api.send("POST", `/v1/jobs/${job.id}/cancel`)).json).toMatchObject({ state: "cancelled" });
     expect(await jobsOf(job.key)).toEqual(["cancelled"]);
   });
 
-  test("but not that of a lasting schedule, which has more to lose", async () => {
+  test("Cancelling an unmade job of a lasting schedule is refused", async () => {
     const key = fresh();
     const { json } = await api.send("PUT", `/v1/schedules/${key}`, { body: { when: "in 1d", target } });
     const { id, nextAt } = json as { id: string; nextAt: string };
@@ -265,8 +268,8 @@ describe("a job is cancelled by its id", () => {
   });
 });
 
-describe("under a token's prefix", () => {
-  test("made keys begin with it, and others' are not to be had", async () => {
+describe("enqueued jobs of a token with a prefix", () => {
+  test("Made keys begin with the token's prefix, and keys outside it are refused", async () => {
     await api.sql`update carillon.tokens set prefix = 'shop:' where name = 'writeer'`;
     try {
       const { status, job } = await enqueue({}, { as: "write" });

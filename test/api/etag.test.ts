@@ -3,7 +3,7 @@ import { etagOf, readIfMatch, readIfNoneMatch } from "../../lib/api/request/etag
 import { Refusal } from "../../lib/refusal.ts";
 
 describe("If-Match", () => {
-  test("reads what was given out", () => {
+  test("If-Match accepts an ETag that Carillon gave out", () => {
     expect(readIfMatch(etagOf(3))).toEqual([3]);
   });
 
@@ -18,17 +18,17 @@ describe("If-Match", () => {
     ['""', []],
     ['"03"', []],
     ['"99999999999999999999"', []],
-  ])("%j means %j", (header, versions) => {
+  ])("If-Match %j means %j", (header, versions) => {
     expect(readIfMatch(header)).toEqual(versions);
   });
 
-  test.each(["", "3", '"3', '"3" "4"', '"3",', "*, *", "w/x"])("%j is refused", (header) => {
+  test.each(["", "3", '"3', '"3" "4"', '"3",', "*, *", "w/x"])("If-Match %j is refused", (header) => {
     expect(() => readIfMatch(header)).toThrow(Refusal);
   });
 });
 
 describe("If-None-Match", () => {
-  test("takes the star and nothing else", () => {
+  test("If-None-Match accepts only the star", () => {
     expect(readIfNoneMatch(undefined)).toBe(false);
     expect(readIfNoneMatch("*")).toBe(true);
     expect(() => readIfNoneMatch('"3"')).toThrow(Refusal);

@@ -34,7 +34,7 @@ function messagesOf(json: unknown): string[] {
   return [detail, ...errors.map(({ message }) => message)];
 }
 
-test("what is wrong in a body is said in our own words, on every route", async () => {
+test("Faults of a body are worded by Carillon on every route, not by its libraries", async () => {
   const document = (await api.send("GET", "/v1/openapi.json")).json as Document;
   const library = /Invalid |Too (small|big)|Unrecognized|expected |^[A-Z].*received/;
   const said = new Set<string>();

@@ -16,7 +16,7 @@ const put = (key: string, body: object) =>
 const statusOf = async (answer: Promise<ApiAnswer>) => (await answer).status;
 
 describe("POST /v1/schedules/{key}/fire", () => {
-  test("answers 202 with the job, as it is read by its id", async () => {
+  test("A fire answers 202 with the job, which equals the job as it is read", async () => {
     await put("report", { when: "every 1d", payload: { of: "yesterday" } });
     const fired = await api.send("POST", "/v1/schedules/report/fire", { as: "write" });
     expect(fired).toMatchObject({
@@ -27,7 +27,7 @@ describe("POST /v1/schedules/{key}/fire", () => {
     expect(read).toMatchObject({ status: 200, json: fired.json });
   });
 
-  test("takes a payload of its own, null as well", async () => {
+  test("A fire accepts its own payload, including null", async () => {
     await put("report", { when: "every 1d", payload: { of: "yesterday" } });
     for (const payload of [{ of: "last week" }, null, [1], "text"]) {
       expect(await api.send("POST", "/v1/schedules/report/fire", { body: { payload } })).toMatchObject({
@@ -37,7 +37,7 @@ describe("POST /v1/schedules/{key}/fire", () => {
     }
   });
 
-  test("refuses what it does not know, too much of it, and who may only read", async () => {
+  test("A fire refuses unknown fields, a payload that is too large, and a token of scope read", async () => {
     await put("report", { when: "every 1d" });
     const fire = (parts: object) => api.send("POST", "/v1/schedules/report/fire", parts);
     expect(await fire({ body: { when: "now" } })).toMatchObject({
@@ -52,14 +52,14 @@ describe("POST /v1/schedules/{key}/fire", () => {
     expect(await statusOf(fire({ as: "read" }))).toBe(403);
   });
 
-  test("is 404 for a schedule that never was, and 409 for one that was deleted", async () => {
+  test("A fire answers 404 for an unknown schedule and 409 for a deleted one", async () => {
     expect(await statusOf(api.send("POST", "/v1/schedules/nobody/fire"))).toBe(404);
     await put("gone", { when: "every 1d" });
     await api.send("DELETE", "/v1/schedules/gone");
     expect(await statusOf(api.send("POST", "/v1/schedules/gone/fire"))).toBe(409);
   });
 
-  test("runs beside the cadence while the schedule is paused, and changes nothing of it", async () => {
+  test("A fire of a paused schedule runs beside the cadence and changes nothing else", async () => {
     await put("paused", { when: "every 1d", paused: true });
     const before = await api.send("GET", "/v1/schedules/paused");
     expect(await api.send("POST", "/v1/schedules/paused/fire")).toMatchObject({
@@ -73,7 +73,10 @@ describe("POST /v1/schedules/{key}/fire", () => {
 });
 
 describe("POST /v1/schedules/{key}/backfill", () => {
-  /** A schedule of four hours ago, as if no tick had come since: what is asked for lies before the one that the template of all databases had. */
+  /**
+   * A schedule created four hours ago, as if no tick had run since. The backfilled span lies before
+   * the watermark of the test template.
+   */
   async function longAgo(key: string): Promise<{ from: string; to: string }> {
     await put(key, { when: "every 1m" });
     const [row] = await api.sql<{ from: Date; to: Date }[]>`
@@ -88,7 +91,7 @@ describe("POST /v1/schedules/{key}/backfill", () => {
     return { from: row.from.toISOString(), to: row.to.toISOString() };
   }
 
-  test("answers 202 with what was accepted, and its jobs stand in the history", async () => {
+  test("A backfill answers 202 with its counts, and its jobs appear in the history", async () => {
     const { from, to } = await longAgo("minutes");
     const backfill = { body: { from, to }, as: "write" as const };
     expect(await api.send("POST", "/v1/schedules/minutes/backfill", backfill)).toMatchObject({
@@ -112,7 +115,7 @@ describe("POST /v1/schedules/{key}/backfill", () => {
     expect(seen).toHaveLength(100);
   });
 
-  test("of more than the limit says where to go on", async () => {
+  test("A backfill beyond its limit says where to continue", async () => {
     const { from, to } = await longAgo("many");
     const first = await api.send("POST", "/v1/schedules/many/backfill", { body: { from, to, limit: 60 } });
     expect(first).toMatchObject({
@@ -125,7 +128,7 @@ describe("POST /v1/schedules/{key}/backfill", () => {
     ).toMatchObject({ status: 202, json: { accepted: 40, existing: 0, more: false } });
   });
 
-  test("refuses what cannot be: before the schedule, in the future, unknown, misread", async () => {
+  test("A backfill before the schedule, in the future, of an unknown schedule or with a bad body is refused", async () => {
     const { from, to } = await longAgo("refused");
     const backfill = (body: object, key = "refused") =>
       api.send("POST", `/v1/schedules/${key}/backfill`, { body });
@@ -151,7 +154,7 @@ describe("POST /v1/schedules/{key}/backfill", () => {
     expect(await statusOf(api.send("POST", "/v1/schedules/refused/backfill"))).toBe(400);
   });
 
-  test("refuses a crafted cursor of the history, or finds nothing before it", async () => {
+  test("A crafted cursor of the history is refused, or finds no earlier jobs", async () => {
     await put("cursor", { when: "every 1d" });
     await api.send("POST", "/v1/schedules/cursor/fire");
     const read = async (place: string) => {
@@ -166,7 +169,7 @@ describe("POST /v1/schedules/{key}/backfill", () => {
   });
 });
 
-describe("whatever is sent", () => {
+describe("random requests", () => {
   const anything = fc.jsonValue({ maxDepth: 2 });
   const instants = fc.oneof(
     fc
@@ -183,7 +186,7 @@ describe("whatever is sent", () => {
     ),
   );
 
-  test("the answer is never a 5xx", async () => {
+  test("A fire or backfill with any body never answers 5xx", async () => {
     await put("fuzzed", { when: "* * * * *" });
     await fc.assert(
       fc.asyncProperty(fc.constantFrom("fire", "backfill"), bodies, async (verb, body) => {
@@ -196,7 +199,7 @@ describe("whatever is sent", () => {
     );
   });
 
-  test("and wherever a page of the history is said to begin", async () => {
+  test("A page of the history at any place never answers 5xx", async () => {
     await put("paged", { when: "* * * * *" });
     await api.send("POST", "/v1/schedules/paged/fire");
     const places = fc.tuple(

@@ -58,7 +58,7 @@ const fields = [
   "constructor",
 ];
 
-/** Bodies that are a schedule but for a few fields, so that many get past the first check. */
+/** Bodies that are valid schedules except for a few fields, so that many pass the first check. */
 const nearlySchedule = fc
   .tuple(fc.dictionary(fc.constantFrom(...fields), anyJson, { maxKeys: 2 }), fc.boolean())
   .map(([changes, keepsTarget]) => ({
@@ -150,7 +150,7 @@ const anyQuery = fc.oneof(
     ),
 );
 
-/** Every answer is a success or a problem of the caller's; what it says can be read back. */
+/** Each answer must be a success or a problem of the caller's, and its body must be readable. */
 async function expectNoFailure(
   method: string,
   path: string,
@@ -158,7 +158,7 @@ async function expectNoFailure(
 ) {
   const { status, headers, json, body } = await api.send(method, path, parts);
   expect(status, `${method} ${JSON.stringify(path)} ${JSON.stringify(parts)}`).toBeLessThan(500);
-  // An operation may have failed though its batch is answered 200.
+  // An operation may have failed although its batch answers 200.
   if (path === "/v1/schedules:batch") expect(body).not.toContain("urn:carillon:problem:internal");
   if (status >= 400) {
     expect(headers["content-type"]).toBe("application/problem+json");
@@ -174,8 +174,8 @@ async function expectNoFailure(
 
 const runs = { numRuns: 300 };
 
-describe("whatever is sent, the answer is never a 5xx", () => {
-  test("with bodies that are nearly schedules", async () => {
+describe("random requests", () => {
+  test("A body that is nearly a schedule never causes a 5xx", async () => {
     await fc.assert(
       fc.asyncProperty(nearlySchedule, fc.constantFrom("PUT", "PATCH"), async (body, method) => {
         await expectNoFailure(method, "/v1/schedules/fuzzed", { body });
@@ -184,7 +184,7 @@ describe("whatever is sent, the answer is never a 5xx", () => {
     );
   });
 
-  test("with any JSON and any text as a body", async () => {
+  test("A body of any JSON or any text never causes a 5xx", async () => {
     const targets = fc.constantFrom<[string, string]>(
       ["POST", "/v1/schedules"],
       ["PUT", "/v1/schedules/fuzzed"],
@@ -201,7 +201,7 @@ describe("whatever is sent, the answer is never a 5xx", () => {
     );
   });
 
-  test("with any when, and what is accepted can be read, looked ahead from and listed", async () => {
+  test("Any `when` never causes a 5xx, and an accepted one can be read, previewed and listed", async () => {
     await fc.assert(
       fc.asyncProperty(
         anyWhen,
@@ -227,7 +227,7 @@ describe("whatever is sent, the answer is never a 5xx", () => {
     );
   });
 
-  test("with any payload, which comes back as it was sent", async () => {
+  test("Any payload is stored and returned unchanged", async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ stringUnit: "grapheme" }), async (payload) => {
         const { status } = await api.send("PUT", "/v1/schedules/carrying", { body: { ...least, payload } });
@@ -239,7 +239,7 @@ describe("whatever is sent, the answer is never a 5xx", () => {
     );
   });
 
-  test("with any method, path, query and headers", async () => {
+  test("Any method, path, query and headers never cause a 5xx", async () => {
     const headers = fc.dictionary(fc.constantFrom("if-match", "if-none-match", "content-type"), anyText, {
       maxKeys: 2,
     });
@@ -251,7 +251,7 @@ describe("whatever is sent, the answer is never a 5xx", () => {
     );
   });
 
-  test("and without a token it is a 401, whatever was sent", async () => {
+  test("Any request without a token answers 401", async () => {
     await fc.assert(
       fc.asyncProperty(methods, anyPath, anyQuery, anyText, async (method, path, query, authorization) => {
         fc.pre(!(method === "GET" && path === "/health"));

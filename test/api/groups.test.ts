@@ -26,7 +26,7 @@ describe.each([
 ])("/v1/%ss/{name}", (scope, belonging) => {
   const path = `/v1/${scope}s`;
 
-  test("pauses and resumes its schedules, and says how many", async () => {
+  test("A pause or resume covers all members, and the answer has their number", async () => {
     for (const key of ["a", "b", "c"]) await put(`${scope}-${key}`, belonging("shop"));
     const body = { reason: "stocktaking", until: "2100-01-01T00:00:00Z" };
     const paused = await api.send("POST", `${path}/shop/pause`, { body, as: "write" });
@@ -57,7 +57,7 @@ describe.each([
     expect(await read(`${scope}-later`)).toMatchObject({ state: "active", holds: [] });
   });
 
-  test("lists its schedules in pages, without payloads", async () => {
+  test("Its schedules are listed in pages, without payloads", async () => {
     for (let n = 0; n < 5; n++) await put(`${scope}-page-${n}`, { ...belonging("paged"), payload: n });
     const keys: string[] = [];
     let cursor = "";
@@ -74,7 +74,7 @@ describe.each([
     expect(cursor).toBe("");
   });
 
-  test("lists the open jobs of its schedules, and cancels all of it", async () => {
+  test("Its unsettled jobs are listed, and a cancel cancels all of them", async () => {
     const when = new Date(api.clock.now().getTime() + minute).toISOString();
     for (const key of ["x", "y"]) await put(`${scope}-${key}`, { ...belonging("done"), when: `at ${when}` });
     await api.tick();
@@ -101,14 +101,14 @@ describe.each([
     expect((await api.send("POST", `${path}/done/cancel`)).json).toEqual({ done: 0, running: 0, failed: 0 });
   });
 
-  test("is missing where there is neither a schedule nor a hold", async () => {
+  test("It answers 404 without schedules and holds", async () => {
     expect(await api.send("GET", `${path}/nobodys`)).toMatchObject({ status: 404 });
     expect((await api.send("POST", `${path}/nobodys/resume`)).json).toEqual({ done: 0, hold: null });
     expect((await api.send("POST", `${path}/nobodys/pause`)).json).toMatchObject({ done: 0 });
     expect(await api.send("GET", `${path}/nobodys`)).toMatchObject({ status: 200 });
   });
 
-  test("lets only an admin act for another owner, and only who may write act at all", async () => {
+  test("Only an admin acts for another owner, and only with the scope to write", async () => {
     const body = { owner: "somebody" };
     expect(await api.send("POST", `${path}/mine/pause`, { body, as: "write" })).toMatchObject({
       status: 403,
@@ -123,7 +123,7 @@ describe.each([
     expect((await api.send("GET", `${path}/mine`, { as: "read" })).status).toBe(200);
   });
 
-  test("refuses what is not understood, and a cursor that is of another request", async () => {
+  test("An invalid request and a cursor of another request are refused", async () => {
     const refused = async (name: string, verb: string, parts: object) => {
       const { status, json } = await api.send("POST", `${path}/${name}/${verb}`, parts);
       const { errors } = json as { errors: { path: string }[] };

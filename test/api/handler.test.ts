@@ -16,7 +16,7 @@ const tokens: Readonly<Record<string, PresentedToken>> = {
   admin: { id: "3", name: "admin", scope: "admin", ...plain },
 };
 
-/** The API over operations that only note what reached them, or that fail as told. */
+/** The API over operations that only record their calls, or that fail as configured. */
 function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToken } = {}) {
   const reached: { operation: string; params: unknown }[] = [];
   const lines: string[] = [];
@@ -118,7 +118,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
 
 const least = { when: "every 5m", target: { queue: "demo" } };
 
-describe("without a known token", () => {
+describe("requests without a known token", () => {
   test.each([
     ["GET", "/v1/schedules"],
     ["PUT", "/v1/schedules/a"],
@@ -128,7 +128,7 @@ describe("without a known token", () => {
     ["POST", "/health"],
     ["GET", "/health/"],
     ["GET", "/v1/schedules/%zz"],
-  ])("%s %s gets no further than a 401", async (method, path) => {
+  ])("%s %s without a known token answers 401", async (method, path) => {
     const { send, reached } = setup();
     for (const headers of [
       {},
@@ -150,7 +150,7 @@ describe("without a known token", () => {
     expect(reached).toEqual([]);
   });
 
-  test("the health probe is answered", async () => {
+  test("The health probe needs no token", async () => {
     const { send } = setup();
     expect(await send("GET", "/health", { as: "" })).toMatchObject({
       statusCode: 200,
@@ -160,7 +160,7 @@ describe("without a known token", () => {
 });
 
 describe("a path", () => {
-  test("that is nowhere is a 404, a known one with another method a 405 that names the right ones", async () => {
+  test("An unknown path answers 404; a known path with another method answers 405 with the allowed methods", async () => {
     const { send } = setup();
     expect((await send("GET", "/v1/nowhere")).statusCode).toBe(404);
     expect((await send("GET", "/v1/schedules/")).statusCode).toBe(404);
@@ -170,7 +170,7 @@ describe("a path", () => {
     expect(refused.headers["allow"]).toBe("DELETE, GET, PATCH, PUT");
   });
 
-  test("is decoded where the gateway has not done it, and refused where that fails", async () => {
+  test("A path that the gateway did not decode is decoded, and refused where that fails", async () => {
     const { send, reached } = setup();
     await send("GET", "/v1/schedules/%C3%BC%20b");
     expect(reached).toEqual([{ operation: "readSchedule", params: "ü b" }]);
@@ -178,7 +178,7 @@ describe("a path", () => {
     expect((await send("GET", "/v1/schedules/a%2Fb")).json.errors).toMatchObject([{ path: "key" }]);
   });
 
-  test("is no other than the one that a policy or a firewall has let pass", async () => {
+  test("A path is not decoded into another one than a policy or a firewall let pass", async () => {
     const { send, reached } = setup();
     for (const [method, path] of [
       ["GET", "/v1/%73chedules"],
@@ -190,8 +190,8 @@ describe("a path", () => {
   });
 });
 
-describe("a scope", () => {
-  test("of read looks and changes nothing", async () => {
+describe("scopes", () => {
+  test("A token of scope read reads, and cannot change anything", async () => {
     const { send, reached } = setup();
     expect((await send("GET", "/v1/schedules/a", { as: "reader" })).statusCode).toBe(404);
     for (const [method, path] of [
@@ -207,7 +207,7 @@ describe("a scope", () => {
     expect(reached).toHaveLength(1);
   });
 
-  test("of write holds in its own name only, of admin in any", async () => {
+  test("A token of scope write sets holds in its own name only, one of scope admin in any name", async () => {
     const { send, reached } = setup();
     expect(
       (await send("POST", "/v1/schedules/a/pause", { as: "writer", body: { owner: "ops" } })).statusCode,
@@ -222,8 +222,8 @@ describe("a scope", () => {
   });
 });
 
-describe("what a request says reaches the operation", () => {
-  test("as a whole for PUT", async () => {
+describe("parameters of operations", () => {
+  test("PUT passes every part of the request to the operation", async () => {
     const { send, reached } = setup();
     await send("PUT", "/v1/schedules/a", {
       body: { key: "a", ...least },
@@ -243,7 +243,7 @@ describe("what a request says reaches the operation", () => {
     ]);
   });
 
-  test("for the other verbs", async () => {
+  test("Other methods pass their parameters to the operation", async () => {
     const { send, reached } = setup();
     await send("POST", "/v1/schedules", { body: { key: "b", ...least } });
     await send("POST", "/v1/schedules", { body: least });
@@ -277,7 +277,7 @@ describe("what a request says reaches the operation", () => {
   });
 });
 
-describe("bad input is a 4xx with the path of each fault, and reaches no operation", () => {
+describe("bad input", () => {
   test.each<[string, string, EventParts, number, string[]]>([
     ["PUT", "/v1/schedules/a", {}, 400, [""]],
     ["PUT", "/v1/schedules/a", { body: "{" }, 400, []],
@@ -315,19 +315,22 @@ describe("bad input is a 4xx with the path of each fault, and reaches no operati
     ["GET", "/v1/schedules/a", { query: "x=" }, 400, ["x"]],
     ["GET", "/v1/schedules/a/next", { query: "n=-1&from=now" }, 400, ["from", "n"]],
     ["GET", "/v1/schedules/a/jobs", { query: "cursor=abc" }, 400, ["cursor"]],
-  ])("%s %s (case %$) is refused", async (method, path, parts, status, paths) => {
-    const { send, reached } = setup();
-    const { statusCode, headers, json } = await send(method, path, parts);
-    expect(statusCode).toBe(status);
-    expect(headers["content-type"]).toBe("application/problem+json");
-    expect(json).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
-    expect((json.errors ?? []).map((fault: { path: string }) => fault.path).sort()).toEqual(paths);
-    expect(reached).toEqual([]);
-  });
+  ])(
+    "%s %s (case %$) with bad input is refused with the path of each fault, before any operation",
+    async (method, path, parts, status, paths) => {
+      const { send, reached } = setup();
+      const { statusCode, headers, json } = await send(method, path, parts);
+      expect(statusCode).toBe(status);
+      expect(headers["content-type"]).toBe("application/problem+json");
+      expect(json).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
+      expect((json.errors ?? []).map((fault: { path: string }) => fault.path).sort()).toEqual(paths);
+      expect(reached).toEqual([]);
+    },
+  );
 });
 
-describe("a failure", () => {
-  test("nobody foresaw is a 500 that says nothing, and its cause is in the log under the id that it names", async () => {
+describe("failures", () => {
+  test("An unexpected failure answers 500 without details, and the log has its cause under the request id", async () => {
     const { send, lines } = setup({ failure: new Error("relation secrets does not exist") });
     const { statusCode, body, json } = await send("GET", "/v1/schedules/a\nb");
     expect(statusCode).toBe(400);
@@ -340,7 +343,7 @@ describe("a failure", () => {
     expect(json.requestId).toBeUndefined();
   });
 
-  test("of the database is a 503 to be tried again, also for the probe and for finding the token", async () => {
+  test("A database failure answers 503, also for the health probe and for the token's lookup", async () => {
     const failure = new ConnectionLost("it has ended");
     const { send } = setup({ failure });
     const down = setup({ findToken: async () => Promise.reject(failure) });
@@ -360,7 +363,7 @@ describe("a failure", () => {
     ["conflict", 409],
     ["precondition", 412],
     ["impossible", 422],
-  ] as const)("that is a refusal of kind %s is a %i", async (kind, status) => {
+  ] as const)("A refusal of kind %s answers %i", async (kind, status) => {
     const { send } = setup({ failure: new Refusal(kind, "As it is.", [{ path: "when", message: "no" }]) });
     expect(await send("DELETE", "/v1/schedules/a")).toMatchObject({
       statusCode: status,
@@ -375,7 +378,7 @@ describe("a failure", () => {
 });
 
 describe("the log", () => {
-  test("has one line for each request, with its outcome, and neither token nor payload", async () => {
+  test("The log has one line per request with its outcome, and neither token nor payload", async () => {
     const { send, lines } = setup();
     await send("PUT", "/v1/schedules/a\nb", { body: { ...least, payload: "confidential" } });
     await send("GET", "/v1/schedules", { as: "wrong-secret" });

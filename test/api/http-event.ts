@@ -3,16 +3,16 @@ import type { APIGatewayProxyEventV2 } from "aws-lambda";
 export interface EventParts {
   query?: string;
   headers?: Record<string, string>;
-  /** Sent as it is where it is a string, else as JSON. */
+  /** A string is sent unchanged, any other value as JSON. */
   body?: unknown;
   isBase64Encoded?: boolean;
-  /** How the client names itself. */
+  /** The User-Agent header. */
   agent?: string;
-  /** What the gateway says of who sent it. Default: nothing. */
+  /** The gateway's findings about the caller. Default: none. */
   authorizer?: object | undefined;
 }
 
-/** An event as an API Gateway HTTP API sends it (payload format 2.0); `path` is already decoded, as there. */
+/** An event of an HTTP API of API Gateway (payload format 2.0); `path` is already decoded. */
 export function httpEvent(method: string, path: string, parts: EventParts = {}): APIGatewayProxyEventV2 {
   const { query = "", headers = {}, body, isBase64Encoded = false, agent = "test", authorizer } = parts;
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);

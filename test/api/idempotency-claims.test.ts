@@ -37,60 +37,60 @@ async function claim(): Promise<Claim> {
 
 const step = (of: Claim, n: number) => world.sql.begin((tx) => writeStep(tx, of, { n, result }));
 
-/** A process that has not come to its end within its lease, and another one that works the request by now. */
+/** A request whose process outlived its lease, and that another process has taken over. */
 async function overtaken(): Promise<{ old: Claim; current: Claim }> {
   const old = await claim();
   await world.clock.advance(leaseSeconds * second);
   return { old, current: await claim() };
 }
 
-test("a request that is under way is told so, and is not begun a second time", async () => {
+test("A request that is under way is reported as running, and is not started a second time", async () => {
   await claim();
-  // Worked by two at once, what it asks for would be done twice.
+  // Two processes would carry the request out twice.
   expect(await ask()).toEqual({ state: "running", seconds: leaseSeconds });
 });
 
-test("a request that was overtaken commits no step", async () => {
+test("A request that was taken over commits no further step", async () => {
   const { old, current } = await overtaken();
-  // Each transaction of the old process would be done beside that of the new one.
+  // The old process would otherwise commit beside the new one.
   expect(await step(old, 0)).toBe(false);
   expect(await step(current, 0)).toBe(true);
 });
 
-test("a request that was overtaken keeps no answer in place of the one that is worked", async () => {
+test("A request that was taken over does not store its answer in place of the new one", async () => {
   const { old, current } = await overtaken();
   expect(await keepAnswer(world.sql, old, { answer, steps: 0 })).toBe(false);
   expect(await keepAnswer(world.sql, current, { answer, steps: 0 })).toBe(true);
 });
 
-test("a request that was overtaken does not let the one go that is worked", async () => {
+test("A request that was taken over does not release the claim of the new one", async () => {
   const { old, current } = await overtaken();
   await letGo(world.sql, old);
   expect(await ask()).toMatchObject({ state: "running" });
   await step(current, 0);
   await letGo(world.sql, old);
-  // A third process would begin beside the second.
+  // A third process would otherwise start beside the second.
   expect(await ask()).toMatchObject({ state: "running" });
 });
 
-test("a request of which something is done is let go with what it did: it goes on there, and stands for no other", async () => {
+test("A released request keeps its committed steps: a retry continues there, and its key stays bound to it", async () => {
   const first = await claim();
   await step(first, 0);
   await letGo(world.sql, first);
   expect(await ask(otherBody)).toEqual({ state: "different" });
-  // Begun anew, its first transaction would be done twice.
+  // Without the steps, the retry would repeat its first transaction.
   expect(await ask()).toMatchObject({ state: "claimed", before: [result] });
 });
 
-test("a request that lost its process is taken over by the same request only", async () => {
+test("A request whose process died is taken over only by the same request", async () => {
   await claim();
   await world.clock.advance(leaseSeconds * second);
-  // Another body would be told that it was done with the steps of this one.
+  // Another request would otherwise be answered with the steps of this one.
   expect(await ask(otherBody)).toEqual({ state: "different" });
   expect(await ask()).toMatchObject({ state: "claimed", claim: { claim: 2 } });
 });
 
-test("a request that was never answered is another one after a day, with nothing of the first", async () => {
+test("An unanswered request expires after a day, with its steps", async () => {
   const first = await claim();
   await step(first, 0);
   await world.clock.advance(keptHours * hour);

@@ -5,7 +5,7 @@ import { type Answered, type Asked, type KeyedWorld, keyedWorld } from "./idempo
 
 interface Scenario {
   name: string;
-  /** Of so many moments a run tries one. */
+  /** A run tries one of this many moments. */
   oneOf: number;
   prepare(world: KeyedWorld): Promise<void>;
   asked: Asked;
@@ -17,7 +17,7 @@ const hourly = { when: "every 1h", target };
 const put = (world: KeyedWorld, key: string, body: object = {}) =>
   world.send({ method: "PUT", path: `/v1/schedules/${key}`, body: { ...hourly, ...body } });
 
-/** As if they had been tried in vain. */
+/** Changes jobs as if all attempts had failed. */
 async function makeDead(world: KeyedWorld, count: number): Promise<void> {
   await put(world, "dying");
   for (let fired = 0; fired < count; fired++)
@@ -41,7 +41,7 @@ const scenarios: readonly Scenario[] = [
     asked: { method: "POST", path: "/v1/schedules", body: { when: "in 5s", target } },
   },
   {
-    name: "a schedule is put anew, counted from now",
+    name: "a relative schedule is put again",
     oneOf: 40,
     prepare: async (world) => void (await put(world, "counted", { when: "in 1h" })),
     asked: { method: "PUT", path: "/v1/schedules/counted", body: { when: "in 5s", target } },
@@ -152,7 +152,7 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** Everything that a change done twice would change twice. */
+/** All rows that a change carried out twice would change twice. */
 async function whatStands({ sql }: KeyedWorld): Promise<unknown> {
   const [row] = await sql`
     select
@@ -180,19 +180,19 @@ interface Told {
   operations: readonly Operation[];
 }
 
-/** Once without a death. */
+/** The result without a crash. */
 async function told(scenario: Scenario): Promise<Told> {
   const world = await keyedWorld();
   await scenario.prepare(world);
   const answer = await world.sendToDoomed(keyed(scenario.asked));
-  if (answer === null) throw new Error("The process died although nothing was to kill it.");
+  if (answer === null) throw new Error("The process died although no crash was planned.");
   const stands = await whatStands(world);
   const { operations } = world.fuse;
   await world.close();
   return { answer, stands, operations };
 }
 
-/** Just before each operation, and just after each that lasts by itself. */
+/** The moments just before each operation, and just after each one that is a commit of its own. */
 function momentsOf(operations: readonly Operation[]): Moment[] {
   return operations.flatMap((operation): Moment[] => [
     { ...operation, side: "before" },
@@ -200,7 +200,7 @@ function momentsOf(operations: readonly Operation[]): Moment[] {
   ]);
 }
 
-/** Something is committed, and the caller does not know it: these are tried each time. */
+/** Moments after a commit that the caller does not know of; these are tried in every run. */
 function isDecisive({ label, side }: Moment): boolean {
   return (
     (side === "after" && / commit\b/.test(label)) || (side === "before" && label.includes("with kept as"))
@@ -209,7 +209,7 @@ function isDecisive({ label, side }: Moment): boolean {
 
 const triesMax = 5;
 
-/** As a client does: again with the same key, when it is told to. */
+/** Retries with the same key while the API asks for it, as a client does. */
 async function again(world: KeyedWorld, asked: Asked): Promise<Answered | null> {
   for (let tried = 0; tried < triesMax; tried++) {
     const answer = await world.send(asked);
@@ -221,7 +221,7 @@ async function again(world: KeyedWorld, asked: Asked): Promise<Answered | null> 
   return null;
 }
 
-/** Ids, keys and secrets are made by chance; and the retry may come seconds later. */
+/** Ids, keys and secrets are random, and the retry may come seconds later. */
 function withoutChance(json: unknown): unknown {
   return JSON.parse(
     timeless(
@@ -255,7 +255,7 @@ async function dieAt(scenario: Scenario, moment: Moment, whole: Told): Promise<s
   differs("answer", withoutChance(answer?.json), withoutChance(whole.answer.json));
   const repeated = await world.send(asked);
   differs("the same once more", repeated?.json, answer?.json);
-  differs("what stands", withoutChance(await whatStands(world)), withoutChance(whole.stands));
+  differs("stored rows", withoutChance(await whatStands(world)), withoutChance(whole.stands));
   const [{ count } = { count: 0 }] = await world.sql<{ count: number }[]>`
     select count(*)::int as count from carillon.idempotency_steps`;
   differs("steps that are left", count, 0);
@@ -267,7 +267,7 @@ const atOnce = 4;
 
 describe.each(scenarios)("$name, and the process dies", (scenario) => {
   test(
-    "at any moment: the request that is sent again does it once, and is answered as the first would have been",
+    "At any moment of a crash, the retry carries the request out once, with the answer of the first",
     async () => {
       const whole = await told(scenario);
       expect(whole.answer.status, JSON.stringify(whole.answer.json)).toBeLessThan(300);

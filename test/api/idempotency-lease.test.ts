@@ -18,7 +18,7 @@ const patch: Asked = {
   headers: { "idempotency-key": "slow" },
 };
 
-/** Until it is claimed and waits within its transaction. */
+/** Waits until the request is claimed and blocked in its transaction. */
 async function untilItWaits(): Promise<void> {
   for (;;) {
     const waiting = await world.sql`
@@ -27,7 +27,7 @@ async function untilItWaits(): Promise<void> {
   }
 }
 
-test("a request whose transaction takes as long as its function lives is not overtaken", async () => {
+test("A request whose transaction takes as long as its function lives is not taken over", async () => {
   const body = { when: "every 1h", target: { queue: "demo" } };
   await world.send({ method: "PUT", path: "/v1/schedules/slow", body });
   const { first, early } = await world.sql.begin(async (tx) => {

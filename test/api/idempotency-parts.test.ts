@@ -14,7 +14,7 @@ const batch = (operations: readonly object[], key?: string): Asked => ({
 
 interface Scenario {
   name: string;
-  /** How many of the moments just after a commit are tried, from the first on. */
+  /** How many of the moments just after a commit are tried, beginning with the first. */
   moments: number;
   prepare(world: KeyedWorld): Promise<void>;
   operations: readonly object[];
@@ -66,7 +66,7 @@ async function work({ prepare, operations }: Scenario, moment?: Moment): Promise
 }
 
 test.each(scenarios)(
-  "A batch that $name goes on where its process died, and its answer is that of one that did not die",
+  "A batch that $name continues after its process died, with the answer of a batch without a crash",
   async (scenario) => {
     const whole = await work(scenario);
     expect(whole.moments.length).toBeGreaterThanOrEqual(scenario.moments);

@@ -24,7 +24,7 @@ afterAll(async () => {
 const requestId = "00000000-0000-4000-8000-000000000001";
 const token = { id: "00000000-0000-4000-8000-000000000002" };
 
-/** Each time something else becomes of it. */
+/** Sends a request twice, with the next outcome each time. */
 async function sendTwice(key: string, outcomes: readonly (Error | number)[]) {
   const headers = { authorization: "Bearer secret", "idempotency-key": key };
   const incoming = incomingFrom(httpEvent("POST", "/v1/schedules", { headers, body: {} }));
@@ -40,7 +40,7 @@ async function sendTwice(key: string, outcomes: readonly (Error | number)[]) {
   return answers;
 }
 
-test("a conflict that passes is told so, and is not what the key stands for from then on", async () => {
+test("A temporary conflict is reported as such, and its answer is not stored", async () => {
   const passing = new PassingConflict("Schedules are being created and deleted by others at this moment.");
   expect(await sendTwice("passing", [passing, 201, 409])).toEqual([
     [409, "1"],
@@ -49,7 +49,7 @@ test("a conflict that passes is told so, and is not what the key stands for from
   ]);
 });
 
-test("a conflict with what is there stays", async () => {
+test("A conflict with the current state is stored", async () => {
   const lasting = new Refusal("conflict", "It exists already.");
   expect(await sendTwice("lasting", [lasting, 201])).toEqual([
     [409, undefined],

@@ -28,15 +28,20 @@ export interface Answered {
   json: unknown;
 }
 
-/** The API over a database whose clock stands still, in processes of which one may be killed at a given moment. */
+/**
+ * The API over a database whose clock is fixed, in processes of which one may be killed at a given
+ * moment.
+ */
 export interface KeyedWorld {
   sql: Sql;
   clock: DatabaseClock;
   fuse: Fuse;
   tick(): Promise<void>;
-  /** Sent to a process that is there only for this request; null where it is killed before it answers. */
+  /**
+   * Sends to a process that lives for this request only; null where it is killed before it answers.
+   */
   send(asked: Asked): Promise<Answered | null>;
-  /** The same in a process that dies, if ever, at the moment. */
+  /** Sends to a process that dies at the moment, if the request reaches it. */
   sendToDoomed(asked: Asked): Promise<Answered | null>;
   close(): Promise<void>;
 }
@@ -78,7 +83,7 @@ export async function keyedWorld(moment?: Moment): Promise<KeyedWorld> {
       headers: { authorization: "Bearer secret", ...headers },
     });
     const answer = await api(event, { awsRequestId: randomUUID(), getRemainingTimeInMillis: () => 29_000 });
-    // What a dead process would have said reaches nobody.
+    // The answer of a dead process does not reach the caller.
     const isDead = process.isDead();
     await Promise.all([sql.end(), process.closed()]);
     return isDead ? null : read(answer);

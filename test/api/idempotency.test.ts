@@ -22,8 +22,8 @@ async function schedules(): Promise<number> {
   return row?.count ?? 0;
 }
 
-describe("a request that is sent again with its Idempotency-Key", () => {
-  test("has the answer that it had, and does nothing more", async () => {
+describe("a request with an Idempotency-Key", () => {
+  test("A repeated request gets the stored answer and does nothing more", async () => {
     const before = await schedules();
     const key = fresh();
     const first = await post(key);
@@ -37,13 +37,13 @@ describe("a request that is sent again with its Idempotency-Key", () => {
     expect(await schedules()).toBe(before + 1);
   });
 
-  test("without one it is another request each time", async () => {
+  test("Without an Idempotency-Key, each request is carried out", async () => {
     const before = await schedules();
     for (let sent = 0; sent < 2; sent++) await api.send("POST", "/v1/schedules", { body });
     expect(await schedules()).toBe(before + 2);
   });
 
-  test("keeps its answer for a day, and then is another", async () => {
+  test("An answer is stored for a day; then the key is free", async () => {
     const before = await schedules();
     const key = fresh();
     await post(key);
@@ -54,7 +54,7 @@ describe("a request that is sent again with its Idempotency-Key", () => {
     expect(await schedules()).toBe(before + 2);
   });
 
-  test("is forgotten by a tick after a day", async () => {
+  test("A tick deletes answers after a day", async () => {
     const [old, young] = [fresh(), fresh()];
     for (const key of [old, young]) await post(key);
     await age(old, "25 hours");
@@ -69,7 +69,7 @@ describe("a request that is sent again with its Idempotency-Key", () => {
     ["another query", { query: "a=b" }],
     ["a precondition", { headers: { "if-match": '"1"' } }],
   ])(
-    "and with %s, is refused with a 422 and does nothing",
+    "A repeated key with %s is refused with 422 and does nothing",
     async (_what, {
       headers = {},
       ...parts
@@ -91,7 +91,7 @@ describe("a request that is sent again with its Idempotency-Key", () => {
     },
   );
 
-  test("by another path or method is refused too", async () => {
+  test("A repeated key with another path or method is refused", async () => {
     const key = fresh();
     const headers = { "idempotency-key": key };
     await api.send("PUT", "/v1/schedules/by-path", { body, headers });
@@ -99,7 +99,7 @@ describe("a request that is sent again with its Idempotency-Key", () => {
     expect((await api.send("PATCH", "/v1/schedules/by-path", { body, headers })).status).toBe(422);
   });
 
-  test("belongs to its token alone", async () => {
+  test("An Idempotency-Key belongs to its token", async () => {
     const key = fresh();
     const before = await schedules();
     expect((await post(key)).status).toBe(201);
@@ -107,12 +107,12 @@ describe("a request that is sent again with its Idempotency-Key", () => {
     expect(await schedules()).toBe(before + 2);
   });
 
-  test("under way, is told to wait, by how long", async () => {
+  test("A repeated request is refused while the first is running, with the time to wait", async () => {
     const key = fresh();
     const [first, second] = await Promise.all([post(key), post(key)]);
     const [done, waits] = first.status === 201 ? [first, second] : [second, first];
     expect(done.status).toBe(201);
-    // Where the first was through already, its answer is there.
+    // If the first request has finished already, its answer is returned.
     if (waits.status !== 201) {
       expect(waits).toMatchObject({ status: 409, json: { detail: expect.stringContaining("under way") } });
       expect(Number(waits.headers["retry-after"])).toBeGreaterThanOrEqual(1);
@@ -121,13 +121,13 @@ describe("a request that is sent again with its Idempotency-Key", () => {
   });
 });
 
-describe("an answer is kept", () => {
+describe("stored answers", () => {
   test.each([
     [404, "DELETE", "/v1/schedules/nobody", undefined, {}],
     [409, "POST", "/v1/schedules", { ...body, key: "taken" }, {}],
     [412, "PUT", "/v1/schedules/taken", body, { "if-none-match": "*" }],
     [422, "PUT", "/v1/schedules/taken", { ...body, target: { handler: "nobody" } }, {}],
-  ])("where it is a %i", async (status, method, path, sent, more) => {
+  ])("An answer with status %i is stored", async (status, method, path, sent, more) => {
     await api.send("PUT", "/v1/schedules/taken", { body });
     const headers = { "idempotency-key": fresh(), ...more };
     const parts = { headers, ...(sent === undefined ? {} : { body: sent }) };
@@ -139,7 +139,7 @@ describe("an answer is kept", () => {
     expect(second).toMatchObject({ status, body: first.body, headers: { "idempotent-replayed": "true" } });
   });
 
-  test("not where the request was not understood or not allowed: mended, it is carried out under the same key", async () => {
+  test("An invalid or forbidden request is not stored; once corrected, it is carried out under the same key", async () => {
     const key = fresh();
     expect((await post(key, { body: { when: "every 1h" } })).status).toBe(400);
     expect(
@@ -152,7 +152,7 @@ describe("an answer is kept", () => {
     expect(row).toBeUndefined();
   });
 
-  test("so that only who has the token can read it", async () => {
+  test("A stored answer can be read only with the secret of its token", async () => {
     const key = fresh();
     await post(key);
     const [row] = await api.sql<
@@ -163,13 +163,13 @@ describe("an answer is kept", () => {
   });
 });
 
-test.each(["", " ".repeat(256), "a\tb", "ключ"])("a key such as %j is refused", async (key) => {
+test.each(["", " ".repeat(256), "a\tb", "ключ"])("An Idempotency-Key such as %j is refused", async (key) => {
   const { status, json } = await post(key);
   expect(status).toBe(400);
   expect(json).toMatchObject({ errors: [{ path: "Idempotency-Key" }] });
 });
 
-test("reading takes no notice of the header", async () => {
+test("Reading ignores the Idempotency-Key header", async () => {
   const headers = { "idempotency-key": "ключ" };
   expect((await api.send("GET", "/v1/schedules", { headers })).status).toBe(200);
 });

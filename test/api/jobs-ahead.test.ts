@@ -75,24 +75,27 @@ async function cancelAll(filter: object, limit?: number): Promise<number> {
   throw new Error("It does not end.");
 }
 
-describe("jobs that have no row yet", () => {
-  test.each([1, 2, 100])("are found by key, prefix, group and tag, in pages of %i", async (limit) => {
-    const now = await enqueue("now", undefined);
-    const soon = await enqueue("soon", "in 2h");
-    const late = await enqueue("late", "in 3d");
-    await api.send("PUT", `/v1/schedules/${own}other`, { body: { when: "in 1d", target, group: own } });
-    const all = [late.id, soon.id, now.id];
-    expect(await idsOf(`prefix=${own}`, limit)).toEqual(all);
-    expect(await idsOf(`state=waiting&group=${own}`, limit)).toEqual(all);
-    expect(await idsOf(`tag=${own}`, limit)).toEqual(all);
-    expect(await idsOf(`tag=${own}&state=cancelled`, limit)).toEqual([]);
-    expect(await idsOf(`key=${own}late&state=waiting`, limit)).toEqual([late.id]);
-    const bound = new Date(api.clock.now().getTime() + day).toISOString();
-    expect(await idsOf(`prefix=${own}&from=${bound}`, limit)).toEqual([late.id]);
-    expect(await idsOf(`tag=${own}&to=${bound}`, limit)).toEqual([soon.id, now.id]);
-  });
+describe("jobs without a row", () => {
+  test.each([1, 2, 100])(
+    "Jobs without a row are found by key, prefix, group and tag, in pages of %i",
+    async (limit) => {
+      const now = await enqueue("now", undefined);
+      const soon = await enqueue("soon", "in 2h");
+      const late = await enqueue("late", "in 3d");
+      await api.send("PUT", `/v1/schedules/${own}other`, { body: { when: "in 1d", target, group: own } });
+      const all = [late.id, soon.id, now.id];
+      expect(await idsOf(`prefix=${own}`, limit)).toEqual(all);
+      expect(await idsOf(`state=waiting&group=${own}`, limit)).toEqual(all);
+      expect(await idsOf(`tag=${own}`, limit)).toEqual(all);
+      expect(await idsOf(`tag=${own}&state=cancelled`, limit)).toEqual([]);
+      expect(await idsOf(`key=${own}late&state=waiting`, limit)).toEqual([late.id]);
+      const bound = new Date(api.clock.now().getTime() + day).toISOString();
+      expect(await idsOf(`prefix=${own}&from=${bound}`, limit)).toEqual([late.id]);
+      expect(await idsOf(`tag=${own}&to=${bound}`, limit)).toEqual([soon.id, now.id]);
+    },
+  );
 
-  test("are found also where their owners are more than a few", async () => {
+  test("Jobs without a row are found even if their filter matches many schedules", async () => {
     const jobs: Job[] = [];
     for (let n = 0; n < 24; n++)
       jobs.push(await enqueue(`many-${n}`, n % 4 === 0 ? undefined : `in ${90 + n}m`));
@@ -109,7 +112,7 @@ describe("jobs that have no row yet", () => {
     }
   });
 
-  test("are among the open jobs of their group, with what they wait for", async () => {
+  test("Jobs without a row are among the unsettled jobs of their group, with the reason why they wait", async () => {
     const soon = await enqueue("soon", "in 2h");
     await enqueue("now", undefined);
     const open = async () => (await api.send("GET", `/v1/groups/${own}`)).json as { jobs: object[] };
@@ -127,7 +130,7 @@ describe("jobs that have no row yet", () => {
     ["group", (): object => ({ group: own, state: "waiting" }), 3],
     ["tag", (): object => ({ tag: own }), 3],
     ["target", (): object => ({ target: "queue/demo", prefix: own }), 3],
-  ])("are cancelled by %s, and nothing else is", async (_by, filter, count) => {
+  ])("Cancelling by %s cancels jobs without a row, and no others", async (_by, filter, count) => {
     const jobs = [
       await enqueue("late", "in 3d"),
       await enqueue("now", undefined),
@@ -146,13 +149,13 @@ describe("jobs that have no row yet", () => {
     expect(noted).toMatchObject({ actor: "adminer", detail: { jobs: 1, filter: expect.any(Object) } });
   });
 
-  test("are cancelled a few at a time, also while they are put off", async () => {
+  test("Jobs without a row are cancelled in parts, even while they are being postponed", async () => {
     for (let n = 0; n < 7; n++) await enqueue(`n${n}`, n % 3 === 0 ? undefined : "in 2h");
     expect(await cancelAll({ prefix: own }, 2)).toBe(7);
     expect(await idsOf(`prefix=${own}&state=waiting`)).toEqual([]);
   });
 
-  test("are left alone where only others are meant", async () => {
+  test("A cancel of other states does not touch jobs without a row", async () => {
     const { id } = await enqueue("late", "in 3d");
     expect(await cancelAll({ prefix: own, state: "retrying" })).toBe(0);
     expect(await read(id)).toMatchObject({ state: "waiting" });
@@ -160,7 +163,7 @@ describe("jobs that have no row yet", () => {
 });
 
 describe("the jobs of a key", () => {
-  test("are found when its schedule is deleted, those of the last one first", async () => {
+  test("Jobs of a key are found after its schedule is deleted, those of the newest schedule first", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 3; n++) {
       ids.unshift((await enqueue("again", n === 1 ? "in 2d" : undefined)).id);
@@ -174,12 +177,12 @@ describe("the jobs of a key", () => {
     expect(await idsOf(`key=${own}again`, 1)).toEqual(ids);
   });
 
-  test("are a 404 where nobody ever had it", async () => {
+  test("A key that never had a schedule answers 404", async () => {
     expect((await api.send("GET", "/v1/jobs", { query: `key=${own}never` })).status).toBe(404);
   });
 });
 
-test("the cursors of what is done to many belong to their filters", async () => {
+test("A cursor of a bulk operation is refused with another filter", async () => {
   for (let n = 0; n < 3; n++) await enqueue(`n${n}`, "in 2h");
   const send = (verb: string, filter: object, cursor = "") =>
     api.send("POST", verb, { query: cursor === "" ? "" : `cursor=${cursor}`, body: { filter, limit: 1 } });

@@ -18,7 +18,7 @@ interface Job {
   state: string;
 }
 
-/** A job of a schedule that is fired now. */
+/** A job of a schedule that was fired now. */
 async function fired(key: string, body: object = {}): Promise<Job> {
   await api.send("PUT", `/v1/schedules/${key}`, {
     body: { when: "every 1d", target: { queue: "demo" }, ...body },
@@ -48,7 +48,7 @@ const dead: Settlement = {
 const itemsOf = (answer: { json: unknown }) => (answer.json as { items: Job[] }).items;
 
 describe("POST /v1/jobs/{id}/cancel", () => {
-  test("answers 200 with the cancelled job, and 409 when asked again", async () => {
+  test("A cancel answers 200 with the cancelled job, and 409 the second time", async () => {
     const { id } = await fired("cancel-waiting");
     const cancel = () => api.send("POST", `/v1/jobs/${id}/cancel`, { as: "write", body: { reason: "no" } });
     expect(await cancel()).toMatchObject({
@@ -67,7 +67,7 @@ describe("POST /v1/jobs/{id}/cancel", () => {
     });
   });
 
-  test("answers 202 for one that runs, which shows that it is to be stopped", async () => {
+  test("A cancel of a running job answers 202, and the job shows that it is to be stopped", async () => {
     const { id } = await fired("cancel-running");
     const parcel = await claimed(id);
     expect(await api.send("POST", `/v1/jobs/${id}/cancel`)).toMatchObject({
@@ -80,7 +80,7 @@ describe("POST /v1/jobs/{id}/cancel", () => {
     });
   });
 
-  test("is 404 for a job that is not there, 403 for who may only read, 400 for what it does not know", async () => {
+  test("A cancel answers 404 for an unknown job, 403 to a token of scope read, 400 for unknown fields", async () => {
     expect((await api.send("POST", "/v1/jobs/7-1-c0/cancel")).status).toBe(404);
     expect((await api.send("POST", "/v1/jobs/nothing/cancel")).status).toBe(404);
     expect((await api.send("POST", "/v1/jobs/7-1-c0/cancel", { as: "read" })).status).toBe(403);
@@ -89,7 +89,7 @@ describe("POST /v1/jobs/{id}/cancel", () => {
 });
 
 describe("POST /v1/jobs/{id}/retry", () => {
-  test("answers 202 with the job, which waits again with its attempts kept", async () => {
+  test("A retry answers 202 with the job, which waits again and keeps its attempts", async () => {
     const { id } = await fired("retried");
     await settled(id, dead);
     expect(await api.send("POST", `/v1/jobs/${id}/retry`, { as: "write" })).toMatchObject({
@@ -116,7 +116,7 @@ describe("POST /v1/jobs/{id}/retry", () => {
     });
   });
 
-  test("is 409 where the schedule is deleted, and 404 for a job that is not there", async () => {
+  test("A retry answers 409 where the schedule is deleted, and 404 for an unknown job", async () => {
     const { id } = await fired("retried-late");
     await settled(id, dead);
     await api.send("DELETE", "/v1/schedules/retried-late");
@@ -126,7 +126,7 @@ describe("POST /v1/jobs/{id}/retry", () => {
 });
 
 describe("GET /v1/jobs", () => {
-  test("lists the dead ones, newest first, in pages, without stacks", async () => {
+  test("Dead jobs are listed newest first, in pages, without stacks", async () => {
     const jobs = [];
     for (const key of ["dead:a", "dead:b", "dead:c"]) jobs.push(await fired(key, { group: "dead-group" }));
     for (const { id } of jobs) await settled(id, dead);
@@ -153,7 +153,7 @@ describe("GET /v1/jobs", () => {
     expect(itemsOf(later)).toEqual([]);
   });
 
-  test("lists the others of one schedule, by its key or otherwise", async () => {
+  test("Other jobs of a schedule are listed by its key", async () => {
     const { id } = await fired("history");
     await fired("history");
     await settled(id, { kind: "cancelled" });
@@ -164,7 +164,7 @@ describe("GET /v1/jobs", () => {
     expect((await list("key=nobody")).status).toBe(404);
     expect((await list("key=history&tag=x")).json).toMatchObject({
       status: 422,
-      errors: [{ path: "tag", message: "is not taken where a `key` tells the schedule" }],
+      errors: [{ path: "tag", message: "cannot be combined with `key`" }],
     });
     const others = itemsOf(await list("prefix=history"));
     expect(others.map((job) => job.id)).toEqual(itemsOf(await list("key=history")).map((job) => job.id));
@@ -179,7 +179,7 @@ describe("GET /v1/jobs", () => {
       expect((await list(query)).status, query).toBe(400);
   });
 
-  test("does not take the cursor of another list", async () => {
+  test("The list of jobs refuses the cursor of another list", async () => {
     const cursor = (list: string, place: string) =>
       Buffer.from(JSON.stringify([list, place])).toString("base64url");
     const list = (query: string) => api.send("GET", "/v1/jobs", { query });
@@ -194,7 +194,7 @@ describe("GET /v1/jobs", () => {
 });
 
 describe("POST /v1/jobs:retry and :cancel", () => {
-  test("retry those that fit, and go on with the cursor", async () => {
+  test("A bulk retry retries matching jobs and continues with its cursor", async () => {
     for (const key of ["many:a", "many:b", "many:c"]) await settled((await fired(key)).id, dead);
     const retry = (query = "") =>
       api.send("POST", "/v1/jobs:retry", {
@@ -217,7 +217,7 @@ describe("POST /v1/jobs:retry and :cancel", () => {
     expect(itemsOf(left)).toEqual([]);
   });
 
-  test("cancel those that fit", async () => {
+  test("A bulk cancel cancels matching jobs", async () => {
     await fired("stop:a");
     const { id } = await fired("stop:b");
     await claimed(id);
@@ -248,9 +248,9 @@ describe("POST /v1/jobs:retry and :cancel", () => {
     ).toBe(403);
   });
 
-  test("a bulk verb takes a limit of ten thousand at most", async () => {
-    // One call with more would hold its transaction, and all locks of its jobs, until the function
-    // is cut off.
+  test("A bulk operation has a limit of at most ten thousand", async () => {
+    // A larger call would hold its transaction, and the locks of its jobs, until the function times
+    // out.
     for (const path of ["/v1/jobs:cancel", "/v1/jobs:retry"])
       for (const [limit, status] of [
         [10_000, 202],
@@ -261,7 +261,7 @@ describe("POST /v1/jobs:retry and :cancel", () => {
         );
   });
 
-  test("find cancelled jobs by key alone", async () => {
+  test("A bulk retry of cancelled jobs needs a key", async () => {
     const { id } = await fired("by-key");
     await api.send("POST", `/v1/jobs/${id}/cancel`);
     const retry = (filter: object) => api.send("POST", "/v1/jobs:retry", { body: { filter } });
@@ -277,8 +277,8 @@ describe("POST /v1/jobs:retry and :cancel", () => {
   });
 });
 
-describe("whatever is sent", () => {
-  test("the answer is never a 5xx", async () => {
+describe("random requests", () => {
+  test("A request with random filters or ids never answers 5xx", async () => {
     const instants = fc.oneof(
       fc.constantFrom("2026-03-02T10:00:00Z", "now", "9999-12-31T23:59:59Z"),
       fc.string(),

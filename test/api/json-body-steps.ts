@@ -1,6 +1,6 @@
 import { bodyBytesMax, readJsonBody } from "../../lib/api/request/json-body.ts";
 
-/** Bodies as large as they may be, full of a value. */
+/** Bodies of the largest allowed size, filled with one value. */
 export function* fullBodies(): Generator<[string, string]> {
   for (const value of ["{}", "1", '""', '{"a":1}', '[""]']) {
     const count = Math.floor(bodyBytesMax / (value.length + 1)) - 2;

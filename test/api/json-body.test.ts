@@ -20,7 +20,7 @@ function kindOf(act: () => unknown): string {
 }
 
 describe("a body", () => {
-  test("that is missing or empty is none, whatever its type", () => {
+  test("A missing or empty body is undefined, with any content type", () => {
     expect(
       readJsonBody({ body: undefined, contentType: "text/plain", isBase64Encoded: false }),
     ).toBeUndefined();
@@ -32,11 +32,11 @@ describe("a body", () => {
     "application/json; charset=utf-8",
     'Application/JSON;charset="UTF-8"',
     "application/merge-patch+json",
-  ])("may be sent as %s", (type) => {
+  ])("A body may be sent as %s", (type) => {
     expect(read('{"a":"ä"}', type)).toEqual({ a: "ä" });
   });
 
-  test("may come without a type, and in base64", () => {
+  test("A body may have no content type, and may be in base64", () => {
     expect(readJsonBody({ body: "1", contentType: undefined, isBase64Encoded: false })).toBe(1);
     expect(read(Buffer.from('{"a":"ä"}').toString("base64"), "application/json", true)).toEqual({ a: "ä" });
   });
@@ -48,24 +48,24 @@ describe("a body", () => {
     "application/jsonp",
     "application/json; charset=iso-8859-1",
     "",
-  ])("sent as %j is not taken", (type) => {
+  ])("A body sent as %j is refused", (type) => {
     expect(kindOf(() => read("{}", type))).toBe("media-type");
   });
 
   test.each(["{", "{'a':1}", "{a:1}", "[1,]", "NaN", "\u0000", '{"a":1} x', '"\n"'])(
-    "that is not JSON is refused: %j",
+    "A body that is not JSON is refused: %j",
     (body) => {
       expect(kindOf(() => read(body))).toBe("invalid");
     },
   );
 
-  test("that is not UTF-8 is refused", () => {
+  test("A body that is not UTF-8 is refused", () => {
     expect(
       kindOf(() => read(Buffer.from([0x22, 0xff, 0x22]).toString("base64"), "application/json", true)),
     ).toBe("invalid");
   });
 
-  test("may have five megabytes and no more, counted in bytes", () => {
+  test("A body may have up to five megabytes, counted in bytes", () => {
     const full = JSON.stringify("é".repeat((bodyBytesMax - 2) / 2));
     expect(kindOf(() => read(full))).toBe("accepted");
     expect(kindOf(() => read(`${full} `))).toBe("too-large");
@@ -74,21 +74,24 @@ describe("a body", () => {
     );
   });
 
-  test.each([undefined, "", "identity", " Identity "])("may be encoded as %j", (contentEncoding) => {
-    expect(readJsonBody({ body: "1", contentType: undefined, contentEncoding, isBase64Encoded: false })).toBe(
-      1,
-    );
-  });
+  test.each([undefined, "", "identity", " Identity "])(
+    "A body may have the encoding %j",
+    (contentEncoding) => {
+      expect(
+        readJsonBody({ body: "1", contentType: undefined, contentEncoding, isBase64Encoded: false }),
+      ).toBe(1);
+    },
+  );
 
   test.each(["gzip", "br", "identity, gzip", "\u0000".repeat(1_000)])(
-    "that is encoded as %j is not taken for what it is not",
+    "A body with the encoding %j is refused",
     (contentEncoding) => {
       const sent = { body: "1", contentType: undefined, contentEncoding, isBase64Encoded: false };
       expect(kindOf(() => readJsonBody(sent))).toBe("media-type");
     },
   );
 
-  test("may hold so many values and no more, counted before they are read", () => {
+  test("A body has a maximum number of values, counted before parsing", () => {
     const of = (value: string, count: number) => `[${Array.from({ length: count }, () => value).join(",")}]`;
     for (const [value, each] of [
       ["11111", 1],
@@ -106,14 +109,14 @@ describe("a body", () => {
     expect(bodyValuesMax).toBeGreaterThan(payloadBytesMax / 2 + 100);
   });
 
-  test("that is full of values is read only up to the first value that is too many", async () => {
+  test("Counting the values of a body stops at the first value beyond the limit", async () => {
     const counted = await countedSteps(new URL("./json-body-steps.ts", import.meta.url));
     expect(counted).toHaveLength(5);
-    // Read to its end, each of these bodies takes more than twice as many.
+    // Counting to the end would take more than twice as many steps for each of these bodies.
     for (const { name, steps } of counted) expect(steps, name).toBeLessThan(6 * bodyValuesMax);
   });
 
-  test("that is full of values is refused before any value is made of it", () => {
+  test("A body with too many values is refused before it is parsed", () => {
     const parse = vi.spyOn(JSON, "parse");
     try {
       for (const [value, body] of fullBodies())
@@ -124,13 +127,13 @@ describe("a body", () => {
     }
   });
 
-  test("of any nesting is refused, not choked on", () => {
+  test("A body nested too deeply is refused, at any depth", () => {
     const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
     expect(kindOf(() => read(nested(bodyValuesMax - 1)))).toBe("invalid");
     expect(kindOf(() => read(nested(2_000_000)))).toBe("too-large");
   });
 
-  test("with a long whole number that would lose digits is refused", () => {
+  test("A body with a whole number that would lose digits is refused", () => {
     expect(kindOf(() => read('{"id":12345678901234567890}'))).toBe("invalid");
     expect(kindOf(() => read("[1,-9007199254740993]"))).toBe("invalid");
     expect(kindOf(() => read(`[${"9".repeat(400)}]`))).toBe("invalid");
@@ -146,13 +149,14 @@ describe("a body", () => {
     ['"12345678901234567890"', "12345678901234567890"],
     ['"\\"12345678901234567890"', '"12345678901234567890'],
     ['["\\\\",1234567890123456]', ["\\", 1_234_567_890_123_456]],
-  ])("may hold %s", (body, value) => {
+  ])("A body may contain %s", (body, value) => {
     expect(read(body)).toEqual(value);
   });
 });
 
-test("the refusal of a body that is no JSON does not quote it", () => {
-  // The engine's own sentence quotes the text: a payload with a secret would go on into the caller's logs.
+test("The refusal of a body that is not JSON does not quote it", () => {
+  // The engine's message quotes the text, so a secret in a payload would get into the caller's
+  // logs.
   const said = (text: string) => {
     try {
       read(text);

@@ -16,8 +16,8 @@ const put = (target: string, body: unknown = { concurrency: 5 }) =>
 const get = (target: string) => api.send("GET", `/v1/limits/${target}`);
 const remove = (target: string) => api.send("DELETE", `/v1/limits/${target}`);
 
-describe("PUT", () => {
-  test("sets both limits of a target that no schedule names yet, and reads back with every field", async () => {
+describe("PUT of limits", () => {
+  test("PUT sets both limits, even if no schedule uses the target, and GET returns every field", async () => {
     const set = await put("webhook/api.example.com", { concurrency: 5, rate: "10/s" });
     expect(set).toMatchObject({ status: 200 });
     const read = await get("webhook/api.example.com");
@@ -34,7 +34,7 @@ describe("PUT", () => {
     expect(set.json).toEqual(read.json);
   });
 
-  test("replaces both: what is left out is no limit", async () => {
+  test("PUT replaces both limits: one that is left out is removed", async () => {
     await put("handler/twice", { concurrency: 5, rate: "10/s" });
     expect((await put("handler/twice", { rate: "100/m" })).json).toMatchObject({
       concurrency: null,
@@ -43,7 +43,7 @@ describe("PUT", () => {
     expect((await put("handler/twice", {})).json).toMatchObject({ concurrency: null, rate: null });
   });
 
-  test("takes a name percent-encoded, or as a gateway has decoded it", async () => {
+  test("A target's name is accepted percent-encoded, and as a gateway decodes it", async () => {
     const arn = "event/arn:aws:events:eu-west-1:123456789012:event-bus/orders";
     expect((await put(encodeURIComponent(arn))).json).toMatchObject({ target: arn });
     expect((await get(arn)).json).toMatchObject({ target: arn, concurrency: 5 });
@@ -59,7 +59,7 @@ describe("PUT", () => {
     ["a rate of none", { rate: "0/s" }, "rate"],
     ["a rate by the day", { rate: "1/d" }, "rate"],
     ["another field", { concurrency: 1, burst: 3 }, "burst"],
-  ])("refuses %s and says where", async (_, body, path) => {
+  ])("PUT of limits refuses %s with the path of the fault", async (_, body, path) => {
     expect(await put("handler/refused", body)).toMatchObject({ status: 400, json: { errors: [{ path }] } });
     expect(await get("handler/refused")).toMatchObject({ status: 404 });
   });
@@ -70,18 +70,18 @@ describe("PUT", () => {
     "webhook/API.example.com",
     "webhook/a/b",
     `handler/${"a".repeat(600)}`,
-  ])("refuses the target %s", async (target) => {
+  ])("The target %s is refused", async (target) => {
     expect(await put(target)).toMatchObject({ status: 400, json: { errors: [{ path: "target" }] } });
   });
 
-  test("takes a token of scope admin, and reading one of scope read", async () => {
+  test("Setting limits needs the scope admin, reading them the scope read", async () => {
     const path = "/v1/limits/handler/scoped";
     expect(await api.send("PUT", path, { body: {}, as: "write" })).toMatchObject({ status: 403 });
     expect(await api.send("DELETE", path, { as: "write" })).toMatchObject({ status: 403 });
     expect(await api.send("GET", "/v1/limits", { as: "read" })).toMatchObject({ status: 200 });
   });
 
-  test("is written down in the audit, and so is its end", async () => {
+  test("Setting and clearing limits is recorded in the audit", async () => {
     await put("handler/audited", { rate: "1/s" });
     await remove("handler/audited");
     expect(
@@ -101,8 +101,8 @@ describe("PUT", () => {
   });
 });
 
-describe("DELETE", () => {
-  test("brings back what the handler's definition says", async () => {
+describe("DELETE of limits", () => {
+  test("DELETE brings back the limits of the handler's code", async () => {
     await api.sql`select carillon.define_limits('{handler/defined}', '{7}', '{10}', '{1000}')`;
     expect((await get("handler/defined")).json).toMatchObject({ concurrency: 7, rate: "10/s", setBy: null });
     await put("handler/defined", { concurrency: 1 });
@@ -115,15 +115,15 @@ describe("DELETE", () => {
     expect((await get("handler/defined")).json).toMatchObject({ concurrency: 7, rate: "10/s", setAt: null });
   });
 
-  test("finds nothing where nothing was set", async () => {
+  test("DELETE answers 404 where no limits are set", async () => {
     expect(await remove("handler/never")).toMatchObject({ status: 404 });
     await api.sql`select carillon.target_named('handler/never')`;
     expect(await remove("handler/never")).toMatchObject({ status: 404 });
   });
 });
 
-describe("what handlers define", () => {
-  test("is news once, is taken back when a handler has it no more, and stays behind what the API has set", async () => {
+describe("limits in a handler's code", () => {
+  test("Limits of a handler's code are stored once, removed with the handler's limit, and overridden by the API's", async () => {
     const define = async (names: string[], concurrency: (number | null)[]) => {
       const none = names.map(() => null);
       const [row] = await api.sql`
@@ -140,7 +140,7 @@ describe("what handlers define", () => {
     expect((await get("handler/y")).json).toMatchObject({ concurrency: null });
   });
 
-  test("is taken over by the API when it starts", async () => {
+  test("The API stores the limits of handlers' code when it starts", async () => {
     await api.sql`update carillon.targets set defined_concurrency = 3, concurrency = 3 where name = 'handler/plain'`;
     await api.sql`select carillon.target_named('handler/stale')`;
     await api.sql`update carillon.targets set defined_concurrency = 3, concurrency = 3 where name = 'handler/stale'`;
@@ -153,8 +153,8 @@ describe("what handlers define", () => {
   });
 });
 
-describe("the list", () => {
-  test("has the targets that have limits, by name, page by page, and counts what runs and waits", async () => {
+describe("the list of limits", () => {
+  test("Targets with limits are listed by name, in pages, with their running and waiting jobs", async () => {
     await api.sql`update carillon.targets set concurrency = null, rate_count = null, rate_ms = null, set_at = null`;
     for (const name of ["c", "a", "b"]) await put(`queue/${name}`);
     await api.sql`select carillon.target_named('queue/unlimited')`;

@@ -11,7 +11,10 @@ import {
 } from "./odd-values.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
-/** Every string that the API takes, with values that Postgres, an index, a queue or a JavaScript object could stumble over. */
+/**
+ * Sends every string of the API with values that could break Postgres, an index, a queue or a
+ * JavaScript object.
+ */
 
 let api: OwnApi;
 beforeAll(async () => {
@@ -43,7 +46,7 @@ const targets = {
   lambda: { lambda: "arn:aws:lambda:eu-west-1:123456789012:function:work:live", invocation: "async" },
 };
 
-/** With all that is a string in it. */
+/** A schedule with every string that the API knows. */
 const schedule = {
   when: "0 9 * * 1-5",
   timezone: "Europe/Berlin",
@@ -52,7 +55,7 @@ const schedule = {
   group: "order:1",
   priority: "high",
   tags: ["reports"],
-  description: "For people.",
+  description: "A description.",
   startsAt: "2026-01-01T00:00:00Z",
   endsAt: "2199-01-01T00:00:00Z",
   calendar: { name: "days-off", on: "skip" },
@@ -69,7 +72,7 @@ const schedule = {
 
 const waits = { backoff: "list", delays: ["1s", "2s"] };
 
-/** A patch names all kinds of targets, whichever the schedule has that it finds. */
+/** A patch names all kinds of targets, because it does not know the kind of the stored one. */
 const none = {
   handler: null,
   queue: null,
@@ -120,7 +123,10 @@ interface Result {
   error?: { errors?: { path: string }[] };
 }
 
-/** What is refused as not understood says where; what is above it may be meant, since a target is one of several. */
+/**
+ * A 400 must have the path of the fault or of an object above it, because a target has several
+ * forms.
+ */
 function expectPath(place: Place, { status, error }: Result) {
   if (status !== 400) return;
   const path = pathOf(place);
@@ -145,30 +151,33 @@ async function expectAlone(operation: object, place: Place, others: readonly unk
   return results.slice(1, -1);
 }
 
-describe.each(Object.entries(operations))("beside a %s the others of a batch are done", (_, operation) => {
-  test("where any of its fields has an odd text, whose path is told", async () => {
-    for (const { place, text } of stringsIn(operation)) {
-      const others = oddStrings(text).map((other) => replaced(operation, place, other));
-      const results = await expectAlone(operation, place, [operation, ...others]);
-      expect(results[0], "as it is").toMatchObject({ status: expect.toSatisfy((each) => each < 300) });
-    }
-  });
-
-  test("where any of its objects has a member of an odd name, which is refused or kept", async () => {
-    for (const place of objectsIn(operation)) {
-      if (place.length === 0) continue;
-      const others = oddNames.map((name, n) => {
-        const other = replaced(operation, [...place, name], "x");
-        return "put" in operation ? replaced(other, ["put", "key"], `odd:${n}`) : other;
-      });
-      const results = await expectAlone(operation, place, others);
-      for (const [n, { status }] of results.entries()) {
-        if (status !== 201) continue;
-        const { json } = await api.send("GET", `/v1/schedules/odd:${n}`);
-        const at = [...place.slice(1), oddNames[n] ?? ""];
-        expect(valueAt(json, at), pathOf(at)).toBeDefined();
-        await api.send("DELETE", `/v1/schedules/odd:${n}`);
+describe.each(Object.entries(operations))(
+  "beside a %s with odd values, the others of a batch are done",
+  (_, operation) => {
+    test("An odd text in any field fails only its operation, with its path", async () => {
+      for (const { place, text } of stringsIn(operation)) {
+        const others = oddStrings(text).map((other) => replaced(operation, place, other));
+        const results = await expectAlone(operation, place, [operation, ...others]);
+        expect(results[0], "as it is").toMatchObject({ status: expect.toSatisfy((each) => each < 300) });
       }
-    }
-  });
-});
+    });
+
+    test("An odd member name in any object fails only its operation, or is stored", async () => {
+      for (const place of objectsIn(operation)) {
+        if (place.length === 0) continue;
+        const others = oddNames.map((name, n) => {
+          const other = replaced(operation, [...place, name], "x");
+          return "put" in operation ? replaced(other, ["put", "key"], `odd:${n}`) : other;
+        });
+        const results = await expectAlone(operation, place, others);
+        for (const [n, { status }] of results.entries()) {
+          if (status !== 201) continue;
+          const { json } = await api.send("GET", `/v1/schedules/odd:${n}`);
+          const at = [...place.slice(1), oddNames[n] ?? ""];
+          expect(valueAt(json, at), pathOf(at)).toBeDefined();
+          await api.send("DELETE", `/v1/schedules/odd:${n}`);
+        }
+      }
+    });
+  },
+);

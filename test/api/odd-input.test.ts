@@ -11,7 +11,7 @@ afterAll(() => api.stop());
 
 const good = { put: { key: "good", when: "every 1d", target: { queue: "demo" } } };
 
-describe("beside one odd operation the others of a batch are done", () => {
+describe("batches with an odd operation", () => {
   const batch = async (odd: object, headers: Record<string, string> = {}) => {
     const body = { operations: [odd, good] };
     const { status, json } = await api.send("POST", "/v1/schedules:batch", { body, headers });
@@ -19,7 +19,7 @@ describe("beside one odd operation the others of a batch are done", () => {
     return json;
   };
 
-  test("where a webhook's host is short as it is written and long as it is resolved", async () => {
+  test("A webhook's host that is too long when resolved fails only its operation", async () => {
     const host = Array.from({ length: 38 }, (_, n) => `${"漢字仮名交じり文章".repeat(5)}${n}`).join(".");
     const url = `https://${host}/`;
     expect(url.length).toBeLessThan(2_048);
@@ -28,7 +28,7 @@ describe("beside one odd operation the others of a batch are done", () => {
     expect(JSON.stringify(answer)).toContain("a host of at most 253 characters");
   });
 
-  test("where a hold's owner is nobody's name", async () => {
+  test("A hold's owner that cannot be a token's name fails only its operation", async () => {
     const made = await api.send("POST", "/v1/tokens", {
       body: { name: "team-admin", scope: "admin", prefix: "g" },
     });
@@ -40,7 +40,7 @@ describe("beside one odd operation the others of a batch are done", () => {
     expect(answer).toMatchObject({ results: [{ status: 400 }, { status: expect.any(Number) }] });
   });
 
-  test("where a patch removes what can have no name", async () => {
+  test("A patch that removes a member with an impossible name fails only its operation", async () => {
     for (const name of ["b\u0000", "\ud800"]) {
       const answer = await batch({ patch: { key: "good", payload: { [name]: null } } });
       expect(answer).toMatchObject({ results: [{ status: 400 }, { status: expect.any(Number) }] });
@@ -48,16 +48,16 @@ describe("beside one odd operation the others of a batch are done", () => {
   });
 });
 
-test("time zone data of a version that can have no name was never in force", async () => {
+test("Time zone data of an impossible version was never in force", async () => {
   expect(await api.send("GET", "/v1/zone-data/%00/moves")).toMatchObject({ status: 404 });
 });
 
-test("a cursor goes on behind what can be a key", () => {
+test("A cursor accepts any place that can be a key", () => {
   for (const place of ["ahead/", "ahead/order:1", "0", "17"]) expect(isCancelPlace(place)).toBe(true);
   for (const place of ["ahead/\u0000", "ahead/a/b", "-1", ""]) expect(isCancelPlace(place)).toBe(false);
 });
 
-test("a member named as one that every object has is one like others", () => {
+test("A member named like one of Object.prototype is an ordinary member", () => {
   const before = JSON.parse('{"n": 1}');
   const after = JSON.parse('{"n": 1, "constructor": "x", "__proto__": {"a": 2}}');
   expect(changesBetween(before, after, "payload")).toEqual([

@@ -3,7 +3,10 @@ import { document, type Operation } from "./contract.ts";
 import { objectsIn, oddNames, oddStrings, type Place, pathOf, replaced, stringsIn } from "./odd-values.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
-/** What the OpenAPI document says that callers send, with odd values in each of its strings. Those of a schedule are in `odd-fields.test.ts`. */
+/**
+ * Sends odd values in each string of the OpenAPI document. Strings of a schedule are in
+ * `odd-fields.test.ts`.
+ */
 
 let api: OwnApi;
 beforeAll(async () => {
@@ -30,7 +33,7 @@ function pathWith(template: string, values: Record<string, string>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "1");
 }
 
-/** As a client could send it; half of a surrogate pair in the bytes that it would have. */
+/** Encodes text as a client could, including half of a surrogate pair. */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll("%EF%BF%BD", "%ED%A0%80");
 }
@@ -40,7 +43,10 @@ interface Answered {
   json: unknown;
 }
 
-/** A 400 tells where; what is above it may be meant, since one of several forms is taken there. A member without a name has no path. */
+/**
+ * A 400 must have the path of the fault or of a value above it, because some values have several
+ * forms. A member without a name has no path.
+ */
 function expectPath(path: string, { status, json }: Answered) {
   if (status !== 400 || path === "") return;
   const { errors = [] } = json as { errors?: { path: string }[] };
@@ -57,48 +63,60 @@ const parameters = (operation: Operation, place: "path" | "query" | "header") =>
   operation.parameters.filter((each) => each.in === place).map(({ name }) => name);
 
 describe.each(operations)(
-  "$name answers odd text as a success or as the caller's problem",
+  "$name answers odd text with a success or a problem of the caller's",
   ({ method, template, operation }) => {
     const path = pathWith(template, plain);
     const media = operation.requestBody?.content["application/json"];
     const isBatch = template === "/v1/schedules:batch";
     const body = media === undefined || isBatch ? {} : { body: media.example };
 
-    test.each(parameters(operation, "path"))("in the part {%s} of its path", async (name) => {
-      for (const odd of oddStrings(Reflect.get(plain, name) ?? "odd")) {
-        const answer = await api.send(method, pathWith(template, { ...plain, [name]: odd }), body);
-        expect(answer.status, `${name} ${JSON.stringify(odd)}`).toBeLessThan(500);
-      }
-    });
+    test.each(parameters(operation, "path"))(
+      "Odd text in the path parameter {%s} never fails the server",
+      async (name) => {
+        for (const odd of oddStrings(Reflect.get(plain, name) ?? "odd")) {
+          const answer = await api.send(method, pathWith(template, { ...plain, [name]: odd }), body);
+          expect(answer.status, `${name} ${JSON.stringify(odd)}`).toBeLessThan(500);
+        }
+      },
+    );
 
-    test.each(parameters(operation, "query"))("in the parameter %s of its query", async (name) => {
-      for (const odd of [...oddStrings("odd"), ...oddStrings("2026-12-01T09:00:00Z")]) {
-        const answer = await api.send(method, path, { ...body, query: `${name}=${encoded(odd)}` });
-        expect(answer.status, `${name} ${JSON.stringify(odd)}`).toBeLessThan(500);
-        if (!odd.includes("\ud800") && !odd.includes("\udfff")) expectPath(name, answer);
-      }
-    });
+    test.each(parameters(operation, "query"))(
+      "Odd text in the query parameter %s never fails the server",
+      async (name) => {
+        for (const odd of [...oddStrings("odd"), ...oddStrings("2026-12-01T09:00:00Z")]) {
+          const answer = await api.send(method, path, { ...body, query: `${name}=${encoded(odd)}` });
+          expect(answer.status, `${name} ${JSON.stringify(odd)}`).toBeLessThan(500);
+          if (!odd.includes("\ud800") && !odd.includes("\udfff")) expectPath(name, answer);
+        }
+      },
+    );
 
-    test.each(parameters(operation, "header"))("in its header %s", async (name) => {
-      for (const odd of oddStrings('"1"')) {
-        const answer = await api.send(method, path, { ...body, headers: { [name.toLowerCase()]: odd } });
-        expect(answer.status, `${name} ${JSON.stringify(odd)}`).toBeLessThan(500);
-        expectPath(name, answer);
-      }
-    });
+    test.each(parameters(operation, "header"))(
+      "Odd text in the header %s never fails the server",
+      async (name) => {
+        for (const odd of oddStrings('"1"')) {
+          const answer = await api.send(method, path, { ...body, headers: { [name.toLowerCase()]: odd } });
+          expect(answer.status, `${name} ${JSON.stringify(odd)}`).toBeLessThan(500);
+          expectPath(name, answer);
+        }
+      },
+    );
 
-    test.runIf(media !== undefined && !isBatch)("in the strings and names of its body", async () => {
-      const sent = media?.example;
-      const expectAnswered = async (place: Place, other: unknown) => {
-        const answer = await api.send(method, path, { body: other });
-        expect(answer.status, `${pathOf(place)} of ${JSON.stringify(other)}`).toBeLessThan(500);
-        expectPath(pathOf(place), answer);
-      };
-      for (const { place, text } of stringsIn(sent))
-        for (const odd of oddStrings(text)) await expectAnswered(place, replaced(sent, place, odd));
-      for (const place of objectsIn(sent))
-        for (const name of oddNames)
-          await expectAnswered([...place, name], replaced(sent, [...place, name], "x"));
-    });
+    test.runIf(media !== undefined && !isBatch)(
+      "Odd text in the body's strings and names never fails the server",
+      async () => {
+        const sent = media?.example;
+        const expectAnswered = async (place: Place, other: unknown) => {
+          const answer = await api.send(method, path, { body: other });
+          expect(answer.status, `${pathOf(place)} of ${JSON.stringify(other)}`).toBeLessThan(500);
+          expectPath(pathOf(place), answer);
+        };
+        for (const { place, text } of stringsIn(sent))
+          for (const odd of oddStrings(text)) await expectAnswered(place, replaced(sent, place, odd));
+        for (const place of objectsIn(sent))
+          for (const name of oddNames)
+            await expectAnswered([...place, name], replaced(sent, [...place, name], "x"));
+      },
+    );
   },
 );

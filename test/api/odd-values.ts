@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** Where something stands in a body: names of members and places in lists. */
+/** The path to a value in a body: names of members and positions in lists. */
 export type Place = readonly (string | number)[];
 
-/** Text that no compression shortens, since an index keeps long text only where it is compressed to a few kilobytes. */
+/**
+ * Text that cannot be compressed, because an index accepts long text if it compresses to a few
+ * kilobytes.
+ */
 function noise(length: number): string {
   const pieces = Array.from({ length: Math.ceil(length / 128) }, (_, n) =>
     createHash("sha512").update(String(n)).digest("hex"),
@@ -11,7 +14,7 @@ function noise(length: number): string {
   return pieces.join("").slice(0, length);
 }
 
-/** Characters of three bytes each. */
+/** Characters of three bytes in UTF-8. */
 function ideographs(length: number): string {
   const hex = noise(4 * length);
   return Array.from({ length }, (_, n) =>
@@ -37,7 +40,10 @@ const odd = [
   ideographs(1_000),
 ];
 
-/** Strings that are odd by themselves, and the given one with each of its words made long: what its form allows stays as it is. */
+/**
+ * Strings that are odd by themselves, and the given one with each of its words made long, so that
+ * its form stays valid.
+ */
 export function oddStrings(text: string): string[] {
   const words = [...text.matchAll(/[a-z0-9]+/gi)].map(({ index, 0: word }) => index + word.length);
   const stretched = words.flatMap((end) =>
@@ -57,13 +63,13 @@ export const oddNames = [
   ideographs(1_000),
 ];
 
-/** Where strings stand in a value. */
+/** The paths of all strings in a value. */
 export function stringsIn(value: unknown, place: Place = []): { place: Place; text: string }[] {
   if (typeof value === "string") return [{ place, text: value }];
   return members(value).flatMap(([name, member]) => stringsIn(member, [...place, name]));
 }
 
-/** Where objects stand in it, itself included. */
+/** The paths of all objects in a value, including itself. */
 export function objectsIn(value: unknown, place: Place = []): Place[] {
   if (typeof value !== "object" || value === null) return [];
   const below = members(value).flatMap(([name, member]) => objectsIn(member, [...place, name]));
@@ -75,7 +81,10 @@ function members(value: unknown): [string | number, unknown][] {
   return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
 
-/** The value with something else at a place. Made from entries: an assignment to `__proto__` would make no member. */
+/**
+ * The value with another value at a path. Built from entries, because assigning to `__proto__`
+ * makes no member.
+ */
 export function replaced(value: unknown, place: Place, other: unknown): unknown {
   const [name, ...rest] = place;
   if (name === undefined) return other;
@@ -89,7 +98,7 @@ export function valueAt(value: unknown, place: Place): unknown {
   return place.reduce<unknown>((at, name) => new Map(members(at)).get(name), value);
 }
 
-/** A place as problems name it. */
+/** A path in the notation of problems. */
 export function pathOf(place: Place): string {
   return place
     .map((name) =>

@@ -13,33 +13,33 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 );
 
 describe("the OpenAPI document", () => {
-  test("is one, by the official schema of OpenAPI 3.1", async () => {
+  test("The OpenAPI document is valid by the official schema of OpenAPI 3.1", async () => {
     const result = await new Validator().validate(structuredClone(document));
     expect(result).toMatchObject({ valid: true });
   });
 
-  test("has the version of the package", () => {
+  test("The OpenAPI document has the version of the package", () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
     expect(document.info.version).toBe(version);
   });
 
-  test("tells of every route there is, and of the health probe", () => {
+  test("The OpenAPI document has every route and the health probe", () => {
     const told = routes.map(({ method, path }) => `${method} ${path.replace("+}", "}")}`);
     expect(operations.map(({ name }) => name).sort()).toEqual([...told, "GET /health"].sort());
   });
 
-  test("names every operation once, as people would say it", () => {
+  test("Each operation has a unique, readable operationId", () => {
     const names = operations.map(({ operation }) => operation.operationId);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     expect(names.filter((name) => !/^[a-z]+([A-Z][a-z]+)*$/.test(name))).toEqual([]);
   });
 
-  test("names every shared schema for what it is", () => {
+  test("Each shared schema has a name that says its content", () => {
     const named = Object.keys(document.components.schemas);
     expect(named.filter((name) => !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
-  test.each(operations)("has examples that fit: $name", ({ operation }) => {
+  test.each(operations)("The examples match their schemas: $name", ({ operation }) => {
     expect(exampleFaults(operation)).toEqual([]);
   });
 });
@@ -62,7 +62,7 @@ function exampleFaults({ requestBody, responses, parameters }: Operation): strin
   });
 }
 
-describe("an operation is named by its method and path", () => {
+describe("operationIds", () => {
   test.each([
     ["GET", "/v1/schedules", "listSchedules"],
     ["POST", "/v1/schedules", "createSchedule"],
@@ -74,17 +74,17 @@ describe("an operation is named by its method and path", () => {
     ["GET", "/v1/zone-data/{version}/moves", "listZoneDataMoves"],
     ["GET", "/v1/zone-data", "getZoneData"],
     ["GET", "/v1/entries/{id}", "getEntry"],
-  ])("%s %s", (method, path, name) => {
+  ])("%s %s has the operationId %s", (method, path, name) => {
     expect(operationName(method, path)).toBe(name);
   });
 });
 
-describe("a schema that says less or more than the code", () => {
+describe("schemas and the code", () => {
   const key = makeSchemas();
   const reference = key.of(keyShape, "input");
   const keySchema = key.components()["Key"] ?? {};
 
-  test("is none of keys: what is taken fits", () => {
+  test("Each key that the code accepts matches the schema", () => {
     expect(reference).toEqual({ $ref: "#/components/schemas/Key" });
     const texts = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.string());
     fc.assert(
@@ -111,19 +111,19 @@ describe("a schema that says less or more than the code", () => {
     "\u0000",
     "a\u200bb",
     "a".repeat(256),
-  ])("refuses the key %j as the code does", (text) => {
+  ])("The schema refuses the key %j as the code does", (text) => {
     expect(keyFault(text)).not.toBeNull();
     expect(schemaFault(keySchema, text)).not.toBeNull();
   });
 
-  test("is not made where two shapes have one name", () => {
+  test("Two shapes with the same name are an error", () => {
     const schemas = makeSchemas();
     schemas.of(z.string().meta({ id: "Twice" }), "input");
     expect(() => schemas.of(z.number().meta({ id: "Twice" }), "input")).toThrow("the name Twice");
   });
 });
 
-describe("an exchange that is not as the document says", () => {
+describe("exchanges that contradict the document", () => {
   const json = { "content-type": "application/json" };
   const ok = { status: 200, headers: json, body: "{}", json: { status: "ok" } };
   const health = { method: "GET", path: "/health", query: "", headers: {}, body: undefined, answer: ok };
@@ -142,7 +142,7 @@ describe("an exchange that is not as the document says", () => {
   };
   const listed = { ...health, path: "/v1/calendars", answer: { ...ok, json: { items: [] } } };
 
-  test("is told from one that is", () => {
+  test("An exchange that matches the document is accepted", () => {
     expect(checkExchange(health)).toBe("GET /health 200");
     expect(checkExchange(fired)).toBe("POST /v1/schedules/{key}/pause 400");
     expect(checkExchange({ ...listed, query: "limit=5" })).toBe("GET /v1/calendars 200");
@@ -161,7 +161,7 @@ describe("an exchange that is not as the document says", () => {
     ["a query parameter", { ...listed, query: "nonsense=1" }, "nonsense is not documented"],
     ["a number out of its bounds", { ...listed, query: "limit=500" }, "must be <= 100"],
     ["a path", { ...health, path: "/v1/elsewhere" }, "is not in the document"],
-  ])("by %s", (_, exchange, fault) => {
+  ])("An exchange that contradicts the document is refused: %s", (_, exchange, fault) => {
     expect(() => checkExchange(exchange)).toThrow(fault);
   });
 });

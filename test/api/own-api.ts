@@ -18,7 +18,7 @@ import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 import { restEvent } from "./rest-event.ts";
 
 export interface SendParts extends EventParts {
-  /** A token of this scope; "" for none. */
+  /** The scope of the token; "" for none. */
   as?: Scope | "";
 }
 
@@ -26,26 +26,32 @@ export interface ApiAnswer {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** The body read as JSON; undefined where there is none. */
+  /** The body parsed as JSON; undefined without one. */
   json: unknown;
 }
 
 export interface OwnApi {
   sql: Sql;
-  /** The database's and the function's. It stands still but for what passes before each request. */
+  /**
+   * The clock of the database and of the function. It is fixed, except for the time that passes
+   * before each request.
+   */
   clock: DatabaseClock;
-  /** So much time passes before each request: one millisecond, so that no two come at the same instant. A test that compares instants sets 0. */
+  /**
+   * The time that passes before each request: one millisecond, so that no two requests have the
+   * same instant. A test that compares instants sets 0.
+   */
   betweenRequestsMs: number;
-  /** What EventBridge does each minute in production: what is due by now or soon becomes jobs. */
+  /** Runs a tick as EventBridge does each minute: jobs that are due soon are made. */
   tick(): Promise<void>;
-  /** Throws where the exchange is not as the OpenAPI document says. */
+  /** Throws where the exchange contradicts the OpenAPI document. */
   send(method: string, path: string, parts?: SendParts): Promise<ApiAnswer>;
-  /** What was exchanged so far, such as `PUT /v1/schedules/{key} 201`. */
+  /** The exchanges so far, such as `PUT /v1/schedules/{key} 201`. */
   seen: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
-/** What the function gets of a request: by the kind of gateway through which that comes. */
+/** The event of the function, for each kind of gateway. */
 const received = {
   http: (event: APIGatewayProxyEventV2) => event,
   rest: (event: APIGatewayProxyEventV2) => restEvent(event),
@@ -53,15 +59,21 @@ const received = {
 };
 export type Gateway = keyof typeof received;
 
-/** `CARILLON_TEST_GATEWAY=rest npx vitest run test/api` sends all that these tests send through a REST API. */
+/**
+ * `CARILLON_TEST_GATEWAY=rest npx vitest run test/api` sends the requests of these tests through a
+ * REST API.
+ */
 const gatewayByDefault: Gateway =
   process.env["CARILLON_TEST_GATEWAY"] === "rest" ? "rest with a domain" : "http";
 
-/** The API's Lambda handler over a database of its own, as the role it has in production, and over queues of its own. */
+/**
+ * The API's Lambda handler over its own database, with the role that it has in production, and over
+ * its own queues.
+ */
 export async function ownApi(
   settings: Environment = {},
   gateway: Gateway = gatewayByDefault,
-  /** By which way the API reaches its database. */
+  /** The address by which the API reaches its database. */
   wayTo: (databaseUrl: string) => string | Promise<string> = (databaseUrl) => databaseUrl,
 ): Promise<OwnApi> {
   const database = await testDatabase("still");
@@ -92,7 +104,7 @@ export async function ownApi(
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 
   let passing = Promise.resolve();
-  /** One after the other, also where requests come side by side: time does not go back. */
+  /** Passes time in turn, also for concurrent requests, so that time does not go back. */
   const passTime = () => {
     passing = passing.then(async () => {
       if (own.betweenRequestsMs > 0) await clock.advance(own.betweenRequestsMs);
@@ -148,7 +160,10 @@ const scheduledEvent: ScheduledEvent = {
   detail: {},
 };
 
-/** Roles belong to the whole server, so the login is a member of `carillon_api` with a name of its own. */
+/**
+ * Roles belong to the whole server, so the login has a unique name and is a member of
+ * `carillon_api`.
+ */
 async function loginAsApi(sql: Sql, databaseUrl: string): Promise<string> {
   const name = `api_${randomBytes(6).toString("hex")}`;
   await sql.unsafe(`create role ${name} login password 'api' in role carillon_api`);

@@ -27,7 +27,7 @@ const byJwt: Environment = {
 
 const body = { when: "every 1h", target: { queue: "demo" } };
 
-/** One API after another: each has a database of its own. */
+/** Starts one API after another, each with its own database. */
 function world(environment: Environment, gateway?: Gateway) {
   let api: OwnApi;
   beforeAll(async () => {
@@ -40,11 +40,11 @@ function world(environment: Environment, gateway?: Gateway) {
   return { send, tokensOf, sql: () => api.sql };
 }
 
-describe.each(["http", "rest"] as const)("authorised by IAM, through a %s API", (gateway) => {
+describe.each(["http", "rest"] as const)("sign-in by IAM, through a %s API", (gateway) => {
   const { send } = world(byIam, gateway);
   const as = (name: string, parts: SendParts = {}) => ({ authorizer: role(name), ...parts });
 
-  test("a role may do what its first entry says, on the keys that this names", async () => {
+  test("A role has the scope and prefix of its first entry", async () => {
     expect(await send("PUT", "/v1/schedules/billing:1", as("billing-eu", { body }))).toMatchObject({
       status: 201,
       json: {
@@ -59,17 +59,17 @@ describe.each(["http", "rest"] as const)("authorised by IAM, through a %s API", 
     expect(audit.json).toMatchObject({ items: [{ actor: `iam:${account}:role:billing-eu` }] });
   });
 
-  test("who is signed for and not named is told that they may not", async () => {
+  test("A signed principal that is not allowed gets 403", async () => {
     const answer = await send("GET", "/v1/schedules", as("somebody"));
     expect(answer.status).toBe(403);
     expect(answer.json).toMatchObject({ detail: expect.stringContaining("assumed-role/somebody") });
-    // A name that only begins like one of them, and a role of another account.
+    // A name that only begins like an allowed one, and a role of another account.
     expect((await send("GET", "/v1/schedules", as("deployer2"))).status).toBe(403);
     const elsewhere = { iam: { userArn: "arn:aws:sts::999999999999:assumed-role/deployer/s" } };
     expect((await send("GET", "/v1/schedules", { authorizer: elsewhere })).status).toBe(403);
   });
 
-  test("a header opens nothing: neither a token that is known, nor one that says what the gateway would", async () => {
+  test("Headers do not sign in: neither a valid token nor one that imitates the gateway", async () => {
     expect((await send("GET", "/v1/schedules", { as: "admin" })).status).toBe(401);
     const headers = {
       "x-amzn-iam-user-arn": role("deployer").iam.userArn,
@@ -80,13 +80,13 @@ describe.each(["http", "rest"] as const)("authorised by IAM, through a %s API", 
     expect((await send("GET", "/health")).status).toBe(200);
   });
 
-  test("a user is that user, whatever its path", async () => {
+  test("A user is recognised by its name, under any path", async () => {
     const authorizer = { iam: { userArn: `arn:aws:iam::${account}:user/ops/eu/watcher` } };
     expect((await send("GET", "/v1/schedules", { authorizer })).status).toBe(200);
     expect((await send("PUT", "/v1/schedules/a", { authorizer, body })).status).toBe(403);
   });
 
-  test("what was sent once is answered again, to the same principal alone", async () => {
+  test("A repeated request gets the stored answer only from the same principal", async () => {
     const headers = { "idempotency-key": "once" };
     const first = await send("POST", "/v1/schedules", as("deployer", { body, headers }));
     const again = await send("POST", "/v1/schedules", as("deployer", { body, headers }));
@@ -96,7 +96,7 @@ describe.each(["http", "rest"] as const)("authorised by IAM, through a %s API", 
     expect([other.status, other.headers["idempotent-replayed"]]).toEqual([201, undefined]);
   });
 
-  test("the deployment's rate holds for each of them", async () => {
+  test("The deployment's rate applies to each principal", async () => {
     const asked = async () => (await send("GET", "/v1/schedules", as("billing-us"))).status;
     const statuses: number[] = [];
     for (let n = 0; n < 7; n++) statuses.push(await asked());
@@ -104,28 +104,28 @@ describe.each(["http", "rest"] as const)("authorised by IAM, through a %s API", 
   });
 });
 
-describe("authorised by JWT", () => {
+describe("sign-in by JWT", () => {
   const { send, tokensOf, sql } = world(byJwt);
   const as = (scope: string, more: Record<string, unknown> = {}, parts: SendParts = {}) => ({
     authorizer: claiming({ sub: "ann", scope, tenant: "*", ...more }),
     ...parts,
   });
 
-  test("the highest of Carillon's own scopes counts, and others do not", async () => {
+  test("The highest of Carillon's scopes applies, and other scopes are ignored", async () => {
     const statusOf = async (scope: string) =>
       (await send("PUT", "/v1/schedules/scoped", as(scope, {}, { body }))).status;
     expect(await statusOf("carillon/read openid")).toBe(403);
     expect(await statusOf("write admin")).toBe(403);
-    // One scope of somebody's own, whose name has a comma in it.
+    // A single foreign scope with a comma in its name.
     expect(await statusOf("x,carillon/admin")).toBe(403);
     expect(await statusOf("openid carillon/write carillon/read")).toBe(201);
-    // As the gateway writes a claim that is a list.
+    // A list as the gateway writes it into a claim.
     expect(await statusOf("[openid carillon/write]")).toBe(200);
     expect((await send("GET", "/v1/audit", as("carillon/write"))).status).toBe(403);
     expect((await send("GET", "/v1/audit", as("carillon/admin"))).status).toBe(200);
   });
 
-  test("the claim says which keys are reached; without it, none", async () => {
+  test("The claim limits the keys; without it, no key is reached", async () => {
     const tenant = (name: unknown) => as("carillon/write", { tenant: name }, { body });
     expect((await send("PUT", "/v1/schedules/acme:1", tenant("acme:"))).status).toBe(201);
     expect((await send("PUT", "/v1/schedules/other:1", tenant("acme:"))).status).toBe(403);
@@ -133,7 +133,7 @@ describe("authorised by JWT", () => {
       expect((await send("PUT", "/v1/schedules/acme:2", tenant(none))).status).toBe(403);
   });
 
-  test("powers are those of this request, not of the last one of the same subject", async () => {
+  test("Scope and prefix come from the request, not from an earlier one of the same subject", async () => {
     const subject = { sub: "changing" };
     const put = (scope: string, tenant: string) =>
       send("PUT", "/v1/schedules/changing:1", as(scope, { ...subject, tenant }, { body }));
@@ -146,7 +146,7 @@ describe("authorised by JWT", () => {
     expect(await tokensOf()).toBe(before);
   });
 
-  test("what was answered under one prefix is not told to the same subject under another", async () => {
+  test("A stored answer for one prefix is not returned to the same subject with another", async () => {
     const headers = { "idempotency-key": "switched" };
     const post = (tenant: string) =>
       send("POST", "/v1/schedules", as("carillon/write", { tenant }, { body, headers }));
@@ -156,7 +156,7 @@ describe("authorised by JWT", () => {
     expect((await post("acme:")).headers["idempotent-replayed"]).toBe("true");
   });
 
-  test("subjects that fit no name are told apart, and are nobody's token", async () => {
+  test("Subjects that are not valid names get distinct names, and never the name of a token", async () => {
     const made = async (sub: string) =>
       Object((await send("POST", "/v1/schedules", as("carillon/write", { sub }, { body }))).json).createdBy;
     const long = "auth0|".padEnd(200, "x");
@@ -167,7 +167,7 @@ describe("authorised by JWT", () => {
     expect((await send("GET", "/v1/schedules", as("carillon/read", { sub: "" }))).status).toBe(403);
   });
 
-  test("no token opens anything, and none is made or rotated", async () => {
+  test("Tokens do not sign in, and none can be made or rotated", async () => {
     expect((await send("GET", "/v1/schedules", { as: "admin" })).status).toBe(401);
     expect((await send("GET", "/v1/schedules", { authorizer: role("deployer") })).status).toBe(401);
     const admin = (parts: SendParts = {}) => as("carillon/admin", {}, parts);
@@ -177,7 +177,7 @@ describe("authorised by JWT", () => {
     expect((await send("POST", `/v1/tokens/${token?.id}/rotate`, admin())).status).toBe(422);
   });
 
-  test("a principal that is forgotten comes in again, as often as it likes", async () => {
+  test("A deleted principal is admitted again with its next request", async () => {
     const seen = { sub: "forgotten" };
     for (let n = 0; n < 2; n++) {
       expect((await send("GET", "/v1/schedules", as("carillon/read", seen))).status).toBe(200);
@@ -189,15 +189,15 @@ describe("authorised by JWT", () => {
   });
 });
 
-describe("authorised by token", () => {
+describe("sign-in by token", () => {
   const { send, sql } = world({});
 
-  test("what a gateway says of principals opens nothing", async () => {
+  test("The gateway's findings about principals do not sign in", async () => {
     for (const authorizer of [role("deployer"), claiming({ sub: "ann", scope: "carillon/admin" })])
       expect((await send("GET", "/v1/schedules", { authorizer })).status).toBe(401);
   });
 
-  test("a principal from before has no secret, gets none, and is not the admin that has to stay", async () => {
+  test("A stored principal has no secret, cannot be rotated, and does not count as the last admin", async () => {
     await sql()`
       insert into carillon.tokens (id, hash, name, scope, created_at, created_by)
       values ('00000000-0000-4000-8000-000000000009', 'principal', 'jwt:ann', 'admin', carillon.clock(), 'carillon')`;
@@ -209,23 +209,23 @@ describe("authorised by token", () => {
     expect((await send("DELETE", path, { as: "admin" })).status).toBe(204);
   });
 
-  test("no token takes the name of a principal", async () => {
+  test("A token cannot have the name of a principal", async () => {
     const made = { body: { name: "iam:123456789012:role:deployer", scope: "read" }, as: "admin" } as const;
     expect((await send("POST", "/v1/tokens", made)).status).toBe(400);
   });
 });
 
-test("a claim with an end behind it reaches the keys of no longer name, and an empty one none", () => {
+test("A prefix end keeps a tenant from keys of longer names, and an empty claim reaches no key", () => {
   const read = jwtPrincipals({ scope: "scope", scopePrefix: "", prefix: "tenant", prefixEnd: ":" });
   const prefixOf = (tenant: string) =>
     read({ authorizer: claiming({ sub: "ann", scope: "read", tenant }) }).prefix;
   expect([prefixOf("acme"), prefixOf("*")]).toEqual(["acme:", null]);
-  expect(() => prefixOf("a/b")).toThrow("no prefix of keys");
-  // The end alone is a prefix too: a caller of no tenant would share keys with all others of none.
+  expect(() => prefixOf("a/b")).toThrow("not a valid prefix of keys");
+  // The end alone would be a prefix: all callers without a tenant would share keys.
   expect(() => prefixOf("")).toThrow("no claim");
 });
 
-test("what is wrong with the environment is said at the start", async () => {
+test("A wrong environment variable of sign-in is reported at startup", async () => {
   await expect(ownApi({ API_AUTH: "none" })).rejects.toThrow("API_AUTH");
   await expect(ownApi({ API_AUTH: "iam" })).rejects.toThrow("API_PRINCIPALS");
   const wrong = ["*", "arn:aws:iam::123456789012:role/a", "arn:aws:iam::123456789012:role/a/b read"];

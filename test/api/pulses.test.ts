@@ -25,7 +25,7 @@ const errorsOf = (json: unknown) =>
   typeof json === "object" && json !== null && "errors" in json ? json.errors : undefined;
 
 describe("a pulse, over HTTP", () => {
-  test("is found, in its group too", async () => {
+  test("A pulse is listed, also in its group", async () => {
     for (const query of ["group=sensors", "tag=poll", "state=active", "target=queue", "prefix=po"])
       expect((await api.send("GET", "/v1/schedules", { query })).json).toMatchObject({
         items: [{ key: "poll", delivery: "pulse" }],
@@ -35,7 +35,7 @@ describe("a pulse, over HTTP", () => {
     });
   });
 
-  test("tells its times, as a preview does", async () => {
+  test("A pulse lists its coming occurrences, as a preview does", async () => {
     const { json } = await api.send("GET", "/v1/schedules/poll", {});
     const { json: next } = await api.send("GET", "/v1/schedules/poll/next", { query: "n=2" });
     expect(next).toMatchObject({ occurrences: [Reflect.get(Object(json), "nextAt"), expect.any(String)] });
@@ -47,20 +47,20 @@ describe("a pulse, over HTTP", () => {
     ]);
   });
 
-  test("can be fired: a job of its own beside it, the only one it has", async () => {
+  test("A fire of a pulse makes its only job", async () => {
     const fired = await api.send("POST", "/v1/schedules/poll/fire", {});
     expect(fired).toMatchObject({ status: 202, json: { kind: "manual", state: "waiting" } });
     const { json } = await api.send("GET", "/v1/schedules/poll/jobs", {});
     expect(json).toMatchObject({ items: [{ kind: "manual" }] });
   });
 
-  test("cannot be backfilled", async () => {
+  test("A pulse cannot be backfilled", async () => {
     const now = api.clock.now();
     const body = { from: new Date(now.getTime() - 60_000).toISOString(), to: now.toISOString() };
     expect((await api.send("POST", "/v1/schedules/poll/backfill", { body })).status).toBe(422);
   });
 
-  test("is refused in a batch by itself", async () => {
+  test("A bad pulse in a batch fails only its operation", async () => {
     const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
     const operations = [
       { put: { key: "one", ...pulse } },
@@ -77,7 +77,7 @@ describe("a pulse, over HTTP", () => {
     expect(row?.rest).toContain('"data":1');
   });
 
-  test("names each field in vain with its path", async () => {
+  test("A field that pulses do not allow is refused with its path", async () => {
     const body = { when: "@daily", delivery: "pulse", target: { lambda: "f" }, holdAfter: 3 };
     const { status, json } = await api.send("PUT", "/v1/schedules/never", { body });
     expect(status).toBe(422);

@@ -41,7 +41,7 @@ const page = z.object({
   cursor: z.string().optional(),
 });
 
-/** All pages of a list. */
+/** All entries, page by page. */
 async function list(query = "limit=100", parts: SendParts = {}) {
   const items: z.infer<typeof page>["items"] = [];
   for (let cursor = ""; ; ) {
@@ -64,21 +64,21 @@ async function retry(filter: object, parts: SendParts = {}) {
   return z.object({ done: z.number(), cursor: z.string().optional() }).parse(json);
 }
 
-/** Items whose consumers leave them out until later. */
+/** Items that their consumers skip until a later time. */
 const waiting = async () => {
   const rows = await api.sql<{ item: string }[]>`
     select item from carillon.quarantine where next_at > carillon.clock() order by item`;
   return rows.map(({ item }) => item);
 };
 
-/** Entries of no schedule, in front of all others. */
+/** Adds entries without a schedule that sort before all others. */
 const foreign = (count: number) => api.sql`
   insert into carillon.quarantine (consumer, item, reason, first_at, last_at, tries, next_at)
   select 'calendar-replan', to_char(n, 'FM00000'), 'no', carillon.clock(), carillon.clock(), 1, 'infinity'
   from generate_series(1, ${count}::int) n`;
 
 describe("GET /v1/quarantine", () => {
-  test("tells of each row what failed on it, since when, and when it is tried again", async () => {
+  test("Each entry has its reason, the time of its first failure, and the time of its next retry", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a")]);
     await api.clock.advance(minute);
     await setAside(api.sql, "ended", [ofSchedule("team:a")]);
@@ -97,7 +97,7 @@ describe("GET /v1/quarantine", () => {
     ]);
   });
 
-  test("has every entry once over all pages, whatever their size", async () => {
+  test("Each entry is listed once over all pages of any size", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await setAside(api.sql, "lease", [{ item: "p/1\n", error }]);
     await setAside(api.sql, "inbox", [{ item: "9", error }]);
@@ -106,7 +106,7 @@ describe("GET /v1/quarantine", () => {
     for (const limit of [1, 2, 3]) expect(await list(`limit=${limit}`), String(limit)).toEqual(all);
   });
 
-  test("is narrowed by consumer, item, key and prefix", async () => {
+  test("The list is filtered by consumer, item, key and prefix", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await setAside(api.sql, "follower", [ofSchedule("team:a")]);
     await setAside(api.sql, "lease", [{ item: "77", error }]);
@@ -119,7 +119,7 @@ describe("GET /v1/quarantine", () => {
     expect(await keys("key=nothing")).toEqual([]);
   });
 
-  test("finds what is set aside of a schedule that is deleted by its key", async () => {
+  test("Entries of a deleted schedule are found by its key", async () => {
     const body = { when: "every 1d", target: { queue: "demo" } };
     const { json } = await api.send("PUT", "/v1/schedules/gone", { body });
     const scheduleId = (json as { id: string }).id;
@@ -128,7 +128,7 @@ describe("GET /v1/quarantine", () => {
     expect(await keys("key=gone")).toEqual(["gone"]);
   });
 
-  test("shows a token with a prefix the entries of its own schedules alone", async () => {
+  test("A token with a prefix sees entries of its own schedules only", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a"), ofSchedule("x:team:a")]);
     await setAside(api.sql, "lease", [{ item: "77", error }]);
     expect(await keys("", asTeam)).toEqual(["team:a"]);
@@ -136,7 +136,7 @@ describe("GET /v1/quarantine", () => {
     expect((await api.send("GET", "/v1/quarantine", { ...asTeam, query: "key=other:a" })).status).toBe(403);
   });
 
-  test("shows a token with a prefix each of its entries once over all pages", async () => {
+  test("A token with a prefix sees each of its entries once over all pages", async () => {
     const [own, other] = [ofSchedule("team:a"), ofSchedule("other:a")];
     for (const consumer of ["ended", "follower", "plan"] as const)
       await setAside(api.sql, consumer, [own, other]);
@@ -146,7 +146,7 @@ describe("GET /v1/quarantine", () => {
       expect((await list(`limit=${limit}`, asTeam)).map(({ consumer }) => consumer)).toEqual(all);
   });
 
-  test("goes on by a cursor where a token with a prefix has thousands of others in front", async () => {
+  test("A token with a prefix continues by cursor past thousands of entries that it does not reach", async () => {
     await foreign(5_001);
     await setAside(api.sql, "ended", [ofSchedule("team:a")]);
     const { json } = await api.send("GET", "/v1/quarantine", asTeam);
@@ -154,7 +154,7 @@ describe("GET /v1/quarantine", () => {
     expect(await keys("", asTeam)).toEqual(["team:a"]);
   });
 
-  test("refuses a consumer that there is not, and names those there are", async () => {
+  test("An unknown consumer is refused with the list of known ones", async () => {
     const { status, json } = await api.send("GET", "/v1/quarantine", { query: "consumer=tick" });
     expect(status).toBe(400);
     expect(json).toMatchObject({
@@ -164,7 +164,7 @@ describe("GET /v1/quarantine", () => {
 });
 
 describe("POST /v1/quarantine:retry", () => {
-  test("makes what it finds due at once, and nothing else", async () => {
+  test("A retry makes matching entries due, and no others", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await setAside(api.sql, "lease", [{ item: "77", error }]);
     expect(await retry({ key: "team:a" })).toEqual({ done: 1 });
@@ -176,14 +176,14 @@ describe("POST /v1/quarantine:retry", () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test("leaves how often a row was tried, and the time of one that is due already", async () => {
+  test("A retry keeps the number of attempts, and the time of an entry that is already due", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a")]);
     await api.clock.advance(10 * minute);
     await retry({});
     expect(await list()).toMatchObject([{ tries: 1, nextAt: at(minute).toISOString() }]);
   });
 
-  test("leaves a row to its consumer that tries it at this moment, and waits for none", async () => {
+  test("A retry skips an entry that its consumer is retrying now, without waiting for a lock", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await api.sql.begin(async (tx) => {
       await tx`select from carillon.quarantine where item = ${ids.get("team:a") ?? ""} for update`;
@@ -192,7 +192,7 @@ describe("POST /v1/quarantine:retry", () => {
     expect(await waiting()).toEqual([ids.get("team:a")]);
   });
 
-  test("does a thousand with one request, and with its cursor the others", async () => {
+  test("One request retries up to a thousand entries, and its cursor continues with the others", async () => {
     await foreign(1_001);
     const { done, cursor } = await retry({});
     expect(done).toBe(1_000);
@@ -201,7 +201,7 @@ describe("POST /v1/quarantine:retry", () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test("reaches with a prefix the entries of its own schedules alone", async () => {
+  test("A token with a prefix retries entries of its own schedules only", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await setAside(api.sql, "lease", [{ item: "77", error }]);
     expect(await retry({}, asTeam)).toEqual({ done: 1 });
@@ -212,12 +212,12 @@ describe("POST /v1/quarantine:retry", () => {
     }
   });
 
-  test("is for tokens that may write", async () => {
+  test("A retry needs the scope write", async () => {
     expect((await api.send("POST", "/v1/quarantine:retry", { as: "read" })).status).toBe(403);
   });
 });
 
-test("a cursor of one list or filter is refused by another, and a forged one by each", async () => {
+test("A cursor of another list or filter is refused, and so is a forged one", async () => {
   await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
   const { json } = await api.send("GET", "/v1/quarantine", { query: "limit=1" });
   const { cursor = "" } = page.parse(json);

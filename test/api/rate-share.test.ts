@@ -13,18 +13,18 @@ const token = {
   rate: parseRate("100/s"),
 } as const;
 
-test("a function's share of a rate is good for a second", async () => {
+test("A function's share of a rate lasts for a second", async () => {
   let now = 0;
   let allowance: (wanted: number) => Allowance = (wanted) => ({ given: wanted });
   const admit = makeRateLimit(async (_token, _rate, wanted) => allowance(wanted), {
     clock: { now: () => new Date(now), sleep: async () => {} },
     byDefault: null,
   });
-  // The second request brings a share of two: one is left.
+  // The second request brings a share of two, of which one is left.
   await admit(token);
   await admit(token);
   now = 1_000;
-  // Meanwhile other functions have used up the rate. The shares that functions saved up would come on top of it.
+  // In between, other functions use up the rate. Saved shares would exceed it.
   allowance = () => ({ given: 0, waitMs: 500 });
   await expect(admit(token)).rejects.toMatchObject({ kind: "too-many" });
 });

@@ -7,15 +7,18 @@ let api: OwnApi;
 let ours: Team;
 let theirs: Team;
 
-/** What a team has; both have the same, and share the names of a group and of a tag. */
+/**
+ * The resources of a team. Both teams have the same kinds, and share the names of a group and a
+ * tag.
+ */
 interface Team {
   prefix: string;
   secret: string;
   tokenId: string;
-  /** A job that is dead, and one that waits. */
+  /** The ids of a dead job and of a waiting one. */
   dead: string;
   waiting: string;
-  /** A command that was refused. */
+  /** The id of a refused command. */
   command: string;
   inboxError: string;
 }
@@ -79,7 +82,7 @@ async function fired(prefix: string, secret: string): Promise<string> {
   return (json as { id: string }).id;
 }
 
-/** All that a team has, as it stands. */
+/** All rows of a team. */
 async function standing(prefix: string) {
   const [row] = await api.sql`
     with own as (select * from carillon.schedules where starts_with(key, ${prefix}))
@@ -102,9 +105,12 @@ interface Attempt {
 }
 
 interface RouteCase {
-  /** Whatever of the other team's could be named or met here. */
+  /** Requests that name or could return resources of the other team. */
   attempts: () => Attempt[];
-  /** How it is answered: `shows` is a page or a verb that reaches the own alone. */
+  /**
+   * The expected answer; `shows` is a list or a bulk operation that reaches the team's own
+   * resources only.
+   */
   is: "refused" | "missing" | "shows";
 }
 
@@ -114,7 +120,7 @@ const refused = (...attempts: (string | [string, SendParts])[]): RouteCase => ({
   attempts: () =>
     attempts.map((each) => (typeof each === "string" ? { path: each } : { path: each[0], parts: each[1] })),
 });
-/** A key that is there and one that is not are refused alike. */
+/** An existing key and an unknown one are refused alike. */
 const byKey = (suffix: string, parts: SendParts = {}): RouteCase =>
   refused([`/v1/schedules/${foreign}${suffix}`, parts], [`/v1/schedules/theirs:nothing${suffix}`, parts]);
 const shows = (...attempts: (string | [string, SendParts])[]): RouteCase => ({
@@ -143,7 +149,7 @@ const label = (scope: string): Record<string, RouteCase> => ({
   [`POST /v1/${scope}s/{name}/cancel`]: shows(`/v1/${scope}s/elsewhere/cancel`),
 });
 
-/** Every route there is; one that is missing here fails the test below. */
+/** Every route; a test below fails where one is missing. */
 const cases: Record<string, RouteCase> = {
   "GET /health": shows("/health"),
   "GET /v1/openapi.json": shows("/v1/openapi.json"),
@@ -262,7 +268,7 @@ const cases: Record<string, RouteCase> = {
   ]),
 };
 
-/** What a caller has named himself may come back; what he has not, may not. */
+/** An answer may repeat the caller's own input, but no other data of the other team. */
 function saysNothingOfTheirs({ body: text }: ApiAnswer, { path, parts = {} }: Attempt) {
   const named = JSON.stringify([path, parts]).includes("theirs");
   expect(named ? "" : text).not.toContain("theirs");
@@ -270,8 +276,8 @@ function saysNothingOfTheirs({ body: text }: ApiAnswer, { path, parts = {} }: At
     if (!path.includes(secret)) expect(text).not.toContain(secret);
 }
 
-describe("a token with a prefix, on every route,", () => {
-  test("is looked at here: no route is left out, and none is gone", async () => {
+describe("a token with a prefix", () => {
+  test("Every route has a case here, and every case has a route", async () => {
     const { json } = await api.send("GET", "/v1/openapi.json");
     const { paths } = json as { paths: Record<string, object> };
     const routes = Object.entries(paths).flatMap(([path, methods]) =>
@@ -280,23 +286,26 @@ describe("a token with a prefix, on every route,", () => {
     expect(routes.toSorted()).toEqual(Object.keys(cases).toSorted());
   });
 
-  test.each(Object.entries(cases))("%s", async (route, { is, attempts }) => {
-    const before = await standing("theirs:");
-    const answers: string[] = [];
-    for (const attempt of attempts()) {
-      const answer = await asOurs(route.split(" ")[0] ?? "", attempt.path, attempt.parts);
-      expect(answer.status).toBeLessThan(500);
-      if (is === "shows") expect(answer.status).toBeLessThan(300);
-      else expect(answer.status).toBe(is === "refused" ? 403 : 404);
-      saysNothingOfTheirs(answer, attempt);
-      answers.push(answer.body.replaceAll(/[\w:-]*(theirs:\w+|\d+-\d+-\w+)|\\"\d+\\"/g, "…"));
-    }
-    // Whether it is there or not, the answer is the same.
-    if (is !== "shows" && !route.includes("jobs:")) expect(new Set(answers).size).toBe(1);
-    expect(await standing("theirs:")).toEqual(before);
-  });
+  test.each(Object.entries(cases))(
+    "A token with a prefix reaches nothing beyond it: %s",
+    async (route, { is, attempts }) => {
+      const before = await standing("theirs:");
+      const answers: string[] = [];
+      for (const attempt of attempts()) {
+        const answer = await asOurs(route.split(" ")[0] ?? "", attempt.path, attempt.parts);
+        expect(answer.status).toBeLessThan(500);
+        if (is === "shows") expect(answer.status).toBeLessThan(300);
+        else expect(answer.status).toBe(is === "refused" ? 403 : 404);
+        saysNothingOfTheirs(answer, attempt);
+        answers.push(answer.body.replaceAll(/[\w:-]*(theirs:\w+|\d+-\d+-\w+)|\\"\d+\\"/g, "…"));
+      }
+      // The answer must not depend on whether the resource exists.
+      if (is !== "shows" && !route.includes("jobs:")) expect(new Set(answers).size).toBe(1);
+      expect(await standing("theirs:")).toEqual(before);
+    },
+  );
 
-  test("each operation of a batch is refused by itself", async () => {
+  test("A batch refuses each operation beyond the prefix by itself", async () => {
     const [batch] = cases["POST /v1/schedules:batch"]?.attempts() ?? [];
     const { json } = await asOurs("POST", "/v1/schedules:batch", batch?.parts);
     const { results } = json as { results: { status: number }[] };
@@ -311,22 +320,22 @@ describe("a token with a prefix, on every route,", () => {
   });
 });
 
-describe("its own", () => {
-  test("are reached as by any other token", async () => {
+describe("a team's own resources", () => {
+  test("A token with a prefix reaches its own resources like any token", async () => {
     expect((await asOurs("GET", "/v1/schedules/ours:a")).status).toBe(200);
     expect((await asOurs("GET", `/v1/jobs/${ours.dead}`)).status).toBe(200);
     const { json } = await asOurs("GET", "/v1/jobs", { query: "state=dead" });
     expect((json as { items: { id: string }[] }).items.map(({ id }) => id)).toEqual([ours.dead]);
   });
 
-  test("begin with the prefix also where a key is made", async () => {
+  test("Made keys begin with the token's prefix", async () => {
     const schedule = await asOurs("POST", "/v1/schedules", { body: { ...body, when: "every 2d" } });
     expect(schedule.json).toMatchObject({ key: expect.stringMatching(/^ours:[0-9a-f-]{36}$/) });
     const job = await asOurs("POST", "/v1/jobs", { body: { target: { queue: "demo" } } });
     expect(job.json).toMatchObject({ key: expect.stringMatching(/^ours:/) });
   });
 
-  test("alone are tried again or cancelled where many are", async () => {
+  test("A bulk retry or cancel reaches the team's own jobs only", async () => {
     const before = await standing("theirs:");
     const retry = await asOurs("POST", "/v1/jobs:retry", { body: { filter: { group: "shared" } } });
     expect(retry.json).toMatchObject({ done: 1 });
@@ -336,7 +345,7 @@ describe("its own", () => {
   });
 });
 
-describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
+describe.each(["group", "tag"])("a %s with members of several teams", (scope) => {
   const name = `split-${scope}`;
   const path = `/v1/${scope}s/${name}`;
   const member = (key: string, secret: string) =>
@@ -352,7 +361,7 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
   const resume = (secret: string, parts: SendParts = {}) =>
     api.send("POST", `${path}/resume`, by(secret, parts));
 
-  test("is held for each by itself, for members to come as well", async () => {
+  test("A team's hold covers the team's own members only, also later ones", async () => {
     await member(`ours:${scope}-1`, ours.secret);
     await member(`theirs:${scope}-1`, theirs.secret);
     const paused = await asOurs("POST", `${path}/pause`, { body: { reason: "stocktaking" } });
@@ -374,13 +383,13 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
     });
   });
 
-  test("is not let go by another team, nor by its name", async () => {
+  test("Another team cannot release the hold, even by its owner's name", async () => {
     expect((await resume(theirs.secret)).json).toEqual({ done: 0, hold: null });
     expect((await resume(theirs.secret, { body: { owner: "ours:admin" } })).status).toBe(403);
     expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
   });
 
-  test("may be held for each under one owner's name", async () => {
+  test("Each team may have a hold of the same owner name", async () => {
     const owner = { body: { owner: "night" } };
     await api.send("POST", `${path}/pause`, by(ours.secret, owner));
     await api.send("POST", `${path}/pause`, by(theirs.secret, owner));
@@ -391,7 +400,7 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
     expect(await stateOf(`theirs:${scope}-1`)).toBe("active");
   });
 
-  test("is held in no name beyond the team's prefix, by itself or in a batch", async () => {
+  test("A team's admin sets no hold for an owner outside its prefix, alone or in a batch", async () => {
     for (const owner of ["adminer", "theirs:admin"]) {
       const named = { body: { owner } };
       expect((await asOurs("POST", `${path}/pause`, named)).status).toBe(403);
@@ -405,7 +414,7 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
     }
   });
 
-  test("is held by its owner for all keys in the place of some", async () => {
+  test("A hold for all keys replaces the same owner's hold for some of them", async () => {
     const owner = { owner: "dusk" };
     await asOurs("POST", `${path}/pause`, { body: { ...owner, reason: "ours" } });
     const all = await api.send("POST", `${path}/pause`, { body: { ...owner, reason: "all" } });
@@ -413,7 +422,7 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
     expect((await asOurs("GET", path)).json).toMatchObject({
       holds: [{ owner: "ours:admin" }, { owner: "dusk", prefix: null, reason: "all" }],
     });
-    // What is within it already is no hold of its own, and not the team's to let go.
+    // The wider hold already covers the team, so the team has no hold of its own to set or release.
     expect((await asOurs("POST", `${path}/pause`, { body: owner })).status).toBe(409);
     expect((await resume(ours.secret, { body: owner })).json).toEqual({ done: 0, hold: null });
     const audit = await asOurs("GET", "/v1/audit", {
@@ -430,19 +439,19 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
     expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
   });
 
-  test("is held by one for all keys beside the team's own", async () => {
+  test("A hold for all keys exists beside the team's own", async () => {
     expect((await api.send("POST", `${path}/pause`, { body: { reason: "all" } })).json).toMatchObject({
       hold: { prefix: null, members: 4 },
     });
     expect((await asOurs("GET", path)).json).toMatchObject({
       holds: [{ owner: "ours:admin" }, { owner: "adminer", prefix: null }],
     });
-    // A team cannot let go of what was set for everybody.
+    // A team cannot release a hold for all keys.
     expect((await resume(ours.secret, { body: { owner: "adminer" } })).status).toBe(403);
     expect((await api.send("POST", `${path}/resume`)).json).toMatchObject({ done: 4, hold: null });
   });
 
-  test("is let go for a team by whoever reaches everything", async () => {
+  test("An admin without a prefix releases a team's hold", async () => {
     expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
     expect((await api.send("POST", `${path}/resume`, { body: { owner: "ours:admin" } })).json).toMatchObject({
       done: 2,
@@ -451,7 +460,7 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
     expect(await stateOf(`ours:${scope}-1`)).toBe("active");
   });
 
-  test("is cancelled for the team alone", async () => {
+  test("A team's cancel covers its own members only", async () => {
     expect((await asOurs("POST", `${path}/cancel`)).json).toMatchObject({ done: 2 });
     expect((await asOurs("GET", path)).status).toBe(404);
     expect((await api.send("GET", path)).json).toMatchObject({

@@ -7,7 +7,10 @@ import { at, hour, minute } from "../support/instants.ts";
 import { type HandlerWorld, handlerWorld } from "../target/handler-world.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 
-/** The example of the documents, over HTTP and with the real handler: an order that nobody ships. */
+/**
+ * The example of the documentation, over HTTP and with the real handler: an order that is not
+ * shipped.
+ */
 let world: HandlerWorld;
 let api: ReturnType<typeof assemble>;
 
@@ -17,7 +20,7 @@ beforeEach(async () => {
   await world.sql`
     insert into carillon.tokens (id, hash, name, scope, created_at, created_by)
     values (gen_random_uuid(), ${hash}, 'shop', 'write', carillon.clock(), 'test')`;
-  // Nothing here is due so soon that the API itself would send it.
+  // No job is due soon enough for the API itself to send it.
   const unreachable = "http://127.0.0.1:9";
   api = assemble({
     DATABASE_URL: world.databaseUrl,
@@ -53,7 +56,7 @@ const jobs = async () => (await send("GET", `${path}/jobs`)).json;
 const explained = async (instant: number) =>
   (await send("GET", `${path}/explain`, { query: `at=${iso(instant)}` })).json;
 
-/** Ticks and works, minute by minute around an instant. */
+/** Runs ticks and workers, minute by minute around an instant. */
 async function until(instant: number): Promise<void> {
   for (const moment of [instant - minute, instant, instant + minute]) {
     await world.clock.setNow(at(moment));
@@ -65,8 +68,8 @@ const said = () =>
   world.log.lines.filter(({ event }) => event.startsWith("handler.")).map(({ event }) => event);
 const iso = (instant: number) => at(instant).toISOString();
 
-describe("an order that nobody ships", () => {
-  test("alerts, is checked again, escalates and is over", async () => {
+describe("the order example", () => {
+  test("An order that is not shipped alerts, is checked again, escalates and ends", async () => {
     expect(await created()).toMatchObject({
       status: 201,
       json: { checks: 0, nextAt: iso(4 * hour), state: "active" },
@@ -111,7 +114,7 @@ describe("an order that nobody ships", () => {
     });
   });
 
-  test("that is shipped between alert and escalation is over at once, and nothing of it comes later", async () => {
+  test("An order that is shipped between alert and escalation ends at once, without further checks", async () => {
     await created();
     await until(4 * hour);
     await world.clock.setNow(at(10 * hour));
@@ -125,7 +128,7 @@ describe("an order that nobody ships", () => {
     ]);
   });
 
-  test("that is put again between alert and escalation begins anew", async () => {
+  test("An order whose schedule is put again between alert and escalation starts over", async () => {
     await created();
     await until(4 * hour);
     await world.clock.setNow(at(10 * hour));

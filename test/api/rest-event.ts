@@ -4,8 +4,8 @@ import { z } from "zod";
 const stage = "v";
 
 /**
- * What a REST API of API Gateway sends for the request of which this is what an HTTP API sends. `before` is what stands before the path in
- * the address: the stage, or nothing where the API has a domain of its own.
+ * Turns the event of an HTTP API into the one that a REST API sends for the same request. `before`
+ * is the part of the address before the path: the stage, or nothing for an API with its own domain.
  */
 export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): APIGatewayProxyEvent {
   const { rawPath, rawQueryString, headers, body, isBase64Encoded, requestContext } = event;
@@ -43,13 +43,13 @@ export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): 
   };
 }
 
-/** What an HTTP API says of IAM's principals in its own place. */
+/** The place where a REST API names IAM principals. */
 function signerIn(context: object): string | null {
   const signed = z.object({ authorizer: z.object({ iam: z.object({ userArn: z.string() }) }) });
   return signed.safeParse(context).data?.authorizer.iam.userArn ?? null;
 }
 
-/** What is read is read by any spelling, so the events here have one that nobody looks for. */
+/** Header names may have any spelling, so events here have an unusual one. */
 function asWritten(name: string): string {
   return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }

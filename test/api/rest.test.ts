@@ -4,7 +4,7 @@ import { type EventParts, httpEvent } from "./http-event.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 import { restEvent } from "./rest-event.ts";
 
-/** A request as it reads when it has come through a REST API, and through an HTTP API. */
+/** The same request as read from the event of a REST API and of an HTTP API. */
 function both(method: string, path: string, parts: EventParts = {}) {
   const event = httpEvent(method, path, parts);
   const { base: restBase, context: restContext, ...rest } = incomingFrom(restEvent(event));
@@ -12,7 +12,7 @@ function both(method: string, path: string, parts: EventParts = {}) {
   return { rest, http, restBase, base };
 }
 
-describe("a request reads the same through either kind of API", () => {
+describe("requests through either kind of API", () => {
   test.each([
     ["a key with blanks and letters of everywhere", "GET", "/v1/schedules/order 1 – größer 東京 🎄", {}],
     ["a key that is encoded once more than needed", "GET", "/v1/schedules/a%20b%2520c", {}],
@@ -24,20 +24,20 @@ describe("a request reads the same through either kind of API", () => {
     ["headers", "PUT", "/v1/schedules/a", { headers: { "if-match": '"3"', "idempotency-key": "k" } }],
     ["a body in base64", "PUT", "/v1/schedules/a", { body: "e30=", isBase64Encoded: true }],
     ["no body", "POST", "/v1/schedules/a/fire", {}],
-  ])("%s", (_, method, path, parts) => {
+  ])("A request reads the same through a REST API and an HTTP API: %s", (_, method, path, parts) => {
     const { rest, http } = both(method, path, parts);
     const read = (query: string) => [...new URLSearchParams(query)].sort();
     expect({ ...rest, query: read(rest.query) }).toEqual({ ...http, query: read(http.query) });
   });
 
-  test("a header that was sent on several lines is one list", () => {
+  test("A header sent on several lines becomes one list", () => {
     const event = restEvent(httpEvent("PUT", "/v1/schedules/a"));
     const multiValueHeaders = { "If-Match": ['"1"'], "if-match": ['"2"', '"3"'] };
     expect(incomingFrom({ ...event, multiValueHeaders }).headers["if-match"]).toBe('"1","2","3"');
   });
 });
 
-describe("what stands before the path", () => {
+describe("the part of the address before the path", () => {
   const at = (wholePath: string, path: string) => {
     const event = restEvent(httpEvent("GET", path));
     return incomingFrom({
@@ -52,19 +52,19 @@ describe("what stands before the path", () => {
     ["/team/v/v1/schedules/a", "/v1/schedules/a", "/team/v"],
     ["/v1/schedules/a", "/v1/schedules/a", ""],
     ["/team/v1/schedules/order%201%3a", "/v1/schedules/order 1:", "/team"],
-  ])("of %s is no part of the path", (wholePath, path, base) => {
+  ])("The part before the path is separated for %s", (wholePath, path, base) => {
     expect(at(wholePath, path)).toMatchObject({ path, base });
   });
 
   test.each([
     ["/v/v1/schedules/%zz", "/v1/schedules/a"],
     ["/v/v1/schedules/a/", "/v1/schedules/a"],
-  ])("is left out where %s does not tell it from the path", (wholePath, path) => {
+  ])("The part before the path is empty where %s does not show it", (wholePath, path) => {
     expect(at(wholePath, path).base).toBe("");
   });
 });
 
-describe("over a REST API", () => {
+describe("the API over a REST API", () => {
   let api: OwnApi;
   beforeAll(async () => {
     api = await ownApi({}, "rest");
@@ -73,7 +73,7 @@ describe("over a REST API", () => {
 
   const body = { when: "every 1h", target: { queue: "demo" } };
 
-  test("what was made is found where the answer says, with the stage before it", async () => {
+  test("A Location header has the stage and leads to the created resource", async () => {
     const made = await api.send("PUT", "/v1/schedules/über alles:1", { body });
     expect(made.status).toBe(201);
     expect(made.headers["location"]).toBe(`/v/v1/schedules/${encodeURIComponent("über alles:1")}`);
@@ -81,7 +81,7 @@ describe("over a REST API", () => {
     expect(token.headers["location"]).toMatch(/^\/v\/v1\/tokens\//);
   });
 
-  test("conditions, conflicts and what is done once hold as over an HTTP API", async () => {
+  test("Preconditions, conflicts and Idempotency-Keys work as over an HTTP API", async () => {
     const headers = { "idempotency-key": "once" };
     const made = await api.send("PUT", "/v1/schedules/tagged", { body, headers });
     const again = await api.send("PUT", "/v1/schedules/tagged", { body, headers });
@@ -96,12 +96,12 @@ describe("over a REST API", () => {
     expect((await api.send("DELETE", "/v1/schedules/tagged")).status).toBe(204);
   });
 
-  test("the probe takes no token, all else does, and a query that is not understood is refused", async () => {
+  test("Only the health probe needs no token, and an invalid query is refused", async () => {
     expect((await api.send("GET", "/health", { as: "" })).status).toBe(200);
     expect((await api.send("GET", "/v1/schedules", { as: "" })).status).toBe(401);
     expect((await api.send("GET", "/v1/schedules", { query: "tag=a&tag=b" })).json).toMatchObject({
       status: 400,
-      errors: [{ path: "tag", message: "is given twice" }],
+      errors: [{ path: "tag", message: "is given more than once" }],
     });
   });
 });

@@ -4,7 +4,10 @@ import { ownApi } from "./own-api.ts";
 
 const queue = { target: { queue: "demo" } };
 
-/** In the order in which they are sent, each with the round trips that it may take. One of them looks the token up. */
+/**
+ * Requests in the order of sending, with the most round trips that each may need. One of them looks
+ * up the token.
+ */
 const requests = [
   ["PUT", "/v1/schedules/soon", { when: "in 3s", ...queue }, 7],
   ["PUT", "/v1/schedules/handled", { when: "in 3s", target: { handler: "greet" } }, 8],
@@ -15,7 +18,7 @@ const requests = [
   ["DELETE", "/v1/schedules/hourly", undefined, 10],
 ] as const;
 
-test("a request waits for the database no more often than it must", async () => {
+test("A request needs no more round trips to the database than allowed", async () => {
   let counted: Counted | undefined;
   const api = await ownApi({}, "http", async (url) => {
     counted = await countRoundTrips(url);
@@ -24,7 +27,8 @@ test("a request waits for the database no more often than it must", async () => 
   await api.tick();
   try {
     const fewest = new Map<string, number>();
-    // The first round opens the connection and prepares the statements. Now and then a request also notes that its token is in use.
+    // The first round opens the connection and prepares the statements. From time to time a request
+    // also notes the use of its token.
     for (const round of [1, 2, 3]) {
       for (const [method, path, body] of requests) {
         counted?.taken();

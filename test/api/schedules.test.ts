@@ -21,8 +21,8 @@ const faultPaths = (json: unknown) =>
 const put = (key: string, body: unknown = least, headers: Record<string, string> = {}) =>
   api.send("PUT", `/v1/schedules/${key}`, { body, headers });
 
-describe("PUT", () => {
-  test("creates, and reads back with every field of the contract", async () => {
+describe("PUT of a schedule", () => {
+  test("PUT creates a schedule, and GET returns every field of the contract", async () => {
     const created = await put("made", {
       ...least,
       payload: { n: [1, null] },
@@ -75,7 +75,7 @@ describe("PUT", () => {
     });
   });
 
-  test("of an identical body changes nothing, of another raises the version", async () => {
+  test("PUT of an identical body changes nothing; a different one raises the version", async () => {
     await put("same");
     expect(await put("same", { target: { queue: "demo" }, when: "every 5m", tags: [] })).toMatchObject({
       status: 200,
@@ -87,14 +87,14 @@ describe("PUT", () => {
     });
   });
 
-  test("of a relative when counts anew although the body is identical", async () => {
+  test("PUT of a relative `when` starts its time again, even with an identical body", async () => {
     const first = await put("relative", { ...least, when: "in 1h" });
     const second = await put("relative", { ...least, when: "in 1h" });
     expect(second.headers["etag"]).toBe('"2"');
     expect(first.json).toMatchObject({ when: "in 1h", cadence: expect.stringMatching(/^at /) });
   });
 
-  test("keeps to its preconditions", async () => {
+  test("PUT of a schedule honours its preconditions", async () => {
     expect((await put("pre", least, { "if-match": "*" })).status).toBe(412);
     expect((await api.send("GET", "/v1/schedules/pre")).status).toBe(404);
     expect((await put("pre", least, { "if-none-match": "*" })).status).toBe(201);
@@ -104,7 +104,7 @@ describe("PUT", () => {
     expect((await put("pre", { ...least, payload: 3 }, { "if-match": "*" })).headers["etag"]).toBe('"3"');
   });
 
-  test("takes any key that the rules allow, as the gateway decodes it", async () => {
+  test("PUT accepts any valid key, as the gateway decodes it", async () => {
     for (const key of [
       "order:1234:unshipped",
       "ü b",
@@ -121,8 +121,8 @@ describe("PUT", () => {
   });
 });
 
-describe("POST", () => {
-  test("creates, makes a key where there is none, and refuses one that is taken", async () => {
+describe("POST of a schedule", () => {
+  test("POST creates a schedule, makes a key if there is none, and refuses an existing one", async () => {
     expect(await api.send("POST", "/v1/schedules", { body: { key: "posted", ...least } })).toMatchObject({
       status: 201,
       json: { key: "posted" },
@@ -134,8 +134,8 @@ describe("POST", () => {
   });
 });
 
-describe("PATCH", () => {
-  test("changes what it names, restores with null, and keeps the rest", async () => {
+describe("PATCH of a schedule", () => {
+  test("PATCH changes given fields, restores defaults with null, and keeps the others", async () => {
     await put("patched", { ...least, tags: ["a"], description: "d", payload: { a: 1, b: 2 } });
     const { json } = await api.send("PATCH", "/v1/schedules/patched", {
       body: { description: null, payload: { a: null } },
@@ -149,14 +149,14 @@ describe("PATCH", () => {
     });
   });
 
-  test("that changes nothing keeps the version", async () => {
+  test("PATCH without a change keeps the version", async () => {
     await put("unpatched");
     expect((await api.send("PATCH", "/v1/schedules/unpatched", { body: { tags: [] } })).headers["etag"]).toBe(
       '"1"',
     );
   });
 
-  test("of what is not there is a 404, of a version that is over a 412", async () => {
+  test("PATCH of an unknown schedule answers 404, of an old version 412", async () => {
     expect((await api.send("PATCH", "/v1/schedules/nobody", { body: {} })).status).toBe(404);
     await put("over");
     const stale = { body: { description: "x" }, headers: { "if-match": '"9"' } };
@@ -164,8 +164,8 @@ describe("PATCH", () => {
   });
 });
 
-describe("DELETE", () => {
-  test("removes once, and the key is free again", async () => {
+describe("DELETE of a schedule", () => {
+  test("DELETE succeeds once, and the key can be used again", async () => {
     await put("gone");
     expect((await api.send("DELETE", "/v1/schedules/gone", { headers: { "if-match": '"2"' } })).status).toBe(
       412,
@@ -177,8 +177,8 @@ describe("DELETE", () => {
   });
 });
 
-describe("a hold", () => {
-  test("pauses until its owner's resume, both also when there is nothing to do", async () => {
+describe("holds", () => {
+  test("A hold pauses until its owner's resume; repeating a pause or a resume changes nothing", async () => {
     await put("held");
     const pause = { body: { reason: "quiet", until: "2100-01-01T00:00:00Z" } };
     expect(await api.send("POST", "/v1/schedules/held/pause", pause)).toMatchObject({
@@ -198,15 +198,14 @@ describe("a hold", () => {
     expect((await api.send("POST", "/v1/schedules/nobody/pause")).status).toBe(404);
   });
 
-  // Known to fail: the standing hold is compared together with its schedule's id, so it never equals the request.
-  test("that stands already as wished keeps the version", async () => {
+  test("A repeated pause keeps the version", async () => {
     await put("standing");
     const paused = await api.send("POST", "/v1/schedules/standing/pause");
     const again = await api.send("POST", "/v1/schedules/standing/pause");
     expect(again.headers["etag"]).toBe(paused.headers["etag"]);
   });
 
-  test("of another owner is released by an admin who names them, and by nobody else", async () => {
+  test("Another owner's hold is released only by an admin that names the owner", async () => {
     await put("shared");
     await api.send("POST", "/v1/schedules/shared/pause", { as: "write" });
     await api.send("POST", "/v1/schedules/shared/pause", { body: { owner: "ops" } });
@@ -220,15 +219,15 @@ describe("a hold", () => {
     ).toMatchObject({ state: "active" });
   });
 
-  test("comes with a body that says paused, and is never read back as such", async () => {
+  test("A body with `paused` sets a hold, and `paused` is never returned", async () => {
     const { json } = await put("born-held", { ...least, paused: true });
     expect(json).toMatchObject({ state: "paused", holds: [{ owner: "adminer" }] });
     expect(json).not.toHaveProperty("paused");
   });
 });
 
-describe("a list", () => {
-  test("goes through all pages in the order of keys, without payloads", async () => {
+describe("the list of schedules", () => {
+  test("Schedules are listed in pages, ordered by key, without payloads", async () => {
     const keys = Array.from({ length: 7 }, (_, n) => `page:${n}`);
     for (const key of keys)
       await put(key, { ...least, payload: "big", group: "paged", tags: [`n${key.at(-1)}`] });
@@ -253,15 +252,15 @@ describe("a list", () => {
     ["group=paged&target=handler", 0],
     ["prefix=page%3A5", 1],
     ["prefix=no-such", 0],
-  ])("finds by %s", async (query, count) => {
+  ])("Schedules are found by %s", async (query, count) => {
     const { status, json } = await api.send("GET", "/v1/schedules", { query });
     expect(status).toBe(200);
     expect(json).toMatchObject({ items: { length: count } });
   });
 });
 
-describe("the coming occurrences", () => {
-  test("are strictly after `from`, and as many as asked", async () => {
+describe("coming occurrences", () => {
+  test("Coming occurrences lie strictly after `from`, as many as requested", async () => {
     await put("cron", { ...least, when: "0 9 * * *" });
     const { json } = await api.send("GET", "/v1/schedules/cron/next", {
       query: "n=2&from=2030-01-01T09:00:00Z",
@@ -273,16 +272,19 @@ describe("the coming occurrences", () => {
     expect((await api.send("GET", "/v1/schedules/nobody/next")).status).toBe(404);
   });
 
-  test.each(["1970-01-01T00:00:00Z", "2200-12-31T23:59:59Z"])("can be asked for from %s", async (from) => {
-    for (const when of ["*/7 3 29 2 *", "every 1s", "in 1h"]) {
-      await put("far", { ...least, when });
-      expect((await api.send("GET", "/v1/schedules/far/next", { query: `from=${from}` })).status).toBe(200);
-    }
-  });
+  test.each(["1970-01-01T00:00:00Z", "2200-12-31T23:59:59Z"])(
+    "Coming occurrences are listed from %s",
+    async (from) => {
+      for (const when of ["*/7 3 29 2 *", "every 1s", "in 1h"]) {
+        await put("far", { ...least, when });
+        expect((await api.send("GET", "/v1/schedules/far/next", { query: `from=${from}` })).status).toBe(200);
+      }
+    },
+  );
 });
 
-describe("jobs", () => {
-  test("of a schedule that is due already can be read, alone with its payload", async () => {
+describe("the jobs of a schedule", () => {
+  test("A due job of a schedule is listed, and a single job has its payload", async () => {
     const [row] = await api.sql<{ at: string }[]>`
       select to_char(carillon.clock() at time zone 'UTC' - interval '10 seconds', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at`;
     await put("due", { ...least, when: `at ${row?.at}`, payload: { n: 1 }, group: "g" });
@@ -323,19 +325,18 @@ describe("jobs", () => {
     "1-0-z0",
     "ä",
     "1-0-c0\u0000",
-  ])("with an id that nobody has are a 404: %j", async (id) => {
+  ])("A job with an unknown id answers 404: %j", async (id) => {
     expect((await api.send("GET", `/v1/jobs/${id}`)).status).toBe(404);
   });
 
-  // Known to fail: an instant that JavaScript has and Postgres does not read reaches the statement.
-  test("with an id beyond what Postgres can hold are a 404", async () => {
+  test("A job id beyond the range of Postgres answers 404", async () => {
     expect((await api.send("GET", "/v1/jobs/1-8640000000000000-c0")).status).toBe(404);
   });
 });
 
-describe("a cursor", () => {
+describe("cursors of jobs", () => {
   test.each(["0", "-1", "999999999999999", "-99999999999999"])(
-    "of jobs that leads to %s is answered",
+    "A cursor of jobs at %s is answered",
     async (place) => {
       await put("probed");
       const { status } = await api.send("GET", "/v1/schedules/probed/jobs", {
@@ -346,7 +347,7 @@ describe("a cursor", () => {
   );
 });
 
-describe("what is refused leaves nothing behind", () => {
+describe("refused bodies", () => {
   test.each<[number, string[], Record<string, unknown>]>([
     [400, ["when"], { ...least, when: "whenever" }],
     [400, ["when"], { ...least, when: "0 0 30 2 *" }],
@@ -363,14 +364,14 @@ describe("what is refused leaves nothing behind", () => {
     [400, ["delivery"], { ...least, delivery: "post" }],
     [422, ["calendar.name"], { ...least, calendar: { name: "nowhere" } }],
     [400, ["endsAt"], { ...least, startsAt: "2030-01-02T00:00:00Z", endsAt: "2030-01-01T00:00:00Z" }],
-  ])("a body with a %i at %j", async (status, paths, body) => {
+  ])("A body with a %i at %j is refused and changes nothing", async (status, paths, body) => {
     const before = await rowCounts();
     const answer = await put("refused", body);
     expect([answer.status, faultPaths(answer.json)]).toEqual([status, paths]);
     expect(await rowCounts()).toEqual(before);
   });
 
-  test("a patch that leads to no schedule", async () => {
+  test("A patch that gives no valid schedule is refused and changes nothing", async () => {
     await put("kept");
     const before = await rowCounts();
     for (const body of [
@@ -398,7 +399,7 @@ describe("what is refused leaves nothing behind", () => {
 });
 
 describe("the health probe", () => {
-  test("needs no token and asks the database", async () => {
+  test("The health probe needs no token and queries the database", async () => {
     expect(await api.send("GET", "/health", { as: "" })).toMatchObject({
       status: 200,
       json: { status: "ok" },

@@ -50,12 +50,12 @@ describe("GET /v1/schedules", () => {
     ["state=paused", ["b:1"]],
     ["failing=true", []],
     ["prefix=b&tag=y", ["b:2"]],
-  ])("finds by %s", async (query, keys) => {
+  ])("A search finds schedules by %s", async (query, keys) => {
     expect(keysOf(await get("/v1/schedules", query))).toEqual(keys);
     expect((await get("/v1/schedules:count", query)).json).toEqual({ count: keys.length, more: false });
   });
 
-  test("finds what is next in a time, the soonest first, page by page", async () => {
+  test("A search by next occurrence is ordered by time, page by page", async () => {
     expect(keysOf(await get("/v1/schedules", `nextTo=${iso(90)}`))).toEqual(["b:2", "a:2"]);
     const query = `nextFrom=${iso(45)}`;
     const first = await get("/v1/schedules", `${query}&limit=1`);
@@ -64,7 +64,7 @@ describe("GET /v1/schedules", () => {
     expect(keysOf(await get("/v1/schedules", `${query}&limit=1&cursor=${cursor}`))).toEqual(["a:1"]);
   });
 
-  test("refuses a cursor with another filter, or of another list", async () => {
+  test("A search refuses a cursor of another filter or list", async () => {
     const { cursor = "" } = pageShape.parse((await get("/v1/schedules", "tag=x&limit=1")).json);
     expect(keysOf(await get("/v1/schedules", `tag=x&limit=2&cursor=${cursor}`))).toEqual(["a:2", "b:2"]);
     for (const query of ["", "tag=y", "tag=x&prefix=a", "tag=x&failing=true", `tag=x&nextTo=${iso(90)}`])
@@ -82,12 +82,12 @@ describe("GET /v1/schedules", () => {
     "target=queue%2F",
     "createdBy=",
     "q=a",
-  ])("refuses %s", async (query) => {
+  ])("A search refuses %s", async (query) => {
     expect((await get("/v1/schedules", query)).status).toBe(400);
     expect((await get("/v1/schedules:count", query)).status).toBe(400);
   });
 
-  test("refuses a time that ends before it begins, and a count with a page", async () => {
+  test("A search refuses a period that ends before it begins, and a count refuses paging", async () => {
     expect((await get("/v1/schedules", `nextFrom=${iso(10)}&nextTo=${iso(5)}`)).json).toMatchObject({
       errors: [{ path: "nextTo", message: "must lie after `nextFrom`" }],
     });
@@ -104,19 +104,19 @@ describe("a token with a prefix", () => {
     "createdBy=adminer",
     `nextFrom=${iso(0)}`,
     "state=active",
-  ])("finds and counts its own keys only: %s", async (query) => {
+  ])("A token with a prefix finds and counts its own keys only: %s", async (query) => {
     const own = keysOf(await get("/v1/schedules", query)).filter((key) => key.startsWith("a:"));
     expect(keysOf(await asTeam("/v1/schedules", query))).toEqual(own);
     expect((await asTeam("/v1/schedules:count", query)).json).toEqual({ count: own.length, more: false });
   });
 
-  test("finds nothing under another prefix", async () => {
+  test("A token with a prefix finds no schedule under another prefix", async () => {
     expect((await asTeam("/v1/schedules", "prefix=b")).json).toEqual({ items: [] });
     expect((await asTeam("/v1/schedules:count", "prefix=b")).json).toEqual({ count: 0, more: false });
     expect((await asTeam("/v1/jobs", "prefix=b")).json).toEqual({ items: [] });
   });
 
-  test("finds its own jobs only", async () => {
+  test("A token with a prefix finds its own jobs only", async () => {
     for (const key of ["a:1", "b:2"])
       expect((await api.send("POST", `/v1/schedules/${key}/fire`)).status).toBe(202);
     expect(keysOf(await get("/v1/jobs", "state=waiting"))).toEqual(expect.arrayContaining(["a:1", "b:2"]));

@@ -6,7 +6,10 @@ import { minute, monday } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
-/** Half an hour from when the tests begin: what is due in the next minutes is made by the tick, and counts. */
+/**
+ * Half an hour after the start of the tests, because the tick makes jobs of the next minutes, and
+ * they would count.
+ */
 const when = "30 * * * *";
 
 beforeAll(async () => {
@@ -23,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 describe("GET /v1/stats", () => {
-  test("answers as it is documented, with what has just been done", async () => {
+  test("The statistics match their documentation and count what has just been done", async () => {
     await api.clock.advance(minute);
     const { status, json } = await api.send("GET", "/v1/stats", { as: "read" });
     expect(status).toBe(200);
@@ -41,7 +44,7 @@ describe("GET /v1/stats", () => {
 });
 
 describe("GET /v1/forecast", () => {
-  test("answers as it is documented, for an hour unless another time is asked for", async () => {
+  test("The forecast matches its documentation and covers an hour by default", async () => {
     const { status, json } = await api.send("GET", "/v1/forecast", { as: "read" });
     expect(status).toBe(200);
     expect(forecastAnswer.parse(json).minutes).toHaveLength(60);
@@ -53,7 +56,7 @@ describe("GET /v1/forecast", () => {
     });
   });
 
-  test.each(["0", "1441", "x", "-1", "1.5"])("refuses minutes=%s", async (minutes) => {
+  test.each(["0", "1441", "x", "-1", "1.5"])("The forecast refuses minutes=%s", async (minutes) => {
     const { status, json } = await api.send("GET", "/v1/forecast", { query: `minutes=${minutes}` });
     expect(status).toBe(400);
     expect(json).toMatchObject({
@@ -62,7 +65,7 @@ describe("GET /v1/forecast", () => {
   });
 });
 
-test("a token that reaches some keys is told nothing of the others", async () => {
+test("A token with a prefix gets no statistics and no forecast", async () => {
   const hash = createHash("sha256").update("prefixed").digest();
   await api.sql`
     insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)

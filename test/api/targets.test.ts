@@ -38,13 +38,13 @@ async function storedWebhook(key: string) {
   return stored.parse(row?.target).webhook;
 }
 
-describe("a webhook's credentials", () => {
+describe("the credentials of a webhook", () => {
   const first = hook({ headers: { Authorization: credential, "x-kind": "order" }, secret: secretOf(1) });
   const shown = {
     webhook: { url, method: "POST", headers: { Authorization: "***", "x-kind": "order" }, secret: "***" },
   };
 
-  test("are in no answer of any kind, and in no record of who did what", async () => {
+  test("Credentials appear in no answer and in no audit entry", async () => {
     const answers = [
       await put("silent", first),
       await send("GET", "/v1/schedules/silent"),
@@ -77,7 +77,7 @@ describe("a webhook's credentials", () => {
     });
   });
 
-  test("stay as they are when a schedule is put as it was read, which changes nothing", async () => {
+  test("Putting a schedule back as it was read keeps its credentials and changes nothing", async () => {
     await put("as-read", first);
     const read = await send("GET", "/v1/schedules/as-read");
     const again = await put("as-read", targetOf(read));
@@ -85,7 +85,7 @@ describe("a webhook's credentials", () => {
     expect(await storedWebhook("as-read")).toMatchObject({ secret: [secretOf(1)] });
   });
 
-  test("stay when a patch does not name them, and go when it says null", async () => {
+  test("A patch keeps credentials that it does not name, and removes them with null", async () => {
     await put("patched", first);
     await send("PATCH", "/v1/schedules/patched", { target: hook({ url: `${url}/2`, headers: { a: "b" } }) });
     expect(await storedWebhook("patched")).toEqual({
@@ -104,7 +104,7 @@ describe("a webhook's credentials", () => {
     });
   });
 
-  test("are exchanged without knowing the old secret, which goes on as the second", async () => {
+  test("A new secret is set without knowing the old one, which remains as the second", async () => {
     await put("rotated", first);
     await send("PATCH", "/v1/schedules/rotated", { target: { webhook: { secret: [secretOf(3), "***"] } } });
     expect((await storedWebhook("rotated")).secret).toEqual([secretOf(3), secretOf(1)]);
@@ -117,7 +117,7 @@ describe("a webhook's credentials", () => {
     expect((await storedWebhook("rotated")).secret).toEqual([secretOf(4), secretOf(3)]);
   });
 
-  test("are not sent to another host by whoever may not read them", async () => {
+  test("Credentials cannot be redirected to another host by a caller that cannot read them", async () => {
     await put("moved", first);
     const evil = { url: "https://evil.example/" };
     const refused = [
@@ -140,13 +140,13 @@ describe("a webhook's credentials", () => {
   });
 });
 
-describe("what this deployment does not deliver to", () => {
+describe("targets that the deployment does not allow", () => {
   test.each<[unknown, string]>([
     [{ queue: "orders" }, "target.queue"],
     [{ event: { bus: "orders" } }, "target.event.bus"],
     [{ lambda: "resize" }, "target.lambda"],
     [{ webhook: { url: "http://169.254.169.254/latest/meta-data/" } }, "target.webhook.url"],
-  ])("is refused wherever it is asked for: %j", async (target, path) => {
+  ])("A target that is not allowed is refused on every route: %j", async (target, path) => {
     const key = `forbidden-${path}`;
     expect((await put(key, { queue: "carillon-target-a" })).status).toBe(201);
     const refused = [
@@ -159,7 +159,7 @@ describe("what this deployment does not deliver to", () => {
     expect(refused.map(faultPaths)).toEqual(Array(4).fill([path]));
   });
 
-  test("is refused when an old version asks for it again, and left alone by a patch of something else", async () => {
+  test("Restoring a version with a forbidden target is refused, and a patch of other fields keeps it", async () => {
     await put("narrowed", { queue: "carillon-target-a" });
     await api.sql`
       update carillon.schedule_versions set target = '{"queue":"orders"}'
@@ -170,7 +170,7 @@ describe("what this deployment does not deliver to", () => {
     expect([restored.status, faultPaths(restored)]).toEqual([422, ["target.queue"]]);
   });
 
-  test("is no matter for a preview without a target", async () => {
+  test("A preview without a target is not checked for allowed targets", async () => {
     expect((await send("POST", "/v1/preview", { when: "every 1h" })).status).toBe(200);
     expect((await send("POST", "/v1/preview", { when: "every 1h", delivery: "pulse" })).status).toBe(200);
   });

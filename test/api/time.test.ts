@@ -22,7 +22,7 @@ const paths = (json: unknown) =>
     : [];
 
 describe("POST /v1/preview", () => {
-  test("tells instants, wall times and words, without a target and for a reader", async () => {
+  test("A preview lists instants, wall times and words, without a target and for a reader", async () => {
     const { status, json } = await preview({
       when: "30 2 * * *",
       timezone: "Europe/Berlin",
@@ -48,7 +48,7 @@ describe("POST /v1/preview", () => {
     });
   });
 
-  test("tells when each is due where a spread or a slot moves it", async () => {
+  test("A preview lists when each occurrence is due, where `spread` or `slot` moves it", async () => {
     const { json } = await preview({
       key: "k",
       when: "0 9 * * *",
@@ -65,7 +65,7 @@ describe("POST /v1/preview", () => {
     ["an unknown field", { when: "every 1h", color: 1 }, 400, ["color"]],
     ["faults in each part at once", { when: "61 * * * *", n: 0, key: "a/b" }, 400, ["key", "n", "when"]],
     ["more than a thousand", { when: "every 1h", n: 1_001 }, 400, ["n"]],
-    ["a `from` that is no instant", { when: "every 1h", from: "now" }, 400, ["from"]],
+    ["a `from` that is not an instant", { when: "every 1h", from: "now" }, 400, ["from"]],
     ["a calendar that does not exist", { when: "every 1h", calendar: { name: "x" } }, 422, ["calendar.name"]],
     [
       "a handler that does not exist",
@@ -73,12 +73,12 @@ describe("POST /v1/preview", () => {
       422,
       ["target.handler"],
     ],
-  ])("refuses %s", async (_, body, status, faults) => {
+  ])("A preview refuses %s", async (_, body, status, faults) => {
     const answer = await preview(body);
     expect([answer.status, paths(answer.json)]).toEqual([status, faults]);
   });
 
-  test("names the position of a fault as saving does", async () => {
+  test("A preview reports the position of a fault as saving does", async () => {
     const body = { when: "0 25 * * *" };
     const saved = await put("faulty", body);
     const previewed = await preview(body);
@@ -88,7 +88,7 @@ describe("POST /v1/preview", () => {
 });
 
 describe("GET /v1/schedules/{key}/next", () => {
-  test("gives up to a thousand, and the holds that keep them back", async () => {
+  test("Up to a thousand coming occurrences are listed, with the holds that delay them", async () => {
     await put("paused", { when: "*/5 * * * *", paused: true });
     const { json } = await api.send("GET", "/v1/schedules/paused/next", { query: "n=1000" });
     expect(json).toMatchObject({
@@ -104,7 +104,7 @@ describe("GET /v1/schedules/{key}/next", () => {
 });
 
 describe("GET /v1/schedules/{key}/explain", () => {
-  test("tells one sentence and fields, and leaves out what says nothing", async () => {
+  test("An explanation has one sentence and fields, and omits fields that do not apply", async () => {
     await put("daily", { when: "0 9 * * *" });
     const { status, json } = await api.send("GET", "/v1/schedules/daily/explain", {
       query: "at=2099-01-01T09:00:00Z",
@@ -129,7 +129,7 @@ describe("GET /v1/schedules/{key}/explain", () => {
     });
   });
 
-  test("shows the job as a list does", async () => {
+  test("An explanation shows the job as in a list", async () => {
     const [row] = await api.sql<{ at: string }[]>`
       select to_char(carillon.clock() at time zone 'UTC' - interval '10 seconds', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at`;
     await put("now", { when: `at ${row?.at}` });
@@ -143,7 +143,7 @@ describe("GET /v1/schedules/{key}/explain", () => {
     });
   });
 
-  test("takes an instant, of a schedule that is or was", async () => {
+  test("An explanation takes an instant of an existing or deleted schedule", async () => {
     const explain = (key: string, query: string) =>
       api.send("GET", `/v1/schedules/${key}/explain`, { query });
     expect((await explain("nobody", "at=2030-01-01T00:00:00Z")).status).toBe(404);
@@ -160,8 +160,8 @@ describe("GET /v1/schedules/{key}/explain", () => {
   });
 });
 
-describe("versions", () => {
-  test("are listed in pages and restored like any other edit", async () => {
+describe("versions of a schedule", () => {
+  test("Versions are listed in pages, and restoring one is an ordinary edit", async () => {
     await put("edited", { when: "0 9 * * *" });
     await put("edited", { when: "0 10 * * *" });
     await api.send("POST", "/v1/schedules/edited/pause", { body: { reason: "maintenance" } });

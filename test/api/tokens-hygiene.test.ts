@@ -18,7 +18,7 @@ test.each([
   ["a token", "POST", "/v1/tokens"],
   ["a schedule", "PUT", "/v1/schedules/deep"],
   ["a preview", "POST", "/v1/preview"],
-])("%s that is nested without end is refused before it is read", async (_, method, path) => {
+])("%s with too deep nesting is refused before it is read", async (_, method, path) => {
   for (const depth of [inputDepthMax + 1, 100_000]) {
     const { status, json } = await api.send(method, path, { body: nested(depth) });
     expect([status, json]).toMatchObject([400, { detail: expect.stringContaining("nested more than") }]);
@@ -27,13 +27,13 @@ test.each([
   expect(json).not.toMatchObject({ detail: expect.stringContaining("nested more than") });
 });
 
-test("brackets within strings nest nothing", async () => {
+test("Brackets within strings do not count as nesting", async () => {
   const payload = `"}]${"[{".repeat(500)}\\`;
   const body = { when: "every 1h", target: { queue: "demo" }, payload };
   expect((await api.send("PUT", "/v1/schedules/brackets", { body })).status).toBe(201);
 });
 
-test("a body that is full of values is refused before anybody checks them", async () => {
+test("A body with too many values is refused before it is validated", async () => {
   const { status, json } = await api.send("POST", "/v1/preview", {
     as: "read",
     body: `{"when":"every 1h","payload":[${"{},".repeat(300_000)}0]}`,
@@ -41,7 +41,7 @@ test("a body that is full of values is refused before anybody checks them", asyn
   expect([status, json]).toMatchObject([413, { detail: expect.stringContaining("200000 values") }]);
 });
 
-test("a compressed body is told from one that is no JSON", async () => {
+test("A compressed body gets another refusal than one that is not JSON", async () => {
   const body = { when: "every 1h", target: { queue: "demo" } };
   const sent = { body, headers: { "content-encoding": "gzip" } };
   const { status, json } = await api.send("PUT", "/v1/schedules/packed", sent);
@@ -63,7 +63,7 @@ const oddText = fc.oneof(
   ),
 );
 
-test("no odd text in a body, a path, a query or a header is too much for it, or reaches what is stored", async () => {
+test("Odd text in a body, a path, a query or a header is never a server error, and is never stored", async () => {
   const posts: [string, (text: string) => unknown][] = [
     ["/v1/tokens", (name) => ({ name, scope: "read" })],
     ["/v1/tokens", (prefix) => ({ name: "odd", scope: "read", prefix })],

@@ -38,8 +38,8 @@ async function make(body: object, parts: SendParts = {}): Promise<Issued> {
 const works = async (secret: string) => (await api.send("GET", "/v1/schedules", by(secret))).status;
 const faultsOf = ({ json }: ApiAnswer) => (json as { errors: { path: string }[] }).errors;
 
-describe("a token", () => {
-  test("is made with a secret that is shown once, and works at once", async () => {
+describe("tokens", () => {
+  test("A new token's secret is shown once and works at once", async () => {
     const answer = await post("/v1/tokens", { name: "once", scope: "read", rate: "100/s", prefix: "a:" });
     expect(answer.json).toEqual({
       id: expect.any(String),
@@ -69,7 +69,7 @@ describe("a token", () => {
     expect(stored?.all).not.toContain(token.slice("carillon_".length, -6));
   });
 
-  test("is refused once its time is over", async () => {
+  test("An expired token is refused", async () => {
     const { token } = await make({ name: "brief", scope: "read", expiresAt: at(1) });
     expect(await works(token)).toBe(200);
     await clock.setNow(new Date(at(1)));
@@ -88,18 +88,18 @@ describe("a token", () => {
     [{ name: "ok", scope: "read", rate: "many" }, "rate"],
     [{ name: "ok", scope: "read", expiresAt: at(-1) }, "expiresAt"],
     [{ name: "ok", scope: "read", token: "mine" }, "token"],
-  ])("that is asked for as %j is refused", async (body, path) => {
+  ])("A token with %j is refused", async (body, path) => {
     const answer = await post("/v1/tokens", body);
     expect([answer.status, faultsOf(answer)[0]?.path]).toEqual([400, path]);
   });
 
-  test("shares its name with no other", async () => {
+  test("A token's name is unique", async () => {
     await make({ name: "single", scope: "read" });
     const again = await post("/v1/tokens", { name: "single", scope: "admin" });
     expect([again.status, faultsOf(again)[0]?.path]).toEqual([409, "name"]);
   });
 
-  test("is managed by admins alone", async () => {
+  test("Only admins manage tokens", async () => {
     const { id } = await make({ name: "of-admins", scope: "read" });
     for (const [method, path] of [
       ["GET", "/v1/tokens"],
@@ -111,7 +111,7 @@ describe("a token", () => {
       expect((await api.send(method, path, { as: "write" })).status).toBe(403);
   });
 
-  test("that nobody knows is not there", async () => {
+  test("An unknown token answers 404", async () => {
     for (const id of ["nothing", "00000000-0000-4000-8000-000000000000", "x".repeat(300)]) {
       expect((await api.send("GET", `/v1/tokens/${id}`)).status).toBe(404);
       expect((await api.send("DELETE", `/v1/tokens/${id}`)).status).toBe(404);
@@ -119,7 +119,7 @@ describe("a token", () => {
     }
   });
 
-  test("tells when it was used last, to the minute", async () => {
+  test("A token shows its last use, to the minute", async () => {
     const { id, token } = await make({ name: "used", scope: "read" });
     const used = async () =>
       ((await api.send("GET", `/v1/tokens/${id}`)).json as { lastUsedAt: string | null }).lastUsedAt;
@@ -135,7 +135,7 @@ describe("a token", () => {
     await clock.setNow(begin);
   });
 
-  test("is not kept from its request by one who holds its row", async () => {
+  test("A locked token row does not delay requests with the token", async () => {
     const { id, token } = await make({ name: "locked", scope: "read" });
     await api.sql.begin(async (tx) => {
       await tx`select from carillon.tokens where id = ${id} for update`;
@@ -144,7 +144,7 @@ describe("a token", () => {
   });
 });
 
-test("the list goes by names, in pages", async () => {
+test("Tokens are listed by name, in pages", async () => {
   for (const n of [1, 2, 3]) await make({ name: `listed-${n}`, scope: "read" });
   const names: string[] = [];
   let query = "limit=2";
@@ -159,8 +159,8 @@ test("the list goes by names, in pages", async () => {
   expect(names).toEqual(all.map(({ name }) => name));
 });
 
-describe("rotation", () => {
-  test("lets the secret from before be good for the overlap", async () => {
+describe("rotation of a token", () => {
+  test("The old secret stays valid for the overlap", async () => {
     const { id, token } = await make({ name: "rotated", scope: "read" });
     const { status, json } = await post(`/v1/tokens/${id}/rotate`, { overlap: "2h" });
     expect(json).toMatchObject({ id, name: "rotated", rotatedAt: at(0), earlierUntil: at(2) });
@@ -172,12 +172,12 @@ describe("rotation", () => {
     await clock.setNow(begin);
   });
 
-  test("takes a day where nothing is said", async () => {
+  test("The overlap is a day by default", async () => {
     const { id } = await make({ name: "rotated-by-default", scope: "read" });
     expect((await post(`/v1/tokens/${id}/rotate`)).json).toMatchObject({ earlierUntil: at(24) });
   });
 
-  test("without an overlap ends all secrets from before at once", async () => {
+  test("An overlap of zero ends every old secret at once", async () => {
     const first = await make({ name: "leaked", scope: "read" });
     const second = (await post(`/v1/tokens/${first.id}/rotate`)).json as Issued;
     const third = (await post(`/v1/tokens/${first.id}/rotate`, { overlap: "0s" })).json as Issued;
@@ -186,7 +186,7 @@ describe("rotation", () => {
     ]);
   });
 
-  test("keeps so many secrets and no more, and then says how to go on", async () => {
+  test("A token has a maximum number of secrets, and the refusal says how to continue", async () => {
     const { id } = await make({ name: "restless", scope: "read" });
     const statuses: number[] = [];
     for (let n = 0; n < 4; n++) statuses.push((await post(`/v1/tokens/${id}/rotate`)).status);
@@ -195,14 +195,14 @@ describe("rotation", () => {
     expect((await post(`/v1/tokens/${id}/rotate`)).status).toBe(200);
   });
 
-  test.each(["-1s", "31d", "soon", 5])("takes no overlap of %j", async (overlap) => {
+  test.each(["-1s", "31d", "soon", 5])("An overlap of %j is refused", async (overlap) => {
     const { id } = await make({ name: `odd-${overlap}`, scope: "read" });
     expect((await post(`/v1/tokens/${id}/rotate`, { overlap })).status).toBe(400);
   });
 });
 
-describe("taking back", () => {
-  test("holds at once, for every secret", async () => {
+describe("revoking a token", () => {
+  test("Revoking a token ends every secret at once", async () => {
     const { id, token } = await make({ name: "taken-back", scope: "read" });
     const { token: newer } = (await post(`/v1/tokens/${id}/rotate`)).json as Issued;
     expect((await api.send("DELETE", `/v1/tokens/${id}`)).status).toBe(204);
@@ -211,7 +211,7 @@ describe("taking back", () => {
     expect(await works(newer)).toBe(401);
   });
 
-  test("leaves one that reaches everything and stays, also where the last two go at once", async () => {
+  test("The last admin token that reaches every key cannot be revoked, even if the last two are revoked at once", async () => {
     const extra = await make({ name: "extra", scope: "admin" });
     await make({ name: "prefixed-admin", scope: "admin", prefix: "a:" });
     await make({ name: "brief-admin", scope: "admin", expiresAt: at(1) });
@@ -229,8 +229,8 @@ describe("taking back", () => {
   });
 });
 
-describe("an admin of a team", () => {
-  test("makes tokens under its prefix, and sees no others", async () => {
+describe("a team's admin token", () => {
+  test("A team's admin makes tokens under its prefix, and sees no others", async () => {
     const team = await make({ name: "team", scope: "admin", prefix: "team:" });
     const own = await make({ name: "team-worker", scope: "write" }, by(team.token));
     const deeper = await make({ name: "team-deep", scope: "read", prefix: "team:a:" }, by(team.token));
@@ -258,7 +258,7 @@ describe("an admin of a team", () => {
       expect((await api.send("DELETE", `/v1/tokens/${id}`, by(team.token))).status).toBe(204);
   });
 
-  test("gives no token more time and no higher rate than it has, itself included", async () => {
+  test("A token cannot give another token, or itself, more time or a higher rate than it has", async () => {
     const team = await make({ name: "bound", scope: "admin", expiresAt: at(10), rate: "10/s" });
     const inherited = await make({ name: "inherited", scope: "admin" }, by(team.token));
     expect((await api.send("GET", `/v1/tokens/${inherited.id}`)).json).toMatchObject({
@@ -270,7 +270,7 @@ describe("an admin of a team", () => {
       [{ expiresAt: at(11) }, "expiresAt"],
       [{ rate: null }, "rate"],
       [{ rate: "11/s" }, "rate"],
-      // No faster, and more at once.
+      // No higher rate, but a larger burst.
       [{ rate: "600/m" }, "rate"],
       [{ rate: "11/h" }, "rate"],
     ] as const) {
@@ -278,20 +278,20 @@ describe("an admin of a team", () => {
       expect([answer.status, faultsOf(answer).map((fault) => fault.path)]).toEqual([403, [path]]);
     }
     await make({ name: "less", scope: "read", expiresAt: at(9), rate: "10/m" }, by(team.token));
-    // Of a token that may more, it would get the secret.
+    // Rotating a stronger token would return its secret.
     const strong = await make({ name: "strong", scope: "admin" });
     expect((await post(`/v1/tokens/${strong.id}/rotate`, {}, by(team.token))).status).toBe(403);
     expect((await post(`/v1/tokens/${team.id}/rotate`, {}, by(team.token))).status).toBe(200);
   });
 });
 
-describe("a token that is taken back while it asks", () => {
+describe("a token that is revoked during its request", () => {
   test.each<[string, (id: string) => [string, string, object?]]>([
     ["for another one", () => ["POST", "/v1/tokens", { name: "late", scope: "admin" }]],
     ["to rotate another one", (id) => ["POST", `/v1/tokens/${id}/rotate`, {}]],
     ["to take another one back", (id) => ["DELETE", `/v1/tokens/${id}`]],
     ["for itself", () => ["POST", "/v1/tokens/itself/rotate", {}]],
-  ])("%s does nothing more", async (what, request) => {
+  ])("A token revoked during its request does nothing more: %s", async (what, request) => {
     const asking = await make({ name: `asking ${what}`.replaceAll(" ", "-"), scope: "admin" });
     const other = await make({ name: `other ${what}`.replaceAll(" ", "-"), scope: "read" });
     const [method, path, body] = request(other.id);
@@ -321,7 +321,7 @@ describe("a token that is taken back while it asks", () => {
     expect(late).toHaveLength(0);
   });
 
-  test("two that rotate each other both get through", async () => {
+  test("Two tokens that rotate each other at once both succeed", async () => {
     const [a, b] = [
       await make({ name: "pair-a", scope: "admin" }),
       await make({ name: "pair-b", scope: "admin" }),
@@ -334,7 +334,7 @@ describe("a token that is taken back while it asks", () => {
   });
 });
 
-test("what is done with tokens stands in the audit, without a secret", async () => {
+test("Changes of tokens are in the audit, without secrets", async () => {
   const { id } = await make({ name: "audited", scope: "write", prefix: "a:", rate: "5/s" });
   await post(`/v1/tokens/${id}/rotate`, { overlap: "0s" });
   await api.send("DELETE", `/v1/tokens/${id}`);
@@ -352,14 +352,14 @@ test("what is done with tokens stands in the audit, without a secret", async () 
   ]);
 });
 
-test("a secret that was not copied whole is told from one that was", () => {
+test("An incomplete secret is recognised before the lookup", () => {
   const secret = newSecret();
   expect(newSecret()).not.toBe(secret);
   const changed = `${secret.slice(0, 20)}${secret[20] === "x" ? "y" : "x"}${secret.slice(21)}`;
   expect([secret, changed, "carillon_mine", "mine"].map(isMiscopied)).toEqual([false, true, false, false]);
 });
 
-test("a token whose rate is used up is told when to come again", async () => {
+test("A token above its rate gets 429 with the time to wait", async () => {
   const { token } = await make({ name: "hasty", scope: "read", rate: "2/h" });
   expect([await works(token), await works(token)]).toEqual([200, 200]);
   const refused = await api.send("GET", "/v1/schedules", by(token));

@@ -28,7 +28,7 @@ const ofOtherMoment = {
     where ${ofC} and version = 1`,
 } as const;
 
-/** As a restore of single tables leaves it. */
+/** Changes rows as a restore of single tables leaves them. */
 const restore = (statement: string) =>
   api.sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
@@ -94,7 +94,7 @@ const cases: [name: string, spoil: () => Promise<unknown>, reason: string, next:
 ];
 
 describe.each(cases)("a schedule whose stored version has %s", (_, spoil, reason, next) => {
-  test("is listed with its key, its id and the reason, among the others, which are listed as always", async () => {
+  test("An unreadable schedule is listed with its key, id and reason; the others are listed as usual", async () => {
     const before = await listedAll();
     await spoil();
     const after = await listedAll();
@@ -119,7 +119,7 @@ describe.each(cases)("a schedule whose stored version has %s", (_, spoil, reason
     ).toEqual(keys.map((key) => [key, key === "c" ? true : undefined]));
   });
 
-  test("fails no request that reads it, and its history stays readable", async () => {
+  test("An unreadable schedule fails no read, and its history stays readable", async () => {
     await spoil();
     expect(await answered("GET", "/v1/schedules/c")).toMatchObject({
       status: 200,
@@ -137,7 +137,7 @@ describe.each(cases)("a schedule whose stored version has %s", (_, spoil, reason
     });
   });
 
-  test("is paused, resumed and cancelled with its group", async () => {
+  test("An unreadable schedule is paused, resumed and cancelled with its group", async () => {
     await spoil();
     const head = () => api.sql`
       select group_key, tags, target_kind, target_id, queue, max_fires, overlap, lane, deleted_at from carillon.schedules where key = 'c'`;
@@ -157,7 +157,7 @@ describe.each(cases)("a schedule whose stored version has %s", (_, spoil, reason
     expect((await answered("POST", "/v1/groups/g/cancel")).status).toBe(200);
   });
 
-  test("is patched by no one, and is mended by a put or gone by a delete", async () => {
+  test("An unreadable schedule cannot be patched; a put repairs it and a delete removes it", async () => {
     await spoil();
     expect(await answered("PATCH", "/v1/schedules/c", { body: { payload: 1 } })).toMatchObject({
       status: 409,
@@ -177,7 +177,7 @@ describe.each(cases)("a schedule whose stored version has %s", (_, spoil, reason
   });
 });
 
-describe("an instant that no clock shows", () => {
+describe("instants beyond the range of JavaScript", () => {
   const held = (since: string, until: string) =>
     api.sql.unsafe(`
       insert into carillon.holds (schedule_id, owner, since, until, shard)
@@ -188,7 +188,7 @@ describe("an instant that no clock shows", () => {
     ["-infinity", "infinity", "paused"],
     ["-infinity", "-infinity", "active"],
     ["infinity", "infinity", "paused"],
-  ])("bounds a hold (from %s to %s) which is read, edited and let go", async (since, until, state) => {
+  ])("A hold from %s to %s can be read, edited and released", async (since, until, state) => {
     await held(since, until);
     expect(await answered("GET", "/v1/schedules/c")).toMatchObject({ status: 200, json: { state } });
     for (const path of ["groups/g/pause", "groups/g/resume", "schedules/c/pause", "schedules/c/resume"])
@@ -202,7 +202,7 @@ describe("an instant that no clock shows", () => {
     expect((await answered("DELETE", "/v1/schedules/c")).status).toBe(204);
   });
 
-  test("is shown as the nearest that one shows, in a schedule, a job and the quarantine", async () => {
+  test("An instant out of range is shown as the nearest valid one, in a schedule, a job and the quarantine", async () => {
     await api.send("PUT", "/v1/schedules/m", { body: { ...plain, when: "* * * * *" } });
     await api.tick();
     await api.sql`update carillon.schedules set created_at = 'infinity', updated_at = 'infinity' where key = 'c'`;
@@ -223,7 +223,7 @@ describe("an instant that no clock shows", () => {
   });
 });
 
-test("A zone that this runtime does not know keeps no coming occurrence and no explanation from being read", async () => {
+test("A time zone unknown to the runtime does not fail coming occurrences and explanations", async () => {
   await spoilVersion(`body = body || '{"timezone": "Mars/Olympus"}'`);
   expect((await answered("GET", "/v1/schedules")).status).toBe(200);
   expect((await answered("GET", "/v1/schedules/c/next")).status).toBe(200);

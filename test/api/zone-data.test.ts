@@ -12,8 +12,8 @@ afterAll(() => api.stop());
 
 const runtime = process.versions["tz"];
 
-describe("the time zone data", () => {
-  test("is told as unknown until the first tick, and then as that of the tick's runtime", async () => {
+describe("time zone data", () => {
+  test("The release is null until the first tick, and then that of the tick's runtime", async () => {
     expect(await api.send("GET", "/v1/zone-data", { as: "read" })).toMatchObject({
       status: 200,
       json: { version: null, runtime, updates: [] },
@@ -37,7 +37,7 @@ describe("the time zone data", () => {
     });
   });
 
-  test("has moved what its pages list, newest first", async () => {
+  test("Moved schedules are listed in pages, newest first", async () => {
     await api.sql`
       with made as (
         insert into carillon.zone_updates (version, from_versions, zones, started_at)
@@ -68,7 +68,7 @@ describe("the time zone data", () => {
     expect(rest.json).not.toHaveProperty("cursor");
   });
 
-  test("of a release that was never in force is not found, and cursors of other lists are refused", async () => {
+  test("A release that was never in force answers 404, and cursors of other lists are refused", async () => {
     expect(await api.send("GET", "/v1/zone-data/1999a/moves")).toMatchObject({ status: 404 });
     expect(await api.send("GET", "/v1/zone-data/2999b/moves", { query: "cursor=abc" })).toMatchObject({
       status: 400,

@@ -8,8 +8,8 @@ import { Carillon, CarillonProblem } from "../../lib/client/main.ts";
 
 const signal = new AbortController().signal;
 
-describe("many requests side by side", () => {
-  test("are answered in their order, some at once, and wait where the API says so", async () => {
+describe("requests in parallel", () => {
+  test("Parallel requests return results in order, and wait where the API answers 429", async () => {
     const waits: number[] = [];
     const refused = new Set<number>();
     let open = 0;
@@ -37,7 +37,7 @@ describe("many requests side by side", () => {
     expect(waits).toEqual([700, 700, 700, 700, 700]);
   });
 
-  test("end with the first that fails for another reason", async () => {
+  test("Parallel requests stop at the first failure of another kind", async () => {
     const failing = sideBySide(
       { signal, pause: async () => {} },
       [1, 2, 3],
@@ -47,7 +47,7 @@ describe("many requests side by side", () => {
     await expect(failing).rejects.toThrow("away");
   });
 
-  test("begin nothing more once one has failed", async () => {
+  test("Parallel requests start no further one after a failure", async () => {
     const begun: number[] = [];
     const items = Array.from({ length: 100 }, (_, at) => at);
     const failing = sideBySide(
@@ -66,7 +66,7 @@ describe("many requests side by side", () => {
   });
 });
 
-test("a batch that stops on its way says what is done, and why it stopped", async () => {
+test("An interrupted batch reports its finished operations and the cause", async () => {
   let [out, err] = ["", ""];
   const terminal = {
     write: (text: string) => {

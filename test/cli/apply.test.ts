@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Each a schedule in a file of its own; those that are null go. */
+/** Writes each schedule into its own file; null deletes the file. */
 function files(bodies: Record<string, object | null>): void {
   for (const [name, body] of Object.entries(bodies)) {
     const at = path.join(folder, `${name}.json`);
@@ -36,8 +36,8 @@ const apply = (...more: string[]) => cli.carillon(["apply", folder, "--name", "s
 const get = async (key: string) => JSON.parse((await cli.carillon(["get", key, "--json"])).out);
 const isThere = async (key: string) => (await cli.carillon(["get", key])).code === 0;
 
-describe("a directory that is applied", () => {
-  test("is the truth by a process of its own: what it says is created and changed, and the second time nothing is", async () => {
+describe("carillon apply", () => {
+  test("Applying a directory from a separate process creates and changes its schedules, and a second run changes nothing", async () => {
     files({ one: hourly, two: { ...hourly, tags: ["mine"], retry: { attempts: 2 } } });
     const first = await cli.spawned(["apply", folder, "--name", "set", "--yes"]);
     expect(first).toMatchObject({
@@ -48,9 +48,9 @@ describe("a directory that is applied", () => {
     const versions = [(await get("one")).version, (await get("two")).version];
     expect(await apply("--prune")).toMatchObject({
       code: 0,
-      out: "2 schedules: 2 as they are.\nNothing to do.\n",
+      out: "2 schedules: 2 unchanged.\nNothing to do.\n",
     });
-    // What is left out falls back to its default.
+    // Fields that are left out fall back to their defaults.
     files({ two: hourly });
     const { out } = await apply();
     expect(out).toContain('    tags: ["mine","apply:set"] → ["apply:set"]\n');
@@ -59,17 +59,17 @@ describe("a directory that is applied", () => {
     expect((await get("two")).version).toBeGreaterThan(versions[1]);
   });
 
-  test("removes what it once made only where that is asked for", async () => {
+  test("Apply removes schedules of the set only with --prune", async () => {
     files({ one: hourly, two: hourly });
     await apply();
     await cli.carillon(["put", "other", "--when", "every 1h", "--queue", "a"]);
     files({ two: null });
-    expect((await apply()).out).toBe("1 schedule: 1 as they are.\nNothing to do.\n");
+    expect((await apply()).out).toBe("1 schedule: 1 unchanged.\nNothing to do.\n");
     expect((await apply("--prune")).out).toContain("- remove two\n");
     expect([await isThere("one"), await isThere("two"), await isThere("other")]).toEqual([true, false, true]);
   });
 
-  test("forgets what has lost its tag", async () => {
+  test("Apply ignores a schedule that lost the set's tag", async () => {
     files({ one: hourly, two: hourly });
     await apply();
     await cli.carillon(["patch", "two", "--tag", "kept"]);
@@ -80,16 +80,19 @@ describe("a directory that is applied", () => {
     expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining("--adopt takes it over") });
   });
 
-  test("touches nothing that it has not made, until it is told to", async () => {
+  test("Apply changes schedules without the set's tag only with --adopt", async () => {
     await cli.carillon(["put", "one", "--when", "every 2h", "--queue", "a"]);
     files({ one: hourly, two: hourly });
-    expect(await apply()).toMatchObject({ code: 1, err: expect.stringContaining("1 of 2 are impossible") });
+    expect(await apply()).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("1 of 2 schedules are impossible"),
+    });
     expect([(await get("one")).when, await isThere("two")]).toEqual(["every 2h", false]);
     expect(await apply("--adopt")).toMatchObject({ code: 0 });
     expect(await get("one")).toMatchObject({ when: "every 1h", tags: ["apply:set"] });
   });
 
-  test("lets pauses stand", async () => {
+  test("Apply does not change pauses", async () => {
     files({ one: hourly, two: { ...hourly, paused: true } });
     await apply();
     expect((await get("two")).state).toBe("paused");
@@ -103,7 +106,7 @@ describe("a directory that is applied", () => {
     expect([(await get("one")).state, (await get("two")).state]).toEqual(["paused", "active"]);
   });
 
-  test("says no more than that something would change, by the code with which it ends", async () => {
+  test("With --exit-code, a dry run only reports that something would change", async () => {
     files({ one: hourly });
     const tried = (...more: string[]) => apply("--dry-run", "--exit-code", ...more);
     expect(await tried()).toMatchObject({ code: 10, err: "" });
@@ -115,18 +118,18 @@ describe("a directory that is applied", () => {
     expect(await apply("--exit-code")).toMatchObject({ code: 2 });
   });
 
-  test("is refused as a whole where the server takes something not, before anything is done", async () => {
+  test("Apply is refused as a whole, before any change, where the server refuses one schedule", async () => {
     files({ one: hourly, two: { when: "every 1h", target: { handler: "no-such-handler" } } });
     expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining("target.handler is not") });
     expect(await isThere("one")).toBe(false);
   });
 
-  test("takes no time that counts from now", async () => {
+  test("Apply refuses a relative time", async () => {
     files({ one: { ...hourly, when: "in 3h" } });
-    expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining("counts from now") });
+    expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining("is relative to now") });
   });
 
-  test("sends credentials again, since they cannot be compared, and changes nothing by it", async () => {
+  test("Apply sends credentials again, because they cannot be compared, and this changes nothing", async () => {
     const secret = `whsec_${Buffer.from("a".repeat(24)).toString("base64")}`;
     const webhook = { url: "https://example.com/hook", secret, headers: { authorization: "hunter2" } };
     files({ one: { when: "every 1h", target: { webhook } } });
@@ -143,8 +146,8 @@ describe("a directory that is applied", () => {
   });
 });
 
-describe("an edit by somebody else in between", () => {
-  /** Applies two changes, and edits one of both schedules while it is asked whether to. */
+describe("an edit by another caller during an apply", () => {
+  /** Applies two changes, and edits one of the schedules while the confirmation is pending. */
   const raced = async (...more: string[]) => {
     files({ one: hourly, two: hourly });
     await apply();
@@ -157,7 +160,7 @@ describe("an edit by somebody else in between", () => {
     });
   };
 
-  test("is not lost: the rest is done, and it is told as a conflict", async () => {
+  test("Apply keeps the other caller's edit, applies the rest, and reports the conflict", async () => {
     expect(await raced()).toMatchObject({
       code: 5,
       err: expect.stringContaining("The schedule one is at version 2."),
@@ -166,17 +169,17 @@ describe("an edit by somebody else in between", () => {
     expect([(await get("one")).when, (await get("two")).when]).toEqual(["every 9h", "every 2h"]);
   });
 
-  test("leaves all undone where all or nothing was asked for, and is told as a conflict all the same", async () => {
+  test("An atomic apply undoes everything where another caller has edited, and reports the conflict", async () => {
     expect(await raced("--atomic")).toMatchObject({
       code: 5,
-      err: expect.stringContaining("somebody else has changed one since"),
+      err: expect.stringContaining("another caller has changed one since"),
     });
     expect([(await get("one")).when, (await get("two")).when]).toEqual(["every 9h", "every 1h"]);
   });
 });
 
 describe("the name of a set", () => {
-  test("is the directory's, as long as no other directory has that name", async () => {
+  test("The name of a set is the directory's, unless another directory has the same name", async () => {
     const named = (...more: string[]) => cli.carillon(["apply", folder, "--yes", ...more]);
     files({ one: hourly });
     await named();
@@ -184,7 +187,7 @@ describe("the name of a set", () => {
     files({ one: null, two: hourly });
     expect(await named("--prune")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("is it another's?"),
+      err: expect.stringContaining("may belong to another directory"),
     });
     expect(await named()).toMatchObject({ code: 1 });
     expect([await isThere("one"), await isThere("two")]).toEqual([true, false]);
@@ -192,12 +195,12 @@ describe("the name of a set", () => {
     expect([await isThere("one"), await isThere("two")]).toEqual([false, true]);
   });
 
-  test("can be no tag that is none", async () => {
+  test("A name that is not a valid tag is refused", async () => {
     files({ one: hourly });
     expect(await cli.carillon(["apply", folder, "--name", "a/b"])).toMatchObject({ code: 2 });
   });
 
-  test("removes not all of itself because a directory is empty", async () => {
+  test("An empty directory does not remove the whole set without --allow-empty", async () => {
     files({ one: hourly });
     await apply();
     files({ one: null });
@@ -208,11 +211,11 @@ describe("the name of a set", () => {
   });
 });
 
-test("the CLI as it is built for others reads files as well as its source does", async () => {
+test("The built CLI reads files like its source", async () => {
   const root = path.join(import.meta.dirname, "..", "..");
   const built = mkdtempSync(path.join(tmpdir(), "carillon-built-"));
   await buildClient(root, built);
-  // What Node needs to take it for a module, as the package's own package.json says.
+  // Node needs this to load it as a module; the package's own package.json has the same.
   writeFileSync(path.join(built, "package.json"), '{"type":"module"}');
   writeFileSync(path.join(folder, "one.yaml"), "when: 0 9 * * *\ntarget: { queue: a }\n");
   const args = ["apply", folder, "--name", "built", "--yes"];
@@ -224,7 +227,7 @@ test("the CLI as it is built for others reads files as well as its source does",
   rmSync(built, { recursive: true });
 });
 
-test("a token that reaches some keys alone applies those, and is told of the others", async () => {
+test("A token with a prefix applies schedules that it reaches, and the others are reported", async () => {
   const token = (
     await cli.carillon(["token", "create", "team", "--scope", "write", "--prefix", "team:"])
   ).out.trim();

@@ -22,7 +22,7 @@ const jsonLines = (text: string): unknown[] =>
     .map((line) => JSON.parse(line));
 
 describe("schedules", () => {
-  test("are put, read, changed and deleted", async () => {
+  test("Schedules are put, read, changed and deleted", async () => {
     expect(await put("a:1", "--payload", '{"n":1}', "--tag", "x", "--tag", "y")).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^Created a:1 \(version 1\): every hour/),
@@ -45,7 +45,7 @@ describe("schedules", () => {
     });
   });
 
-  test("come from a file or stdin, and options come on top", async () => {
+  test("Schedules come from a file or stdin, and options override them", async () => {
     const file = { when: "every 1h", target: { queue: "demo" }, key: "f:1", group: "g" };
     const parts = { input: JSON.stringify(file) };
     expect((await cli.carillon(["put", "--file", "-", "--group", "h", "--json"], parts)).code).toBe(0);
@@ -56,9 +56,9 @@ describe("schedules", () => {
     });
   });
 
-  test("can be tried without being saved: what would change, and when it would run", async () => {
+  test("A dry run shows what would change and when the schedule would run, without saving it", async () => {
     await put("dry:1");
-    expect((await put("dry:1", "--dry-run")).out).toMatch(/^Would leave as it is dry:1: every hour/);
+    expect((await put("dry:1", "--dry-run")).out).toMatch(/^Would not change dry:1: every hour/);
     const change = ["put", "dry:1", "--when", "0 9 * * *", "--queue", "demo", "--dry-run"];
     const { code, out } = await cli.carillon(change);
     expect(code).toBe(0);
@@ -79,7 +79,7 @@ describe("schedules", () => {
     expect(JSON.parse((await cli.carillon(["get", "dry:1", "--json"])).out)).toMatchObject({ version: 1 });
   });
 
-  test("are listed as a table for people and as a line of JSON each for machines", async () => {
+  test("Schedules are listed as a table for people and as JSON lines for machines", async () => {
     for (const name of ["l:1", "l:2", "l:3"]) await put(name);
     await cli.carillon(["pause", "l:2", "--reason", "later"]);
     const { out, err } = await cli.carillon(["ls", "l:", "--limit", "2"]);
@@ -96,15 +96,15 @@ describe("schedules", () => {
     expect(await cli.carillon(["ls", "none:"])).toEqual({
       code: 0,
       out: "",
-      err: "There is no such schedule.\n",
+      err: "No schedule matches.\n",
     });
   });
 
-  test("under a prefix are deleted where somebody says yes", async () => {
+  test("Schedules under a prefix are deleted after a confirmation", async () => {
     for (const name of ["d:1", "d:2"]) await put(name);
     const prefix = ["rm", "--prefix", "d:"];
     expect(await cli.carillon([...prefix, "--dry-run"])).toMatchObject({ err: "2 would be deleted.\n" });
-    expect(await cli.carillon(prefix)).toMatchObject({ code: 1, err: expect.stringContaining("say --yes") });
+    expect(await cli.carillon(prefix)).toMatchObject({ code: 1, err: expect.stringContaining("use --yes") });
     expect(await cli.carillon(prefix, { answer: "n" })).toMatchObject({
       code: 1,
       err: "Nothing was done.\n",
@@ -119,7 +119,7 @@ describe("schedules", () => {
 });
 
 describe("times", () => {
-  test("are told on the clocks of the schedule's zone, with what moves them", async () => {
+  test("Occurrences are shown in the schedule's zone, with the notes that move them", async () => {
     const args = [
       "preview",
       "30 2 * * *",
@@ -142,7 +142,7 @@ describe("times", () => {
     expect(machine.occurrences).toEqual(["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"]);
   });
 
-  test("are explained", async () => {
+  test("An occurrence is explained", async () => {
     await put("why:1");
     const { code, out } = await cli.carillon(["explain", "why:1", "--at", "2030-01-01T00:30:00Z"]);
     expect(code).toBe(0);
@@ -152,7 +152,7 @@ describe("times", () => {
 });
 
 describe("jobs", () => {
-  test("are made, found, cancelled and tried again", async () => {
+  test("Jobs are fired, found, cancelled and retried", async () => {
     await put("j:1");
     const fired = JSON.parse((await cli.carillon(["fire", "j:1", "--payload", "[1]", "--json"])).out);
     expect(fired).toMatchObject({ kind: "manual", payload: [1] });
@@ -167,7 +167,7 @@ describe("jobs", () => {
     expect(await cli.carillon(["cancel", "--yes"])).toMatchObject({ code: 2 });
   });
 
-  test("are enqueued without a lasting schedule", async () => {
+  test("Jobs are enqueued without a lasting schedule", async () => {
     const args = ["enqueue", "mail:1", "--queue", "mails", "--at", "in 1h", "--json"];
     expect(JSON.parse((await cli.carillon(args)).out)).toMatchObject({ key: "mail:1", state: "waiting" });
     expect(await cli.carillon([...args, "--if-exists", "refuse"])).toMatchObject({ code: 5 });
@@ -175,7 +175,7 @@ describe("jobs", () => {
 });
 
 describe("a token", () => {
-  test("is shown once, alone on stdout, and found by its name afterwards", async () => {
+  test("A new token's secret is the only text on stdout, and the token is found by its name", async () => {
     const made = await cli.carillon(["token", "create", "ci", "--scope", "write", "--expires", "in 90d"]);
     expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^carillon_\S+\n$/) });
     const secret = made.out.trim();
@@ -188,8 +188,8 @@ describe("a token", () => {
   });
 });
 
-describe("a process of its own", () => {
-  test("says what is wrong with the command line, and what was meant", async () => {
+describe("a separate process", () => {
+  test("A fault of the command line is reported with the likely correction", async () => {
     const usage = (...args: string[]) => cli.carillon(args);
     expect(await usage("pt", "x")).toMatchObject({
       code: 2,
@@ -208,7 +208,7 @@ describe("a process of its own", () => {
     expect(await usage("ls", "--timezone", "Mars")).toMatchObject({ code: 2 });
   });
 
-  test("names each fault of what was refused by its path", async () => {
+  test("Each fault of a refused request is printed with its path", async () => {
     expect(await cli.carillon(["put", "x", "--when", "every 1y 2q"])).toMatchObject({
       code: 1,
       out: "",
@@ -219,7 +219,7 @@ describe("a process of its own", () => {
     expect(JSON.parse(machine.err)).toMatchObject({ error: { status: 400, errors: [{ path: "target" }] } });
   });
 
-  test("prints no colours into a pipe, ends quietly with its reader, and reads stdin", async () => {
+  test("Output to a pipe has no colours and ends with its reader, and stdin is read", async () => {
     await put("p:1");
     const { code, out } = await cli.spawned(["ls", "p:"]);
     expect(code).toBe(0);
@@ -231,7 +231,7 @@ describe("a process of its own", () => {
     expect(read.code).toBe(0);
   });
 
-  test("follows jobs without doubles, until Ctrl-C", async () => {
+  test("Tail prints each change of a job once, until Ctrl-C", async () => {
     await put("t:1");
     await cli.carillon(["fire", "t:1"]);
     const ended = await cli.spawned(["tail", "t:1", "--every", "1", "--json"], { interruptWhen: "\n" });
@@ -240,13 +240,13 @@ describe("a process of its own", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("tells a server that does not answer from one that refuses", async () => {
+  test("An unreachable server and a refusal have different exit codes", async () => {
     const away = await cli.spawned(["ls"], { env: { CARILLON_URL: "http://127.0.0.1:9" } });
     expect(away).toMatchObject({ code: 3, out: "" });
     expect(away.err).toContain("does not answer");
   });
 
-  test("finds the token of the local stack, and gives it to nobody else", async () => {
+  test("The token of the local stack is found, and is sent to that stack only", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "carillon-cli-"));
     mkdirSync(path.join(folder, ".carillon"));
     writeFileSync(path.join(folder, ".carillon", "token"), "admin-token\n");
@@ -264,7 +264,7 @@ describe("a process of its own", () => {
 });
 
 describe("a terminal", () => {
-  test("has colours unless somebody minds", async () => {
+  test("A terminal gets colours unless they are turned off", async () => {
     await put("c:1");
     const tty = { width: 200 };
     expect((await cli.carillon(["ls", "c:"], { tty })).out).toContain("\u001b[32mactive");
@@ -273,7 +273,7 @@ describe("a terminal", () => {
     expect((await cli.carillon(["ls", "c:", "--json"], { tty })).out).not.toContain("\u001b");
   });
 
-  test("gets lines that are no wider than it is", async () => {
+  test("A terminal gets lines no wider than itself", async () => {
     await put(`w:${"long-".repeat(20)}`, "--no-color");
     const { out } = await cli.carillon(["ls", "w:", "--no-color"], { tty: { width: 70 } });
     for (const line of out.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(70);
@@ -281,7 +281,7 @@ describe("a terminal", () => {
     expect(out).toContain("…");
   });
 
-  test("is not moved about by what others have written", async () => {
+  test("Control characters in a caller's text do not reach the terminal", async () => {
     await put("e:1", "--description", "\u001b[2Jgone\u202e");
     const { out } = await cli.carillon(["get", "e:1"], { tty: { width: 100 }, env: { NO_COLOR: "1" } });
     expect(out).toContain("gone");

@@ -27,18 +27,18 @@ async function breakKey(key: string, how: "insert" | "update"): Promise<void> {
 
 const schedule = (key: string) => ({ key, when: "every 1h", target: { queue: "demo" } });
 
-test("carillon rm --prefix deletes what the server does not fail on, names the rest, and exits as what may be tried later", async () => {
+test("carillon rm --prefix deletes what it can, names failed schedules, and exits with the code of a retryable failure", async () => {
   const operations = ["d:1", "d:2", "d:3"].map((key) => ({ put: schedule(key) }));
   await cli.api.send("POST", "/v1/schedules:batch", { body: { operations } });
   await breakKey("d:2", "update");
   const { code, out, err } = await cli.carillon(["rm", "--prefix", "d:", "--yes"]);
   expect(code).toBe(3);
   expect(out).toContain("Deleted 2 schedules.");
-  expect(err).toContain("d:2: Something failed that should not");
+  expect(err).toContain("d:2: An unexpected error occurred");
   expect(err).toContain("1 could not be deleted.");
 });
 
-test("carillon import brings over what the server does not fail on, names the rest with the request's id, and exits as what may be tried later", async () => {
+test("carillon import imports what it can, names failed schedules with the request id, and exits with the code of a retryable failure", async () => {
   for (const n of [1, 2, 3])
     await writeFile(path.join(folder, `${n}.json`), JSON.stringify(schedule(`i:${n}`)));
   await breakKey("i:2", "insert");
@@ -48,11 +48,11 @@ test("carillon import brings over what the server does not fail on, names the re
   ]);
   expect(code).toBe(3);
   expect(out).toContain("Created 2, changed 0, removed 0.");
-  expect(err).toContain("1 of 3 changes not done. i:2: Something failed that should not");
+  expect(err).toContain("1 of 3 changes failed. i:2: An unexpected error occurred");
   expect(err).toContain("request request-1");
 });
 
-test("carillon retry and cancel of many do what the server does not fail on, count the rest, and exit as what may be tried later", async () => {
+test("A bulk carillon retry or cancel does what it can, counts failures, and exits with the code of a retryable failure", async () => {
   const { sql } = cli.api;
   for (const key of ["m:1", "m:2", "m:3"]) {
     await cli.api.send("PUT", `/v1/schedules/${key}`, {
@@ -66,7 +66,7 @@ test("carillon retry and cancel of many do what the server does not fail on, cou
       execute function carillon.break_keys()`);
   const cancelled = await cli.carillon(["cancel", "--prefix", "m:", "--yes"]);
   expect(cancelled).toMatchObject({ code: 3, out: expect.stringContaining("Cancelled: 2 jobs") });
-  expect(cancelled.err).toContain("The server failed on 1 job, and left it as it was: its log names it.");
+  expect(cancelled.err).toContain("The server failed on 1 job, and left it unchanged; its log names it.");
   const retried = await cli.carillon(["retry", "--state", "cancelled", "--key", "m:1", "--yes", "--json"]);
   expect(retried).toMatchObject({ code: 0 });
   expect(JSON.parse(retried.out)).toEqual({ done: 1, leftOut: 0, failed: 0 });

@@ -23,22 +23,22 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  // First: the next file of this process has the same working directory.
+  // Restored first, because the next file of this process has the same working directory.
   process.chdir(before);
   await cli.stop();
   rmSync(folder, { recursive: true });
 });
 
-/** What the examples speak of, and may take away. */
+/** Resources that the examples use and may delete. */
 const prepared = [
   "carillon put report:weekly --when '0 9 * * MON' --queue reports --tag reports --group order:1",
   "carillon put order:1 --when 'in 3h' --queue orders --group order:1",
 ];
 
-/** What stands in the files that they name. */
+/** The content of files that the examples name. */
 const file = JSON.stringify({ when: "0 9 * * MON", target: { queue: "reports" } });
 
-/** What examples read that take whole files. */
+/** Files of examples that read whole files. */
 const files: Record<string, string> = {
   "crontab.txt": "0 3 * * * /opt/backup.sh\n",
   "schedules.json": JSON.stringify({
@@ -49,20 +49,21 @@ const files: Record<string, string> = {
   "schedules/daily.yaml": 'when: "0 9 * * *"\ntarget: { queue: orders }\n',
 };
 
-/** Splits a line as a shell does, as far as examples go; what is redirected stays here. */
+/** Splits a line as a shell does, as far as the examples need; a redirection is dropped. */
 function wordsOf(line: string): string[] {
   const words = line.replace(/ > \S+$/, "").match(/'[^']*'|"[^"]*"|\S+/g) ?? [];
   return words.slice(1).map((word) => (/^['"]/.test(word) ? word.slice(1, -1) : word));
 }
 
 describe.each(commandTable)("carillon $name", ({ name, examples, options, usage }) => {
-  test("has examples that run", async () => {
+  test("Its examples run", async () => {
     expect(examples.length).toBeGreaterThan(0);
     for (const line of prepared) await cli.carillon(wordsOf(line));
     const isOfJobs = ["job", "retry", "cancel"].includes(name);
     const id = isOfJobs ? JSON.parse((await cli.carillon(["fire", "order:1", "--json"])).out).id : "";
     if (name === "retry") await cli.carillon(["cancel", id]);
-    // What needs a past that a new database has not is refused for that reason alone.
+    // A backfill needs a past that a new database does not have, and is refused for that reason
+    // only.
     const refusal = name === "backfill" ? /before the schedule was created/ : /^$/;
     for (const example of examples) {
       const words = wordsOf(example.replace("1-1796115600000-c0", id));
@@ -71,7 +72,7 @@ describe.each(commandTable)("carillon $name", ({ name, examples, options, usage 
     }
   });
 
-  test("tells in its help what it takes", async () => {
+  test("Its help lists its arguments and options", async () => {
     const { code, out } = await cli.carillon(["help", name]);
     expect(code).toBe(0);
     expect(out).toContain(`carillon ${name}${usage === "" ? "" : ` ${usage}`} [options]`);
@@ -79,14 +80,14 @@ describe.each(commandTable)("carillon $name", ({ name, examples, options, usage 
     expect((await cli.carillon([name, "--help"])).out).toBe(out);
   });
 
-  test("takes no option for something else than everybody does", () => {
+  test("It does not reuse the name of a common option", () => {
     for (const option of Object.keys(options)) expect(Object.keys(everywhere)).not.toContain(option);
     const letters = Object.values(options).flatMap(({ short }: { short?: string }) => short ?? []);
     expect(new Set(letters).size).toBe(letters.length);
   });
 });
 
-test("docs/cli.md shows every command as it is", () => {
+test("docs/cli.md shows every command", () => {
   const page = readFileSync(path.join(import.meta.dirname, "..", "..", "docs", "cli.md"), "utf8");
   // Made by: node lib/cli/main.ts help --markdown
   const [, shown] = page.split("<!-- commands -->\n\n");

@@ -15,14 +15,14 @@ function read(text: string, params: { timezone?: string; system?: boolean } = {}
   return readCrontabs([{ name: "crontab", text, isStdin: false }], { target, timezone, system }).found;
 }
 
-/** The first of a crontab. */
+/** The first schedule of a crontab. */
 function one(text: string, params: { timezone?: string; system?: boolean } = {}) {
   const [found] = read(text, params);
   if (found === undefined) throw new Error("The crontab is empty.");
   return found;
 }
 
-/** The coming times of a line, as its schedule has them. */
+/** The coming occurrences of a line's schedule. */
 function times(line: string, zone: string, from: number, count: number): number[] {
   const { body, faults } = one(`CRON_TZ=${zone}\n${line} /bin/true`);
   if (faults.length > 0) throw new Error(faults.join());
@@ -40,7 +40,7 @@ function times(line: string, zone: string, from: number, count: number): number[
 }
 
 describe("the lines of a crontab", () => {
-  test("are entries with what stands above them, and nothing else", () => {
+  test("Each command of a crontab is an entry with the settings above it, and other lines are not", () => {
     const text = [
       "# a comment",
       "",
@@ -67,20 +67,20 @@ describe("the lines of a crontab", () => {
     ]);
   });
 
-  test("of a system have a user before the command", () => {
+  test("A command of a system crontab has a user before it", () => {
     const { entries } = readCrontabLines("17 * * * * root cd / && run-parts", { system: true });
     expect(entries).toMatchObject([{ user: "root", command: "cd / && run-parts" }]);
     expect(readCrontabLines("17 * * * * root", { system: true }).bad).toHaveLength(1);
   });
 
-  test("hand what follows % to the command's stdin, unless it is escaped", () => {
+  test("Text behind an unescaped % is the command's stdin", () => {
     expect(one(String.raw`0 0 * * * date +\%F%first%second\%`).body["payload"]).toEqual({
       command: "date +%F",
       stdin: "first\nsecond%",
     });
   });
 
-  test("come out as they were written", () => {
+  test("Entries are read back as they were written", () => {
     const word = fc.stringMatching(/^[a-z/.%"'$&|>\\ -]{1,20}$/).map((text) => `x${text.trim()}`);
     const line = fc.record({
       when: fc.constantFrom("* * * * *", "0 3 * * mon-fri", "*/5 1,2 1-7/2 jan 0", "@daily"),
@@ -117,12 +117,15 @@ describe("the lines of a crontab", () => {
 });
 
 describe("the times of a crontab", () => {
-  test.each(cases)("are the golden ones: $expr in $tz", ({ expr, tz, from, expected }) => {
-    // Five-field cases whose day fields cron joins as Carillon does.
-    expect(times(expr, tz, from, expected.length)).toEqual(expected);
-  });
+  test.each(cases)(
+    "A crontab's times match the golden cases: $expr in $tz",
+    ({ expr, tz, from, expected }) => {
+      // Cases with five fields whose day fields cron combines as Carillon does.
+      expect(times(expr, tz, from, expected.length)).toEqual(expected);
+    },
+  );
 
-  test("are those of cron, which looks at each minute", () => {
+  test("A crontab's times match a model of cron that checks each minute", () => {
     const number = (first: number, last: number) => fc.integer({ min: first, max: last });
     const item = (first: number, last: number) =>
       fc.oneof(
@@ -150,7 +153,7 @@ describe("the times of a crontab", () => {
     );
   });
 
-  test("that cron counts among the fixed ones come once where an hour is repeated, and are made up for where it is left out", () => {
+  test("A time that cron counts as fixed runs once in a repeated hour, and after a skipped one", () => {
     const autumn = times("30 0-4/2 * * *", "Europe/Berlin", Date.UTC(2026, 9, 24, 21), 3);
     expect(autumn.map((at) => new Date(at).toISOString())).toEqual([
       "2026-10-24T22:30:00.000Z",
@@ -164,7 +167,7 @@ describe("the times of a crontab", () => {
     ]);
   });
 
-  test("are in the zone of the last CRON_TZ above, of the option, or of UTC, which is told", () => {
+  test("Times are in the zone of the last CRON_TZ above, of the option, or of UTC, with a note", () => {
     const [above, below, colon] = read(
       "0 0 * * * a\nCRON_TZ=europe/berlin\n0 0 * * * b\nCRON_TZ=:Asia/Tokyo\n0 0 * * * c",
     );
@@ -175,50 +178,50 @@ describe("the times of a crontab", () => {
       body: { timezone: "Asia/Tokyo" },
       differences: expect.not.arrayContaining([expect.stringContaining("CRON_TZ")]),
     });
-    expect(one("TZ=Asia/Tokyo\n0 0 * * * a").differences.join()).toContain("TZ=Asia/Tokyo is taken");
+    expect(one("TZ=Asia/Tokyo\n0 0 * * * a").differences.join()).toContain("TZ=Asia/Tokyo is read as");
     expect(one("CRON_TZ=Mars\n0 0 * * * a").faults.join()).toContain('"Mars"');
   });
 
   test.each([
-    ["@reboot", "names no time"],
+    ["@reboot", "has no time"],
     ["@fortnightly", "is not known"],
     ["0 0 */2 * 1", "days that match both"],
     ["0 0 1 * */2", "days that match both"],
-  ])("%s cannot be brought over", (when, why) => {
+  ])("The time %s cannot be imported: %s", (when, why) => {
     expect(one(`${when} x`).faults.join()).toContain(why);
   });
 
   test.each([
-    ["0~29 4 * * *", "H(0-29) 4 * * *", "draws a value"],
-    ["~ ~/6 * * *", "H H/6 * * *", "draws a value"],
+    ["0~29 4 * * *", "H(0-29) 4 * * *", "picks a value"],
+    ["~ ~/6 * * *", "H H/6 * * *", "picks a value"],
     ["5/10 * * * *", "5/10 * * * *", "5-59/10"],
     ["0 0 */1 * 1", "0 0 * * 1", ""],
     ["0 0 *,5 * 1", "0 0 * * 1", ""],
     ["0 0 L * *", "0 0 L * *", "Quartz"],
     ["0 0 * * 1#2", "0 0 * * 1#2", "Quartz"],
-  ])("%s is %s, and told", (written, when, told) => {
+  ])("The time %s becomes %s", (written, when, told) => {
     const { body, differences } = one(`${written} x`);
     expect(body["when"]).toBe(when);
     expect(differences.join()).toContain(told);
   });
 
-  test("of a RANDOM_DELAY are spread", () => {
+  test("A RANDOM_DELAY becomes a spread", () => {
     expect(one("RANDOM_DELAY=15\n0 0 * * * x").body["spread"]).toBe("15m");
   });
 
-  test("of names are no syntax of others", () => {
+  test("Names in a time are not read as other syntax", () => {
     expect(one("0 0 * jul wed x", { timezone: "UTC" }).differences.join()).not.toContain("Quartz");
   });
 });
 
 describe("the key of a line", () => {
-  test("stays while the command stays, whatever its time and its neighbours", () => {
+  test("A line's key depends on its command, not on its time or other lines", () => {
     const key = one("0 3 * * * /opt/backup.sh --full").key;
     expect(read("1 1 * * * other\n5 4 * * * /opt/backup.sh --full")[1]?.key).toBe(key);
     expect(one("0 3 * * * /opt/backup.sh --part").key).not.toBe(key);
   });
 
-  test("tells apart a command that stands there twice", () => {
+  test("A command that occurs twice gets two keys", () => {
     const keys = read("0 3 * * * x\n0 4 * * * x").map(({ key }) => key);
     expect(new Set(keys).size).toBe(2);
   });
@@ -229,18 +232,19 @@ describe("the key of a line", () => {
     ["curl -H 'Authorization: Bearer hunter2' https://example.com", "curl"],
     ["mysql app hunter2hunter2hunter2hunter2", "mysql-app"],
     ["TOKEN=hunter2 sync", "sync"],
-  ])("of %s begins with %s and shows no secret", (command, slug) => {
+  ])("The key of %s begins with %s and shows no secret", (command, slug) => {
     expect(commandKey(command, "")).toMatch(new RegExp(`^${slug}-[0-9a-f]{8}$`));
   });
 });
 
-test("what is lost is told, and variables without their values", () => {
+test("Settings that are lost are noted, variables without their values", () => {
   const told = one("MAILTO=ops\nPASSWORD=hunter2\n0 0 * * * x").differences.join();
-  for (const word of ["MAILTO", "PASSWORD", "no shell", "tries once", "missed"]) expect(told).toContain(word);
+  for (const word of ["MAILTO", "PASSWORD", "no shell", "runs it once", "missed"])
+    expect(told).toContain(word);
   expect(told).not.toContain("hunter2");
 });
 
-/** How Vixie cron and cronie look at a minute. */
+/** Whether Vixie cron and cronie run in a minute. */
 function cronMatches([minute, hour, day, , weekday]: readonly string[], at: Date): boolean {
   const isIn = (field: string | undefined, value: number, first: number, last: number) =>
     (field ?? "").split(",").some((item) => {

@@ -5,7 +5,7 @@ import { jsonValues } from "../../lib/cli/formats/json-values.ts";
 const region = "eu-central-1:123456789012";
 const lambda = `arn:aws:lambda:${region}:function:close`;
 
-/** As `aws scheduler get-schedule` prints one. */
+/** A schedule as `aws scheduler get-schedule` prints it. */
 function schedule(parts: object = {}, target: object = {}) {
   return {
     ActionAfterCompletion: "NONE",
@@ -41,7 +41,7 @@ function one(parts: object = {}, target: object = {}) {
 }
 
 describe("a schedule of EventBridge", () => {
-  test("keeps its expression, its input and its name", () => {
+  test("A schedule of EventBridge keeps its expression, input and name", () => {
     expect(one()).toMatchObject({
       key: "close",
       body: {
@@ -55,7 +55,7 @@ describe("a schedule of EventBridge", () => {
     expect(Object.keys(one().body)).toEqual(["when", "timezone", "target", "payload"]);
   });
 
-  test("brings its group, its window, its end and its state along", () => {
+  test("A schedule of EventBridge keeps its group, window, end and state", () => {
     const { key, body, told } = one({
       GroupName: "billing",
       State: "DISABLED",
@@ -79,19 +79,19 @@ describe("a schedule of EventBridge", () => {
     for (const word of ["FlexibleTimeWindow", "KmsKeyArn"]) expect(told).toContain(word);
   });
 
-  test("does where clocks change what AWS does", () => {
+  test("A schedule of EventBridge behaves at clock changes as on AWS", () => {
     expect(one().body).not.toHaveProperty("dst");
     const { body, told } = one({ ScheduleExpressionTimezone: "Europe/Berlin" });
     expect(body["dst"]).toEqual({ gap: "skip", overlap: "first" });
-    expect(told).toContain("clocks change");
+    expect(told).toContain("clock changes");
   });
 
-  test("tells of days of the week that are numbers, which AWS counts from Sunday = 1", () => {
+  test("Numeric days of the week are noted, because AWS counts from Sunday = 1", () => {
     expect(one({ ScheduleExpression: "cron(0 9 ? * 2-6 *)" }).told).toContain("1 = Sunday");
     expect(one().told).not.toContain("1 = Sunday");
   });
 
-  test("keeps the phase of its rate", () => {
+  test("A rate of EventBridge keeps its phase", () => {
     const rate = { ScheduleExpression: "rate(5 minutes)" };
     expect(one(rate)).toMatchObject({ body: { startsAt: "2024-05-01T12:00:00.123Z" } });
     expect(one(rate).told).toContain("CreationDate");
@@ -101,7 +101,7 @@ describe("a schedule of EventBridge", () => {
     });
   });
 
-  test("is tried as often as it says, or as Carillon does, which is told", () => {
+  test("Retries follow EventBridge's setting or Carillon's default, with a note", () => {
     expect(one().body).not.toHaveProperty("retry");
     expect(one().told).toContain("185 times");
     const few = one({}, { RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 600 } });
@@ -121,7 +121,7 @@ describe("a schedule of EventBridge", () => {
       { event: { bus: `arn:aws:events:${region}:event-bus/orders`, source: "shop", detailType: "closed" } },
     ],
     [`${lambda}:live`, {}, { lambda: `${lambda}:live` }],
-  ])("goes to %s", (Arn, parameters, expected) => {
+  ])("A target of EventBridge becomes %s", (Arn, parameters, expected) => {
     expect(one({}, { Arn, ...parameters }).body["target"]).toMatchObject(expected);
   });
 
@@ -129,18 +129,18 @@ describe("a schedule of EventBridge", () => {
     "arn:aws:scheduler:::aws-sdk:sqs:sendMessage",
     `arn:aws:states:${region}:stateMachine:x`,
     `arn:aws:sns:${region}:topic`,
-  ])("cannot go to %s, but elsewhere if somebody says where", (Arn) => {
+  ])("The target %s cannot be imported without --target", (Arn) => {
     expect(one({}, { Arn }).faults.join()).toContain("does not call");
     const [moved] = read(schedule({}, { Arn }), { queue: "instead" }).found;
     expect(moved).toMatchObject({ faults: [], body: { target: { queue: "instead" } } });
-    expect(moved?.differences.join()).toContain("no more to arn:aws:");
+    expect(moved?.differences.join()).toContain("goes to --target instead of arn:aws:");
   });
 
-  test("tells what of its input stands for something", () => {
-    expect(one({}, { Input: '"<aws.scheduler.scheduled-time>"' }).told).toContain("stays as it is written");
+  test("Placeholders of AWS in the input are noted", () => {
+    expect(one({}, { Input: '"<aws.scheduler.scheduled-time>"' }).told).toContain("is not replaced");
     expect(one({}, { Input: "hello" })).toMatchObject({
       body: { payload: "hello" },
-      told: expect.stringContaining("no JSON"),
+      told: expect.stringContaining("not JSON"),
     });
     expect(one({}, { Input: undefined }).told).toContain("no Input");
     expect(one({}, { Input: '{"id":12345678901234567890}' }).faults.join()).toContain(
@@ -151,24 +151,24 @@ describe("a schedule of EventBridge", () => {
 });
 
 describe("a file of EventBridge", () => {
-  test("holds one, several one after the other, a list, or a page", () => {
+  test("A file may hold one schedule, several in a row, a list, or a page", () => {
     const two = [schedule({ Name: "a" }), schedule({ Name: "b", Description: 'a "}{" in it' })];
     const pretty = two.map((each) => JSON.stringify(each, null, 2)).join("\n");
     for (const text of [pretty, two, { Schedules: two }, { Schedules: two, NextToken: "more" }])
       expect(read(text).found.map(({ key }) => key)).toEqual(["a", "b"]);
     expect(read({ Schedules: two, NextToken: "more" }).notes.join()).toContain("one page");
-    expect(read("{").found).toMatchObject([{ faults: ["is no JSON"] }]);
+    expect(read("{").found).toMatchObject([{ faults: ["is not JSON"] }]);
     expect(read([{ Name: 5 }]).found[0]?.faults.join()).toContain("Name");
   });
 
-  test("of list-schedules lacks the most, and says what to ask", () => {
+  test("Output of list-schedules is refused with the command that has the missing parts", () => {
     const listed = { Schedules: [{ Name: "a", GroupName: "g", Target: { Arn: lambda } }] };
     expect(read(listed).found[0]?.faults.join()).toContain(
       "aws scheduler get-schedule --name a --group-name g",
     );
   });
 
-  test("of rules makes a schedule of each target", () => {
+  test("Each target of a rule becomes a schedule", () => {
     const rule = {
       Name: "nightly",
       Arn: `arn:aws:events:${region}:rule/nightly`,
@@ -191,7 +191,7 @@ describe("a file of EventBridge", () => {
   });
 });
 
-test("JSON values end where their brackets do, whatever stands in their texts", () => {
+test("JSON values end with their brackets, not with brackets in strings", () => {
   expect(jsonValues('{"a":"}"}\n[1,"\\"]"] {"b":{}}')).toEqual([{ a: "}" }, [1, '"]'], { b: {} }]);
   expect(jsonValues('{"a":1} and more')).toBeNull();
   expect(jsonValues("  ")).toBeNull();

@@ -8,7 +8,7 @@ const read = (name: string, text: string) =>
   readScheduleFiles({ files: [{ name, text, isStdin: false }] }).found;
 
 describe("a file of schedules", () => {
-  test("may share parts by anchors and merges", () => {
+  test("A YAML file may use anchors and merges", () => {
     const text = "a: &base\n  when: every 1h\n  target: { queue: q }\nb:\n  <<: *base\n  when: every 2h\n";
     expect(read("x.yaml", text)).toMatchObject([
       { key: "a", body: { when: "every 1h" }, faults: [] },
@@ -16,7 +16,7 @@ describe("a file of schedules", () => {
     ]);
   });
 
-  test("reads what looks like a time, a day or a word as the text that it is", () => {
+  test("Text that looks like a time, a day or a word stays text", () => {
     const text =
       "when: at 2035-01-01T09:00\nstartsAt: 2034-01-01T00:00:00Z\ntarget: {queue: on}\npayload: [0x10, no]\n";
     expect(read("x.yaml", text)[0]?.body).toEqual({
@@ -29,17 +29,17 @@ describe("a file of schedules", () => {
 
   test.each([
     ["key: a\nkey: b\nwhen: x\n", "duplicate key"],
-    ["a:\n  <<: 5\n  when: every 1h\n", "is no YAML"],
-    ["a: *nowhere\n", "stands in quotes"],
+    ["a:\n  <<: 5\n  when: every 1h\n", "is not YAML"],
+    ["a: *nowhere\n", "in quotes"],
     ["just words\n", "takes a schedule"],
     ["when: every 1h\npayload: .inf\n", "too large"],
     ["key: 5\nwhen: every 1h\n", "key takes a text"],
-    ["a: {key: b, when: every 1h}\n", 'key is "b" within and "a" before it'],
+    ["a: {key: b, when: every 1h}\n", 'its own key "b" differs from its name "a" in the file'],
     [
       `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
-      "is no YAML",
+      "is not YAML",
     ],
-  ])("names what is wrong with %j", (text, fault) => {
+  ])("A bad file is refused with its fault: %j", (text, fault) => {
     expect(
       read("x.yaml", text)
         .flatMap(({ faults }) => faults)
@@ -47,12 +47,12 @@ describe("a file of schedules", () => {
     ).toContain(fault);
   });
 
-  test("of nothing holds nothing", () => {
+  test("An empty file has no schedules", () => {
     for (const text of ["", "---\n", "# only words\n", "{}"]) expect(read("x.yaml", text)).toEqual([]);
   });
 });
 
-test("whatever a file holds is read or told, and never fails", () => {
+test("Any file is read or refused, and never fails the command", () => {
   const token = fc.constantFrom(
     ..."when: |target: |key|- |* |&a |*a |<<: |[|]|{|}|\"|'|:|#|\n|\n  |---\n|@daily|%|0 |5/|~|CRON_TZ=|!!set |? |Name|Target|\\".split(
       "|",

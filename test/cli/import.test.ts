@@ -33,14 +33,14 @@ const lines = (text: string): Record<string, unknown>[] =>
 
 const get = async (key: string) => JSON.parse((await cli.carillon(["get", key, "--json"])).out);
 
-describe("a crontab", () => {
+describe("carillon import of a crontab", () => {
   const crontab = "# carillon: key=cron:backup\n0 3 * * * /opt/backup.sh\n@hourly /opt/poll\n";
   const to = ["--target", "queue:commands", "--timezone", "Europe/Berlin"];
 
-  test("is shown, brought over by a process of its own, and then as it is", async () => {
+  test("A crontab is previewed, imported by a separate process, and unchanged the second time", async () => {
     const name = file("crontab", crontab);
     const tried = await cli.spawned(["import", name, ...to, "--dry-run"]);
-    expect(tried).toMatchObject({ code: 0, err: "Read as crontab; --from says otherwise.\n" });
+    expect(tried).toMatchObject({ code: 0, err: "Read as crontab; --from chooses another form.\n" });
     expect(tried.out).toContain(
       "+ create cron:backup (crontab:2): at 03:00 every day, Europe/Berlin\n    next",
     );
@@ -56,16 +56,16 @@ describe("a crontab", () => {
       version: 1,
     });
     const again = await cli.spawned(["import", name, ...to]);
-    expect(again).toMatchObject({ code: 0, out: "2 schedules: 2 as they are.\nNothing to do.\n" });
+    expect(again).toMatchObject({ code: 0, out: "2 schedules: 2 unchanged.\nNothing to do.\n" });
     expect(await get("cron:backup")).toMatchObject({ version: 1 });
   });
 
-  test("that has changed shows each field before and after, and asks", async () => {
+  test("A changed crontab shows each field before and after, and asks for confirmation", async () => {
     const input = crontab.replace("0 3", "0 4");
     const args = ["import", "-", ...to];
     expect(await cli.carillon(args, { input })).toMatchObject({
       code: 1,
-      err: expect.stringContaining("say --yes"),
+      err: expect.stringContaining("use --yes"),
     });
     expect(await cli.carillon(args, { input, answer: "n" })).toMatchObject({ code: 1 });
     expect(await get("cron:backup")).toMatchObject({ when: "0 3 * * *" });
@@ -75,7 +75,7 @@ describe("a crontab", () => {
     expect(await get("cron:backup")).toMatchObject({ when: "0 4 * * *", version: 2 });
   });
 
-  test("with something impossible in it is left alone, unless that is left out", async () => {
+  test("A crontab with an impossible line is not imported, unless the line is skipped", async () => {
     const name = file("mixed", "@reboot /opt/boot\n0 1 * * * /opt/fine\n");
     const args = ["import", name, ...to, "--prefix", "mixed:", "--yes"];
     expect(await cli.carillon(args)).toMatchObject({
@@ -87,7 +87,7 @@ describe("a crontab", () => {
     expect((await cli.carillon(["ls", "mixed:", "--count"])).out).toBe("1\n");
   });
 
-  test("needs to be told where its commands go", async () => {
+  test("A crontab needs a target for its commands", async () => {
     const name = file("alone", crontab);
     expect(await cli.carillon(["import", name])).toMatchObject({
       code: 2,
@@ -98,8 +98,8 @@ describe("a crontab", () => {
   });
 });
 
-describe("EventBridge", () => {
-  test("is brought over paused where it is disabled, and left out where it is over", async () => {
+describe("carillon import of EventBridge", () => {
+  test("A disabled schedule of EventBridge is imported paused, and one that has ended is skipped", async () => {
     const sqs = (name: string) => ({ Arn: `arn:aws:sqs:eu-central-1:123456789012:${name}`, Input: "{}" });
     const aws = file("aws/all.json", [
       { Name: "off", State: "DISABLED", ScheduleExpression: "rate(1 hour)", Target: sqs("a") },
@@ -121,7 +121,7 @@ describe("EventBridge", () => {
       { key: "aws:next", change: "create", next: ["2035-01-01T00:00:00.000Z"] },
     ]);
     expect(await get("aws:off")).toMatchObject({ state: "paused" });
-    // Whoever resumes it here has decided: importing again pauses nothing.
+    // After a resume, importing again must not pause the schedule.
     await cli.carillon(["resume", "aws:off"]);
     const again = await cli.carillon(["import", path.dirname(aws), "--prefix", "aws:", "--yes", "--json"]);
     expect(lines(again.out).map(({ change }) => change)).toEqual(["keep", "over", "over", "keep"]);
@@ -129,8 +129,8 @@ describe("EventBridge", () => {
   });
 });
 
-describe("a directory", () => {
-  test("names keys by its paths, and gives every fault by its file", async () => {
+describe("carillon import of a directory", () => {
+  test("Keys follow the paths of files, and every fault names its file", async () => {
     file("dir/orders/daily.yaml", "when: '0 9 * * *'\ntarget: {queue: orders}\n");
     file(
       "dir/many.yml",
@@ -152,19 +152,19 @@ describe("a directory", () => {
     const { code, out, err } = await cli.carillon(["import", name, "--dry-run"]);
     expect(code).toBe(1);
     for (const told of [
-      /star\.yaml\n {4}is no YAML: .*in quotes \(line 1, column \d+\)/,
-      /broken\.json\n {4}is no JSON/,
+      /star\.yaml\n {4}is not YAML: .*in quotes \(line 1, column \d+\)/,
+      /broken\.json\n {4}is not JSON/,
       /nameless\.json \[0\]\n {4}key is required/,
       /odd \(odd\.yaml\)\n(.*\n)* {4}whne is not a field here/,
       /big\.yaml\n {4}The number 12345678901234567890 cannot be kept exactly/,
       /loop\.yaml\n {4}is nested too deep/,
-      /d:one .*\n {4}its key stands there 2 times: many\.yml d:one, twice\.yaml/,
+      /d:one .*\n {4}its key occurs 2 times: many\.yml d:one, twice\.yaml/,
     ])
       expect(out).toMatch(told);
     expect(out + err).not.toContain("hunter2");
   });
 
-  test("is refused with every fault that the server finds, before anything is done", async () => {
+  test("A directory is refused with every fault that the server finds, before any change", async () => {
     file("calendar/a.yaml", "when: every 1h\ntarget: {queue: a}\n");
     file("calendar/b.yaml", "when: 0 9 * * *\ncalendar: {name: unknown-one}\ntarget: {queue: a}\n");
     const { code, out } = await cli.carillon([

@@ -17,9 +17,9 @@ export interface Ended {
 export interface CliParts {
   env?: Record<string, string>;
   input?: string;
-  /** What a person answers; nobody is there if left out. */
+  /** The answer to a confirmation; without it there is no terminal. */
   answer?: string;
-  /** What happens while it is asked, and the answer. */
+  /** Runs while the confirmation is pending, and returns the answer. */
   answered?: () => Promise<string>;
   tty?: { width: number };
 }
@@ -27,7 +27,7 @@ export interface CliParts {
 export interface Apart {
   cwd?: string;
   interruptWhen?: string;
-  /** Built, where it is not run from its source. */
+  /** The built program, where the source is not run. */
   program?: string;
 }
 
@@ -35,9 +35,9 @@ export interface Apart {
 export interface OwnCli {
   api: OwnApi;
   url: string;
-  /** In this process. */
+  /** Runs in this process. */
   carillon(args: readonly string[], parts?: CliParts): Promise<Ended>;
-  /** As a process of its own, as `npx carillon` starts it. */
+  /** Runs as a separate process, as `npx carillon` starts it. */
   spawned(args: readonly string[], parts?: CliParts & Apart): Promise<Ended>;
   stop(): Promise<void>;
 }
@@ -138,7 +138,7 @@ async function runApart(
   return { code, out, err };
 }
 
-/** A module by which a process has the time that the API has. */
+/** A module that gives a process the API's time. */
 function withTimeOf(clock: Clock): string {
   const ahead = clock.now().getTime() - Date.now();
   return `data:text/javascript,const now = Date.now; Date.now = () => now() + ${ahead};`;

@@ -20,8 +20,8 @@ beforeEach(async () => {
 const asideOfSchedule = () =>
   setAside(cli.api.sql, "ended", [{ item: scheduleId, scheduleId, error: new Error("no luck") }]);
 
-test("What is set aside is listed with its key and why, one entry a line for machines", async () => {
-  expect(await cli.carillon(["quarantine"])).toMatchObject({ code: 0, err: "Nothing is set aside.\n" });
+test("carillon quarantine lists each row with its key and reason, one JSON line per row for machines", async () => {
+  expect(await cli.carillon(["quarantine"])).toMatchObject({ code: 0, err: "No row is set aside.\n" });
   await asideOfSchedule();
   await setAside(cli.api.sql, "lease", [{ item: "77", error: new Error("no") }]);
   const { code, out } = await cli.carillon(["quarantine"]);
@@ -32,10 +32,10 @@ test("What is set aside is listed with its key and why, one entry a line for mac
   expect(JSON.parse(machine.out)).toMatchObject({ consumer: "lease", item: "77", key: null, tries: 1 });
 });
 
-test("What the filters match is tried again by command, however much it is", async () => {
+test("carillon quarantine --retry retries all rows that match the filters, however many there are", async () => {
   await asideOfSchedule();
   expect((await cli.carillon(["quarantine", "--key", "q:1", "--retry"])).out).toBe(
-    "The next tick tries 1 row again.\n",
+    "The next tick retries 1 row.\n",
   );
   await cli.api.sql`
     insert into carillon.quarantine (consumer, item, reason, first_at, last_at, tries, next_at)
@@ -44,7 +44,7 @@ test("What the filters match is tried again by command, however much it is", asy
   expect(JSON.parse(out)).toEqual({ done: 1_500 });
 });
 
-test("The stats tell of what is set aside where there is any", async () => {
+test("carillon stats shows the quarantine where it is not empty", async () => {
   expect((await cli.carillon(["stats"])).out).not.toContain("set aside");
   await asideOfSchedule();
   expect((await cli.carillon(["stats"])).out).toMatch(/\nset aside +1, the oldest since 2026-03-02 10:00:0/);

@@ -10,11 +10,11 @@ const columns: Column<[string, string]>[] = [
   { title: "N", text: ([, n]) => n, align: "right", whole: true },
 ];
 
-describe("a table", () => {
+describe("tables", () => {
   const lines = (rows: [string, string][], width?: number) =>
     tableLines(columns, rows, { width, paint: painter(false) });
 
-  test("aligns its columns, those of East Asia included", () => {
+  test("A table aligns its columns, including East Asian text", () => {
     const rows: [string, string][] = [
       ["a", "1"],
       ["日本", "1000"],
@@ -22,18 +22,18 @@ describe("a table", () => {
     expect(lines(rows)).toEqual(["NAME     N", "a        1", "日本  1000"]);
   });
 
-  test("takes from its widest columns what it may, and from no other", () => {
+  test("A table shortens its widest shrinkable columns, and no others", () => {
     const [, row = ""] = lines([["x".repeat(50), "123456789"]], 30);
     expect(row).toBe(`${"x".repeat(18)}…  123456789`);
     expect(lines([["x".repeat(50), "1"]], 5)[1]).toBe(`${"x".repeat(7)}…  1`);
   });
 
-  test("cuts between characters", () => {
+  test("A table cuts between characters", () => {
     expect([cut("日本語", 4), widthOf(cut("日本語", 4))]).toEqual(["日…", 3]);
     expect(cut("abc", 3)).toBe("abc");
   });
 
-  test("is one line to a row whatever stands in it", () => {
+  test("A table has one line per row, with any text", () => {
     expect(printable("a\nb\t\u001b[31m\u202ec\u0000")).toBe("a b \ufffd[31m\ufffdc\ufffd");
   });
 });
@@ -42,7 +42,7 @@ describe("times", () => {
   const now = Date.parse("2026-03-29T00:30:00Z");
   const times = timesIn("Europe/Berlin", () => now);
 
-  test("are those of the zone's clocks, and how far off", () => {
+  test("Times are shown in the zone, and relative to now", () => {
     expect(times.both("2026-03-29T01:00:00.000Z")).toBe("2026-03-29 03:00:00 (in 30m)");
     expect(times.both("2026-03-28T23:00:00.000Z")).toBe("2026-03-29 00:00:00 (1h 30m ago)");
     expect([times.both(null), times.relative("2026-03-29T00:30:00.200Z")]).toEqual(["-", "now"]);
@@ -55,16 +55,16 @@ describe("times", () => {
     [3_601_000, "1h"],
     [90_061_000, "1d 1h"],
     [86_400_000 * 40 + 3_600_000, "40d"],
-  ])("%i ms are %s", (ms, text) => {
+  ])("A duration of %i ms is shown as %s", (ms, text) => {
     expect(durationText(ms)).toBe(text);
   });
 
-  test("that were measured are finer", () => {
+  test("Measured durations have finer units", () => {
     expect([12.4, 1_500, 200_000, null].map(measuredText)).toEqual(["12 ms", "1.5 s", "3m 20s", "-"]);
   });
 });
 
-test("what was probably meant is near, and what is not is not guessed at", () => {
+test("A typo gets a similar suggestion, and an unrelated word none", () => {
   const words = ["put", "patch", "preview", "pause"];
   expect(["pt", "putt", "pasue", "prev", "zzz"].map((word) => nearest(word, words))).toEqual([
     "put",
@@ -75,7 +75,7 @@ test("what was probably meant is near, and what is not is not guessed at", () =>
   ]);
 });
 
-test("what overlaps is told once, also after much has been forgotten", () => {
+test("Items of overlapping lists are printed once, even after old ones are forgotten", () => {
   const fresh = seenOnce((item: number) => String(item), 3);
   expect(
     [

@@ -19,7 +19,7 @@ afterAll(async () => {
   await cli.stop();
 });
 
-test("A schedule that cannot be read is listed as unreadable, shown with the reason, and put anew by apply", async () => {
+test("An unreadable schedule is listed as such, shown with the reason, and repaired by apply", async () => {
   const { when, target } = asked;
   await cli.api.send("PUT", "/v1/schedules/b", { body: { when, target } });
   const apply = ["apply", folder, "--name", "set", "--yes"];

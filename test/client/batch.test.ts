@@ -6,7 +6,7 @@ interface Call {
   atomic?: boolean;
 }
 
-/** A server that answers each operation with its key, and fails at the call of this number. */
+/** A server that answers each operation with its key, and fails at the call with this number. */
 function setup(failing = Number.POSITIVE_INFINITY) {
   const calls: Call[] = [];
   const keys: (string | null)[] = [];
@@ -28,8 +28,8 @@ function setup(failing = Number.POSITIVE_INFINITY) {
 const deletes = (count: number): Operation[] =>
   Array.from({ length: count }, (_, index) => ({ delete: `k${index}` }));
 
-describe("a batch", () => {
-  test("of more than a thousand goes in several calls, with the results in its own order", async () => {
+describe("a batch of the client", () => {
+  test("A batch of more than a thousand operations is sent in several calls, with results in order", async () => {
     const { carillon, calls, keys } = setup();
     const progress: number[] = [];
     const results = await carillon.batch(deletes(2_500), { onProgress: (done) => progress.push(done) });
@@ -39,13 +39,13 @@ describe("a batch", () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  test("has a key for each call, made from the caller's own", async () => {
+  test("Each call of a batch has a key derived from the caller's", async () => {
     const { carillon, keys } = setup();
     await carillon.batch(deletes(1_001), { idempotencyKey: "mine" });
     expect(keys).toEqual(["mine", "mine.1"]);
   });
 
-  test("is split where its bytes are too many for a body", async () => {
+  test("A batch is split where its bytes exceed a body's limit", async () => {
     const { carillon, calls } = setup();
     const large: Operation[] = Array.from({ length: 30 }, (_, index) => ({
       put: { key: `k${index}`, when: "in 3h", target: { queue: "q" }, payload: "x".repeat(200_000) },
@@ -54,7 +54,7 @@ describe("a batch", () => {
     expect(calls.map(({ operations }) => operations.length)).toEqual([22, 8]);
   });
 
-  test("that is atomic is one call or none", async () => {
+  test("An atomic batch is sent as one call or refused", async () => {
     const { carillon, calls } = setup();
     await carillon.batch(deletes(1_000), { atomic: true });
     expect(calls[0]?.atomic).toBe(true);
@@ -62,7 +62,7 @@ describe("a batch", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("that stops half-way tells what is done", async () => {
+  test("An interrupted batch reports its finished operations", async () => {
     const { carillon } = setup(2);
     const error = await carillon.batch(deletes(2_500)).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(BatchInterrupted);
@@ -73,7 +73,7 @@ describe("a batch", () => {
     expect(error instanceof Error && isConflict(error.cause)).toBe(true);
   });
 
-  test("of nothing asks nobody", async () => {
+  test("An empty batch sends nothing", async () => {
     const { carillon, calls } = setup();
     expect(await carillon.batch([])).toEqual([]);
     expect(calls).toEqual([]);

@@ -20,7 +20,7 @@ function setup() {
 
 const unfit = ["", ".", "..", "a/b", "../tokens", "a/pause", "a?b", "\ud800", " a", "x".repeat(256)];
 
-test.each(unfit)("a key %j is refused by its name, and nothing is sent", async (key) => {
+test.each(unfit)("The key %j is refused with its fault, and nothing is sent", async (key) => {
   const { carillon, sent } = setup();
   const calls = [
     carillon.schedules.get(key),
@@ -42,14 +42,14 @@ test.each(unfit)("a key %j is refused by its name, and nothing is sent", async (
   expect(sent).toEqual([]);
 });
 
-test("a target's limits are reached with a `/`, and with no step", async () => {
+test("A target's name may contain `/`, but may not be empty, `.` or `..`", async () => {
   const { carillon, sent } = setup();
   await carillon.limits.get("webhook/api.example.com");
   expect(sent).toEqual(["https://api.example.com/v1/limits/webhook%2Fapi.example.com"]);
   for (const target of ["", ".", ".."]) await expect(carillon.limits.get(target)).rejects.toThrow(TypeError);
 });
 
-test("the client refuses the keys that the API refuses, and no others", () => {
+test("The client refuses the same keys as the API", () => {
   const odd = fc.constantFrom(
     "/",
     ".",

@@ -14,7 +14,7 @@ const documented = Object.entries(document.paths).flatMap(([where, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), where, operation })),
 );
 
-/** The one request that a call of the client makes. */
+/** The one request that a call of the client sends. */
 async function requestOf(
   name: string,
 ): Promise<{ method: string; url: URL; headers: Headers; body: unknown }> {
@@ -41,7 +41,7 @@ async function requestOf(
 }
 
 describe.each(documented)("$operation.operationId", ({ method, where, operation }) => {
-  test("is reached by the client, with everything that it takes", async () => {
+  test("The client reaches the operation with all of its parameters", async () => {
     const { operationId, parameters } = operation;
     expect(Object.keys(operations)).toContain(operationId);
     const request = await requestOf(operationId);
@@ -49,7 +49,7 @@ describe.each(documented)("$operation.operationId", ({ method, where, operation 
     expect(decodeURIComponent(request.url.pathname)).toMatch(patternOf(where));
     const named = (place: string) => parameters.filter((each) => each.in === place).map(({ name }) => name);
     expect([...request.url.searchParams.keys()].sort()).toEqual(named("query").sort());
-    // A preview changes nothing: it can be repeated without.
+    // A preview changes nothing, so it may be repeated without the header.
     for (const header of named("header"))
       if (operationId !== "preview") expect([...request.headers.keys()]).toContain(header.toLowerCase());
     if (operation.requestBody?.required === true) expect(request.body).toBeTypeOf("object");
@@ -60,7 +60,7 @@ function patternOf(where: string): RegExp {
   return new RegExp(`^${where.replace(/\{(\w+)\}/g, (_, name) => (name === "target" ? ".+" : "[^/]+"))}$`);
 }
 
-test("the client's types say what the document says, of everything that is sent and answered", () => {
+test("The client's types equal the document's schemas of requests and answers", () => {
   const checks = documented.flatMap(({ operation }) => checksOf(operation));
   expect(checks.length).toBeGreaterThan(60);
   const folder = mkdtempSync(path.join(tmpdir(), "carillon-types-"));
@@ -89,7 +89,9 @@ const settings = {
   files: ["check.ts"],
 };
 
-/** Each is assignable to the other, and none has a field that the other does not know. */
+/**
+ * Types in both directions must be assignable, and neither may have a field that the other lacks.
+ */
 const header = `
 import type * as Client from ${JSON.stringify(path.join(root, "lib", "client", "main.ts"))};
 type Sent<T> = [Client.Json] extends [T] ? any : T extends Date ? never : T extends object ? { [Name in keyof T]: Sent<T[Name]> } : T;

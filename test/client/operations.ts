@@ -1,9 +1,12 @@
 import type { Carillon, Pages } from "../../lib/client/main.ts";
 
-/** How the client reaches an operation of the API: with everything that can be said along with it, and what its types call what is sent and answered. */
+/**
+ * How the client calls an operation of the API, with all parameters, and the names of its request
+ * and answer types.
+ */
 export interface Reached {
   call(carillon: Carillon): Promise<unknown>;
-  /** In the client's types; left out where there is none. */
+  /** A type of the client; absent where there is no body. */
   answer?: string;
   body?: string;
 }

@@ -19,15 +19,15 @@ export async function keys(): Promise<string[]> {
   const { version } = await carillon.schedules.put("a", body, { ifMatch: 1 });
   return [...found, String(version satisfies number), String(isConflict(null))];
 }
-// @ts-expect-error There is one target.
+// @ts-expect-error A target has one kind.
 const two: ScheduleBody = { when: "in 3h", target: { queue: "q", handler: "h" } };
-// @ts-expect-error A field of no schedule.
+// @ts-expect-error A schedule has no such field.
 const odd: ScheduleBody = { when: "in 3h", target: { queue: "q" }, wen: "in 3h" };
 export { odd, two };
 `;
 
-// Each test starts programs, of which npm and tsc take seconds, and many times that where the machine has other work.
-describe("the package as others install it", { timeout: 120_000 }, () => {
+// Each test starts npm or tsc, which take seconds, and much longer on a busy machine.
+describe("the installed package", { timeout: 120_000 }, () => {
   let folder: string;
   const inApp = (command: string, ...args: string[]) =>
     execFileSync(command, args, { cwd: path.join(folder, "app"), encoding: "utf8", stdio: "pipe" });
@@ -45,7 +45,7 @@ describe("the package as others install it", { timeout: 120_000 }, () => {
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("the package brings no other package along, and no file but its own four", () => {
+  test("The package has no dependencies and only its own four files", () => {
     const installed = readdirSync(path.join(folder, "app", "node_modules")).filter(
       (name) => !name.startsWith("."),
     );
@@ -54,13 +54,13 @@ describe("the package as others install it", { timeout: 120_000 }, () => {
     expect(files).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
   });
 
-  test("the package is imported as carillon/client, and not as carillon", () => {
+  test("The package is imported as carillon/client, not as carillon", () => {
     const names = "import('carillon/client').then((m) => console.log(Object.keys(m).join(' ')))";
     expect(inApp("node", "--eval", names)).toMatch(/\bCarillon\b.*\bisConflict\b/);
     expect(() => inApp("node", "--eval", "import('carillon')")).toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
   });
 
-  test("the package has the CLI", () => {
+  test("The package has the CLI", () => {
     expect(inApp("npx", "--no-install", "carillon", "--help")).toContain("carillon <command>");
     expect(inApp("npx", "--no-install", "carillon", "help", "put")).toContain("carillon put order:1");
   });
@@ -68,26 +68,23 @@ describe("the package as others install it", { timeout: 120_000 }, () => {
   test.each([
     ["nodenext", "nodenext"],
     ["esnext", "bundler"],
-  ])(
-    "the client has types that hold without those of Node (module %s, resolution %s)",
-    (module, resolution) => {
-      writeFileSync(path.join(folder, "app", "app.ts"), program);
-      const flags = [
-        "--noEmit",
-        "--strict",
-        "--exactOptionalPropertyTypes",
-        "--target",
-        "es2022",
-        "--types",
-        "",
-      ];
-      const libraries = ["--lib", "es2022,dom", "--module", module, "--moduleResolution", resolution];
-      const tsc = path.join(root, "node_modules", ".bin", "tsc");
-      expect(inApp(tsc, ...flags, ...libraries, "app.ts")).toBe("");
-    },
-  );
+  ])("The client's types work without the types of Node (module %s, resolution %s)", (module, resolution) => {
+    writeFileSync(path.join(folder, "app", "app.ts"), program);
+    const flags = [
+      "--noEmit",
+      "--strict",
+      "--exactOptionalPropertyTypes",
+      "--target",
+      "es2022",
+      "--types",
+      "",
+    ];
+    const libraries = ["--lib", "es2022,dom", "--module", module, "--moduleResolution", resolution];
+    const tsc = path.join(root, "node_modules", ".bin", "tsc");
+    expect(inApp(tsc, ...flags, ...libraries, "app.ts")).toBe("");
+  });
 
-  test("the client does what docs/client.md shows, against the real API", async () => {
+  test("The examples of docs/client.md run against the real API", async () => {
     const page = readFileSync(path.join(root, "docs", "client.md"), "utf8");
     const blocks = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, block = ""]) => block);
     expect(blocks.length).toBeGreaterThan(3);

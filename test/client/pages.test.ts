@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Page, Pages } from "../../lib/client/main.ts";
 
-/** Some pages of a list are short, one is empty. */
+/** Pages of a list, of which some are short and one is empty. */
 const stored: Record<string, Page<number>> = {
   "": { items: [1, 2], cursor: "a" },
   a: { items: [], cursor: "b" },
@@ -18,20 +18,20 @@ function setup(begin?: string) {
   return { pages, read };
 }
 
-test("a list is walked through to its last page, over pages that are empty", async () => {
+test("Iterating a list reads it to its last page, past empty pages", async () => {
   const { pages, read } = setup();
   expect(await Array.fromAsync(pages)).toEqual([1, 2, 3, 4, 5]);
   expect(read).toEqual(["", "a", "b", "c"]);
 });
 
-test("no page is read that nobody needs", async () => {
+test("A page is loaded only when it is needed", async () => {
   const { pages, read } = setup();
   expect(await pages.take(2)).toEqual([1, 2]);
   expect(await pages.take(0)).toEqual([]);
   expect(read).toEqual([""]);
 });
 
-test("a list can be read page by page, and begun in its middle", async () => {
+test("A list can be read page by page, and from a cursor", async () => {
   const { pages } = setup("b");
   expect(await pages.page()).toEqual({ items: [3], cursor: "c" });
   expect(await pages.page("c")).toEqual({ items: [4, 5] });

@@ -17,10 +17,10 @@ const schemaShape = z.looseObject({
 
 type Schema = z.output<typeof schemaShape>;
 
-/** A JSON Schema as a TypeScript type: what it lets through, without formats and bounds. */
+/** The TypeScript type of values that match a JSON Schema, without formats and bounds. */
 export function typeText(schema: unknown, find: (reference: string) => unknown): string {
   if (schema === true) return "any";
-  // What holds more of itself, as JSON does, is anything.
+  // A recursive schema, such as that of JSON, becomes unknown.
   const read = schemaShape.parse(schema);
   const text = (inner: unknown) => typeText(inner, find);
   const union = (all: readonly unknown[]) => all.map((each) => `(${text(each)})`).join(" | ");

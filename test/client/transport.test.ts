@@ -29,7 +29,7 @@ function refusal(): never {
   throw new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:1") });
 }
 
-/** A server of words: it answers in this order, the last one for ever. */
+/** A server with prepared replies, used in order; the last one repeats. */
 function setup(replies: Reply[], more: Partial<TransportParts> = {}) {
   const sent: Sent[] = [];
   const waits: number[] = [];
@@ -59,8 +59,8 @@ function setup(replies: Reply[], more: Partial<TransportParts> = {}) {
 
 const put = { method: "PUT", path: ["v1", "schedules", "order:1 ä"], body: { when: "in 3h" } } as const;
 
-describe("a request", () => {
-  test("is sent to the path below the given address, with the token, the body and the conditions", async () => {
+describe("requests of the client", () => {
+  test("A request goes to its path below the given address, with the token, the body and the conditions", async () => {
     const { send, sent } = setup([() => done({ version: 1 })]);
     const options = { ifMatch: 3, ifNoneMatch: "*" } as const;
     expect(await send({ ...put, query: { a: new Date(0), b: undefined }, options })).toEqual({
@@ -84,7 +84,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("asks for the token at each try, so that one that was exchanged takes effect", async () => {
+  test("The token is requested for each attempt, so that a rotated one takes effect", async () => {
     const tokens = ["old", "new"];
     const { send, sent } = setup([() => problem(503), () => done()], { token: () => tokens.shift() ?? "" });
     await send(put);
@@ -92,15 +92,15 @@ describe("a request", () => {
   });
 
   test.each(["api.example.com", "ftp://x", "https://user:word@x", "https://x?a=1", "https://x#a"])(
-    "has no address such as %s",
+    "The address %s is refused",
     (url) => {
       expect(() => new Carillon({ url, token: "t" })).toThrow(TypeError);
     },
   );
 });
 
-describe("a write", () => {
-  test("is repeated with the same Idempotency-Key, and another one has another", async () => {
+describe("writes of the client", () => {
+  test("A write is retried with the same Idempotency-Key, and each write has another", async () => {
     const { send, sent } = setup([refusal, () => problem(502), () => done()]);
     await send(put);
     await send(put);
@@ -112,13 +112,13 @@ describe("a write", () => {
     ]);
   });
 
-  test("has the caller's own key where one is given", async () => {
+  test("A write uses the caller's own key if there is one", async () => {
     const { send, sent } = setup([() => done()]);
     await send({ ...put, options: { idempotencyKey: "mine" } });
     expect(sent[0]?.headers["idempotency-key"]).toBe("mine");
   });
 
-  test("without a key is not repeated, but where it was refused unread", async () => {
+  test("A write without a key is not retried, except after a 429", async () => {
     const lost = setup([refusal]);
     await expect(lost.send({ ...put, options: { idempotencyKey: null } })).rejects.toThrow(
       CarillonUnreachable,
@@ -129,34 +129,37 @@ describe("a write", () => {
     expect(limited.sent).toHaveLength(2);
   });
 
-  test("that only looks carries no key", async () => {
+  test("A POST that changes nothing has no key", async () => {
     const { send, sent } = setup([refusal, () => done()]);
     await send({ method: "POST", path: ["v1", "preview"], changes: false });
     expect(sent.map(({ headers }) => "idempotency-key" in headers)).toEqual([false, false]);
   });
 });
 
-describe("trying again", () => {
-  test.each([429, 502, 503, 504])("follows %i, until the tries are used up", async (status) => {
+describe("retries of the client", () => {
+  test.each([429, 502, 503, 504])("Status %i is retried until the retries are used up", async (status) => {
     const { send, sent, waits } = setup([() => problem(status)]);
     await expect(send(put)).rejects.toMatchObject({ name: "CarillonProblem", status });
     expect(sent).toHaveLength(5);
     expect(waits).toEqual([100, 200, 400, 800]);
   });
 
-  test.each([400, 401, 403, 404, 405, 409, 412, 422, 428, 500])("does not follow %i", async (status) => {
-    const { send, sent } = setup([() => problem(status)]);
-    await expect(send(put)).rejects.toThrow(CarillonProblem);
-    expect(sent).toHaveLength(1);
-  });
+  test.each([400, 401, 403, 404, 405, 409, 412, 422, 428, 500])(
+    "Status %i is not retried",
+    async (status) => {
+      const { send, sent } = setup([() => problem(status)]);
+      await expect(send(put)).rejects.toThrow(CarillonProblem);
+      expect(sent).toHaveLength(1);
+    },
+  );
 
-  test("follows a 409 that passes: a try whose answer was lost still runs", async () => {
+  test("A 409 with Retry-After is retried, because an earlier attempt may still be running", async () => {
     const { send, waits } = setup([() => problem(409, {}, { "retry-after": "1" }), () => done()]);
     await send(put);
     expect(waits).toEqual([1_000]);
   });
 
-  test("waits as long as it is told, and gives up where that is longer than a minute", async () => {
+  test("A retry waits as long as Retry-After says, and is given up where that exceeds a minute", async () => {
     const told = setup([() => problem(429, {}, { "retry-after": "7" }), () => done()]);
     await told.send(put);
     expect(told.waits).toEqual([7_000]);
@@ -165,13 +168,13 @@ describe("trying again", () => {
     expect(long.sent).toHaveLength(1);
   });
 
-  test("waits anything up to a bound that doubles and ends", async () => {
+  test("Waits are random up to a bound that doubles and is capped", async () => {
     const { send, waits } = setup([refusal], { random: () => 1, retries: 8 });
     await expect(send(put)).rejects.toThrow(CarillonUnreachable);
     expect(waits).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
   });
 
-  test("is told before each wait", async () => {
+  test("onRetry is called before each wait", async () => {
     const told: string[] = [];
     const replies = [() => problem(429, {}, { "retry-after": "20" }), refusal, () => done()];
     const { send, waits } = setup(replies, {
@@ -182,7 +185,7 @@ describe("trying again", () => {
     expect(waits).toEqual([20_000, 200]);
   });
 
-  test("ends with the caller's signal, in a try as in a wait", async () => {
+  test("The caller's signal ends an attempt and a wait", async () => {
     const stop = new AbortController();
     const inTry = setup([
       (init) => {
@@ -205,7 +208,7 @@ describe("trying again", () => {
     expect(inWait.sent).toHaveLength(1);
   });
 
-  test("follows a try that took too long", async () => {
+  test("An attempt that took too long is retried", async () => {
     const hang: Reply = (init) =>
       new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
     const { send, sent } = setup([hang], { timeout: 5, retries: 1 });
@@ -214,8 +217,8 @@ describe("trying again", () => {
   });
 });
 
-describe("an answer", () => {
-  test("that is a problem names what is wrong with each field, and is told from others", async () => {
+describe("answers to the client", () => {
+  test("A problem lists the fault of each field, and can be told from other errors", async () => {
     const errors = [{ path: "when", message: "is required" }];
     const { send } = setup([() => problem(409, { errors, requestId: "r-1" })]);
     const error = await send(put).catch((caught: unknown) => caught);
@@ -224,7 +227,7 @@ describe("an answer", () => {
     expect([isConflict(error), isNotFound(error), isConflict(new Error("no"))]).toEqual([true, false, false]);
   });
 
-  test("of a gateway in between is a problem in its words", async () => {
+  test("A gateway's error becomes a problem with its text", async () => {
     const { send } = setup([() => new Response('{"message":"Forbidden"}', { status: 403 })]);
     await expect(send(put)).rejects.toMatchObject({
       status: 403,
@@ -235,14 +238,14 @@ describe("an answer", () => {
     await expect(page.send(put)).rejects.toMatchObject({ status: 404, detail: "404: Not Found" });
   });
 
-  test("that is no JSON, or that comes from elsewhere, is not taken for Carillon's", async () => {
+  test("An answer that is not JSON, or is from a redirect, is not accepted as Carillon's", async () => {
     const page = setup([() => new Response("<html>", { status: 200 })]);
     await expect(page.send(put)).rejects.toThrow(/is not Carillon/);
     const moved = setup([() => Object.defineProperty(done(), "redirected", { value: true })]);
-    await expect(moved.send(put)).rejects.toThrow(/sent on to/);
+    await expect(moved.send(put)).rejects.toThrow(/redirected to/);
   });
 
-  test("that never came says why, and under which key the call can be repeated", async () => {
+  test("A missing answer has its cause, and the key for repeating the call", async () => {
     const { send } = setup([refusal], { retries: 0 });
     await expect(send(put)).rejects.toMatchObject({
       message:

@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { startProcess } from "../local/local-stack.ts";
 
-/** With this one it was run; another may find more, or look for something else. */
+/** The version of the last run; another version may find more, or check other rules. */
 const pinned = "schemathesis==4.32.5";
 
-const cannotRun = `The contract was not tried: there is no schemathesis. It takes Python 3.10 or newer; install it with \`pip install ${pinned}\`, or name its program in CARILLON_SCHEMATHESIS.`;
+const cannotRun = `The contract was not tested: schemathesis is not installed. It needs Python 3.10 or newer; install it with \`pip install ${pinned}\`, or set its path in CARILLON_SCHEMATHESIS.`;
 
 /**
- * That whatever fits a schema is taken can be no check here: which cron expressions there are, which time zones, and whether a schedule could ever
- * run no JSON Schema can say.
+ * Disabled, because a JSON Schema cannot say which cron expressions and time zones are valid, or
+ * whether a schedule can ever run.
  */
 const excluded = ["positive_data_acceptance"];
 
@@ -20,7 +20,10 @@ const token = "contract-token";
 
 process.exitCode = await run();
 
-/** Starts a stack of its own and lets schemathesis try it; further arguments are passed on to `schemathesis run`. */
+/**
+ * Starts a separate stack and runs schemathesis against it; further arguments are passed on to
+ * `schemathesis run`.
+ */
 async function run(): Promise<number> {
   const program = process.env["CARILLON_SCHEMATHESIS"] ?? "schemathesis";
   if (!(await isThere(program))) {
@@ -59,9 +62,9 @@ async function tried(program: string, api: string, folder: string): Promise<numb
     "--no-color",
     ...process.argv.slice(2),
   ];
-  // It keeps what it found in its working directory.
+  // Schemathesis stores its findings in its working directory.
   const child = spawn(program, options, { stdio: "inherit", cwd: folder });
-  // The stack is stopped by whoever awaits this: it outlives nobody who ends the run.
+  // On a signal the child ends first, so that the `finally` above stops the stack.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => child.kill(signal));
   const [code] = await once(child, "exit");
   return code === 0 ? 0 : 1;

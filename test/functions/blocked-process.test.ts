@@ -20,16 +20,16 @@ const workerEnv = () => ({
   CARILLON_LOG: "silent",
 });
 const invocation = `{ awsRequestId: "1", getRemainingTimeInMillis: () => 50_000 }`;
-/** Blocks the process as a handler could, without taking a core from other tests. */
+/** Blocks the process as a handler could, without using a core. */
 const blocks = "{ get Records() { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); } }";
 
-/** A handler under a watch that ends a process after 600 ms. */
+/** A handler under a watchdog that ends a process after 600 ms. */
 const watched = (handler: string) => `
   const { endedWhenBlocked } = await import("./lib/config/blocked-process.ts");
   const handler = endedWhenBlocked(${handler}, 600);
   const block = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);`;
 
-test("A process that is blocked in a call is ended, and the log says so", async () => {
+test("A process that is blocked during a call is ended, and the log says so", async () => {
   const { out, end } = await endOfNode(
     `${watched("() => { for (;;); }")} await handler({}, ${invocation});`,
     {},
@@ -38,7 +38,7 @@ test("A process that is blocked in a call is ended, and the log says so", async 
   expect(JSON.parse(out)).toEqual({ level: "error", event: "worker.blocked", seconds: 0.6 });
 });
 
-test("A process that is blocked while no call is under way goes on", async () => {
+test("A process that is blocked while no call is running continues", async () => {
   const module = `${watched("async () => 7")}
     console.log(await handler({}, ${invocation}));
     block(2_000);
@@ -47,7 +47,7 @@ test("A process that is blocked while no call is under way goes on", async () =>
   expect(await runNode(module, {})).toBe("7\n7");
 });
 
-test("A call in which the event loop turns may take longer than a process may be blocked", async () => {
+test("A call whose event loop is not blocked may take longer than the limit for blocked processes", async () => {
   const module = `
     const { endedWhenBlocked } = await import("./lib/config/blocked-process.ts");
     const waits = async () => { for (let n = 0; n < 60; n++) await new Promise((turn) => setTimeout(turn, 100)); };
@@ -57,7 +57,7 @@ test("A call in which the event loop turns may take longer than a process may be
   expect(await runNode(module, {})).toBe("done");
 });
 
-test("The function that runs handlers is ended when it has been blocked for as long as a lease", async () => {
+test("The function that runs handlers is ended when it has been blocked for the length of a lease", async () => {
   const module = `
     const { handler } = await import("./functions/worker.ts");
     await handler({ Records: [] }, ${invocation});

@@ -62,7 +62,7 @@ async function messagesOf(name: string) {
   return Messages;
 }
 
-test("the deployed functions keep the canaries and bring them to their ends, whatever handlers there are", async () => {
+test("The deployed functions put the canaries and run them to their ends, with any set of handlers", async () => {
   const clock = await databaseClock(sql, monday);
   const written: string[] = [];
   vi.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);

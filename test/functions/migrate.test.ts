@@ -16,11 +16,12 @@ import { schemaDump } from "../support/schema-dump.ts";
 import { serveSecrets } from "../support/secrets-manager.ts";
 import { certificates, serveTlsBefore } from "../support/tls-front.ts";
 
-// A server of its own: the function lets roles log in, and roles belong to a whole server. On the server of all tests it would change what others see.
+// A separate server: the function creates login roles, and roles belong to a whole server, so other
+// tests would see them.
 let dataDir: string;
 let server: PostgresServer;
 let admin: Sql;
-/** A database of the test's own. */
+/** The test's own database. */
 let sql: Sql;
 let databaseUrl: string;
 beforeAll(async () => {
@@ -42,7 +43,7 @@ beforeEach(async () => {
   databaseUrl = Object.assign(new URL(server.url), { pathname: "/shop" }).href;
   sql = connect({ DATABASE_URL: databaseUrl }, { max: 2 });
 });
-/** Each test finds the server as new: with no database, and with none of the roles that a migration makes. */
+/** Resets the server: no database, and none of the roles that a migration makes. */
 afterEach(async () => {
   await sql.end();
   await admin`drop database shop with (force)`;
@@ -66,7 +67,7 @@ const update = (from: string, to: string): MigrationEvent => ({
   OldResourceProperties: { adminTokenSecret: secretArn + from },
 });
 
-/** Runs the function as Lambda does: in a process of its own, against a Secrets Manager and through TLS. */
+/** Runs the function as Lambda does: in its own process, with a Secrets Manager and TLS. */
 async function invoke(
   event: MigrationEvent,
   secrets: Record<string, string> = {},
@@ -99,11 +100,11 @@ async function invoke(
     AWS_SECRET_ACCESS_KEY: "not-a-secret",
     NODE_EXTRA_CA_CERTS: fileURLToPath(new URL("authority.pem", certificates)),
   });
-  // Its log comes first.
+  // The function's log comes before its answer.
   return JSON.parse(out.split("\n").at(-1) ?? "");
 }
 
-test("the migration of a new stack makes its tables, its functions' logins and its first admin token", async () => {
+test("The migration of a new stack makes its tables, its functions' logins and its first admin token", async () => {
   const result = await invoke(create("first"), { first: "the-first-token" });
   expect(result).toMatchObject({ PhysicalResourceId: "carillon-migration" });
   expect(await findToken(sql, "the-first-token")).toMatchObject({ scope: "admin" });
@@ -120,13 +121,13 @@ test("the migration of a new stack makes its tables, its functions' logins and i
   );
 });
 
-test("the migration prepares no statement by name, since it changes what a plan was made for", async () => {
+test("The migration prepares no statement by name, because it changes the tables of a plan", async () => {
   const watched = await watchPreparedNames(databaseUrl);
   await invoke(create("first"), { first: "the-first-token" }, { through: watched.url });
   expect([watched.names(), watched.prepared() > 0]).toEqual([[], true]);
 });
 
-test("the server closes a function's session that idles for a minute, such as that of a frozen environment", async () => {
+test("The server closes a function's session that idles for a minute, such as that of a frozen environment", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   const settings = await sql<{ role: string; kept: string[] }[]>`
     select setrole::regrole::text as role, setconfig as kept
@@ -136,7 +137,7 @@ test("the server closes a function's session that idles for a minute, such as th
   for (const { kept } of settings) expect(kept).toContain("idle_session_timeout=60s");
 });
 
-test("the migration of a release that is older than the database is refused and changes nothing", async () => {
+test("The migration of a release older than the database is refused and changes nothing", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await sql`insert into carillon.migrations (number, name) select max(number) + 1, 'of-a-newer-release' from carillon.migrations`;
   await sql`alter role carillon_tick nologin`;
@@ -150,7 +151,7 @@ test("the migration of a release that is older than the database is refused and 
   expect(tick).toEqual({ rolcanlogin: false });
 });
 
-test("a second run of the migration changes nothing and brings back no token that was deleted", async () => {
+test("A second run of the migration changes nothing and brings back no deleted token", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await sql`delete from carillon.tokens`;
   const again = await invoke(update("first", "first"), { first: "the-first-token" });
@@ -158,20 +159,20 @@ test("a second run of the migration changes nothing and brings back no token tha
   expect(await findToken(sql, "the-first-token")).toBeNull();
 });
 
-test("the migration makes a new token for a new secret and leaves the other tokens alone", async () => {
+test("The migration makes a new token for a new secret and leaves the other tokens alone", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await invoke(update("first", "second"), { second: "the-second-token" });
   expect(await findToken(sql, "the-first-token")).not.toBeNull();
   expect(await findToken(sql, "the-second-token")).not.toBeNull();
 });
 
-test("a deployment that cannot read its token's secret fails, and the next one makes the token", async () => {
+test("A deployment that cannot read its token's secret fails, and the next one makes the token", async () => {
   await expect(invoke(create("first"))).rejects.toThrow("ResourceNotFoundException");
   await invoke(create("first"), { first: "the-first-token" });
   expect(await findToken(sql, "the-first-token")).not.toBeNull();
 });
 
-test("the migration gives another database its first token, unless that database has been used", async () => {
+test("The migration gives another database its first token, unless that database has been used", async () => {
   const secrets = { first: "the-first-token" };
   const moved: MigrationEvent = {
     RequestType: "Update",
@@ -180,20 +181,20 @@ test("the migration gives another database its first token, unless that database
   };
   await invoke(moved, secrets);
   expect(await findToken(sql, "the-first-token")).toMatchObject({ scope: "admin" });
-  // One from a backup, in whose life the first token was deleted.
+  // A database from a backup in which the first token had been deleted.
   await sql`insert into carillon.audit (at, actor, action, subject) values (now(), 'somebody', 'token.deleted', 'first')`;
   await sql`delete from carillon.tokens`;
   await invoke(moved, secrets);
   expect(await findToken(sql, "the-first-token")).toBeNull();
 });
 
-test("deleting the resource changes nothing in the database", async () => {
+test("Deleting the resource changes nothing in the database", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await invoke({ RequestType: "Delete" });
   expect(await findToken(sql, "the-first-token")).not.toBeNull();
 });
 
-test("the migration refuses an event that does not come from CloudFormation", async () => {
+test("The migration refuses an event that does not come from CloudFormation", async () => {
   const odd = { RequestType: "Destroy" } as unknown as MigrationEvent;
   await expect(invoke(odd)).rejects.toThrow("RequestType");
 });
@@ -212,14 +213,14 @@ describe("a later release", () => {
   });
   afterEach(() => rm(newer, { recursive: true }));
 
-  test("a migration that needs many calls goes on with each call, and is given up after 55 minutes", async () => {
+  test("A migration that needs many calls continues with each call, and is given up after 55 minutes", async () => {
     await sql.unsafe("create table carillon.things (id int primary key, marked boolean)");
     await sql.unsafe("insert into carillon.things select n from generate_series(1, 100) n");
     await next(`-- carillon: in batches
       with portion as (select id from carillon.things where id > coalesce($1::text::int, 0) order by id limit 34),
         written as (update carillon.things t set marked = true from portion p where t.id = p.id)
       select max(id)::text as place from portion`);
-    // Its time is over as it begins: each call does one portion, however fast the machine is.
+    // The time is over from the start, so each call does one portion, however fast the machine is.
     const little = { ms: 0, directory: newer };
     const marked = async () =>
       (await sql<{ count: number }[]>`select count(*)::int from carillon.things where marked`)[0]?.count;
@@ -228,13 +229,13 @@ describe("a later release", () => {
     const begun = begunAnswer.parse(await invoke(event, {}, little));
     expect(begun.Data.state).toBe("unfinished");
     expect(await marked()).toBe(34);
-    // With what the first call answered, as the CDK's provider passes it on.
+    // With the first call's answer, as the CDK's provider passes it on.
     const again = { ...event, ...begun };
     expect(await invoke(again, {}, little)).toEqual({ IsComplete: false });
     expect(await marked()).toBe(68);
     const begunAt = new Date(Date.now() - 56 * 60_000).toISOString();
     const late = { ...event, Data: { ...begun.Data, begunAt } };
-    // However much time the call itself has: CloudFormation will not be there any more to hear how it ended.
+    // Even if the call itself has time left: CloudFormation no longer waits for its answer.
     await expect(invoke(late, {}, { directory: newer })).rejects.toThrow(
       /After 55 minutes .* is still to be applied/,
     );
@@ -245,7 +246,7 @@ describe("a later release", () => {
     expect(applied).toEqual({ name: "later" });
   });
 
-  test("a release that failed after its migrations is put back: the former release accepts the newer database and changes nothing of it", async () => {
+  test("After a failed release, the former release accepts the newer database and does not change it", async () => {
     await next(`-- carillon: back to ${number - 1}\ncreate table carillon.later (n int);`);
     const forth = { first: "the-first-token", second: "the-second-token" };
     expect(await invoke(update("first", "second"), forth, { directory: newer })).toMatchObject({
@@ -254,22 +255,23 @@ describe("a later release", () => {
     await sql`delete from carillon.tokens`;
     const before = await schemaDump(sql);
     await sql`alter role carillon_tick nologin`;
-    // Its code is back already, and the properties have changed places.
+    // The former code runs, and the event's old and new properties are swapped.
     const back = begunAnswer.parse(await invoke(update("second", "first"), forth));
     expect(back.Data.state).toBe("done");
     expect(await invoke({ ...update("second", "first"), ...back }, forth)).toEqual({ IsComplete: true });
     expect(await schemaDump(sql)).toBe(before);
     expect(await sql`select from carillon.tokens`).toEqual([]);
-    // Its functions log in as its properties say, which may be another way than the newer one's.
+    // The functions log in as the former release's properties say, which may differ from the newer
+    // one's.
     const [tick] = await sql`select rolcanlogin from pg_roles where rolname = 'carillon_tick'`;
     expect(tick).toEqual({ rolcanlogin: true });
-    // The newer one, mended and deployed again, finds its migration applied.
+    // The repaired newer release finds its migration applied.
     expect(await invoke(update("first", "second"), forth, { directory: newer })).toMatchObject({
       Data: { state: "done" },
     });
   });
 
-  test("a new stack of an older release refuses the database of a later one, also where the two fit", async () => {
+  test("A new stack of an older release refuses the database of a later one, even a compatible one", async () => {
     await next(`-- carillon: back to ${number - 1}\ncreate table carillon.later (n int);`);
     await invoke(update("first", "first"), {}, { directory: newer });
     await expect(invoke(create("first"), { first: "the-first-token" })).rejects.toThrow(

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-/** As `order.created` does. */
+/** Puts the schedule, as `order.created` does. */
 const placed = (payload: object = {}, when = "in 4h") =>
   world.put("order:7:unshipped", {
     when,
@@ -18,7 +18,7 @@ const placed = (payload: object = {}, when = "in 4h") =>
     payload: { orderId: 7, ...payload },
   });
 
-/** Lets time go on as it does, minute by minute where something may happen. */
+/** Lets time pass, minute by minute where a job may be due. */
 async function pass(hours: number): Promise<void> {
   await world.clock.advance(hours * hour - 2 * minute);
   await world.runDue();
@@ -30,7 +30,7 @@ async function pass(hours: number): Promise<void> {
 
 const said = () => world.log.lines.filter(({ event }) => event.startsWith("handler."));
 
-test("an order that nobody ships alerts after some hours, and escalates after more", async () => {
+test("An order that is not shipped alerts after some hours, and escalates later", async () => {
   await placed();
   await pass(4);
   expect(said()).toMatchObject([
@@ -48,7 +48,7 @@ test("an order that nobody ships alerts after some hours, and escalates after mo
   ]);
 });
 
-test("an order that is shipped in time says nothing", async () => {
+test("An order that is shipped in time causes no alert", async () => {
   await placed();
   await pass(3);
   await world.remove("order:7:unshipped");
@@ -56,7 +56,7 @@ test("an order that is shipped in time says nothing", async () => {
   expect(said()).toEqual([]);
 });
 
-test("an order that is shipped after the alert does not escalate", async () => {
+test("An order that is shipped after the alert does not escalate", async () => {
   await placed({ alertAfter: "2h", escalateAfter: "5h" }, "in 2h");
   await pass(2);
   await world.remove("order:7:unshipped");

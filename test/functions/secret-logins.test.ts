@@ -15,7 +15,8 @@ import { type SecretsManager, type SecretVersions, serveSecrets } from "../suppo
 import { certificates, connections, serveTlsBefore } from "../support/tls-front.ts";
 import { until } from "../support/until.ts";
 
-// A server of its own: roles and their passwords belong to the whole of one, and this one asks for passwords.
+// A separate server, because roles and passwords belong to a whole server, and this one requires
+// passwords.
 let dataDir: string;
 let server: PostgresServer;
 let admin: Sql;
@@ -46,7 +47,7 @@ const login = (password: string) => JSON.stringify({ username: "carillon_tick", 
 interface World {
   secrets: Record<string, SecretVersions>;
   manager: SecretsManager;
-  /** What every function of the stack is told. */
+  /** The environment of every function of the stack. */
   told: Record<string, string>;
 }
 
@@ -72,7 +73,7 @@ async function world(): Promise<World> {
   return { secrets, manager, told };
 }
 
-/** As Lambda runs it, in a process of its own. */
+/** Runs the migration as Lambda does, in its own process. */
 async function migrate({ told }: World): Promise<void> {
   const ResourceProperties = { adminTokenSecret: arnOf("admin-token") };
   const event = { RequestType: "Update", ResourceProperties, OldResourceProperties: ResourceProperties };
@@ -113,13 +114,13 @@ function rotate({ secrets }: World, role: FunctionRole, password: string): void 
   };
 }
 
-/** Whoever is connected must connect again, as each function does after a pause: in which it hears that its connection is gone. */
+/** Ends all sessions, so that each client must connect again, as a function does after a pause. */
 async function endSessions({ told }: World): Promise<void> {
   await admin`select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename like 'carillon%'`;
-  await until("all have heard of it", async () => connections(Number(told["DATABASE_PORT"])) === 0);
+  await until("every session has ended", async () => connections(Number(told["DATABASE_PORT"])) === 0);
 }
 
-test("each function logs in with its own secret, which it reads once, over TLS by the certificate that it was told", async () => {
+test("Each function logs in with its own secret, read once, over TLS with the configured certificate", async () => {
   const at = await world();
   await migrate(at);
   const tick = tickOf(at);
@@ -134,13 +135,13 @@ test("each function logs in with its own secret, which it reads once, over TLS b
   expect(at.manager.reads).toHaveLength(readsOfFirstTick);
 });
 
-test("the migration sends the server no password: what the server logs of its statements is of no use", async () => {
+test("The migration sends no password to the server, so the server's log of statements has none", async () => {
   const log = await readFile(path.join(dataDir, "server.log"), "utf8");
   expect(log).toContain("alter role carillon_tick password");
   expect(log).not.toMatch(/alter role \w+ password '(?!SCRAM-SHA-256\$4096:)/);
 });
 
-test("a change of the password is noticed by nobody: before the server knows of it, and after", async () => {
+test("A password change interrupts no function, before and after the server knows it", async () => {
   const at = await world();
   await migrate(at);
   const warm = tickOf(at);
@@ -157,7 +158,7 @@ test("a change of the password is noticed by nobody: before the server knows of 
   expect(await tickOf(at)()).toBe(true);
 });
 
-test("a secret that is wrong, gone or unreadable fails the statement without telling itself, and is read again by the next", async () => {
+test("A wrong, missing or unreadable secret fails the statement without appearing in the error, and the next statement reads it again", async () => {
   const at = await world();
   await migrate(at);
   const arn = arnOf("carillon_tick");
@@ -183,7 +184,7 @@ test("a secret that is wrong, gone or unreadable fails the statement without tel
   expect(await sql`select current_user::text as me`).toEqual([{ me: "carillon_tick" }]);
 });
 
-test("the server closes sessions of functions that idle, and keeps those that a proxy shares", async () => {
+test("The server closes idle sessions of functions, but not sessions that a proxy shares", async () => {
   await migrate(await world());
   const owner = connect({ DATABASE_URL: databaseUrl });
   onTestFinished(() => owner.end());
@@ -201,7 +202,7 @@ test("the server closes sessions of functions that idle, and keeps those that a 
   await admin`drop role rds_iam`;
 });
 
-test("roles that logged in by IAM before leave it, where RDS would ask them for no password; whose it is not to take stops the deployment", async () => {
+test("Roles that logged in by IAM lose that grant, because RDS would otherwise refuse their password; a foreign grant stops the deployment", async () => {
   const at = await world();
   const url = new URL(databaseUrl);
   Object.assign(url, { username: "shop_owner", password: "master-password" });
@@ -221,7 +222,7 @@ test("roles that logged in by IAM before leave it, where RDS would ask them for 
   await expect(migrate(at)).rejects.toThrow("carillon_api is a member of rds_iam");
 });
 
-test("two deployments that give logins at the same time do not fail each other", async () => {
+test("Two deployments that create logins at the same time do not fail each other", async () => {
   await migrate(await world());
   const owner = connect({ DATABASE_URL: databaseUrl }, { max: 4 });
   onTestFinished(() => owner.end());
@@ -230,7 +231,7 @@ test("two deployments that give logins at the same time do not fail each other",
   expect(await Promise.all(both)).toHaveLength(4);
 });
 
-test("a secret of the owner that is no JSON fails the deployment without telling itself", async () => {
+test("A secret of the owner that is not JSON fails the deployment without appearing in the error", async () => {
   const at = await world();
   at.secrets[arnOf("master")] = "a-plain-password";
   const failure: unknown = await migrate(at).catch((error: unknown) => error);

@@ -16,7 +16,7 @@ test.each([
   ["ingest", { Records: [] }],
   ["api", { version: "2.0", rawPath: "/v1/health", requestContext: { http: { method: "GET" } } }],
 ])(
-  "What is rejected or thrown outside of a run does not end the %s function, and is logged as far as a log may hold it",
+  "A stray rejection or exception outside of a run does not end the %s function, and is logged within the limits of a log line",
   async (name, event) => {
     const module = `
     // As Lambda's runtime does it, before it loads the function.

@@ -6,7 +6,7 @@ import { runNode } from "../support/run-node.ts";
 let stop: () => Promise<void> = async () => {};
 afterEach(() => stop());
 
-test("A tick fires although a handler's file throws when it is imported, and its failure names the error", async () => {
+test("A tick fires even if a handler's file throws at import, and the log names the error", async () => {
   const world = await inboxWorld();
   stop = world.stop;
   await world.put("a", { when: "every 1m" });

@@ -9,10 +9,10 @@ import { examples } from "./openapi-examples.ts";
 
 const dates = z.array(z.string().regex(dateEntryForm)).max(calendarDatesMax).default([]);
 
-/** A calendar as it is sent. Its rules are read by calendar-rules.ts, which knows which days there are. */
+/** A calendar as it is sent. calendar-rules.ts reads its rules and checks that the days exist. */
 export const calendarShape = z
   .strictObject({
-    name: keyShape.optional().describe("If it is there, the name in the path."),
+    name: keyShape.optional().describe("If present, it must equal the name in the path."),
     description: storableText({ min: 0, max: 1_000 }).nullable().default(null),
     dates: dates.describe(
       "Days off: a day (2026-12-25), a day of every year (12-25), or a range of either (2026-12-24..2027-01-02).",
@@ -22,7 +22,7 @@ export const calendarShape = z
       .max(calendarDatesMax)
       .default([])
       .describe("Days off in every week; not all seven."),
-    except: dates.describe("Working days although a rule excludes them."),
+    except: dates.describe("Working days, even if `dates` or `weekly` excludes them."),
   })
   .meta({ id: "CalendarInput" });
 
@@ -41,9 +41,9 @@ const calendarFields = {
   dates: z.array(z.string()),
   weekly: z.array(z.enum(weekdays)),
   except: z.array(z.string()),
-  schedules: z.int().describe("Schedules that name it."),
-  pending: z.int().describe("Of these, planned by its older rules still: the next ticks come to them."),
-  more: z.boolean().describe("There are more than were counted."),
+  schedules: z.int().describe("Schedules that use the calendar."),
+  pending: z.int().describe("Schedules still planned by older rules; the next ticks replan them."),
+  more: z.boolean().describe("True where there are more schedules than were counted."),
 };
 
 const listedSchema = z.strictObject(headFields).meta({ id: "ListedCalendar" });
@@ -51,7 +51,7 @@ const calendarSchema = z.strictObject(calendarFields).meta({ id: "Calendar" });
 const putSchema = z
   .strictObject({
     ...calendarFields,
-    replanned: z.int().describe("Schedules that were planned anew before the answer."),
+    replanned: z.int().describe("Schedules that were replanned before the answer."),
   })
   .meta({ id: "PutCalendar" });
 
@@ -75,14 +75,13 @@ const calendar = {
 };
 
 const tag = "Calendars";
-const etag = { etag: "Its version, for `If-Match`." };
+const etag = { etag: "The version of the calendar, for `If-Match`." };
 const put = { ...calendar, replanned: 2 };
 
 export const calendarDocs = {
   put: {
     summary: "Create a calendar, or replace it",
-    description:
-      "Schedules that name it are planned anew: some before the answer, the rest by the next ticks.",
+    description: "Its schedules are replanned: some before the answer, the rest by the next ticks.",
     tag,
     body: {
       schema: calendarShape,
@@ -90,31 +89,31 @@ export const calendarDocs = {
     },
     headers: ["if-match", "if-none-match"],
     answers: {
-      200: { what: "It was there, and is now as asked.", schema: putSchema, example: put, headers: etag },
+      200: { what: "The calendar existed and is replaced.", schema: putSchema, example: put, headers: etag },
       201: {
-        what: "It is new.",
+        what: "The calendar is created.",
         schema: putSchema,
         example: put,
-        headers: { ...etag, location: "The path under which it is read." },
+        headers: { ...etag, location: "The path of the calendar." },
       },
     },
     problems: [412],
   },
   remove: {
     summary: "Delete a calendar",
-    description: "409 while a schedule names it.",
+    description: "409 while a schedule uses it.",
     tag,
     headers: ["if-match"],
-    answers: { 204: { what: "It is gone." } },
+    answers: { 204: { what: "The calendar is deleted." } },
     problems: [404, 409, 412],
   },
   list: {
     summary: "List calendars",
-    description: "In the order of names, without their rules.",
+    description: "Ordered by name, without rules.",
     tag,
     answers: {
       200: {
-        what: "A page of them.",
+        what: "A page of calendars.",
         schema: pageSchema(listedSchema),
         example: { items: [head], cursor: examples.cursor },
       },
@@ -123,7 +122,7 @@ export const calendarDocs = {
   get: {
     summary: "Read a calendar",
     tag,
-    answers: { 200: { what: "As it is now.", schema: calendarSchema, example: calendar, headers: etag } },
+    answers: { 200: { what: "The calendar.", schema: calendarSchema, example: calendar, headers: etag } },
     problems: [404],
   },
 } satisfies Record<string, RouteDoc>;

@@ -6,18 +6,18 @@ import { examples } from "./openapi-examples.ts";
 
 const backfilledSchema = z.strictObject({
   accepted: z.int().describe("Occurrences that get a job."),
-  existing: z.int().describe("Occurrences that have had their run, or wait for it already."),
+  existing: z.int().describe("Occurrences that already have a job."),
   from: instantText,
-  to: instantText.describe("Up to where occurrences were looked at."),
+  to: instantText.describe("The end of the range that was searched."),
   more: z.boolean(),
-  next: instantText.optional().describe("From where to go on, where there are more than the limit."),
+  next: instantText.optional().describe("The `from` of the next call, where there are more than `limit`."),
 });
 
 export function fireDoc(body: z.ZodType): RouteDoc {
   return {
     summary: "Fire a schedule now",
     description:
-      "A job beside the cadence, also while the schedule is paused. Without a `payload` it has the schedule's own; null is a payload.",
+      "Makes a job beside the cadence, even while the schedule is paused. Without `payload` the job has the schedule's payload; `null` is a payload.",
     tag: "Jobs",
     body: { schema: body, optional: true, example: { payload: { orderId: 1234 } } },
     answers: {
@@ -25,7 +25,7 @@ export function fireDoc(body: z.ZodType): RouteDoc {
         what: "The job, which runs at once.",
         schema: jobSchema,
         example: examples.waitingJob,
-        headers: { location: "The path under which the job is read." },
+        headers: { location: "The path of the job." },
       },
     },
     problems: [404, 422],
@@ -36,7 +36,7 @@ export function backfillDoc(body: z.ZodType): RouteDoc {
   return {
     summary: "Backfill a schedule",
     description:
-      "Jobs for past occurrences that never ran, oldest first; never a second one for the same occurrence.",
+      "Makes jobs for past occurrences that never ran, oldest first; never a second job for one occurrence.",
     tag: "Jobs",
     body: {
       schema: body,
@@ -44,7 +44,7 @@ export function backfillDoc(body: z.ZodType): RouteDoc {
     },
     answers: {
       202: {
-        what: "So many get a job.",
+        what: "How many occurrences get a job.",
         schema: backfilledSchema,
         example: {
           accepted: 3,

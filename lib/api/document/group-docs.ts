@@ -15,19 +15,21 @@ const sharedHoldSchema = z
       .string()
       .nullable()
       .describe(
-        "Of the token with which it was set: it binds members whose keys begin with this; null for all.",
+        "The prefix of the token that set it: the hold covers members whose keys begin with it; null for all.",
       ),
     reason: z.string().nullable(),
     until: instantText.nullable(),
     since: instantText,
     progress: z
       .enum(["setting", "set", "releasing"])
-      .describe("Members follow one after the other: until all have, it is being set or released."),
+      .describe(
+        "Members are held or released one after the other; `setting` or `releasing` until all are done.",
+      ),
     members: z
       .int()
       .nullable()
       .describe(
-        "Members that have followed so far. Null where it binds more keys than the token reaches, which sees it where it binds one of these.",
+        "Members that are held or released so far. Null where the hold covers more keys than the token reaches.",
       ),
   })
   .meta({ id: "SharedHold", description: "A hold of a group or a tag." });
@@ -36,17 +38,17 @@ const heldSchema = z.strictObject({
   done: z.int().describe("Members that this call has changed."),
   hold: sharedHoldSchema.nullable(),
   cursor: cursorSchema.describe(
-    "Members are left: the same call with it goes on at once; the ticks do so anyway.",
+    "Present while members are left: the same call with this cursor continues at once. The ticks continue anyway.",
   ),
 });
 
 const cancelledSchema = z.strictObject({
   done: z.int().describe("Schedules that this call has deleted."),
-  running: z.int().describe("Of their jobs those that run: whoever works them has been told to stop."),
+  running: z.int().describe("Running jobs of these schedules; their workers are notified to stop."),
   failed: z
     .int()
     .describe(
-      "Members that stay as they are: Carillon failed on each alone, since its row is locked or cannot be written. The log names them (`schedule.not-deleted`); the same call without a cursor tries them again.",
+      "Members left unchanged because their row is locked or cannot be written. The log names them (`schedule.not-deleted`); the same call without a cursor retries them.",
     ),
   cursor: cursorSchema,
 });
@@ -54,7 +56,7 @@ const cancelledSchema = z.strictObject({
 const sharedHold = { ...examples.hold, prefix: null, progress: "set", members: 2 };
 const tag = "Groups and tags";
 
-/** For a group, and for a tag in the same way. */
+/** Documentation of the routes of groups; tags have the same routes. */
 export function labelDocs(
   scope: Label["scope"],
   cancelBody: z.ZodType,
@@ -63,20 +65,24 @@ export function labelDocs(
   const labelSchema = z.strictObject({
     [scope]: z.string(),
     holds: z.array(sharedHoldSchema),
-    schedules: z.array(scheduleListSchema).describe("A page of them."),
-    jobs: z.array(openJobSchema).describe("The open jobs of these, what is due first first."),
+    schedules: z.array(scheduleListSchema).describe("A page of its schedules."),
+    jobs: z.array(openJobSchema).describe("The unsettled jobs of these schedules, earliest due first."),
     moreJobs: z.boolean(),
     cursor: cursorSchema,
   });
-  const held = { what: "What was done.", schema: heldSchema, example: { done: 2, hold: sharedHold } };
+  const held = {
+    what: "The number of members changed, and the hold.",
+    schema: heldSchema,
+    example: { done: 2, hold: sharedHold },
+  };
   return {
     get: {
       summary: `Read a ${scope}`,
-      description: `The holds that stand on it, its schedules, and their open jobs. 404 where there is neither a schedule nor a hold of it among the keys that the token reaches.`,
+      description: `Its holds, its schedules, and their unsettled jobs. 404 where it has neither a schedule nor a hold among the keys that the token reaches.`,
       tag,
       answers: {
         200: {
-          what: "What there is of it.",
+          what: "Its holds, schedules and unsettled jobs.",
           schema: labelSchema,
           example: {
             [scope]: "order:1234",
@@ -91,7 +97,7 @@ export function labelDocs(
     },
     pause: {
       summary: `Pause a ${scope}`,
-      description: "Holds all of its schedules, and those that come later.",
+      description: "Holds all of its schedules, including schedules added later.",
       tag,
       body: { schema: pauseShape, optional: true, example: { reason: "under review" } },
       answers: { 200: held },
@@ -107,11 +113,15 @@ export function labelDocs(
     },
     cancel: {
       summary: `Cancel a ${scope}`,
-      description: "Deletes all of its schedules, and cancels what waits of their jobs.",
+      description: "Deletes all of its schedules and cancels their waiting jobs.",
       tag,
       body: { schema: cancelBody, optional: true, example: { reason: "the order was cancelled" } },
       answers: {
-        200: { what: "What was done.", schema: cancelledSchema, example: { done: 2, running: 1, failed: 0 } },
+        200: {
+          what: "The numbers of deleted schedules and stopped jobs.",
+          schema: cancelledSchema,
+          example: { done: 2, running: 1, failed: 0 },
+        },
       },
     },
   };

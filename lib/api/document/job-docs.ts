@@ -10,7 +10,7 @@ const tag = "Jobs";
 export const jobPageSchema = pageSchema(jobListSchema);
 
 const page = {
-  what: "A page of them.",
+  what: "A page of jobs.",
   schema: jobPageSchema,
   example: { items: [examples.listedJob], cursor: examples.cursor },
 };
@@ -24,21 +24,23 @@ const requestBody = {
 const failed = z
   .int()
   .describe(
-    "Found, and left as they are: Carillon failed on each alone, since its row is locked or cannot be written. The log names them (`job.not-retried`, `job.not-cancelled`); the same call without a cursor tries them again.",
+    "Matching jobs left unchanged because their row is locked or cannot be written. The log names them (`job.not-retried`, `job.not-cancelled`); the same call without a cursor retries them.",
   );
 
 const retriedSchema = z.strictObject({
-  done: z.int().describe("Jobs that are tried again."),
+  done: z.int().describe("Jobs that are retried."),
   leftOut: z
     .int()
-    .describe("Found and not tried again: their schedules are deleted, or somebody was faster."),
+    .describe(
+      "Matching jobs that are not retried: their schedule is deleted, or another call changed them first.",
+    ),
   failed,
   cursor: cursorSchema,
 });
 
 const cancelledSchema = z.strictObject({
   done: z.int().describe("Jobs that are cancelled."),
-  running: z.int().describe("Of them those under way: whoever works them has been told to stop."),
+  running: z.int().describe("Jobs of `done` that are running; their workers are notified to stop."),
   failed,
   cursor: cursorSchema,
 });
@@ -54,7 +56,7 @@ export const jobDocs = {
   search: {
     summary: "Search jobs",
     description:
-      "Without payloads, the newest occurrence first; with `state=dead` what died last, `from` and `to` being when. A page may be short, even empty, while it has a `cursor`: each looks at so many jobs at most. A `key` takes none of `prefix`, `group`, `tag` and `target` beside it, but for dead jobs, and finds also those of deleted schedules that had it, behind those of the one that has it. Enqueued jobs that have no row yet are among the others where one of these five is named, of up to 5,000 schedules.",
+      "Without payloads, newest occurrence first. With `state=dead`, the jobs that died last come first, and `from` and `to` limit when they died. A page may be short or empty and still have a `cursor`, because each page scans a limited number of jobs. `key` cannot be combined with `prefix`, `group`, `tag` or `target`, except for dead jobs. A `key` also finds jobs of deleted schedules that had this key, after those of the current schedule. Enqueued jobs without a row yet are included where one of these five filters is given, for up to 5,000 schedules.",
     tag,
     answers: { 200: page },
     problems: [404, 422],
@@ -63,7 +65,7 @@ export const jobDocs = {
     summary: "Read a job",
     description: "With its payload and its attempts.",
     tag,
-    answers: { 200: { what: "As it is now.", schema: jobSchema, example: examples.job } },
+    answers: { 200: { what: "The job.", schema: jobSchema, example: examples.job } },
     problems: [404],
   },
   cancel: {
@@ -71,9 +73,13 @@ export const jobDocs = {
     tag,
     body: requestBody,
     answers: {
-      200: { what: "It is cancelled.", schema: jobSchema, example: { ...examples.job, state: "cancelled" } },
+      200: {
+        what: "The job is cancelled.",
+        schema: jobSchema,
+        example: { ...examples.job, state: "cancelled" },
+      },
       202: {
-        what: "It runs, and whoever works it has been told to stop.",
+        what: "The job is running; its worker is notified to stop.",
         schema: jobSchema,
         example: { ...examples.job, state: "running", cancelling: true, finishedAt: null, durationMs: null },
       },
@@ -82,10 +88,10 @@ export const jobDocs = {
   },
   retry: {
     summary: "Retry a job",
-    description: "One that is dead or cancelled; 409 from any other state.",
+    description: "The job must be dead or cancelled; 409 in any other state.",
     tag,
     body: requestBody,
-    answers: { 202: { what: "It runs again.", schema: jobSchema, example: examples.waitingJob } },
+    answers: { 202: { what: "The job runs again.", schema: jobSchema, example: examples.waitingJob } },
     problems: [404, 409],
   },
   retryMany: {
@@ -97,7 +103,11 @@ export const jobDocs = {
       example: { filter: { state: "dead", target: "queue/orders" }, limit: 1_000 },
     },
     answers: {
-      202: { what: "What was done.", schema: retriedSchema, example: { done: 12, leftOut: 0, failed: 0 } },
+      202: {
+        what: "The numbers of jobs retried and left out.",
+        schema: retriedSchema,
+        example: { done: 12, leftOut: 0, failed: 0 },
+      },
     },
     problems: [422],
   },
@@ -105,11 +115,15 @@ export const jobDocs = {
     summary: "Cancel many jobs",
     operation: "cancelJobs",
     description:
-      "What waits, is to be tried again or runs; enqueued jobs also before they have a row. With a `cursor` there is more, also where `done` is 0: the same body with it goes on.",
+      "Cancels jobs that are waiting, retrying or running; enqueued jobs also before they have a row. An answer with a `cursor` has more to do, even where `done` is 0: send the same body with the cursor.",
     tag,
     body: { schema: cancelManyShape, example: { filter: { group: "order:1234" } } },
     answers: {
-      202: { what: "What was done.", schema: cancelledSchema, example: { done: 12, running: 1, failed: 0 } },
+      202: {
+        what: "The numbers of jobs cancelled and stopped.",
+        schema: cancelledSchema,
+        example: { done: 12, running: 1, failed: 0 },
+      },
     },
     problems: [],
   },

@@ -5,21 +5,23 @@ import { instantText } from "../views/instant-text.ts";
 import { examples } from "./openapi-examples.ts";
 
 const limitFields = {
-  concurrency: z.int().nullable().describe("So many of its jobs run at the same time; null for no limit."),
-  rate: z.string().nullable().describe("So many of its jobs start within a time; null for no limit."),
+  concurrency: z.int().nullable().describe("How many of its jobs run at the same time; null for no limit."),
+  rate: z.string().nullable().describe("How many of its jobs start per unit of time; null for no limit."),
 };
 
 const limitsSchema = z
   .strictObject({
     target: z.string(),
     ...limitFields,
-    defined: z.strictObject(limitFields).describe("What the handler's own definition says."),
-    setAt: instantText.nullable().describe("When what is in force was set through the API."),
+    defined: z.strictObject(limitFields).describe("The limits in the handler's code."),
+    setAt: instantText
+      .nullable()
+      .describe("When the limits in force were set through the API; null where they were not."),
     setBy: z.string().nullable(),
     running: z.int(),
-    waiting: z.int().describe("Jobs that are due and wait for a place."),
+    waiting: z.int().describe("Due jobs that wait for the limit."),
   })
-  .meta({ id: "Limits", description: "What a target may take, and how much of it runs and waits." });
+  .meta({ id: "Limits", description: "The limits of a target, and how many of its jobs run and wait." });
 
 const limits = {
   target: "webhook/api.example.com",
@@ -33,13 +35,13 @@ const limits = {
 };
 
 const tag = "Limits";
-const etag = { etag: "Their version, for `If-Match`." };
-const read = { what: "As they are now.", schema: limitsSchema, example: limits, headers: etag };
+const etag = { etag: "The version of the limits, for `If-Match`." };
+const read = { what: "The limits.", schema: limitsSchema, example: limits, headers: etag };
 
 export function limitDocs(target: z.ZodType, body: z.ZodType) {
   const parameters = {
     target: {
-      what: "The target's name: its kind and what the schedules name, with its slashes percent-encoded or not.",
+      what: "The target's name: its kind and the name that schedules use. Slashes may be percent-encoded or not.",
       schema: target,
       example: limits.target,
     },
@@ -47,11 +49,11 @@ export function limitDocs(target: z.ZodType, body: z.ZodType) {
   return {
     list: {
       summary: "List the limits of targets",
-      description: "Of those that have any, in the order of their names.",
+      description: "Targets that have limits, ordered by name.",
       tag,
       answers: {
         200: {
-          what: "A page of them.",
+          what: "A page of limits.",
           schema: pageSchema(limitsSchema),
           example: { items: [limits], cursor: examples.cursor },
         },
@@ -69,7 +71,7 @@ export function limitDocs(target: z.ZodType, body: z.ZodType) {
       summary: "Set a target's limits",
       operation: "putLimits",
       description:
-        "Both at once: what is left out has no limit. They hold at once, for what waits already as well.",
+        "Replaces both: a limit that is left out is removed. The limits apply at once, also to waiting jobs.",
       parameters,
       tag,
       body: { schema: body, example: { concurrency: 10, rate: "100/s" } },
@@ -80,11 +82,11 @@ export function limitDocs(target: z.ZodType, body: z.ZodType) {
     remove: {
       summary: "Clear a target's limits",
       operation: "deleteLimits",
-      description: "What the handler's definition says is in force again.",
+      description: "The limits in the handler's code apply again.",
       parameters,
       tag,
       headers: ["if-match"],
-      answers: { 204: { what: "They are cleared." } },
+      answers: { 204: { what: "The limits are cleared." } },
       problems: [404, 412],
     },
   } satisfies Record<string, RouteDoc>;

@@ -1,4 +1,4 @@
-/** What the OpenAPI document shows; a test holds each against the shape of its answer. */
+/** The examples of the OpenAPI document; a test checks each against the schema of its answer. */
 const listed = {
   id: "17",
   key: "order:1234:unshipped",

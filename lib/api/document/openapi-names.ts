@@ -1,6 +1,7 @@
 /**
- * How tools name an operation: `GET /v1/schedules/{key}/jobs` is `listScheduleJobs`, `POST /v1/jobs/{id}/retry` is `retryJob`,
- * `POST /v1/schedules:batch` is `batchSchedules`.
+ * The operationId that generators of clients use: `GET /v1/schedules/{key}/jobs` is
+ * `listScheduleJobs`, `POST /v1/jobs/{id}/retry` is `retryJob`, `POST /v1/schedules:batch` is
+ * `batchSchedules`.
  */
 export function operationName(method: string, path: string): string {
   const parts = path.split("/").slice(2);

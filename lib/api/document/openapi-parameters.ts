@@ -4,7 +4,6 @@ import type { Route } from "../request/route.ts";
 import type { ParameterDoc } from "../request/route-doc.ts";
 import type { JsonSchema, Schemas } from "./openapi-schemas.ts";
 
-/** One parameter as OpenAPI writes it. */
 interface Parameter {
   name: string;
   in: "path" | "query" | "header";
@@ -14,36 +13,40 @@ interface Parameter {
   example?: string;
 }
 
-/** The names in braces that mean the same wherever they stand. */
+/** Path parameters that have the same meaning in every path. */
 const known: Readonly<Record<string, ParameterDoc>> = {
   key: { what: "The key of a schedule, percent-encoded.", schema: keyShape, example: "order:1234:unshipped" },
-  name: { what: "A name, percent-encoded: it obeys the rules of keys.", schema: keyShape, example: "orders" },
-  id: { what: "An id as answers have it.", schema: z.string().min(1), example: "17-1796115600000-c0" },
+  name: {
+    what: "A name, percent-encoded. It follows the rules of keys.",
+    schema: keyShape,
+    example: "orders",
+  },
+  id: { what: "An id from an answer.", schema: z.string().min(1), example: "17-1796115600000-c0" },
   n: { what: "A version.", schema: z.int().min(1).max(999_999_999), example: "2" },
 };
 
 const entityTags = '"([!#-~]|[^ -~])*"';
 
-/** The headers that routes read. */
+/** Request headers that a route may read, by their lower-case names. */
 const headers: Readonly<Record<string, { name: string; what: string; schema: z.ZodType }>> = {
   "if-match": {
     name: "If-Match",
-    what: 'The versions of which it must have one, as entity tags (`"3"`), or `*` for any: 412 otherwise.',
+    what: 'The versions that are accepted, as entity tags (`"3"`), or `*` for any: 412 otherwise.',
     schema: z.string().regex(new RegExp(`^\\s*(\\*|(W/)?${entityTags}(\\s*,\\s*(W/)?${entityTags})*)\\s*$`)),
   },
   "if-none-match": {
     name: "If-None-Match",
-    what: "`*`: only if it is not there yet, 412 otherwise.",
+    what: "`*`: only if it does not exist yet, 412 otherwise.",
     schema: z.literal("*"),
   },
 };
 
-/** Every method that writes takes it. */
+/** A header of every method that writes. */
 const idempotencyKey = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "What is asked for with one key is done once, however often it is sent within a day: the answer is kept, and sent again.",
+    "A request with the same key is carried out once within a day; a repeated request gets the stored answer.",
   schema: z.string().regex(/^[\x20-\x7e]{1,255}$/),
 } as const;
 
@@ -58,7 +61,7 @@ export function parametersOf({ method, path, query, doc }: Route, schemas: Schem
 }
 
 function pathParameter(name: string, doc: ParameterDoc | undefined, schemas: Schemas): Parameter {
-  if (doc === undefined) throw new Error(`Nothing is said of the parameter {${name}} of a path.`);
+  if (doc === undefined) throw new Error(`The path parameter {${name}} is not documented.`);
   const { what, schema, example } = doc;
   return {
     name,
@@ -87,7 +90,7 @@ function queryParameters(query: z.ZodType, schemas: Schemas): Parameter[] {
 
 function headerParameter(name: string, schemas: Schemas): Parameter {
   const header = headers[name];
-  if (header === undefined) throw new Error(`Nothing is said of the header ${name}.`);
+  if (header === undefined) throw new Error(`The header ${name} is not documented.`);
   return {
     name: header.name,
     in: "header",

@@ -4,7 +4,10 @@ import type { JsonSchema, Schemas } from "./openapi-schemas.ts";
 
 /** Statuses that every operation can answer with. */
 const everywhere = [400, 401, 403, 429, 500, 503];
-/** What an Idempotency-Key can come to: the request is under way, or the key was sent with another. */
+/**
+ * Problems caused by an Idempotency-Key: its request is under way, or the key was sent with another
+ * request.
+ */
 const ofWrites = [409, 422];
 const ofBodies = [413, 415];
 
@@ -17,60 +20,64 @@ interface ProblemSaid {
   faults?: readonly { path: string; message: string }[];
 }
 
-const retryAfter = { "Retry-After": "After so many whole seconds it is worth trying again." };
+const retryAfter = { "Retry-After": "The number of seconds to wait before a retry." };
 export const replayed = {
-  "Idempotent-Replayed": "`true`: the request was answered before, and this is the answer kept.",
+  "Idempotent-Replayed": "`true`: the request was answered before, and this is the stored answer.",
 };
 const challenge = { "WWW-Authenticate": "How to authenticate." };
 
-const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemSaid>> = {
+const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemSaid>> = {
   invalid: {
-    what: "The path, the query, a header or the body is not understood. `errors` names every fault.",
+    what: "The path, the query, a header or the body is invalid. `errors` lists every fault.",
     detail: "The schedule is not understood.",
     faults: [{ path: "target.queue", message: "takes the name, URL or ARN of an SQS queue" }],
   },
   unauthorized: {
-    what: "There is no token, or none that is known.",
-    detail: "The token is unknown or its time is over.",
+    what: "The token is missing, unknown or expired.",
+    detail: "The token is unknown or has expired.",
     headers: challenge,
   },
   forbidden: {
     what: "The token's scope, or its prefix, does not allow this.",
-    detail: "This takes a token of scope write; yours has read.",
+    detail: "This request needs a token of scope write; yours has read.",
     headers: challenge,
   },
-  missing: { what: "There is no such thing.", detail: 'There is no schedule "hello".', headers: replayed },
+  missing: {
+    what: "The resource does not exist, or the token does not reach it.",
+    detail: 'There is no schedule "hello".',
+    headers: replayed,
+  },
   conflict: {
-    what: "It conflicts with what is there, or a request with the same Idempotency-Key is under way.",
+    what: "The request conflicts with the current state, or a request with the same Idempotency-Key is under way.",
     detail: 'The schedule "hello" exists already.',
     headers: { ...retryAfter, ...replayed },
   },
   precondition: {
-    what: "`If-Match` or `If-None-Match` does not hold.",
+    what: "The condition in `If-Match` or `If-None-Match` is not met.",
     detail: 'The schedule "hello" is at version 4.',
     headers: replayed,
   },
   "too-large": {
     what: "The body is too large, or has too many values.",
-    detail: "The body takes 5242880 bytes, has 6000000.",
+    detail: "The body has 6000000 bytes; at most 5242880 are allowed.",
   },
   "media-type": {
     what: "The body is not JSON in UTF-8, or is compressed.",
     detail: 'The body is sent as "text/plain"; send JSON as application/json.',
   },
   impossible: {
-    what: "It is understood, and not possible here; or the Idempotency-Key was sent with another request.",
-    detail: "The schedule asks for what is not available here.",
+    what: "The request is valid but not possible in this deployment, or its Idempotency-Key was sent with another request.",
+    detail: "The schedule is not possible in this deployment.",
     headers: replayed,
   },
   "precondition-required": {
-    what: "Where the deployment demands it: the request is to say which version it is meant for.",
+    what: "The deployment requires `If-Match` or `If-None-Match` on this request.",
     detail: "Send If-Match with the ETag that you have read.",
   },
   "too-many": { what: "The token's rate is used up.", detail: "The rate is used up.", headers: retryAfter },
   internal: {
-    what: "Something failed that should not. The log has the cause under the `requestId`.",
-    detail: "Something failed that should not; the log has the cause.",
+    what: "An unexpected error. The log has the cause under the `requestId`.",
+    detail: "An unexpected error occurred; the log has the cause.",
   },
   unavailable: {
     what: "The database does not answer at the moment.",
@@ -79,7 +86,6 @@ const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemS
   },
 };
 
-/** The statuses of the problems that an operation can answer with. */
 export function problemStatuses({ method, doc }: Pick<Route, "method" | "doc">): number[] {
   const statuses = [
     ...everywhere,
@@ -90,16 +96,19 @@ export function problemStatuses({ method, doc }: Pick<Route, "method" | "doc">):
   return [...new Set(statuses)].sort((a, b) => a - b);
 }
 
-/** The answers that operations share, by their names. */
+/** The problem answers that operations share, by the names of their components. */
 export function problemResponses(schemas: Schemas): Record<string, object> {
   const schema = schemas.of(problemSchema, "output");
   return Object.fromEntries(
-    Object.entries(said).map(([kind, problem]) => [responseName(kind), responseOf(kind, problem, schema)]),
+    Object.entries(documented).map(([kind, problem]) => [
+      responseName(kind),
+      responseOf(kind, problem, schema),
+    ]),
   );
 }
 
 export function problemReference(status: number): object {
-  const kind = Object.keys(said).find((each) => statusOf(each) === status);
+  const kind = Object.keys(documented).find((each) => statusOf(each) === status);
   if (kind === undefined) throw new Error(`No problem has the status ${status}.`);
   return { $ref: `#/components/responses/${responseName(kind)}` };
 }

@@ -3,9 +3,9 @@ import * as z from "zod";
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** JSON Schemas made from the shapes, those that have a name of their own gathered as components. */
+/** JSON Schemas made from the shapes. Shapes with a name are collected as components. */
 export interface Schemas {
-  /** `input`: as it is sent by callers, before anything is made of it. */
+  /** `input` describes the value as callers send it, before any transformation. */
   of(shape: z.ZodType, io: "input" | "output"): JsonSchema;
   components(): Record<string, JsonSchema>;
 }
@@ -36,14 +36,18 @@ function asJsonSchema(shape: z.ZodType, io: "input" | "output"): JsonSchema {
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => amend(zodSchema, jsonSchema),
   });
-  // A component is named in the document as a whole, and no more in each schema.
+  // The component has its name in the document as a whole, so the schema does not repeat it.
   return JSON.parse(JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
 
-/** What the shapes' metadata says beyond JSON Schema, and what the generator leaves out. */
+/**
+ * Adds the metadata of the shapes that JSON Schema lacks, and defaults that the generator leaves
+ * out.
+ */
 function amend(shape: z.core.$ZodType, json: JsonSchema): void {
   const { def } = shape._zod;
-  // Left out wherever something is transformed, though it is JSON in every shape of ours.
+  // The generator omits the default wherever a shape transforms its value; our defaults are all
+  // JSON.
   if (def.type === "default" && json.default === undefined && "defaultValue" in def)
     Object.assign(json, { default: def.defaultValue });
   if (json["storable"] === true && json.pattern === undefined) json.pattern = noNul;

@@ -12,23 +12,26 @@ import {
 } from "./openapi-problems.ts";
 import { makeSchemas, type Schemas } from "./openapi-schemas.ts";
 
-/** As package.json has it, which a test sees to. */
+/** Equal to the version in package.json; a test checks this. */
 export const version = "0.1.0";
 
 const tags: readonly { name: RouteDoc["tag"]; description: string }[] = [
-  { name: "Schedules", description: "What is to happen, and when." },
+  { name: "Schedules", description: "What should happen, and when." },
   { name: "Jobs", description: "The durable records of occurrences." },
   { name: "Groups and tags", description: "Schedules taken together." },
   { name: "Time", description: "Coming occurrences, and why one ran or did not." },
   { name: "Calendars", description: "Named days off, to which schedules refer." },
-  { name: "Limits", description: "What a target may take at a time." },
-  { name: "Batch and commands", description: "Many changes at once, and those that came by other ways." },
-  { name: "Insight", description: "Counts, lateness and what is to come." },
-  { name: "Tokens and audit", description: "Who may do what, and who did." },
+  { name: "Limits", description: "How many jobs a target takes at a time." },
+  {
+    name: "Batch and commands",
+    description: "Many changes at once, and commands from the queue and from SQL.",
+  },
+  { name: "Insight", description: "Counts, lateness and a forecast." },
+  { name: "Tokens and audit", description: "Access to the API, and the record of changes." },
   { name: "About", description: "The service itself." },
 ];
 
-/** The OpenAPI document of these routes, made from the shapes that they check by. */
+/** The OpenAPI document of the routes, made from the shapes that check their requests. */
 export function openApiDocument(routes: readonly Route[]): object {
   const schemas = makeSchemas();
   const paths = new Map<string, Record<string, object>>([["/health", { get: health(schemas) }]]);
@@ -45,7 +48,7 @@ export function openApiDocument(routes: readonly Route[]): object {
       summary: "A serverless scheduler: say what should happen when, and it happens on time, once.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/", description: "Where this document was read." }],
+    servers: [{ url: "/", description: "The server of this document." }],
     security: [{ token: [] }],
     tags,
     paths: Object.fromEntries(paths),
@@ -65,7 +68,7 @@ export function openApiDocument(routes: readonly Route[]): object {
 
 function operationOf(each: Route, schemas: Schemas): object {
   const { method, path, scope, doc } = each;
-  const needs = `Takes a token of scope \`${scope}\`.`;
+  const needs = `Needs a token of scope \`${scope}\`.`;
   const problems = problemStatuses(each).map((status) => [status, problemReference(status)]);
   const answers = Object.entries(doc.answers).map(([status, answer]) => [
     status,
@@ -119,17 +122,17 @@ function asWritten(headers: Readonly<Record<string, string>>): Record<string, st
   );
 }
 
-/** Answered before anything is routed, and without a token. */
+/** The handler answers `/health` before routing and authentication, so no route describes it. */
 function health(schemas: Schemas): object {
   const schema = schemas.of(z.strictObject({ status: z.literal("ok") }), "output");
   return {
     operationId: "health",
-    summary: "Tell whether the API and its database answer",
+    summary: "Check the API and its database",
     tags: ["About"],
     security: [],
     responses: {
       200: {
-        description: "Both do.",
+        description: "Both answer.",
         content: { "application/json": { schema, example: { status: "ok" } } },
       },
       500: problemReference(500),
@@ -138,7 +141,7 @@ function health(schemas: Schemas): object {
   };
 }
 
-/** `GET /v1/openapi.json`, itself among the routes that it tells of. */
+/** The route `GET /v1/openapi.json`; the document describes this route as well. */
 export function openApiRoute(others: readonly Route[]): Route {
   let document: object | undefined;
   const own = route({
@@ -152,7 +155,7 @@ export function openApiRoute(others: readonly Route[]): Route {
       tag: "About",
       answers: {
         200: {
-          what: "The API as OpenAPI 3.1 has it, made from the shapes by which requests are checked.",
+          what: "The OpenAPI 3.1 document, made from the shapes that check requests.",
           schema: z.record(z.string(), z.unknown()),
           example: { openapi: "3.1.1", info: { title: "Carillon", version } },
         },

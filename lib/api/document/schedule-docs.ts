@@ -10,19 +10,19 @@ import type { AnswerDoc, RouteDoc } from "../request/route-doc.ts";
 import { editedSchema, scheduleListSchema, scheduleSchema } from "../views/schedule-view.ts";
 import { examples } from "./openapi-examples.ts";
 
-const etag = { etag: "Its version, for `If-Match`." };
+const etag = { etag: "The version of the schedule, for `If-Match`." };
 const tag = "Schedules";
 
 const created: AnswerDoc = {
-  what: "It is new.",
+  what: "The schedule is created.",
   schema: editedSchema,
   example: examples.edited,
-  headers: { ...etag, location: "The path under which it is read." },
+  headers: { ...etag, location: "The path of the schedule." },
 };
 
-/** What every edit answers with that makes nothing new. */
+/** The answer of every edit of an existing schedule. */
 export const changed: AnswerDoc = {
-  what: "As it is now.",
+  what: "The schedule after the edit.",
   schema: editedSchema,
   example: examples.edited,
   headers: etag,
@@ -31,7 +31,7 @@ export const changed: AnswerDoc = {
 const create: RouteDoc = {
   summary: "Create a schedule",
   operation: "createSchedule",
-  description: "Without a `key` one is made. 409 where the key exists.",
+  description: "Without `key`, Carillon makes one. 409 where the key exists.",
   tag,
   body: { schema: keyedScheduleShape, example: { key: examples.schedule.key, ...examples.scheduleBody } },
   answers: { 201: created },
@@ -41,18 +41,21 @@ const create: RouteDoc = {
 const put: RouteDoc = {
   summary: "Create a schedule, or replace it",
   description:
-    "An identical body changes nothing and keeps the version, unless `when` is relative (`in …`): that counts anew. A `key` in the body is the one in the path.",
+    "An identical body changes nothing and keeps the version, unless `when` is relative (`in …`): its time starts again. A `key` in the body must equal the key in the path.",
   tag,
   body: { schema: keyedScheduleShape, example: examples.scheduleBody },
   headers: ["if-match", "if-none-match"],
-  answers: { 200: { ...changed, what: "It was there, and is now as asked." }, 201: created },
+  answers: {
+    200: { ...changed, what: "The schedule existed and is replaced, or is unchanged." },
+    201: created,
+  },
   problems: [412, 422],
 };
 
 const patch: RouteDoc = {
   summary: "Change some of a schedule",
   description:
-    "A merge patch (RFC 7396): what is not named stays, `null` restores the default. What comes of it is read as a whole schedule is.",
+    "A merge patch (RFC 7396): fields that are left out stay, `null` restores the default. The patched schedule is validated as a whole.",
   tag,
   body: { schema: schedulePatchShape, example: { when: "every 5m", tags: null } },
   headers: ["if-match"],
@@ -62,17 +65,17 @@ const patch: RouteDoc = {
 
 const remove: RouteDoc = {
   summary: "Delete a schedule",
-  description: "What waits of its jobs is cancelled.",
+  description: "Its waiting jobs are cancelled.",
   tag,
   headers: ["if-match"],
-  answers: { 204: { what: "It is gone." } },
+  answers: { 204: { what: "The schedule is deleted." } },
   problems: [404, 412],
 };
 
 const pause: RouteDoc = {
   summary: "Pause a schedule",
   description:
-    "Sets a hold with an owner (the token's name; an admin may name another), a reason and maybe an end. The same again changes nothing.",
+    "Sets a hold with an owner (the token's name; an admin may name another), a reason and optionally an end. Repeating the call changes nothing.",
   tag,
   body: {
     schema: pauseShape,
@@ -87,7 +90,7 @@ const pause: RouteDoc = {
 const resume: RouteDoc = {
   summary: "Resume a schedule",
   description:
-    "Releases the caller's own hold, or for admins the named owner's. It runs when no hold is left. Where there is nothing to release, nothing changes.",
+    "Releases the caller's hold, or for admins the hold of the named owner. The schedule runs when no hold is left. Without a hold to release, nothing changes.",
   tag,
   body: { schema: resumeShape, optional: true, example: { owner: "carillon" } },
   headers: ["if-match"],
@@ -99,7 +102,7 @@ const get: RouteDoc = {
   summary: "Read a schedule",
   tag,
   answers: {
-    200: { what: "As it is now.", schema: scheduleSchema, example: examples.schedule, headers: etag },
+    200: { what: "The schedule.", schema: scheduleSchema, example: examples.schedule, headers: etag },
   },
   problems: [404],
 };
@@ -107,11 +110,11 @@ const get: RouteDoc = {
 const list: RouteDoc = {
   summary: "Search schedules",
   description:
-    "Without payloads. In the order of keys; with `nextFrom` or `nextTo`, the next to run first; with `failing`, unless a group, a tag or one target is named, in the order in which they were created. A page may be short, even empty, while it has a `cursor`: each looks at so many schedules at most.",
+    "Without payloads. Ordered by key; with `nextFrom` or `nextTo`, by next occurrence; with `failing` and without `group`, `tag` or one target, by creation. A page may be short or empty and still have a `cursor`, because each page scans a limited number of schedules.",
   tag,
   answers: {
     200: {
-      what: "A page of what was found.",
+      what: "A page of schedules.",
       schema: pageSchema(scheduleListSchema),
       example: { items: [examples.listedSchedule], cursor: examples.cursor },
     },
@@ -120,14 +123,14 @@ const list: RouteDoc = {
 
 const count: RouteDoc = {
   summary: "Count schedules",
-  description: "What a search with the same filter finds.",
+  description: "Counts the schedules that a search with the same filter finds.",
   tag,
   answers: {
     200: {
-      what: "How many there are, as far as they were counted.",
+      what: "The number of schedules, up to the counting limit.",
       schema: z.strictObject({
         count: z.int().min(0),
-        more: z.boolean().describe("There may be more than were counted."),
+        more: z.boolean().describe("True where counting stopped at its limit."),
       }),
       example: { count: 10_000, more: true },
     },

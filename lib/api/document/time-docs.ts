@@ -11,9 +11,9 @@ const occurrenceFields = {
     z.strictObject({
       at: instantText,
       wall: z.string().describe("The time on the clocks of the zone."),
-      due: instantText.optional().describe("Where a spread or a slot moves it."),
-      held: z.literal(true).optional().describe("A hold keeps it back."),
-      note: z.string().nullable().describe("What a clock change or a calendar did to it."),
+      due: instantText.optional().describe("When the job is due, where `spread` or `slot` moves it."),
+      held: z.literal(true).optional().describe("A hold delays it."),
+      note: z.string().nullable().describe("The effect of a clock change or a calendar on it."),
     }),
   ),
   timezone: z.string(),
@@ -21,8 +21,11 @@ const occurrenceFields = {
 
 const nextSchema = z.strictObject({
   ...occurrenceFields,
-  holds: z.array(holdSchema).optional().describe("The holds that stand now, where there are any."),
-  heldUntil: instantText.nullable().optional().describe("When the last of them ends by itself."),
+  holds: z.array(holdSchema).optional().describe("The current holds, where there are any."),
+  heldUntil: instantText
+    .nullable()
+    .optional()
+    .describe("When the last hold ends by itself; null where one has no end."),
 });
 
 const previewSchema = z.strictObject({
@@ -39,13 +42,13 @@ const occurrences = {
 };
 
 export const nextDoc: RouteDoc = {
-  summary: "Tell a schedule's coming occurrences",
+  summary: "List a schedule's coming occurrences",
   operation: "nextOccurrences",
-  description: "Strictly after `from`; without it, those that are not due yet.",
+  description: "Strictly after `from`; without `from`, occurrences that are not due yet.",
   tag: "Time",
   answers: {
     200: {
-      what: "What is to come, up to `n` of them.",
+      what: "The coming occurrences, up to `n`.",
       schema: nextSchema,
       example: { ...occurrences, holds: [examples.hold], heldUntil: examples.hold.until },
     },
@@ -53,13 +56,13 @@ export const nextDoc: RouteDoc = {
   problems: [404],
 };
 
-/** Its body is the routes' own. */
+/** The body is passed in because its shape belongs to the routes. */
 export function previewDoc(body: z.ZodType): RouteDoc {
   return {
-    summary: "Tell the occurrences of a schedule that is not saved",
+    summary: "Preview the occurrences of a schedule without saving it",
     operation: "preview",
     description:
-      "Takes a schedule's body, without a `target` if you like, refuses what saving it would refuse, and stores nothing.",
+      "Takes a schedule's body; `target` is optional. Refuses a body that saving would refuse, and stores nothing.",
     tag: "Time",
     body: {
       schema: body,
@@ -67,7 +70,7 @@ export function previewDoc(body: z.ZodType): RouteDoc {
     },
     answers: {
       200: {
-        what: "What would be to come.",
+        what: "The occurrences that the schedule would have.",
         schema: previewSchema,
         example: {
           ...occurrences,
@@ -85,11 +88,11 @@ export const explainDoc: RouteDoc = {
   summary: "Explain what became of an instant",
   operation: "explain",
   description:
-    "Says in one sentence, and in fields, why a schedule ran, ran late or did not run at an instant, or what is to happen then.",
+    "Explains in one sentence and in fields why a schedule ran, ran late or did not run at an instant, or what is planned for it.",
   tag: "Time",
   answers: {
     200: {
-      what: "What is known of it.",
+      what: "The explanation.",
       schema: explanationSchema,
       example: {
         key: examples.schedule.key,

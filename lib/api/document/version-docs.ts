@@ -16,20 +16,24 @@ const versionSchema = z
     spec: z
       .strictObject(specFields)
       .optional()
-      .describe("What was asked, without the payload; missing where the version changed only the state."),
+      .describe(
+        "The schedule's fields without the payload; absent where the version changed only the state.",
+      ),
     unreadable: unreadableShape,
     changes: z
       .array(
         z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),
       )
       .describe(
-        "What differs from what was asked before; without values where they are too large or too secret.",
+        "The fields that differ from the version before; without values that are too large or secret.",
       ),
     detail: z
       .unknown()
-      .describe("What else is known: the owner and the reason of a pause, the version that was restored."),
+      .describe(
+        "Further details, such as the owner and the reason of a pause, or the version that was restored.",
+      ),
   })
-  .meta({ id: "Version", description: "One version of a schedule: who made it, when, and what it changed." });
+  .meta({ id: "Version", description: "One version of a schedule: its author, its time, and its changes." });
 
 export const versionsDoc: RouteDoc = {
   summary: "List a schedule's versions",
@@ -37,7 +41,7 @@ export const versionsDoc: RouteDoc = {
   tag: "Schedules",
   answers: {
     200: {
-      what: "A page of them.",
+      what: "A page of versions.",
       schema: pageSchema(versionSchema),
       example: {
         items: [
@@ -60,7 +64,7 @@ export const versionsDoc: RouteDoc = {
 export const restoreDoc: RouteDoc = {
   summary: "Restore an old version",
   operation: "restoreVersion",
-  description: "Makes it the newest; holds stay as they are.",
+  description: "Saves the old version's fields as the newest version; holds are unchanged.",
   tag: "Schedules",
   headers: ["if-match"],
   answers: { 200: changed },

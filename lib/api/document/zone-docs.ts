@@ -6,9 +6,9 @@ import { examples } from "./openapi-examples.ts";
 
 const updateSchema = z.strictObject({
   version: z.string(),
-  from: z.string().nullable().describe("The release before it."),
+  from: z.string().nullable().describe("The release that was in force before."),
   startedAt: instantText,
-  finishedAt: instantText.nullable().describe("When all schedules had been looked at."),
+  finishedAt: instantText.nullable().describe("When all schedules had been checked."),
   zones: z.array(z.string()),
   checked: z.int(),
   moved: z.int(),
@@ -16,26 +16,26 @@ const updateSchema = z.strictObject({
 
 const zoneDataSchema = z.strictObject({
   version: z.string().nullable().describe("The release in force; null until the first tick."),
-  runtime: z.string().nullable().describe("That of the runtime which answers."),
+  runtime: z.string().nullable().describe("The release of the runtime that answered."),
   updates: z.array(updateSchema).describe("Newest first."),
 });
 
 const moveSchema = z.strictObject({
   key: z.string(),
   timezone: z.string(),
-  before: z.array(instantText).describe("The coming occurrences as they were."),
-  after: z.array(instantText).describe("And as they are."),
+  before: z.array(instantText).describe("The coming occurrences before the update."),
+  after: z.array(instantText).describe("The coming occurrences after the update."),
 });
 
 const tag = "Time";
 
 export const zoneDocs = {
   read: {
-    summary: "Tell which time zone data is in force",
+    summary: "Read which time zone data is in force",
     tag,
     answers: {
       200: {
-        what: "The release by which everything is planned, and its updates.",
+        what: "The release that the plan uses, and the updates.",
         schema: zoneDataSchema,
         example: {
           version: "2026b",
@@ -56,7 +56,7 @@ export const zoneDocs = {
     },
   },
   moves: {
-    summary: "List what an update of the time zone data has moved",
+    summary: "List the schedules that a time zone data update moved",
     operation: "listZoneDataMoves",
     tag,
     parameters: {
@@ -64,10 +64,10 @@ export const zoneDocs = {
     },
     answers: {
       200: {
-        what: "A page of the schedules that it moved, newest first.",
+        what: "A page of moved schedules, newest first.",
         schema: z.strictObject({
           items: z.array(moveSchema),
-          kept: z.int().describe("So many moves are kept, the newest of all updates."),
+          kept: z.int().describe("How many moves are kept, newest first, over all updates."),
           cursor: cursorSchema,
         }),
         example: {

@@ -8,22 +8,22 @@ import type { IngestDeps } from "../../ingest/ingest-deps.ts";
 import { type DeadRetried, retryDead } from "../../ingest/retry-dead.ts";
 import type { Caller } from "../../schedule/shape/caller.ts";
 
-/** What the API does with commands that came through the queue and were not applied. */
+/** Operations on commands that came through the queue and were not applied. */
 export interface CommandOperations {
-  /** Newest first; `before` is the id at which the page before ended. */
+  /** Newest first; `before` is the last id of the page before. */
   list(params: {
     prefix?: string | undefined;
     limit: number;
     before?: string | undefined;
   }): Promise<{ items: DeadCommandRead[]; next?: string }>;
   read(id: string): Promise<DeadCommandRead | null>;
-  /** Null where there is none. */
+  /** Null where there is no such command. */
   retry(params: {
     id: string;
     caller: Caller;
     refuseKey: (key: string) => void;
   }): Promise<DeadRetried | null>;
-  /** False where there is none. */
+  /** False where there is no such command. */
   remove(id: string): Promise<boolean>;
 }
 
@@ -33,7 +33,7 @@ export function commandOperations(deps: Omit<IngestDeps, "prefix">): CommandOper
     list: (params) => listDeadCommands(sql, params),
     read: (id) => readDeadCommand(sql, id),
     retry: (params) => retryDead({ ...deps, prefix: null }, params),
-    // A transaction, as every write of a request that may come again.
+    // In a transaction, so that a request with an Idempotency-Key records its step with the write.
     remove: (id) => sql.begin((tx) => deleteDeadCommand(tx, id)),
   };
 }

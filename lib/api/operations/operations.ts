@@ -99,22 +99,22 @@ import { readStats, type Stats } from "../../stats/stats.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
-/** One page of a list, and from where the next one goes on; no `next` means that this was the last. */
+/** One page of a list, and the place where the next one starts; the last page has no `next`. */
 export interface Page<Item, Place> {
   items: Item[];
   next?: Place;
 }
 
 /**
- * What the API does with schedules and jobs. Every one throws a Refusal for what cannot be done as asked, and has then
- * done nothing of it.
+ * The operations behind the routes. Each throws a Refusal for a request that cannot be carried out,
+ * and then has changed nothing.
  */
 export interface Operations {
   putSchedule(params: EditParams & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
   createSchedule(params: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(params: EditParams & { patch: unknown }): Promise<EditDone>;
   deleteSchedule(params: EditParams): Promise<void>;
-  /** In one transaction, wherever that does not keep others waiting for long; what became of each, in their order. */
+  /** In one transaction unless its locks would delay others; the results are in order. */
   applyBatch(
     commands: readonly Command[],
     options: Pick<ApplyOptions, "allOrNothing">,
@@ -122,13 +122,13 @@ export interface Operations {
   pauseSchedule(params: PauseParams): Promise<EditDone>;
   resumeSchedule(params: EditParams & { owner?: string | undefined }): Promise<EditDone>;
   readSchedule(key: string): Promise<ScheduleRead | null>;
-  /** A page may be short of its limit and still have a `next`: each looks at so many schedules at most. */
+  /** A page may be short and still have a `next`, because it scans a limited number of schedules. */
   listSchedules(search: ScheduleSearch): Promise<Page<ScheduleRead, string>>;
   countSchedules(filter: ScheduleFilter): Promise<Count>;
   nextOccurrences(params: { key: string; n: number; from?: number | undefined }): Promise<NextOccurrences>;
   previewSchedule(params: PreviewParams): Promise<Preview>;
   explain(params: { key: string; at: Date }): Promise<Explanation>;
-  /** Newest first; `before` is the version at which the page before ended. */
+  /** Newest first; `before` is the last version of the page before. */
   versionsOfSchedule(params: {
     key: string;
     limit: number;
@@ -137,27 +137,27 @@ export interface Operations {
   restoreVersion(params: RestoreParams): Promise<EditDone>;
   fireNow(params: FireNowParams): Promise<JobRead>;
   backfillSchedule(params: BackfillParams): Promise<BackfillDone>;
-  /** Newest first; `before` is where the page before ended. */
+  /** Newest first; `before` is the last place of the page before. */
   jobsOfSchedule(params: {
     key: string;
     limit: number;
     before?: JobPlace | undefined;
   }): Promise<Page<JobRead, JobPlace>>;
   enqueueJob(params: EnqueueParams): Promise<Enqueued>;
-  /** Also one that is planned and has no row yet. */
+  /** Also finds a planned job that has no row yet. */
   readJob(id: string): Promise<JobRead | null>;
-  /** A page may be short of its limit and still have a `next`: each looks at so many jobs at most. */
+  /** A page may be short and still have a `next`, because it scans a limited number of jobs. */
   deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;
   searchKey(search: Parameters<typeof searchKey>[1]): Promise<Page<JobRead, JobKey>>;
   searchJobs(search: JobSearch): Promise<Page<JobRead, JobKey>>;
-  /** `asked`: it runs, and whoever works it has been told to stop. */
+  /** `asked`: the job is running, and its worker is notified to stop. */
   cancelJob(params: JobParams): Promise<{ job: JobRead; asked: boolean }>;
   retryJob(params: JobParams): Promise<JobRead>;
   cancelMany(params: CancelManyParams): Promise<CancelledMany>;
   retryMany(params: RetryManyParams): Promise<RetriedMany>;
   putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
   readCalendar(name: string): Promise<CalendarRead | null>;
-  /** In the order of names; `after` is the name at which the page before ended. */
+  /** Ordered by name; `after` is the last name of the page before. */
   listCalendars(params: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
   removeCalendar(params: CalendarParams): Promise<void>;
   pauseLabel(params: SharedPauseParams): Promise<SharedHoldDone>;
@@ -170,10 +170,10 @@ export interface Operations {
   setLimits(params: LimitsParams & { limits: Limits; ifNoneMatch?: boolean }): Promise<LimitsRead>;
   clearLimits(params: LimitsParams): Promise<void>;
   readLimits(target: string): Promise<LimitsRead | null>;
-  /** In the order of targets' names; `after` is the name at which the page before ended. */
+  /** Ordered by target name; `after` is the last name of the page before. */
   listLimits(params: { limit: number; after?: string | undefined }): Promise<Page<LimitsRead, string>>;
   readZoneData(): Promise<ZoneDataRead>;
-  /** Newest first; `before` is the move at which the page before ended. Null for a release that was never in force. */
+  /** Newest first; `before` is the last move of the page before. Null for an unknown release. */
   zoneMoves(params: {
     version: string;
     limit: number;
@@ -182,7 +182,7 @@ export interface Operations {
   tokens: TokenOperations;
   /** Newest first. */
   readAudit(search: EntrySearch): Promise<Page<AuditEntry, AuditPlace>>;
-  /** What callers have written in SQL, as far as one request does it. */
+  /** Applies commands that callers wrote in SQL, as many as one request can. */
   applyInbox(): Promise<InboxApplied>;
   /** Newest first; a page may be short of its limit and still have a `next`. */
   listInboxErrors(search: RefusedSearch): Promise<Page<RefusedCommand, RefusedPlace>>;

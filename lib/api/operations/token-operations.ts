@@ -9,19 +9,19 @@ import {
   type TokenParams,
 } from "../../token/token-edits.ts";
 
-/** What the API does with tokens; of those that reach beyond the asking one, it knows nothing. */
+/** The operations on tokens. Tokens outside the caller's prefix are treated as missing. */
 export interface TokenOperations {
   create(params: TokenParams & { asked: NewToken }): Promise<Issued>;
   rotate(params: TokenParams & { id: string; overlapMs: number }): Promise<Issued>;
   remove(params: TokenParams & { id: string }): Promise<void>;
   read(id: string, prefix: string | null): Promise<TokenRead | null>;
-  /** In the order of names; `after` is the name at which the page before ended. */
+  /** Ordered by name; `after` is the last name of the page before. */
   list(params: {
     prefix: string | null;
     after?: string | undefined;
     limit: number;
   }): Promise<{ items: TokenRead[]; next?: string }>;
-  /** Of these names, those of tokens that do not lie under the prefix. */
+  /** Returns the names that belong to tokens outside the prefix. */
   namesBeyond(names: readonly string[], prefix: string): Promise<string[]>;
 }
 

@@ -1,20 +1,23 @@
 import { Refusal } from "../../refusal.ts";
 
-/** What a route answers with; a body is sent as JSON. */
+/** The answer of a route; the body is sent as JSON. */
 export interface Answer {
   status: number;
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
 }
 
-/** What API Gateway makes the HTTP response from. */
+/** The form that API Gateway turns into an HTTP response. */
 export interface HttpResponse {
   statusCode: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** Answers change from second to second and are only for who asked, so nothing between may keep or guess at them. */
+/**
+ * An answer may change within a second and is for one caller, so proxies must not store it, nor
+ * guess its type.
+ */
 const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 export function toHttp(
@@ -26,10 +29,13 @@ export function toHttp(
   if (Buffer.byteLength(text) > answerBytesMax)
     throw new Refusal(
       "impossible",
-      "The answer is larger than 5 MB, and would not be sent; ask for fewer with `limit`.",
+      "The answer is larger than 5 MB and cannot be sent; request fewer items with `limit`.",
     );
   return { statusCode: status, headers: { ...always, "content-type": contentType, ...headers }, body: text };
 }
 
-/** Lambda gives up at 6 MB, escaped as JSON once more, and the caller would read of a failure that is none. */
+/**
+ * Lambda refuses answers over 6 MB, measured after JSON escapes the body a second time; the caller
+ * would then get a 5xx for a request that succeeded.
+ */
 const answerBytesMax = 5_000_000;

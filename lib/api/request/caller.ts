@@ -2,7 +2,7 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 import type { Token } from "../../token/token.ts";
 import type { ApiRequest } from "./request.ts";
 
-/** Who makes a request, as the audit has it. */
+/** The caller as the audit records it. */
 export function callerOf(token: Token, { from }: Pick<ApiRequest, "from">): Caller {
   const { request, ip, agent } = from;
   return {
@@ -13,7 +13,7 @@ export function callerOf(token: Token, { from }: Pick<ApiRequest, "from">): Call
 
 const lengthMax = 300;
 
-/** A client may name itself however it likes; what is kept of it is short, and is text that can be stored. */
+/** Clients choose their own header values, so only a short text that Postgres can store is kept. */
 function storable(header: string | undefined): string | undefined {
   return header
     ?.slice(0, lengthMax)

@@ -3,17 +3,19 @@ import type { Environment } from "../../config/environment.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import type { Incoming } from "./incoming.ts";
 
-/** Lets pages of other origins call, as browsers ask for it. */
+/** Answers to browsers, so that pages of other origins may call the API. */
 export interface Cors {
-  /** The answer to a browser that asks before it sends; null where this is no such question. */
+  /** The answer to a preflight request; null where the request is not one. */
   preflight(incoming: Incoming): HttpResponse | null;
-  /** An answer as the page that asked may read it. */
+  /** Adds the CORS headers to an answer. */
   shown(incoming: Incoming, answer: HttpResponse): HttpResponse;
 }
 
 const methods = "GET, PUT, POST, PATCH, DELETE";
 
-/** What requests to the API carry, and what those carry that are signed or counted by API Gateway. */
+/**
+ * The headers of requests to the API, of requests signed for IAM, and of API Gateway's usage plans.
+ */
 const requestHeaders = [
   "authorization",
   "content-type",
@@ -26,7 +28,7 @@ const requestHeaders = [
   "x-api-key",
 ].join(", ");
 
-/** Beside those that every page may read. */
+/** Response headers that pages may read beyond those that CORS always allows. */
 const answerHeaders = [
   "allow",
   "etag",
@@ -36,10 +38,13 @@ const answerHeaders = [
   "www-authenticate",
 ].join(", ");
 
-/** The longest that all browsers keep such an answer, in seconds. */
+/** How long browsers may keep a preflight answer, in seconds; all of them accept two hours. */
 const keptSeconds = "7200";
 
-/** From the origins in `API_CORS_ORIGINS`, with commas between them; null where there are none: then no page of another origin may call. */
+/**
+ * Reads the comma-separated origins in `API_CORS_ORIGINS`; null where it is empty: pages of other
+ * origins may then not call.
+ */
 export function corsFrom(env: Environment): Cors | null {
   const text = env["API_CORS_ORIGINS"];
   if (text === undefined || text === "") return null;
@@ -53,7 +58,7 @@ export function corsFrom(env: Environment): Cors | null {
 }
 
 function corsFor(origins: ReadonlySet<string>): Cors {
-  // Without credentials: a browser has none of its own for Carillon, and a page sends its token itself.
+  // Without credentials: a browser has none for Carillon, and a page sends its token itself.
   const allowed = ({ headers: { origin } }: Incoming): Record<string, string> =>
     origin !== undefined && origins.has(origin) ? { "access-control-allow-origin": origin } : {};
   return {
@@ -80,7 +85,8 @@ function corsFor(origins: ReadonlySet<string>): Cors {
         ...answer,
         headers: {
           ...answer.headers,
-          // Also where it is not allowed: what was answered to one origin must not be shown to another.
+          // Also for refused origins, so that a cache does not serve the answer for one origin to
+          // another.
           vary: "origin",
           ...own,
           ...("access-control-allow-origin" in own ? { "access-control-expose-headers": answerHeaders } : {}),

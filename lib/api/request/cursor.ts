@@ -1,6 +1,6 @@
 import { Refusal } from "../../refusal.ts";
 
-/** Where a list goes on, opaque to callers. It names its list, so that a cursor of one is not taken by another. */
+/** The list that a cursor belongs to. A cursor names its list, so that another list refuses it. */
 export type ListName =
   | "schedules"
   | "schedule-search"
@@ -25,7 +25,7 @@ export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");
 }
 
-/** `isPlace` says whether a place can be one of this list's; whatever was not written here is refused. */
+/** `isPlace` checks that a place fits the list; any other text is refused. */
 export function readCursor(cursor: string, list: ListName, isPlace: (after: string) => boolean): string {
   const after = placeIn(cursor, list);
   if (after !== null && isPlace(after) && writeCursor(list, after) === cursor) return after;

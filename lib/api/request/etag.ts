@@ -9,8 +9,8 @@ const entityTag = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
 const version = /^[1-9]\d{0,8}$/;
 
 /**
- * The versions that an If-Match header names. Weak tags and tags that were never given out match nothing, as
- * RFC 9110 says; what is no list of tags is refused.
+ * The versions that an If-Match header names. Weak tags and tags that Carillon never gave out match
+ * nothing (RFC 9110); a header that is not a list of tags is refused.
  */
 export function readIfMatch(header: string | undefined): IfMatch | undefined {
   if (header === undefined) return undefined;
@@ -23,7 +23,7 @@ export function readIfMatch(header: string | undefined): IfMatch | undefined {
   });
 }
 
-/** True for `*`: only if the schedule does not exist yet. */
+/** True for `*`: only where the schedule does not exist yet. */
 export function readIfNoneMatch(header: string | undefined): boolean {
   if (header === undefined) return false;
   if (header.trim() === "*") return true;

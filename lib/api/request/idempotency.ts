@@ -25,7 +25,10 @@ import { problemAnswer } from "./problem-answer.ts";
 const header = "idempotency-key";
 const writes: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
-/** Of a request that was carried out, or looked at and found impossible; what was not understood may be mended and sent again. */
+/**
+ * Statuses of requests that were carried out or found impossible. A 400 is not stored: the caller
+ * may correct the request and send it again with the same key.
+ */
 function isKept(status: number): boolean {
   return (status >= 200 && status < 300) || [404, 409, 412, 422].includes(status);
 }
@@ -34,17 +37,20 @@ export interface KeyedRequest {
   incoming: Incoming;
   requestId: string;
   token: Pick<Token, "id">;
-  /** By which what is kept of it is sealed. */
+  /** Seals the stored answer. */
   secret: string;
 }
 
-/** Answers a request; where it names an Idempotency-Key, what it asks for is done once, however often it is sent. */
+/** Answers a request; one with an Idempotency-Key is carried out once, however often it is sent. */
 export type AnswerOnce = (
   request: KeyedRequest,
   answer: () => Promise<HttpResponse>,
 ) => Promise<HttpResponse>;
 
-/** What is kept of requests is kept over the same `Sql` as their operations have: a remembered one. */
+/**
+ * Stored answers go through the same `Sql` as the operations, because it remembers each transaction
+ * of the request.
+ */
 export function makeAnswerOnce(sql: Sql): AnswerOnce {
   return (request, answer) => answerOnce(sql, request, answer);
 }
@@ -63,7 +69,7 @@ async function answerOnce(
     case "different":
       throw new Problem(
         "impossible",
-        `The Idempotency-Key ${JSON.stringify(key)} was sent with another request: each takes a key of its own.`,
+        `The Idempotency-Key ${JSON.stringify(key)} was sent with another request; each request needs its own key.`,
       );
     case "running":
       throw stillRunning(claimed.seconds);
@@ -83,7 +89,7 @@ function readIdempotencyKey({ headers, method }: Incoming): string | null {
   ]);
 }
 
-/** Of everything that says what is asked for. */
+/** Covers every part of the request that determines its effect. */
 function fingerprintOf({ method, path, query, headers, body = "", isBase64Encoded }: Incoming): Buffer {
   const asked = [method, path, query, headers["if-match"] ?? null, headers["if-none-match"] ?? null];
   return createHash("sha256")
@@ -115,12 +121,18 @@ async function carriedOut(
   }
 }
 
-/** Where it cannot be let go, its claim ends by itself: the caller hears what the request came to. */
+/**
+ * A claim that cannot be released ends by itself, so its failure is ignored and the caller gets the
+ * outcome of the request.
+ */
 function letGoSafely(sql: Sql, claim: Claim): Promise<void> {
   return letGo(sql, claim).catch(() => {});
 }
 
-/** Refusals that are kept are answers like others; what else goes wrong goes its way, and so does what a moment later may succeed. */
+/**
+ * Returns refusals that are stored as answers. Other errors are thrown, and so is a conflict that a
+ * retry may resolve.
+ */
 async function answered(answer: () => Promise<HttpResponse>, requestId: string): Promise<HttpResponse> {
   try {
     return await answer();
@@ -146,7 +158,7 @@ async function keep(
 function replayed(seal: Seal, sealed: Buffer): HttpResponse {
   const bytes = seal.open(sealed);
   if (bytes === null) throw unreadable();
-  // Written by this very code, and closed since.
+  // The same code wrote these bytes, and the seal shows that they are unchanged.
   const response: HttpResponse = JSON.parse(bytes.toString());
   return { ...response, headers: { ...response.headers, "idempotent-replayed": "true" } };
 }
@@ -160,6 +172,6 @@ function stillRunning(seconds: number): Problem {
 function unreadable(): Problem {
   return new Problem(
     "conflict",
-    "The request was sent before with this Idempotency-Key, and with another secret of its token or another prefix of keys: what became of it cannot be read with this one.",
+    "The request was sent before with this Idempotency-Key, but with another secret of its token or another prefix of keys; its stored answer cannot be read with yours.",
   );
 }

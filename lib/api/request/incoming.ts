@@ -1,24 +1,27 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
 
-/** What the two kinds of API in API Gateway send: an HTTP API payload format 2.0, a REST API what is called 1.0. */
+/**
+ * The events of API Gateway's two kinds of API: an HTTP API sends payload format 2.0, a REST API
+ * sends 1.0.
+ */
 export type GatewayEvent = APIGatewayProxyEventV2 | APIGatewayProxyEvent;
 
-/** A request as it came in, whichever kind of gateway handed it on. */
+/** A request in one form for both kinds of API. */
 export interface Incoming {
   method: string;
   /** Begins with a slash; decoded once. */
   path: string;
-  /** What stands before the path in the address by which it was asked for, such as the stage of a REST API; mostly empty. */
+  /** The part of the address before the path, such as the stage of a REST API; mostly empty. */
   base: string;
-  /** As behind the question mark, without it. */
+  /** The query string without its question mark. */
   query: string;
-  /** By their names in lower case. */
+  /** By lower-case name. */
   headers: Readonly<Record<string, string | undefined>>;
   body: string | undefined;
   isBase64Encoded: boolean;
   ip: string;
   agent: string;
-  /** What the gateway has found out about the request; nothing in it was written by whoever sent that. */
+  /** The gateway's own findings about the request; a caller cannot write to it. */
   context: object;
 }
 
@@ -59,13 +62,16 @@ function fromRestApi(event: APIGatewayProxyEvent): Incoming {
   };
 }
 
-/** Its own `path` holds the stage and what a domain maps to it in some cases and in others not; what the resource has matched never does. */
+/**
+ * The event's own `path` sometimes contains the stage or the domain's base path; the matched
+ * resource never does.
+ */
 function restPath({ resource, pathParameters }: APIGatewayProxyEvent): string {
   const proxied = pathParameters?.["proxy"];
   return proxied === undefined ? resource : `/${proxied}`;
 }
 
-/** Empty also where the gateway's two spellings of one path cannot be told to be that. */
+/** Also empty where the two spellings of the path in the event do not match. */
 function baseOf(wholePath: string, path: string): string {
   const spelling = [wholePath, decoded(wholePath)].find((each) => each.endsWith(path));
   return spelling === undefined ? "" : spelling.slice(0, spelling.length - path.length);
@@ -79,7 +85,9 @@ function decoded(path: string): string {
   }
 }
 
-/** The gateway has taken it apart; put together again, it is read as that of the other kind is. */
+/**
+ * A REST API sends the query parsed; it is joined again, so that both kinds of API are read alike.
+ */
 function restQuery({ multiValueQueryStringParameters }: APIGatewayProxyEvent): string {
   const members = Object.entries(multiValueQueryStringParameters ?? {});
   return new URLSearchParams(
@@ -87,9 +95,9 @@ function restQuery({ multiValueQueryStringParameters }: APIGatewayProxyEvent): s
   ).toString();
 }
 
-/** Their names come as they were sent, and what was sent more than once comes as a list. */
+/** Names come in the caller's spelling, and repeated headers come as a list. */
 function restHeaders({ multiValueHeaders }: APIGatewayProxyEvent): Record<string, string> {
-  // None come where a request is made from the console's test page.
+  // The test page of the console sends no headers.
   const sent = Object.entries(multiValueHeaders ?? {});
   const joined = new Map<string, string[]>();
   for (const [name, values = []] of sent)

@@ -35,7 +35,7 @@ export const jobsQuery = z.strictObject({
 
 const why = storableText({ min: 0, max: 500 }).optional();
 
-/** What is asked for one job. */
+/** The body of a cancel or a retry of one job. */
 export const jobRequestShape = z.strictObject({ reason: why });
 
 const limit = z.int().min(1).max(bulkMax).default(bulkByDefault);
@@ -63,19 +63,17 @@ export const cancelManyShape = z.strictObject({
 type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
 
 /**
- * The filter of a search through one schedule's history, which is how all but the dead are retried. `path` is where the filter stands in
- * the request.
+ * The filter of a search in one schedule's history; cancelled jobs are retried through it too.
+ * `path` is the place of the filter in the request.
  */
 export function historyFilter({ key, state, reason, from, to, ...others }: Filter, path = "") {
   const faults: Fault[] = Object.entries(others).flatMap(([name, value]) =>
-    value === undefined
-      ? []
-      : [{ path: `${path}${name}`, message: "is not taken where a `key` tells the schedule" }],
+    value === undefined ? [] : [{ path: `${path}${name}`, message: "cannot be combined with `key`" }],
   );
   if (key !== undefined && faults.length === 0) return { key, state, reason, from, to };
   throw new Refusal(
     "impossible",
-    "The jobs of one schedule are found by its `key`, with `state`, `reason`, `from` and `to` (of occurrences).",
+    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `from` and `to` (of occurrences).",
     key === undefined ? [...faults, { path: `${path}key`, message: "is required" }] : faults,
   );
 }

@@ -5,7 +5,10 @@ import { Problem } from "./problem.ts";
 
 export const bodyBytesMax = 5 * 1024 * 1024;
 
-/** More than any payload of the size that is taken has. Each costs whoever checks it, and everything else waits meanwhile. */
+/**
+ * More values than any payload of the allowed size needs. Checking each value takes time, and the
+ * function serves nothing else meanwhile.
+ */
 export const bodyValuesMax = 200_000;
 
 export interface RawBody {
@@ -15,7 +18,10 @@ export interface RawBody {
   contentEncoding?: string | undefined;
 }
 
-/** The body as JSON; undefined where there is none. Says 413, 415 or 400 where it cannot be read exactly. */
+/**
+ * The body as JSON; undefined where there is none. Throws 413, 415 or 400 where the body cannot be
+ * read exactly.
+ */
 export function readJsonBody(raw: RawBody): unknown {
   if (raw.body === undefined || raw.body === "") return undefined;
   requireJson(raw.contentType);
@@ -39,29 +45,35 @@ function requireJson(contentType: string | undefined): void {
   }
   const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length);
   if (charset !== undefined && !/^"?utf-?8"?$/.test(charset)) {
-    throw new Problem("media-type", `The body is sent in ${JSON.stringify(charset)}; JSON is sent in UTF-8.`);
+    throw new Problem("media-type", `The body is sent in ${JSON.stringify(charset)}; send it in UTF-8.`);
   }
 }
 
 function requirePlain(contentEncoding: string | undefined): void {
   if (contentEncoding === undefined || /^\s*(identity)?\s*$/i.test(contentEncoding)) return;
   const encoding = JSON.stringify(contentEncoding.slice(0, 100));
-  throw new Problem("media-type", `The body is sent in the encoding ${encoding}; send it as it is.`);
+  throw new Problem(
+    "media-type",
+    `The body is sent in the encoding ${encoding}; send it without a Content-Encoding.`,
+  );
 }
 
-/** Before anything is made of them. A text too short for so many is not looked at. */
+/**
+ * Counts values before the body is parsed. A text too short for so large a count is not scanned.
+ */
 function refuseMany(text: string): void {
   if (text.length < 2 * bodyValuesMax) return;
   let values = 1;
   for (const stretch of outsideStrings(text)) {
-    // What is empty holds none; else a bracket begins with one, and each comma adds one.
+    // An empty bracket adds no value; any other opening bracket adds its first, and each comma one
+    // more.
     for (const [found] of stretch.matchAll(/[[{]\s*[\]}]|[[{,]/g)) {
       if (found.length > 1) continue;
       values += 1;
       if (values > bodyValuesMax)
         throw new Problem(
           "too-large",
-          `The body takes ${bodyValuesMax} values, those within others included, and has more.`,
+          `The body has more than ${bodyValuesMax} values, nested values included.`,
         );
     }
   }
@@ -70,7 +82,10 @@ function refuseMany(text: string): void {
 function textOf(body: string, isBase64Encoded: boolean): string {
   const bytes = isBase64Encoded ? Buffer.from(body, "base64") : Buffer.from(body);
   if (bytes.byteLength > bodyBytesMax) {
-    throw new Problem("too-large", `The body takes ${bodyBytesMax} bytes, has ${bytes.byteLength}.`);
+    throw new Problem(
+      "too-large",
+      `The body has ${bytes.byteLength} bytes; at most ${bodyBytesMax} are allowed.`,
+    );
   }
   if (!isBase64Encoded) return body;
   try {
@@ -84,7 +99,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The engine's own sentence quotes the body, which need not come back to anybody.
+    // The engine's message quotes the body, and an answer must not repeat it.
     const position = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined;
     throw new Refusal(
       "invalid",

@@ -5,8 +5,9 @@ import type { Route } from "./route.ts";
 const replaces: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
 
 /**
- * A deployment may demand that nobody overwrites what he has not seen: what reads If-Match and replaces, patches, restores or deletes then
- * takes it; a PUT of what is new says so by If-None-Match. A pause, a resume or a job that is enqueued overwrites nothing.
+ * A deployment may refuse blind overwrites. Routes that read If-Match and replace, patch, restore
+ * or delete then require it; a PUT that creates may send If-None-Match instead. A pause, a resume
+ * and an enqueued job overwrite nothing and are exempt.
  */
 export function conditionalRoutes(
   routes: readonly Route[],
@@ -41,6 +42,6 @@ function refuseUnconditional({ header }: ApiRequest, mayCreate: boolean): void {
   if (mayCreate && header("if-none-match") !== undefined) return;
   throw new Problem(
     "precondition-required",
-    `Send If-Match with the ETag that you have read${mayCreate ? ", or `If-None-Match: *` for what is new" : ""}: here nobody overwrites what he has not seen.`,
+    `Send If-Match with the ETag that you have read${mayCreate ? ", or `If-None-Match: *` for what is new" : ""}; this deployment requires it for edits.`,
   );
 }

@@ -5,12 +5,12 @@ import { Problem, problemDocument } from "./problem.ts";
 
 const contentType = "application/problem+json";
 
-/** How long after a temporary failure a request may be sent again. */
+/** Seconds after which a request may be repeated after a temporary failure. */
 export const retrySeconds = 2;
 
-export const somethingFailed = "Something failed that should not; the log has the cause.";
+export const somethingFailed = "An unexpected error occurred; the log has the cause.";
 
-/** After so many seconds what others do is likely to be done. */
+/** Seconds after which a conflict with another request has probably passed. */
 const passingSeconds = "1";
 
 export const unknownToken = { "www-authenticate": 'Bearer realm="carillon", error="invalid_token"' };
@@ -18,8 +18,8 @@ export const unknownToken = { "www-authenticate": 'Bearer realm="carillon", erro
 const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"' };
 
 /**
- * The answer to a request that ended in an error. A caller reads only what was worded for callers; of anything
- * unforeseen they get the id under which the log has the cause.
+ * The answer to a request that ended in an error. Refusals and problems are worded for callers; of
+ * any other error the caller gets the request id, under which the log has the cause.
  */
 export function problemAnswer(error: unknown, requestId: string): HttpResponse {
   if (error instanceof Refusal) {

@@ -1,19 +1,19 @@
 import * as z from "zod";
 import { type Fault, Refusal, type RefusalKind } from "../../refusal.ts";
 
-/** Every problem the API answers with: its status, and the title that stays the same for each. */
+/** Every problem that the API answers with. The title is the same for each problem of a kind. */
 const kinds = {
   invalid: { status: 400, title: "The request is not understood" },
   unauthorized: { status: 401, title: "A token is needed" },
   forbidden: { status: 403, title: "The token does not allow this" },
-  missing: { status: 404, title: "There is no such thing" },
+  missing: { status: 404, title: "Not found" },
   "method-not-allowed": { status: 405, title: "The method is not allowed here" },
-  conflict: { status: 409, title: "The request conflicts with what is there" },
-  precondition: { status: 412, title: "The precondition does not hold" },
+  conflict: { status: 409, title: "The request conflicts with the current state" },
+  precondition: { status: 412, title: "The precondition is not met" },
   "too-large": { status: 413, title: "The body is too large" },
   "media-type": { status: 415, title: "The body is not JSON" },
   impossible: { status: 422, title: "The request is not possible here" },
-  "precondition-required": { status: 428, title: "The request takes a precondition" },
+  "precondition-required": { status: 428, title: "The request needs a precondition" },
   "too-many": { status: 429, title: "The token's rate is used up" },
   internal: { status: 500, title: "Carillon failed" },
   unavailable: { status: 503, title: "Carillon is not available" },
@@ -33,22 +33,21 @@ export interface ProblemDocument {
   requestId?: string;
 }
 
-/** As it is sent. */
 export const problemSchema = z
   .strictObject({
-    type: z.string().describe("Which kind of problem it is: `urn:carillon:problem:…`."),
+    type: z.string().describe("The kind of problem: `urn:carillon:problem:…`."),
     title: z.string().describe("The same for every problem of its kind."),
     status: z.int().min(400).max(599),
-    detail: z.string().describe("What it is this time, in a sentence."),
+    detail: z.string().describe("A sentence about this problem."),
     errors: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
-      .describe("Every fault of the input, by its path; up to a hundred."),
-    requestId: z.string().optional().describe("Under which the log has the cause."),
+      .describe("Every fault of the input with its path; up to a hundred."),
+    requestId: z.string().optional().describe("The request's id; the log has the cause under it."),
   })
   .meta({ id: "Problem", description: "A problem as RFC 9457 writes it." });
 
-/** An answer other than success that the API itself decides on; what the operations refuse comes as a Refusal. */
+/** A problem that the API itself decides on. The operations throw a Refusal instead. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly kind: ProblemKind;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** A whole number in a query, where everything is a string. */
+/** A whole number in a query, in which every value is a string. */
 export function wholeNumber({ min, max, byDefault }: { min: number; max: number; byDefault: number }) {
   const error = `takes a whole number from ${min} to ${max}`;
   return z
@@ -12,17 +12,17 @@ export function wholeNumber({ min, max, byDefault }: { min: number; max: number;
     .meta({ insteadOf: { type: "integer", minimum: min, maximum: max, default: byDefault } });
 }
 
-/** What every list takes. */
+/** Query parameters of every list. */
 export const pageQuery = {
   limit: wholeNumber({ min: 1, max: 100, byDefault: 50 }),
   cursor: z
     .string()
     .max(2_000)
     .optional()
-    .describe("Where the page before ended: the `cursor` of its answer. With other filters it is refused."),
+    .describe("The `cursor` of the page before. It is refused with other filters."),
 };
 
-/** What every list answers with. */
+/** The answer of every list. */
 export function pageSchema(item: z.ZodType) {
   return z.strictObject({ items: z.array(item), cursor: cursorSchema });
 }
@@ -30,4 +30,4 @@ export function pageSchema(item: z.ZodType) {
 export const cursorSchema = z
   .string()
   .optional()
-  .describe("Stands there while there is more: send it back as `cursor`.");
+  .describe("Present while there are more items: send it back as `cursor`.");

@@ -2,12 +2,15 @@ import type { Refusal } from "../../refusal.ts";
 import type { Token } from "../../token/token.ts";
 import { forbidden } from "./problem.ts";
 
-/** Which keys a token reaches: those that begin with its prefix; without one, all. */
+/**
+ * Whether a token reaches a key: its prefix must be the start of the key; a token without a prefix
+ * reaches every key.
+ */
 export function reaches({ prefix }: Pick<Token, "prefix">, key: string): boolean {
   return prefix === null || key.startsWith(prefix);
 }
 
-/** Says no more than the key alone tells: whether there is such a schedule, the caller does not learn. */
+/** The answer depends only on the key, so the caller does not learn whether the schedule exists. */
 export function refuseForeignKey(token: Pick<Token, "prefix">, key: string): void {
   if (reaches(token, key)) return;
   throw beyond(token);
@@ -17,7 +20,10 @@ function beyond({ prefix }: Pick<Token, "prefix">): Refusal {
   return forbidden(`Your token reaches keys that begin with ${JSON.stringify(prefix)}.`);
 }
 
-/** Of a search under a prefix, what the token reaches; null where that is nothing at all. */
+/**
+ * The prefix of a search, limited to the keys that the token reaches; null where it reaches none of
+ * them.
+ */
 export function narrowed(
   { prefix: own }: Pick<Token, "prefix">,
   asked: string | undefined,
@@ -27,7 +33,7 @@ export function narrowed(
   return asked.startsWith(own) ? { prefix: asked } : null;
 }
 
-/** As `narrowed`, for what is done and not only read: somebody who names what he does not reach is told so. */
+/** As `narrowed`, for requests that change something: a prefix beyond the token's is refused. */
 export function narrowedOrRefused(
   token: Pick<Token, "prefix">,
   asked: string | undefined,
@@ -37,10 +43,10 @@ export function narrowedOrRefused(
   return within.prefix;
 }
 
-/** For what belongs to everybody: schedules of other prefixes depend on it. */
+/** For resources that schedules of every prefix share. */
 export function refusePrefixed(token: Pick<Token, "prefix">, what: string): void {
   if (token.prefix === null) return;
   throw forbidden(
-    `${what} must be asked for with a token that reaches every key; yours reaches those that begin with ${JSON.stringify(token.prefix)}.`,
+    `${what} needs a token that reaches every key; yours reaches keys that begin with ${JSON.stringify(token.prefix)}.`,
   );
 }

@@ -3,16 +3,19 @@ import type { Origin } from "../../schedule/shape/caller.ts";
 import type { Incoming } from "./incoming.ts";
 import { readJsonBody } from "./json-body.ts";
 
-/** An HTTP request as the routes see it: the query decoded, the body read only when a route asks for it. */
+/**
+ * An HTTP request as the routes read it: the query is decoded; the body is read only when a route
+ * needs it.
+ */
 export interface ApiRequest {
   method: string;
-  /** Of the path, as it came. */
+  /** Segments of the path, not decoded. */
   segments: readonly string[];
   query: Readonly<Record<string, string>>;
   header(name: string): string | undefined;
-  /** Where it comes from. */
+  /** The origin of the request, for the audit. */
   from: Pick<Origin, "request" | "ip" | "agent">;
-  /** Undefined where no body was sent. */
+  /** Undefined where the request has no body. */
   json(): unknown;
 }
 
@@ -35,9 +38,10 @@ export function readRequest(incoming: Incoming, requestId: string): ApiRequest {
 }
 
 /**
- * API Gateway has decoded the path already; other front ends have not. A key cannot hold a `%`, so one that is left
- * can only mean the latter. What stands in the routes themselves is not decoded again: `/v1/%74okens` would else be
- * `/v1/tokens` here, and something else for a policy of IAM or a firewall that lets it pass by its path.
+ * API Gateway decodes the path; other front ends do not. A key cannot contain `%`, so a remaining
+ * `%` means that the segment is still encoded. Fixed segments of the routes are not decoded:
+ * `/v1/%74okens` would otherwise be `/v1/tokens` here, but another path for an IAM policy or a
+ * firewall that lets it pass.
  */
 export function decodedSegment(segment: string): string {
   if (!segment.includes("%")) return segment;
@@ -50,7 +54,7 @@ function readQuery(raw: string): Record<string, string> {
   for (const [name, value] of new URLSearchParams(raw)) {
     if (members.has(name)) {
       throw new Refusal("invalid", "The query is not understood.", [
-        { path: name.slice(0, 100), message: "is given twice" },
+        { path: name.slice(0, 100), message: "is given more than once" },
       ]);
     }
     members.set(name, value);

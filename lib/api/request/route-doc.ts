@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-/** One answer of a route: why it is given, what its body is, and an example of it. */
+/** One answer of a route: its meaning, the schema of its body, and an example. */
 export interface AnswerDoc {
   what: string;
   schema?: z.ZodType;
@@ -8,22 +8,27 @@ export interface AnswerDoc {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** A name in braces of a path: what it stands for. */
+/** A path parameter: its meaning, its schema and an example. */
 export interface ParameterDoc {
   what: string;
   schema: z.ZodType;
   example: string;
 }
 
-/** What the OpenAPI document says of a route beside what the route itself checks by. */
+/**
+ * The documentation of a route in the OpenAPI document, beside the shapes that the route checks.
+ */
 export interface RouteDoc {
-  /** What it does, in a few words: the operation's summary. */
+  /** The operation's summary, in a few words. */
   summary: string;
-  /** Its operationId, where the one made of its method and path (`putSchedule`, `listScheduleJobs`) is no good name. */
+  /**
+   * The operationId, where the one made of method and path (`putSchedule`, `listScheduleJobs`)
+   * reads badly.
+   */
   operation?: string;
-  /** What else a caller must know. */
+  /** Further facts that a caller needs. */
   description?: string;
-  /** Under which heading it stands. */
+  /** The heading of the operation. */
   tag:
     | "Schedules"
     | "Jobs"
@@ -35,14 +40,14 @@ export interface RouteDoc {
     | "Insight"
     | "Tokens and audit"
     | "About";
-  /** The names in braces of its path, where they are other than what openapi-parameters.ts knows by them. */
+  /** Path parameters that openapi-parameters.ts does not know, or that mean something else here. */
   parameters?: Readonly<Record<string, ParameterDoc>>;
-  /** The body as it is sent: the schema that reads it. */
+  /** The schema that reads the body. */
   body?: { schema: z.ZodType; optional?: boolean; example: unknown };
-  /** Headers it reads, in small letters: if-match, if-none-match. */
+  /** Headers that the route reads, in lower case: if-match, if-none-match. */
   headers?: readonly string[];
-  /** What it answers where it does what is asked, by status. */
+  /** The answers on success, by status. */
   answers: Readonly<Record<number, AnswerDoc>>;
-  /** Statuses of problems it answers with besides those that every route can: 400, 401, 403, 429, 500, 503. */
+  /** Statuses of problems beyond those of every route: 400, 401, 403, 429, 500, 503. */
   problems?: readonly (404 | 409 | 412 | 413 | 415 | 422 | 428)[];
 }

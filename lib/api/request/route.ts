@@ -11,22 +11,25 @@ import type { RouteDoc } from "./route-doc.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
 
-/** The names in braces of a path such as `/v1/schedules/{key}/jobs`; a last one with `+` takes the rest of the path. */
+/**
+ * The parameters of a path such as `/v1/schedules/{key}/jobs`; a last one with `+` takes the rest
+ * of the path.
+ */
 type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? (Name extends `${infer Base}+` ? Base : Name) | ParameterOf<Rest>
   : never;
 
-/** One request to one route, everything outside the body read and checked. */
+/** One request to one route. Everything but the body is read and checked. */
 export interface Call<Parameter extends string, Query> {
   parameter(name: Parameter): string;
   query: Query;
-  /** The body as JSON; refused where there is none. */
+  /** The body as JSON; a request without one is refused. */
   body(): unknown;
   /** The body as JSON; an empty object where there is none. */
   optionalBody(): unknown;
   header(name: string): string | undefined;
   token: Token;
-  /** The token's name, and where the request comes from. */
+  /** The token's name and the origin of the request, for the audit. */
   caller: Caller;
 }
 
@@ -39,7 +42,7 @@ export interface RouteSpec<Path extends string, Query> {
   answer(call: Call<ParameterOf<Path>, Query>): Promise<Answer>;
 }
 
-/** A route whose types have been checked where it was written; the router knows only this. */
+/** A route as the router sees it, without the types of its parameters and query. */
 export interface Route {
   method: Method;
   path: string;
@@ -75,14 +78,14 @@ export function route<const Path extends string, Query>(spec: RouteSpec<Path, Qu
   };
 }
 
-/** What a schema makes of a part of the request; throws a Refusal that names every fault. */
+/** Reads a part of the request by its schema; throws a Refusal that lists every fault. */
 export function readShape<Shape>(schema: z.ZodType<Shape>, input: unknown, part: "query" | "body"): Shape {
   const shaped = schema.safeParse(input, { reportInput: true });
   if (shaped.success) return shaped.data;
   throw new Refusal("invalid", `The ${part} is not understood.`, shapeFaults(shaped.error));
 }
 
-/** Unlike `??`, which would take a body of `null` for none. */
+/** `??` would also replace a body of `null`. */
 function orElse(body: unknown, otherwise: () => unknown): unknown {
   return body === undefined ? otherwise() : body;
 }

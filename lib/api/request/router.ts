@@ -4,7 +4,10 @@ import { forbidden, Problem } from "./problem.ts";
 import { type ApiRequest, decodedSegment } from "./request.ts";
 import type { Route } from "./route.ts";
 
-/** Finds the route of a request, to be run; says 404, 405 or 403 where there is none for this method or this token. */
+/**
+ * Finds the route of a request. Throws 404 for an unknown path, 405 for another method, 403 for a
+ * token without the scope.
+ */
 export function makeRouter(
   routes: readonly Route[],
 ): (request: ApiRequest, token: Token) => () => Promise<Answer> {
@@ -14,19 +17,19 @@ export function makeRouter(
       const parameters = matched(pattern, request.segments);
       return parameters === null ? [] : [{ route, parameters }];
     });
-    if (here.length === 0) throw new Problem("missing", "There is nothing at this path.");
+    if (here.length === 0) throw new Problem("missing", "This path does not exist.");
     const found = here.find(({ route }) => route.method === request.method);
     if (found === undefined) throw notAllowed(here.map(({ route }) => route.method));
     const { route, parameters } = found;
     if (!allows(token, route.scope))
-      throw forbidden(`This takes a token of scope ${route.scope}; yours has ${token.scope}.`);
+      throw forbidden(`This request needs a token of scope ${route.scope}; yours has ${token.scope}.`);
     return () => route.run(request, parameters, token);
   };
 }
 
 export function notAllowed(methods: readonly string[]): Problem {
   const allow = [...methods].sort().join(", ");
-  return new Problem("method-not-allowed", `This path takes ${allow}.`, { allow });
+  return new Problem("method-not-allowed", `This path allows ${allow}.`, { allow });
 }
 
 function matched(
@@ -46,7 +49,7 @@ function matched(
   return parameters;
 }
 
-/** A last parameter such as `{target+}` takes all that is left of the path, with its slashes. */
+/** A last parameter such as `{target+}` takes the rest of the path, with its slashes. */
 function matchedWithRest(
   pattern: readonly string[],
   segments: readonly string[],

@@ -10,7 +10,7 @@ export const targetFilter = z
     /^(handler|event|queue|webhook|lambda)(\/[^\p{Cc}\p{Cs}]{1,500})?$/u,
     "takes a kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`",
   )
-  // As tools read it that do not know classes of characters.
+  // The same pattern for tools that do not know Unicode classes.
   .meta({ pattern: "^(handler|event|queue|webhook|lambda)(/[^\\u0000-\\u001f\\u007f-\\u009f]{1,500})?$" })
   .describe("A kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`.");
 
@@ -18,20 +18,20 @@ const filterQuery = {
   prefix: storableText({ max: 255 }).optional().describe("Keys that begin with this."),
   group: keyShape.optional().describe("One group."),
   tag: keyShape.optional().describe("One tag."),
-  state: z.enum(["active", "paused", "ended"]).optional().describe("As it is read back."),
+  state: z.enum(["active", "paused", "ended"]).optional().describe("The schedule's state."),
   target: targetFilter.optional(),
   createdBy: storableText({ max: 200 }).optional().describe("The token that created it, by its name."),
   failing: z
     .literal("true", { error: "takes `true`" })
     .transform(() => true)
     .optional()
-    .describe("A job of it is dead, and the newest that was due has not succeeded since."),
+    .describe("Schedules with a dead job whose newest due job has not succeeded since."),
   nextFrom: instantShape
     .optional()
     .describe(
-      "Its next occurrence is due (behind `nextAt` where `spread` or `slot` move it) not before this, nor before now …",
+      "Schedules whose next job is due at this instant or later, and not before now. With `spread` or `slot`, the due time lies after `nextAt`.",
     ),
-  nextTo: instantShape.optional().describe("… and before this."),
+  nextTo: instantShape.optional().describe("Schedules whose next job is due before this instant."),
 };
 
 const isForward = ({ nextFrom, nextTo }: { nextFrom?: Date | undefined; nextTo?: Date | undefined }) =>

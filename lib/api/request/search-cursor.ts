@@ -13,8 +13,8 @@ type SearchName = Extract<
 >;
 
 /**
- * Where a search, or what is done to all that it finds, goes on. It carries a mark of its filter: a place among other schedules, or in another order, would pass over some of them
- * and nobody would notice.
+ * The cursor of a search, or of a bulk operation on its results. It contains a digest of the
+ * filter: with another filter or order, a place would silently skip results.
  */
 export function writeSearchCursor(list: SearchName, filter: object, place: string): string {
   return writeCursor(list, `${markOf(filter)}/${place}`);

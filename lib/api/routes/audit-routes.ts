@@ -15,15 +15,19 @@ const auditQuery = z.strictObject({
   subject: storableText({ max: 600 })
     .optional()
     .describe(
-      "What was changed: a schedule's key, the name of a group, a tag, a calendar, a token or a target.",
+      "The subject of the change: a schedule's key, the name of a group, a tag, a calendar, a token or a target.",
     ),
   prefix: storableText({ max: 255 })
     .optional()
-    .describe("Schedules whose keys begin with it; and holds and tokens that concern such keys alone."),
-  actor: storableText({ max: 300 }).optional().describe("The name of the token, or of what else it was."),
+    .describe(
+      "Entries of schedules whose keys begin with it, and of holds and tokens that cover such keys only.",
+    ),
+  actor: storableText({ max: 300 })
+    .optional()
+    .describe("The name of the token, or of another actor such as `carillon`."),
   action: storableText({ max: 100 }).optional().describe("Such as `schedule.replaced` or `token.created`."),
   from: instantShape.optional(),
-  to: instantShape.optional().describe("Up to before this instant."),
+  to: instantShape.optional().describe("Entries before this instant."),
   ...pageQuery,
 });
 
@@ -34,12 +38,12 @@ const entrySchema = z
     actor: z.string(),
     action: z.string(),
     subject: z.string(),
-    version: z.int().nullable().describe("Of the schedule or the calendar, after the change."),
+    version: z.int().nullable().describe("The version of the schedule or the calendar after the change."),
     prefix: z
       .string()
       .nullable()
       .describe(
-        "Of what is not one schedule: the keys that are concerned begin with it, all where it is empty; null for schedules, and for what everybody shares.",
+        "For subjects that cover several schedules: the prefix of their keys, empty for all keys. Null for a schedule, and for subjects that all schedules share.",
       ),
     origin: z
       .strictObject({
@@ -48,22 +52,22 @@ const entrySchema = z
         request: z.string().optional(),
         ip: z.string().optional(),
         agent: z.string().optional(),
-        at: instantText.optional().describe("When it was called, in SQL: it was applied later."),
+        at: instantText.optional().describe("When SQL called the function; the command was applied later."),
       })
       .nullable()
-      .describe("From where it was asked for; null for what Carillon does by itself."),
+      .describe("The origin of the request; null for changes that Carillon makes by itself."),
     changes: z
       .array(
         z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),
       )
       .describe(
-        "Of a schedule, what differs: with an empty path the whole of one that was made or deleted. Without values where they are too large or too secret.",
+        "For a schedule, the fields that differ; an empty path stands for the whole schedule where it was created or deleted. Without values that are too large or secret.",
       ),
     detail: z
       .unknown()
-      .describe("What else is known; of calendars, limits, holds and tokens also what they were."),
+      .describe("Further details; for calendars, limits, holds and tokens also their state before."),
   })
-  .meta({ id: "AuditEntry", description: "One thing that was done." });
+  .meta({ id: "AuditEntry", description: "One recorded change." });
 
 const example = {
   id: "812",
@@ -92,9 +96,9 @@ export function auditRoutes(operations: Pick<Operations, "readAudit">): Route[] 
       scope: "admin",
       query: auditQuery,
       doc: {
-        summary: "Read who did what",
+        summary: "Read the audit",
         description:
-          "Newest first. A page may be short of its limit and still have a cursor. A token with a prefix sees what concerns its keys alone.",
+          "Newest first. A page may be shorter than `limit` and still have a cursor. A token with a prefix sees only entries of its keys.",
         tag: "Tokens and audit",
         answers: {
           200: { what: "A page of entries.", schema: pageSchema(entrySchema), example: { items: [example] } },

@@ -22,30 +22,27 @@ const batchShape = z.strictObject({
     .min(1)
     .max(batchMax)
     .describe(
-      "Each an object with one verb: `put` or `patch` (a schedule with its key), `delete`, `pause` or `resume` (a key, or an object with it), `job` (what `POST /v1/jobs` takes); beside it maybe `ifMatch` (a version) or `ifNoneMatch`.",
+      "Each an object with one verb: `put` or `patch` (a schedule with its key), `delete`, `pause` or `resume` (a key, or an object with it), `job` (what `POST /v1/jobs` takes); optionally with `ifMatch` (a version) or `ifNoneMatch`.",
     ),
-  atomic: z.boolean().default(false).describe("All or nothing: where one is refused, none is done."),
+  atomic: z.boolean().default(false).describe("All or nothing: if one operation is refused, none is done."),
 });
 
 const resultShape = z.strictObject({
   status: z
     .int()
     .describe(
-      "As the same request would have been answered alone. 500 or 503: Carillon failed on it, or did not come to it, and it has changed nothing.",
+      "The status that the operation would have had as a request of its own. 500 or 503: Carillon failed on it or did not try it, and it changed nothing.",
     ),
-  key: z.string().nullable().describe("Null where not even the key was understood."),
+  key: z.string().nullable().describe("Null where the operation has no valid key."),
   id: z.string().optional(),
   version: z.int().optional(),
-  job: z.string().optional().describe("Of `job`: the id of the job."),
-  retryAfter: z
-    .int()
-    .optional()
-    .describe("With a 503: the number of seconds after which it may be sent again."),
+  job: z.string().optional().describe("For `job`: the id of the job."),
+  retryAfter: z.int().optional().describe("With 503: the number of seconds to wait before a retry."),
   error: problemSchema.optional(),
 });
 
 const resultsShape = z.strictObject({
-  results: z.array(resultShape).describe("One for each operation, in their order."),
+  results: z.array(resultShape).describe("One result per operation, in the order of the operations."),
 });
 
 export function batchRoutes(operations: Operations): Route[] {
@@ -57,7 +54,7 @@ export function batchRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: {
         summary: "Do many operations at once",
-        description: `Up to ${batchMax} operations in one transaction. Each is done as if it were alone, one after the other, and has a result of its own; with \`atomic\`, one that is refused leaves all undone. One on which Carillon fails is answered 500 or 503 in its place, and so are those behind it on its key; the others are done. With \`atomic\` the whole batch fails. Sent again with the same \`Idempotency-Key\`, the batch tries once more what was answered so, and does nothing else twice.`,
+        description: `Up to ${batchMax} operations in one transaction. Each operation is applied in order, as if sent alone, and has its own result; with \`atomic\`, one refused operation undoes all. An operation on which Carillon fails gets 500 or 503, and so do later operations on its key; the others are done. With \`atomic\` the whole batch fails. Sent again with the same \`Idempotency-Key\`, the batch retries only the operations with 500 or 503.`,
         tag: "Batch and commands",
         body: {
           schema: batchShape,
@@ -77,7 +74,7 @@ export function batchRoutes(operations: Operations): Route[] {
         },
         answers: {
           200: {
-            what: "What became of each.",
+            what: "The result of each operation.",
             schema: resultsShape,
             example: {
               results: [
@@ -115,7 +112,7 @@ export function batchRoutes(operations: Operations): Route[] {
 
 const statuses = { created: 201, changed: 200, unchanged: 200, deleted: 204 } as const;
 
-/** So many faults one answer tells of; a thousand operations may hold a hundred each. */
+/** The most faults in one answer; a thousand operations could have a hundred each. */
 const faultsMax = 1_000;
 
 function answerOf(results: readonly BatchResult[], requestId: string | undefined): Answer {
@@ -151,7 +148,7 @@ const whyNotDone = {
   },
 } as const satisfies Record<NotDone, { kind: ProblemKind; detail: string }>;
 
-/** Carillon has failed on it, or has not tried it. */
+/** The result of an operation on which Carillon failed, or which it did not try. */
 function notDoneView(
   { key, why }: Extract<BatchResult, { change: "not-done" }>,
   requestId: string | undefined,
@@ -164,13 +161,14 @@ function notDoneView(
 function resultView(
   result: Exclude<BatchResult, { change: "refused" | "not-done" }>,
 ): z.output<typeof resultShape> {
-  if (result.change === "passed-over") throw new Error(`Nobody asked to pass over ${result.key}.`);
+  if (result.change === "passed-over")
+    throw new Error(`The batch passed over ${result.key}, which only commands from the queue allow.`);
   const { key, id, version, change, job } = result;
   if (job === undefined) return { status: statuses[change], key, id, version };
   return { status: change === "unchanged" ? 200 : 202, key, id, version, job };
 }
 
-/** Tells of every operation that stood in the way of the others. */
+/** Refuses an atomic batch, with the faults of every refused operation. */
 function refuseUndone(results: readonly BatchResult[]): void {
   const faults = results.flatMap((result, index): Fault[] => {
     if (result.change !== "refused" || result.refusal === notDone) return [];
@@ -186,7 +184,7 @@ function refuseUndone(results: readonly BatchResult[]): void {
   if (faults.length === 0) return;
   throw new Refusal(
     "impossible",
-    "Nothing was done, because of what was refused.",
+    "Nothing was done, because at least one operation was refused.",
     faults.slice(0, faultsMax),
   );
 }

@@ -105,20 +105,20 @@ function readRoutes(operations: Operations): Route[] {
   ];
 }
 
-/** A name obeys the rules of keys: it stands in paths as well. */
+/** A name follows the rules of keys, because it appears in paths as well. */
 function readName(name: string): string {
   const message = keyFault(name);
   if (message === null) return name;
   throw new Refusal("invalid", "The name is not understood.", [{ path: "name", message }]);
 }
 
-/** Beside its rules; a body may repeat the name that stands in the path. */
+/** The fields beside the rules; a body may repeat the name from the path. */
 const aboutShape = z.object({
   name: z.string().optional(),
   description: storableText({ min: 0, max: 1_000 }).nullable().default(null),
 });
 
-/** Names every fault, those of the rules together with those of the rest. */
+/** Lists the faults of the rules together with those of the other fields. */
 function readCalendarBody(input: unknown, nameInPath: string): CalendarBody {
   const about = aboutShape.safeParse(input, { reportInput: true });
   const read = readCalendarRules(withoutAbout(input));

@@ -13,17 +13,17 @@ import { instantText } from "../views/instant-text.ts";
 
 const deadSchema = z.strictObject({
   id: z.string(),
-  messageId: z.string().describe("Of the message that brought it."),
-  place: z.int().describe("Where in its message it stood, from 0."),
-  commandId: z.string().nullable().describe("Its own id; null where it was not understood that far."),
-  at: instantText.nullable().describe("When it was given."),
+  messageId: z.string().describe("The id of the queue message that contained the command."),
+  place: z.int().describe("The command's position in its message, from 0."),
+  commandId: z.string().nullable().describe("The command's id; null where the id could not be read."),
+  at: instantText.nullable().describe("The command's own time."),
   key: z.string().nullable(),
   refusedAt: instantText,
   error: problemSchema.describe("Why it was not applied."),
   command: z
     .unknown()
     .describe(
-      "As it came, credentials hidden; in lists without payloads, and null where it is long even so. Null as well where it could not be kept.",
+      "The command as received, with credentials hidden. Lists omit payloads, and give null where the command is still too long. Also null where the command could not be stored.",
     ),
 });
 
@@ -55,14 +55,16 @@ const query = z.strictObject({
   prefix: z
     .string()
     .max(255)
-    .refine((prefix) => prefix === "" || keyFault(`${prefix}x`) === null, "takes what a key can begin with")
+    .refine(
+      (prefix) => prefix === "" || keyFault(`${prefix}x`) === null,
+      "must be the beginning of a valid key",
+    )
     .optional()
-    .describe("Of the keys."),
+    .describe("The beginning of the keys."),
 });
 
 type Commands = Operations["commands"];
 
-/** Commands that came through the queue and were not applied. */
 export function commandRoutes({ commands }: Pick<Operations, "commands">): Route[] {
   return [...readRoutes(commands), ...endRoutes(commands)];
 }
@@ -81,7 +83,11 @@ function readRoutes(commands: Commands): Route[] {
           "Commands that came through the queue and were not applied, newest first, with the reason. A token with a prefix sees those of its keys.",
         tag,
         answers: {
-          200: { what: "A page of them.", schema: pageSchema(deadSchema), example: { items: [example] } },
+          200: {
+            what: "A page of dead commands.",
+            schema: pageSchema(deadSchema),
+            example: { items: [example] },
+          },
         },
       },
       answer: async ({ query: { limit, cursor, prefix: asked }, token }) => {
@@ -102,7 +108,9 @@ function readRoutes(commands: Commands): Route[] {
         summary: "Read a dead command",
         operation: "getDeadCommand",
         tag,
-        answers: { 200: { what: "The command, and why it was not applied.", schema: deadSchema, example } },
+        answers: {
+          200: { what: "The command, and the reason why it was not applied.", schema: deadSchema, example },
+        },
         problems: [404],
       },
       answer: async ({ parameter, token }) => {
@@ -121,14 +129,14 @@ function endRoutes(commands: Commands): Route[] {
       scope: "admin",
       query: noQuery,
       doc: {
-        summary: "Have a dead command tried again",
+        summary: "Retry a dead command",
         operation: "retryDeadCommand",
         description:
-          "As the command it is, with its own time: where something newer has come since, it is passed over. Applied or passed over, it is dead no more; refused again, it stays, and the answer is the problem.",
+          "Retries the command with its own time: where a newer command for its key was applied since, it is passed over. A command that is applied or passed over leaves the list. A command that is refused again stays, and the answer is the problem.",
         tag,
         answers: {
           200: {
-            what: "What it came to.",
+            what: "The result of the command.",
             schema: retriedSchema,
             example: { key: "order:1234:unshipped", change: "created" },
           },
@@ -153,7 +161,7 @@ function endRoutes(commands: Commands): Route[] {
         operation: "deleteDeadCommand",
         description: "Its message stays in the dead-letter queue.",
         tag,
-        answers: { 204: { what: "It is forgotten." } },
+        answers: { 204: { what: "The command is forgotten." } },
         problems: [404],
       },
       answer: async ({ parameter, token }) => {
@@ -165,7 +173,7 @@ function endRoutes(commands: Commands): Route[] {
   ];
 }
 
-/** One that the token does not reach is not there. */
+/** A command that the token does not reach is treated as missing. */
 async function found(
   commands: Commands,
   id: string,

@@ -8,13 +8,13 @@ import { noQuery, type Route, route } from "../request/route.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { jobSchema, jobView } from "../views/job-view.ts";
 
-const location = { location: "The path under which the job is read." };
+const location = { location: "The path of the job." };
 
 const doc: RouteDoc = {
   summary: "Enqueue a job",
   operation: "enqueueJob",
   description:
-    "One run without a lasting schedule: now, or `at` an instant or after a time such as `in 5m`. Of one `key` one job waits at a time: another one replaces it, unless `ifExists` says `keep` or `refuse`; one that runs goes on, and the other follows. For the instant of one that has started or is settled, another one is a 409. Without a key one is made.",
+    "Runs once without a lasting schedule: now, `at` an instant, or after a time such as `in 5m`. Each `key` has at most one waiting job: a new job replaces it, unless `ifExists` is `keep` or `refuse`. A running job continues, and the new job follows it. A new job for the instant of a started or settled job gets 409. Without `key`, Carillon makes one.",
   tag: "Jobs",
   body: {
     schema: jobShape,
@@ -27,13 +27,13 @@ const doc: RouteDoc = {
   },
   answers: {
     200: {
-      what: "The job that stands: it is as it was asked for, or is kept.",
+      what: "The existing job: it equals the request, or `ifExists` kept it.",
       schema: jobSchema,
       example: examples.waitingJob,
       headers: location,
     },
     202: {
-      what: "The job, which runs when its time has come.",
+      what: "The job, which runs at its time.",
       schema: jobSchema,
       example: examples.waitingJob,
       headers: location,
@@ -42,7 +42,6 @@ const doc: RouteDoc = {
   problems: [409, 413, 415, 422],
 };
 
-/** Jobs without a lasting schedule. */
 export function enqueueRoutes(operations: Operations): Route[] {
   return [
     route({
@@ -66,7 +65,7 @@ export function enqueueRoutes(operations: Operations): Route[] {
   ];
 }
 
-/** A job says `at` where its schedule has a `when`. */
+/** Rewrites faults of the hidden schedule: callers send `at` where the schedule has `when`. */
 async function asJob<Done>(enqueue: () => Promise<Done>): Promise<Done> {
   try {
     return await enqueue();

@@ -16,7 +16,7 @@ const backfillShape = z.strictObject({
   limit: z.int().min(1).max(backfillMax).default(1_000),
 });
 
-/** What runs beside a cadence, at a caller's word. */
+/** Jobs that a caller requests beside the cadence. */
 export function fireRoutes(operations: Operations): Route[] {
   return [
     route({
@@ -29,7 +29,7 @@ export function fireRoutes(operations: Operations): Route[] {
         const key = readKey(parameter("key"));
         const body = optionalBody();
         const { payload } = readShape(fireShape, body, "body");
-        // Not naming it means the schedule's own; null is a payload.
+        // Without the member the job has the schedule's payload; `null` is a payload.
         const own = typeof body === "object" && body !== null && "payload" in body ? { payload } : {};
         const job = await operations.fireNow({ key, ...own, caller });
         return {

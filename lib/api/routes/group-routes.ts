@@ -19,7 +19,7 @@ import { ownerFor } from "./hold-owner.ts";
 const cancelShape = pauseShape.pick({ reason: true });
 const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
 
-/** What schedules are held by together: groups, and tags in the same way. */
+/** Routes of groups, and of tags in the same way. */
 export function groupRoutes(operations: Operations): Route[] {
   return [...labelRoutes(operations, "group"), ...labelRoutes(operations, "tag")];
 }
@@ -135,7 +135,10 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
   ];
 }
 
-/** With a cursor, members are left: the same call with it goes on at once, and the ticks do so anyway. */
+/**
+ * A cursor means that members are left: the same call with it continues at once, and the ticks
+ * continue anyway.
+ */
 function answerOf({ done, hold, unfinished }: SharedHoldDone): Answer {
   return {
     status: 200,

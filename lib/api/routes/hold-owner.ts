@@ -12,7 +12,10 @@ interface Asking {
   token: Token;
 }
 
-/** A hold is its owner's; only an admin sets or releases one in another's name, and a team's admin in none of those beyond its prefix. */
+/**
+ * A hold belongs to its owner. Only an admin acts for another owner, and an admin with a prefix
+ * only for owners within that prefix.
+ */
 export async function ownerFor(
   { tokens, token }: Asking,
   owner: string | null | undefined,
@@ -22,7 +25,7 @@ export async function ownerFor(
   return owner;
 }
 
-/** What Carillon has held by itself, whoever may write may resume. */
+/** Any caller that may write may release the holds that Carillon has set by itself. */
 export async function resumedOwnerFor(
   asking: Asking,
   owner: string | null | undefined,
@@ -30,14 +33,14 @@ export async function resumedOwnerFor(
   return owner === carillonsOwn.owner ? owner : ownerFor(asking, owner);
 }
 
-// An owner that is no valid name is left to its own operation, which refuses it.
+// An owner that is not a valid name is skipped here; its own operation refuses it.
 const owning = z.object({ owner: holderName });
 const naming = z.union([
   z.object({ pause: owning }).transform(({ pause }) => pause.owner),
   z.object({ resume: owning }).transform(({ resume }) => resume.owner),
 ]);
 
-/** The same for operations of a batch, whose owners are looked up together. */
+/** Checks the owners of all operations of a batch with one query. */
 export async function ownersRefused(
   { tokens, token }: Asking,
   inputs: readonly unknown[],
@@ -47,7 +50,7 @@ export async function ownersRefused(
   return (verb, owner) => refuseOwner(verb, { token, beyond }, owner);
 }
 
-/** Of these names, those of tokens that reach beyond a team's own. */
+/** Returns the names that belong to tokens outside the admin's prefix. */
 async function beyondOf(
   tokens: Operations["tokens"],
   { name, prefix, scope }: Token,
@@ -66,8 +69,8 @@ function refuseOwner(
   if (owner === token.name || (verb === "resume" && owner === carillonsOwn.owner)) return;
   if (token.scope !== "admin")
     throw forbidden(
-      `Only a token of scope admin acts for another owner; yours is ${JSON.stringify(token.name)}.`,
+      `Only a token of scope admin may act for another owner; your token's name is ${JSON.stringify(token.name)}.`,
     );
   if (beyond.has(owner))
-    throw forbidden(`The owner ${JSON.stringify(owner)} is a token that does not lie under your prefix.`);
+    throw forbidden(`The owner ${JSON.stringify(owner)} is a token outside your prefix.`);
 }

@@ -17,24 +17,24 @@ import { instantText } from "../views/instant-text.ts";
 
 const appliedSchema = z.strictObject({
   applied: z.int().describe("Commands that were applied."),
-  refused: z.int().describe("Commands that could not be applied; `GET /v1/inbox/errors` tells why."),
+  refused: z.int().describe("Commands that could not be applied; `GET /v1/inbox/errors` has the reasons."),
   failed: z
     .int()
     .describe(
-      "Commands that Carillon itself failed on; they stay in the inbox and are tried again later each time, in the end each hour.",
+      "Commands on which Carillon failed; they stay in the inbox and are retried with growing pauses, up to an hour.",
     ),
-  more: z.boolean().describe("True where there was more than one request does: send it again."),
+  more: z.boolean().describe("True where commands are left: send the request again."),
 });
 
 const applyDoc: RouteDoc = {
-  summary: "Apply what waits in the SQL inbox",
+  summary: "Apply the commands in the SQL inbox",
   operation: "applyInbox",
   description:
-    "Applies the commands that callers have written by `carillon.put_schedule` and its like and committed, instead of leaving them to the next tick. When it answers, whatever had been committed before is applied, unless `more` is true.",
+    "Applies the committed commands of `carillon.put_schedule` and the other SQL functions at once, instead of leaving them to the next tick. When it answers, every command committed before the request is applied, unless `more` is true.",
   tag: "Batch and commands",
   answers: {
     200: {
-      what: "What became of them.",
+      what: "The numbers of commands applied, refused and left.",
       schema: appliedSchema,
       example: { applied: 12, refused: 1, failed: 0, more: false },
     },
@@ -43,14 +43,14 @@ const applyDoc: RouteDoc = {
 
 const errorSchema = z.strictObject({
   id: z.string().describe("The number that the call in SQL returned."),
-  at: instantText.describe("When it was called."),
+  at: instantText.describe("When the function was called."),
   refusedAt: instantText,
-  caller: z.string().describe("The role that had logged in."),
+  caller: z.string().describe("The login role that called the function."),
   key: z.string().nullable(),
   command: z
     .unknown()
     .describe(
-      "As it was written, credentials hidden; of one that is nested too deep the key alone. In lists without payloads, and null where it is long even so.",
+      "The command as written, with credentials hidden; only the key of a command that is nested too deeply. Lists omit payloads, and give null where the command is still too long.",
     ),
   problem: z.string(),
   errors: z.array(z.strictObject({ path: z.string(), message: z.string() })),
@@ -61,9 +61,12 @@ const errorsQuery = z.strictObject({
   prefix: z
     .string()
     .max(255)
-    .refine((prefix) => prefix === "" || keyFault(`${prefix}x`) === null, "takes what a key can begin with")
+    .refine(
+      (prefix) => prefix === "" || keyFault(`${prefix}x`) === null,
+      "must be the beginning of a valid key",
+    )
     .optional()
-    .describe("Of the keys."),
+    .describe("The beginning of the keys."),
 });
 
 const errorExample = {
@@ -78,19 +81,23 @@ const errorExample = {
 };
 
 const errorDoc: RouteDoc = {
-  summary: "Read what the SQL inbox refused",
+  summary: "Read a command that the SQL inbox refused",
   operation: "getInboxError",
   tag: "Batch and commands",
   answers: {
-    200: { what: "The command, and why it was not applied.", schema: errorSchema, example: errorExample },
+    200: {
+      what: "The command, and the reason why it was not applied.",
+      schema: errorSchema,
+      example: errorExample,
+    },
   },
   problems: [404],
 };
 
 const errorsDoc: RouteDoc = {
-  summary: "List what the SQL inbox refused",
+  summary: "List commands that the SQL inbox refused",
   operation: "listInboxErrors",
-  description: `Commands that could not be applied, newest first, for ${refusedKeptDays} days. A page may be short of its limit and still have a cursor. A token with a prefix sees those of its own keys.`,
+  description: `Commands that could not be applied, newest first, for ${refusedKeptDays} days. A page may be shorter than \`limit\` and still have a cursor. A token with a prefix sees those of its own keys.`,
   tag: "Batch and commands",
   answers: {
     200: {
@@ -101,7 +108,7 @@ const errorsDoc: RouteDoc = {
   },
 };
 
-/** What callers write in SQL, and what became of it. */
+/** Routes of the commands that callers write in SQL. */
 export function inboxRoutes(operations: Operations): Route[] {
   return [
     route({
@@ -145,7 +152,7 @@ export function inboxRoutes(operations: Operations): Route[] {
       answer: async ({ parameter, token }) => {
         const id = parameter("id");
         const found = isId(id) ? await operations.readInboxError(id) : null;
-        // One that the token does not reach is not there.
+        // A command that the token does not reach is treated as missing.
         if (found === null || !(token.prefix === null || (found.key !== null && reaches(token, found.key))))
           throw new Refusal("missing", `The inbox has no error ${JSON.stringify(id.slice(0, 100))}.`);
         return { status: 200, body: errorView(found) };

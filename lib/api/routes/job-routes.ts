@@ -77,7 +77,10 @@ function readRoutes(operations: Operations): Route[] {
 
 type Asked = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
 
-/** Dead jobs have a list of their own, and a schedule its history; others are looked for among all. */
+/**
+ * Dead jobs have their own list, and a `key` searches the schedule's history; any other filter
+ * searches all jobs.
+ */
 async function searchPage(
   operations: Operations,
   filter: Asked,
@@ -137,7 +140,7 @@ function controlRoutes(operations: Operations): Route[] {
   ];
 }
 
-/** Each call does so many; with the cursor of its answer the same call goes on. */
+/** Each call handles up to `limit` jobs; the same call with the answer's cursor continues. */
 function bulkRoutes(operations: Operations): Route[] {
   return [
     route({
@@ -184,7 +187,7 @@ function goOn(list: "retries" | "cancels", filter: object, next: string | undefi
   return next === undefined ? {} : { cursor: writeSearchCursor(list, filter, next) };
 }
 
-/** A job of a key that the token does not reach is as if it were not there. */
+/** A job whose key the token does not reach is treated as missing. */
 async function reachedId(operations: Operations, token: Token, id: string): Promise<string> {
   if (token.prefix === null) return id;
   const job = await operations.readJob(id);

@@ -11,7 +11,9 @@ import { pageQuery } from "../request/query.ts";
 import { refusePrefixed } from "../request/reach.ts";
 import { noQuery, type Route, readShape, route } from "../request/route.ts";
 
-/** A target's name has slashes of its own, percent-encoded or not: it is the rest of the path. */
+/**
+ * A target's name may contain slashes, percent-encoded or not, so it takes the rest of the path.
+ */
 const path = "/v1/limits/{target+}";
 
 export function limitRoutes(operations: Operations): Route[] {
@@ -27,7 +29,7 @@ function readRoutes(operations: Operations): Route[] {
       query: z.strictObject(pageQuery),
       doc: docs.list,
       answer: async ({ query: { cursor, limit }, token }) => {
-        refusePrefixed(token, "The limits of targets, which everybody shares,");
+        refusePrefixed(token, "Reading limits of targets, which all callers share,");
         const after =
           cursor === undefined
             ? undefined
@@ -49,7 +51,7 @@ function readRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: docs.get,
       answer: async ({ parameter, token }) => {
-        refusePrefixed(token, "The limits of targets, which everybody shares,");
+        refusePrefixed(token, "Reading limits of targets, which all callers share,");
         const target = readTarget(parameter("target"));
         const read = await operations.readLimits(target);
         if (read === null)
@@ -108,7 +110,7 @@ const bodyShape = z.strictObject({
     .max(concurrencyMax)
     .nullable()
     .default(null)
-    .describe("So many of its jobs run at the same time."),
+    .describe("How many of its jobs run at the same time."),
   rate: z
     .string(`is written ${rateForm}, or null`)
     .meta({ pattern: ratePattern.source })
@@ -119,7 +121,7 @@ const bodyShape = z.strictObject({
     })
     .nullable()
     .default(null)
-    .describe(`So many of its jobs start within a time, written ${rateForm}.`),
+    .describe(`How many of its jobs start per unit of time, written ${rateForm}.`),
 });
 
 function readBody(body: unknown): Limits {
@@ -134,13 +136,13 @@ const docs = limitDocs(z.string().max(nameMax).regex(nameForm), bodyShape);
 function targetFault(name: string): string | null {
   const [, kind, rest = ""] = nameForm.exec(name) ?? [];
   if (kind === undefined || name.length > nameMax)
-    return "takes handler/…, webhook/…, lambda/…, queue/… or event/…, and then what the schedules name";
+    return "takes handler/…, webhook/…, lambda/…, queue/… or event/…, followed by the name that schedules use";
   if (kind === "webhook" && hostOf(rest) !== rest)
     return "takes the webhook's host as URLs have it, such as webhook/api.example.com or webhook/api.example.com:8443";
   return null;
 }
 
-/** As schedules have it in `new URL(…).host`; null where it is none. */
+/** The host as `new URL(…).host` spells it for schedules; null where the text is not a host. */
 function hostOf(text: string): string | null {
   try {
     return new URL(`https://${text}`).host;

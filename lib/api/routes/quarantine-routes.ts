@@ -18,7 +18,7 @@ const filterShapes = {
     .refine((name) => consumers.some((consumer) => consumer === name), `takes one of ${consumers.join(", ")}`)
     .optional()
     .describe(`The part of Carillon that failed: ${consumers.join(", ")}.`),
-  item: storableText({ max: 1_000 }).optional().describe("The row's id in the words of its consumer."),
+  item: storableText({ max: 1_000 }).optional().describe("The row's id, in the form that its consumer uses."),
   key: keyShape.optional().describe("Entries of the schedule with this key."),
   prefix: storableText({ max: 255 }).optional().describe("Entries of schedules whose keys begin with this."),
 };
@@ -37,7 +37,7 @@ const entrySchema = z.strictObject({
   firstAt: instantText.describe("When it failed first."),
   lastAt: instantText,
   tries: z.int(),
-  nextAt: instantText.describe("From then on the next tick tries it again."),
+  nextAt: instantText.describe("The first tick from this instant on retries it."),
 });
 
 const entryExample = {
@@ -53,10 +53,10 @@ const entryExample = {
 };
 
 const listDoc: RouteDoc = {
-  summary: "List what is set aside",
+  summary: "List the quarantine",
   operation: "listQuarantine",
   description:
-    "Rows that a part of Carillon failed on, by consumer and item. Each is tried again by itself, and is gone from here when it succeeds. A page may be short of its limit and still have a cursor. A token with a prefix sees those of its own schedules.",
+    "Rows that a part of Carillon failed on, by consumer and item. Each is retried automatically and leaves the list when it succeeds. A page may be shorter than `limit` and still have a cursor. A token with a prefix sees those of its own schedules.",
   tag: "Insight",
   answers: {
     200: { what: "A page of entries.", schema: pageSchema(entrySchema), example: { items: [entryExample] } },
@@ -64,15 +64,15 @@ const listDoc: RouteDoc = {
 };
 
 const retryDoc: RouteDoc = {
-  summary: "Try again what is set aside",
+  summary: "Retry quarantined rows",
   operation: "retryQuarantine",
   description:
-    "Makes entries due: the next tick tries them. With a `cursor` there is more, also where `done` is 0: the same body with it goes on. A token with a prefix reaches those of its own schedules.",
+    "Makes entries due: the next tick retries them. An answer with a `cursor` has more to do, even where `done` is 0: send the same body with the cursor. A token with a prefix reaches entries of its own schedules.",
   tag: "Insight",
   body: { schema: retryShape, optional: true, example: { filter: { consumer: "ended" } } },
   answers: {
     202: {
-      what: "How many are due now.",
+      what: "How many entries were made due.",
       schema: z.strictObject({ done: z.int(), cursor: cursorSchema }),
       example: { done: 12 },
     },
@@ -82,7 +82,7 @@ const retryDoc: RouteDoc = {
 /** The most entries that one request makes due. */
 const retriedMax = 1_000;
 
-/** Rows that a part of Carillon failed on, and that keep no other row waiting. */
+/** Routes of the quarantine. */
 export function quarantineRoutes(operations: Operations): Route[] {
   return [
     route({

@@ -13,7 +13,7 @@ import {
   statsExample,
 } from "../views/stats-shape.ts";
 
-/** How Carillon does, and what is to come. Both are about everybody's schedules. */
+/** Statistics and forecast over all schedules. */
 export function statsRoutes(operations: Operations): Route[] {
   return [
     route({
@@ -22,9 +22,9 @@ export function statsRoutes(operations: Operations): Route[] {
       scope: "read",
       query: noQuery,
       doc: {
-        summary: "What stands, and what happened in the last hour and day",
+        summary: "Read current counts and those of the last hour and day",
         description:
-          "Counted as it happens and rolled up by the tick: nothing is looked through, so it is as quick with millions of schedules. A token with a prefix has no access.",
+          "Counts are rolled up by the tick, so the request is as fast with millions of schedules. A token with a prefix has no access.",
         tag: "Insight",
         answers: { 200: { what: "The counts", schema: statsAnswer, example: statsExample } },
       },
@@ -41,11 +41,11 @@ export function statsRoutes(operations: Operations): Route[] {
         minutes: wholeNumber({ min: 1, max: forecastMinutesMax, byDefault: 60 }),
       }),
       doc: {
-        summary: "Fires per minute in the time to come",
+        summary: "Forecast the fires per minute",
         description:
-          "Of jobs, from the plan and the cadences as they are now. Pulses are not among them. Retries, `endsAt` and `maxFires` are not looked at; what a pause with an end lets go counts as one fire when it ends. A token with a prefix has no access.",
+          "Counts jobs of the current plan and cadences, without pulses. Retries, `endsAt` and `maxFires` are ignored; a pause with an end counts as one fire at its end. A token with a prefix has no access.",
         tag: "Insight",
-        answers: { 200: { what: "The minutes to come", schema: forecastAnswer, example: forecastExample } },
+        answers: { 200: { what: "The coming minutes", schema: forecastAnswer, example: forecastExample } },
       },
       answer: async ({ token, query: { minutes } }) => {
         refusePrefixed(token, "The forecast of all schedules");

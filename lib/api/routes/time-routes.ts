@@ -16,31 +16,39 @@ import { noQuery, type Route, route } from "../request/route.ts";
 import { explanationView } from "../views/explanation-view.ts";
 import { holdView } from "../views/schedule-view.ts";
 
-const askedMax = 1_000;
-const askedByDefault = 10;
+const occurrencesMax = 1_000;
+const occurrencesByDefault = 10;
 
 const nextQuery = z.strictObject({
-  n: wholeNumber({ min: 1, max: askedMax, byDefault: askedByDefault }),
+  n: wholeNumber({ min: 1, max: occurrencesMax, byDefault: occurrencesByDefault }),
   from: instantShape.optional(),
 });
 
 const explainQuery = z.strictObject({ at: instantShape });
 
-/** What a preview takes beside a schedule's body. */
+/** Fields of a preview beside the schedule's body. */
 const previewShape = z.object({
   key: keyShape.optional(),
-  n: z.int().min(1).max(askedMax).default(askedByDefault).describe("So many occurrences are told."),
-  from: instantShape.nullish().describe("They are told strictly after it."),
+  n: z
+    .int()
+    .min(1)
+    .max(occurrencesMax)
+    .default(occurrencesByDefault)
+    .describe("How many occurrences are listed."),
+  from: instantShape.nullish().describe("Occurrences strictly after this instant."),
 });
 
-/** All of it, as it is sent. */
+/** The whole body of a preview, for the OpenAPI document. */
 const previewBodyShape = z.strictObject({
   ...scheduleShape.shape,
   target: targetShape.optional(),
   ...previewShape.shape,
 });
 
-/** A schedule's times: those to come, those of a schedule that is not saved, and what became of one. */
+/**
+ * Routes of a schedule's times: coming occurrences, a preview without saving, and the explanation
+ * of an instant.
+ */
 export function timeRoutes(operations: Operations): Route[] {
   return [
     route({
@@ -88,7 +96,10 @@ export function timeRoutes(operations: Operations): Route[] {
   ];
 }
 
-/** `due` stands only where a spread or a slot moves it, `held` only where a hold keeps it back. */
+/**
+ * `due` is present only where `spread` or `slot` moves the occurrence, `held` only where a hold
+ * delays it.
+ */
 function occurrencesView(occurrences: readonly (Omit<ComingOccurrence, "held"> & { held?: boolean })[]) {
   return {
     occurrences: occurrences.map(({ at }) => new Date(at)),
@@ -102,7 +113,10 @@ function occurrencesView(occurrences: readonly (Omit<ComingOccurrence, "held"> &
   };
 }
 
-/** A target is not needed to tell times; whatever else of a schedule is given is checked as when it is saved. This one fits every delivery. */
+/**
+ * A preview needs no target, but checks every other field as when saving. This placeholder fits
+ * every delivery.
+ */
 const noTarget = { queue: "none" };
 
 function readPreview(input: unknown): PreviewParams {

@@ -17,7 +17,7 @@ import {
 
 const tag = "Tokens and audit";
 
-/** Names that Carillon gives, or gave before there was a rule for them, are places as well. */
+/** A cursor may hold a name that Carillon gives itself, or gave before names had rules. */
 const isName = (name: string) =>
   name.startsWith("first") || isPrincipalName(name) || tokenNameFault(name) === null;
 
@@ -34,8 +34,7 @@ function readRoutes(tokens: Operations["tokens"]): Route[] {
       query: z.strictObject(pageQuery),
       doc: {
         summary: "List the tokens",
-        description:
-          "In the order of their names, without their secrets. A token with a prefix sees those under it.",
+        description: "Ordered by name, without secrets. A token with a prefix sees tokens under it.",
         tag,
         answers: {
           200: {
@@ -96,7 +95,7 @@ function editRoutes(tokens: Operations["tokens"]): Route[] {
       doc: {
         summary: "Make a token",
         description:
-          "Its secret is in the answer and nowhere else. It reaches no key, lives no longer and may do no more at once than the token with which it is made (403).",
+          "The secret is only in this answer. A token cannot reach more keys, live longer or have a higher rate than the token that makes it (403).",
         tag,
         body: { schema: newTokenShape, example: tokenExamples.body },
         answers: {
@@ -104,7 +103,7 @@ function editRoutes(tokens: Operations["tokens"]): Route[] {
             what: "The token, with its secret.",
             schema: issuedSchema,
             example: tokenExamples.issued,
-            headers: { location: "The path under which it is read." },
+            headers: { location: "The path of the token." },
           },
         },
         problems: [409],
@@ -126,8 +125,7 @@ function editRoutes(tokens: Operations["tokens"]): Route[] {
       query: noQuery,
       doc: {
         summary: "Give a token a new secret",
-        description:
-          "The one from before is good for the overlap as well, so that nobody is locked out while the new one spreads.",
+        description: "The old secret stays valid for the overlap, so that callers can change to the new one.",
         tag,
         parameters: { id },
         body: { schema: rotateShape, optional: true, example: { overlap: "24h" } },
@@ -154,12 +152,12 @@ function editRoutes(tokens: Operations["tokens"]): Route[] {
       scope: "admin",
       query: noQuery,
       doc: {
-        summary: "Take a token back",
+        summary: "Revoke a token",
         description:
-          "It is refused from the answer on. The last one of scope admin that reaches every key and does not expire stays (409).",
+          "The token is refused from then on. The last admin token that reaches every key and does not expire cannot be revoked (409).",
         tag,
         parameters: { id },
-        answers: { 204: { what: "It is gone." } },
+        answers: { 204: { what: "The token is revoked." } },
         problems: [404, 409],
       },
       answer: async ({ parameter, token, caller }) => {

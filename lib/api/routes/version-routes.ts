@@ -9,7 +9,7 @@ import { pageQuery } from "../request/query.ts";
 import { noQuery, type Route, route } from "../request/route.ts";
 import { edited } from "../views/edited-answer.ts";
 
-/** What can be a version's number; Postgres keeps it in four bytes. */
+/** The texts that can be a version number; Postgres stores it in four bytes. */
 const versionText = /^[1-9]\d{0,8}$/;
 
 export function versionRoutes(operations: Operations): Route[] {

@@ -9,7 +9,7 @@ import { pageQuery } from "../request/query.ts";
 import { refusePrefixed } from "../request/reach.ts";
 import { noQuery, type Route, route } from "../request/route.ts";
 
-/** By which release of the time zone data everything is planned, and what its updates have moved. */
+/** Routes of the time zone data in force, and of the schedules that its updates moved. */
 export function zoneRoutes(operations: Operations): Route[] {
   return [
     route({
@@ -27,7 +27,7 @@ export function zoneRoutes(operations: Operations): Route[] {
       query: z.strictObject(pageQuery),
       doc: zoneDocs.moves,
       answer: async ({ parameter, query: { cursor, limit }, token }) => {
-        refusePrefixed(token, "What new time zone data has moved, in all schedules,");
+        refusePrefixed(token, "Reading schedules that time zone data moved");
         const version = parameter("version");
         const before = cursor === undefined ? undefined : readCursor(cursor, "zone-moves", isPlace);
         const page =
@@ -47,7 +47,7 @@ export function zoneRoutes(operations: Operations): Route[] {
               before: from,
               after,
             })),
-            /** Of all updates, so many moves are kept, the newest. */
+            /** How many moves are kept, newest first, over all updates. */
             kept: zoneMovesKept,
             ...(next === undefined ? {} : { cursor: writeCursor("zone-moves", next) }),
           },

@@ -6,7 +6,7 @@ import { findToken } from "../../token/token.ts";
 import { type Authenticate, byToken } from "./authenticate.ts";
 import { byPrincipal, iamPrincipals, jwtPrincipals } from "./principals.ts";
 
-/** As `API_AUTH` says: by token where it says nothing. One of the ways is in force, and the others open nothing. */
+/** The sign-in that `API_AUTH` selects; tokens by default. Only the selected one is active. */
 export function authenticateFrom(env: Environment, sql: Sql): Authenticate {
   const find = (principal: Principal) => findPrincipal(sql, principal);
   switch (env["API_AUTH"] ?? "") {
@@ -27,12 +27,12 @@ export function authenticateFrom(env: Environment, sql: Sql): Authenticate {
       );
     default:
       throw new Error(
-        `The environment variable API_AUTH is "${env["API_AUTH"]}"; it takes token, iam or jwt.`,
+        `The environment variable API_AUTH is "${env["API_AUTH"]}"; allowed are token, iam and jwt.`,
       );
   }
 }
 
-/** One on each line: names of roles may hold commas. */
+/** One principal per line, because role names may contain commas. */
 function allowedFrom(env: Environment) {
   return required(env, "API_PRINCIPALS").split("\n").map(parseAllowedPrincipal);
 }

@@ -3,19 +3,22 @@ import type { Incoming } from "../request/incoming.ts";
 import { Problem } from "../request/problem.ts";
 import { unknownToken } from "../request/problem-answer.ts";
 
-/** Who makes a request. */
+/** An authenticated caller. */
 export interface Authenticated {
   token: PresentedToken;
-  /** By which what is kept of the request is sealed: of a token, what only its holder knows. */
+  /**
+   * Seals the stored answer of the request. For a token it is the token's secret, which only its
+   * holder knows.
+   */
   secret: string;
 }
 
-/** Says 401 where nobody is known to make the request, and 403 where it is somebody who may not. */
+/** Throws 401 where the caller is unknown, and 403 where the caller has no access. */
 export type Authenticate = (incoming: Incoming) => Promise<Authenticated>;
 
 export type FindToken = (bearer: string) => Promise<PresentedToken | null>;
 
-/** By the token that an Authorization header carries; what the gateway says of the request counts for nothing. */
+/** Reads the token of the Authorization header and ignores the gateway's findings. */
 export function byToken(findToken: FindToken): Authenticate {
   return async ({ headers }) => {
     const bearer = /^bearer +([\x21-\x7e]+)$/i.exec(headers["authorization"] ?? "")?.[1];
@@ -26,7 +29,7 @@ export function byToken(findToken: FindToken): Authenticate {
     }
     const token = await findToken(bearer);
     if (token === null) {
-      throw new Problem("unauthorized", "The token is unknown or its time is over.", unknownToken);
+      throw new Problem("unauthorized", "The token is unknown or has expired.", unknownToken);
     }
     return { token, secret: bearer };
   };

@@ -8,19 +8,22 @@ import type { PresentedToken } from "../../token/token.ts";
 import { Problem } from "../request/problem.ts";
 import type { Authenticate } from "./authenticate.ts";
 
-/** Who the gateway says makes a request; 401 where it says nothing, 403 where they may not. */
+/**
+ * Reads the caller from the gateway's context; throws 401 where it names none, 403 where the caller
+ * has no access.
+ */
 export type ReadPrincipal = (context: object) => Principal;
 
-/** By what the gateway says alone: no header is looked at. */
+/** Reads only the gateway's context, never a header. */
 export function byPrincipal(
   read: ReadPrincipal,
   find: (principal: Principal) => Promise<PresentedToken>,
 ): Authenticate {
   return async ({ context }) => {
     const principal = read(context);
-    // There is no secret that only they know and that stays the same: what is kept of their requests is as open to whoever reads the
-    // tables as schedules and jobs are. Their prefix may be another one with each request, and what was answered under one is not told
-    // under another.
+    // A principal has no lasting secret, so its stored answers are as readable in the tables as
+    // schedules and jobs are. Its prefix may differ between requests, so an answer for one prefix
+    // is not returned for another.
     const secret = JSON.stringify([principal.identity, principal.prefix]);
     return { token: await find(principal), secret };
   };
@@ -33,7 +36,7 @@ const iamContext = z.union([
   z.object({ identity: z.object({ userArn: z.string() }) }).transform(({ identity }) => identity.userArn),
 ]);
 
-/** The principals of IAM that are allowed by their ARNs. */
+/** Principals of IAM, allowed by their ARNs. */
 export function iamPrincipals(allowed: readonly AllowedPrincipals[]): ReadPrincipal {
   return (context) => {
     const userArn = iamContext.safeParse(context).data;
@@ -44,12 +47,15 @@ export function iamPrincipals(allowed: readonly AllowedPrincipals[]): ReadPrinci
     const known = principalOf(userArn);
     const powers = known === null ? null : allowedBy(allowed, known.arn);
     if (known === null || powers === null)
-      throw new Refusal("forbidden", `${userArn} is not among the principals that may call this API.`);
+      throw new Refusal("forbidden", `${userArn} is not among the principals that API_PRINCIPALS allows.`);
     return { name: known.name, identity: known.arn, scope: powers.scope, prefix: powers.prefix };
   };
 }
 
-/** Sessions of a role are that role, under whichever name they were begun; null for what is neither role, user nor root. */
+/**
+ * Maps a session to its role, ignoring the session name; null unless it is a role, a user or
+ * root.
+ */
 function principalOf(userArn: string): { arn: string; name: string } | null {
   const [, partition, account = "", kind = "", path = ""] =
     /^arn:([\w-]+):(?:iam|sts)::(\d{12}):(root|user|assumed-role)(?:\/(.+))?$/.exec(userArn) ?? [];
@@ -72,13 +78,16 @@ function principalOf(userArn: string): { arn: string; name: string } | null {
 }
 
 export interface JwtClaims {
-  /** Holds the scopes. */
+  /** The claim with the scopes. */
   scope: string;
-  /** What Carillon's own scopes begin with among all others. */
+  /** The prefix of Carillon's scopes in that claim. */
   scopePrefix: string;
-  /** Holds what the keys begin with that somebody reaches, or `*` for all. Undefined: all reach every key. */
+  /**
+   * The claim with the caller's key prefix, or `*` for every key. Undefined: every caller reaches
+   * every key.
+   */
   prefix: string | undefined;
-  /** Stands behind that in keys, so that one does not reach what begins with the other's longer name. */
+  /** Appended to the prefix, so that `team` does not reach the keys of `team2`. */
   prefixEnd: string;
 }
 
@@ -86,7 +95,7 @@ const jwtContext = z.object({
   authorizer: z.object({ jwt: z.object({ claims: z.record(z.string(), z.unknown()) }) }),
 });
 
-/** Those for whom a JWT speaks that the gateway has found to be good. */
+/** Callers with a JWT that the gateway has verified. */
 export function jwtPrincipals({ scope, scopePrefix, prefix, prefixEnd }: JwtClaims): ReadPrincipal {
   return (context) => {
     const claims = jwtContext.safeParse(context).data?.authorizer.jwt.claims;
@@ -96,12 +105,12 @@ export function jwtPrincipals({ scope, scopePrefix, prefix, prefixEnd }: JwtClai
       });
     const subject = claims["sub"];
     if (typeof subject !== "string" || subject === "")
-      throw new Refusal("forbidden", "Your JWT has no `sub`, so nobody could say who did what.");
+      throw new Refusal("forbidden", "Your JWT has no claim `sub`, which the audit needs.");
     const given = wordsOf(claims[scope]);
     const highest = scopes.findLast((one) => given.includes(`${scopePrefix}${one}`));
     if (highest === undefined) {
       const known = scopes.map((one) => `${scopePrefix}${one}`).join(", ");
-      throw new Refusal("forbidden", `Your JWT has none of ${known} in its claim \`${scope}\`.`);
+      throw new Refusal("forbidden", `The claim \`${scope}\` of your JWT has none of the scopes ${known}.`);
     }
     return {
       name: jwtName(subject),
@@ -112,20 +121,26 @@ export function jwtPrincipals({ scope, scopePrefix, prefix, prefixEnd }: JwtClai
   };
 }
 
-/** Who has no such claim reaches nothing, rather than everything. */
+/** A JWT without the claim reaches no key, rather than every key. */
 function prefixIn(claims: Readonly<Record<string, unknown>>, name: string, end: string): string | null {
   const claim = claims[name];
   if (typeof claim !== "string" || claim === "")
-    throw new Refusal("forbidden", `Your JWT has no claim \`${name}\`, which says which keys you reach.`);
+    throw new Refusal(
+      "forbidden",
+      `Your JWT has no claim \`${name}\`, which must hold the prefix of your keys.`,
+    );
   if (claim === "*") return null;
   const prefix = `${claim}${end}`;
   const fault = keyFault(prefix);
   if (fault !== null)
-    throw new Refusal("forbidden", `The claim \`${name}\` of your JWT is no prefix of keys: it ${fault}.`);
+    throw new Refusal(
+      "forbidden",
+      `The claim \`${name}\` of your JWT is not a valid prefix of keys: it ${fault}.`,
+    );
   return prefix;
 }
 
-/** An HTTP API writes a claim that is a list as `[one two]`. */
+/** An HTTP API writes a list in a claim as `[one two]`. */
 function wordsOf(claim: unknown): string[] {
   const text = Array.isArray(claim) ? claim.join(" ") : typeof claim === "string" ? claim : "";
   return text

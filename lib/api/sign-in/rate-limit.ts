@@ -8,7 +8,9 @@ import { Problem } from "../request/problem.ts";
 
 export type TakeAllowance = (token: PresentedToken, rate: Rate, wanted: number) => Promise<Allowance>;
 
-/** What a token without a rate of its own may do; without `API_RATE`, as much as it likes. */
+/**
+ * The rate of tokens without a rate of their own; null without `API_RATE`, which means no limit.
+ */
 export function defaultRateFrom(env: Environment): Rate | null {
   const text = env["API_RATE"];
   if (text === undefined || text === "") return null;
@@ -20,26 +22,28 @@ export function defaultRateFrom(env: Environment): Rate | null {
   return rate;
 }
 
-/** What a token may do at this function for a moment ahead without asking the database. */
+/** Requests that a token may make at this function without another query to the database. */
 interface Share {
   left: number;
-  /** So many were asked for. */
+  /** The size of the share that was requested. */
   wanted: number;
   takenAt: number;
-  /** Until then nothing is left anywhere. */
+  /** The token's rate is used up everywhere until then. */
   closedUntil: number;
 }
 
-/** A share is for so long: what is not used by then is lost, so that none is saved up at many functions. */
+/** The lifetime of a share. Unused requests expire, so that idle functions do not save them up. */
 const shareMs = 1_000;
 
-/** So many tokens are remembered; one that is forgotten takes its next share anew. */
+/** The most tokens in memory; a token that was dropped takes a new share with its next request. */
 const rememberedMax = 1_000;
 
 /**
- * Lets a request in by the rate of its token, or says 429. Functions know nothing of each other: what is left stands in the database, from
- * which each takes a share. A share begins with one request and doubles while it is used up in time, to a tenth of the rate; so a busy
- * function asks about ten times in the rate's unit and an idle one keeps nothing from others.
+ * Admits a request by the rate of its token, or throws 429. Functions do not share memory: the
+ * database keeps the rest of each rate, and each function takes a share of it. A share begins with
+ * one request and doubles while it is used up in time, up to a tenth of the rate. A busy function
+ * therefore queries about ten times per unit of the rate, and an idle function withholds nothing
+ * from others.
  */
 export function makeRateLimit(
   take: TakeAllowance,

@@ -29,7 +29,10 @@ function listed(command: Json): Json {
   return JSON.stringify(command).length > listedCharactersMax ? null : command;
 }
 
-/** What else may be large, in a command of which nothing is known to stand where it belongs. */
+/**
+ * Limits for texts and lists outside the payload: a refused command may have large values in any
+ * field.
+ */
 const textMax = 500;
 const membersMax = 50;
 

@@ -3,7 +3,10 @@ import type { Answer } from "../request/answer.ts";
 import { etagOf } from "../request/etag.ts";
 import { scheduleView } from "./schedule-view.ts";
 
-/** What every edit of a schedule answers with: the schedule as it is now, and what the edit changed in what is to come. */
+/**
+ * The answer of every edit: the schedule after the edit, and its coming occurrences before and
+ * after.
+ */
 export function edited({ change, schedule, changes }: EditDone): Answer {
   const headers = { etag: etagOf(schedule.version) };
   const body = { ...scheduleView(schedule), changes };

@@ -62,18 +62,21 @@ export const explanationSchema = z
     key: z.string(),
     scheduleId: z.string(),
     at: instantText.describe("The occurrence that is explained."),
-    asked: instantText.optional().describe("What was asked for, where it is only due then."),
+    asked: instantText.optional().describe("The requested instant, where it is the due time of `at`."),
     wall: z.string().describe("The time on the clocks of the zone."),
     outcome,
     reason: z.string().optional(),
-    sentence: z.string().describe("All of it in plain English."),
-    occurrence: z.boolean().describe("Whether the schedule occurs at it."),
+    sentence: z.string().describe("The explanation in plain English."),
+    occurrence: z.boolean().describe("Whether the schedule has an occurrence at `at`."),
     version: z.int().nullable(),
     cadence: z.string().nullable(),
     dueAt: instantText.nullable(),
-    note: z.string().optional().describe("What a clock change or a calendar did to it."),
+    note: z.string().optional().describe("The effect of a clock change or a calendar on it."),
     job: jobListSchema.optional(),
-    beside: z.array(jobListSchema).optional().describe("Jobs of the same instant beside the cadence."),
+    beside: z
+      .array(jobListSchema)
+      .optional()
+      .describe("Other jobs of the same instant, such as fires and backfills."),
     late: z.strictObject({ byMs: z.number(), because: lateCause }).optional(),
     collapsedInto: instantText.optional(),
     behind: instantText.optional(),
@@ -94,7 +97,7 @@ export const explanationSchema = z
       .strictObject({
         from: instantText,
         to: instantText,
-        count: z.int().nullable().describe("Null where it is not known how many there were."),
+        count: z.int().nullable().describe("Null where the number is not known."),
         more: z.boolean(),
         reason: z.string(),
         notedAt: instantText,
@@ -109,9 +112,9 @@ export const explanationSchema = z
     recheck: z.strictObject({ of: z.string(), number: z.int(), followed: z.int() }).optional(),
     nearest: z.strictObject({ before: nearestSchema, after: nearestSchema }),
   })
-  .meta({ id: "Explanation", description: "What became of an instant of a schedule, and why." });
+  .meta({ id: "Explanation", description: "The outcome of an instant of a schedule, with the reason." });
 
-/** What was found out about an instant; JSON leaves out the fields that are undefined, which say nothing of this one. */
+/** JSON leaves out undefined fields, so the answer has only fields that apply to this instant. */
 export function explanationView(explanation: Explanation) {
   const { key, scheduleId, at, asked, wall, outcome, reason, sentence, occurrence, version, cadence, dueAt } =
     explanation;

@@ -4,26 +4,29 @@ import type { JobRead } from "../../job/read-job.ts";
 import { instantText } from "./instant-text.ts";
 
 const jobFields = {
-  id: z.string().describe("The same for every attempt: the receiver's idempotency key."),
+  id: z.string().describe("The same for every attempt, so receivers can use it as an idempotency key."),
   kind: z.enum(jobKinds),
   key: z.string().describe("The key of its schedule."),
   scheduleId: z.string(),
-  version: z.int().describe("The version of the schedule by which it runs."),
+  version: z.int().describe("The version of the schedule that the job uses."),
   group: z.string().nullable(),
   occurrence: instantText.describe("The nominal instant, which never moves."),
   dueAt: instantText.describe("When it may start: the occurrence after `spread` and `slot`."),
   state: z.enum(["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"]),
   reason: z.string().nullable(),
-  attempt: z.int().describe("Tries so far."),
-  checks: z.int().describe("Of a recheck: how many there have been with it."),
-  cancelling: z.boolean().describe("Somebody wants it stopped, and whoever works it has not answered yet."),
+  attempt: z.int().describe("The number of attempts so far."),
+  checks: z.int().describe("For a recheck: its number in the chain of rechecks."),
+  cancelling: z.boolean().describe("A cancel is requested, and the worker has not confirmed it yet."),
   readyAt: instantText.nullable().describe("When the next attempt may start."),
   startedAt: instantText.nullable(),
   finishedAt: instantText.nullable(),
   latenessMs: z.number().nullable().describe("From `dueAt` to `startedAt`."),
   durationMs: z.number().nullable(),
   error: z.string().nullable(),
-  recheckOf: z.string().nullable().describe("Of a recheck: the job that asked for the first."),
+  recheckOf: z
+    .string()
+    .nullable()
+    .describe("For a recheck: the job that requested the first one of the chain."),
 };
 
 const attemptSchema = z.strictObject({
@@ -39,7 +42,7 @@ const attemptSchema = z.strictObject({
 
 export const jobListSchema = z
   .strictObject(jobFields)
-  .meta({ id: "ListedJob", description: "A job as it stands in a list." });
+  .meta({ id: "ListedJob", description: "A job in a list, without its payload." });
 
 /** An open job of a group or a tag. */
 export const openJobSchema = z
@@ -48,7 +51,7 @@ export const openJobSchema = z
     waitsFor: z
       .enum(["time", "hold", "overlap", "group", "target"])
       .nullable()
-      .describe("What keeps it from starting; null where it runs, or may start at once."),
+      .describe("Why the job has not started; null where it is running or may start at once."),
   })
   .meta({ id: "OpenJob", description: "A job that is not settled." });
 
@@ -56,7 +59,7 @@ export const jobSchema = z
   .strictObject({ ...jobFields, payload: z.unknown(), attempts: z.array(attemptSchema) })
   .meta({ id: "Job", description: "The durable record of one occurrence." });
 
-/** A job as callers read it alone, with its payload and its attempts. */
+/** A single job, with its payload and its attempts. */
 export function jobView(job: JobRead) {
   return {
     ...jobListView(job),
@@ -74,7 +77,7 @@ export function jobView(job: JobRead) {
   };
 }
 
-/** A job as it stands in a list: without its payload. */
+/** A job in a list, without its payload. */
 export function jobListView(job: JobRead) {
   return {
     id: job.id,

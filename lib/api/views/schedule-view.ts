@@ -15,7 +15,7 @@ export const holdSchema = z
     group: z.string().optional().describe("The group it was set on."),
     tag: z.string().optional().describe("The tag it was set on."),
   })
-  .meta({ id: "Hold", description: "A pause with an owner, a reason and maybe an end." });
+  .meta({ id: "Hold", description: "A pause with an owner, a reason and optionally an end." });
 
 const listedFields = {
   id: z.string(),
@@ -28,7 +28,7 @@ const listedFields = {
   ...specFields,
   unreadable: unreadableShape,
   holds: z.array(holdSchema),
-  checks: z.int().describe("How many rechecks the newest run has asked for, each after the other."),
+  checks: z.int().describe("How many rechecks in a row the newest run has requested."),
   warnings: z.array(z.string()),
   createdAt: instantText,
   createdBy: z.string(),
@@ -38,13 +38,12 @@ const listedFields = {
 
 export const scheduleListSchema = z
   .strictObject(listedFields)
-  .meta({ id: "ListedSchedule", description: "A schedule as it stands in a list: without its payload." });
+  .meta({ id: "ListedSchedule", description: "A schedule in a list, without its payload." });
 
 export const scheduleSchema = z
   .strictObject({ ...listedFields, payload: z.unknown(), lastJob: jobListSchema.nullable() })
-  .meta({ id: "Schedule", description: "A schedule, with the newest of its jobs that has started." });
+  .meta({ id: "Schedule", description: "A schedule, with its newest job that has started." });
 
-/** What every edit of a schedule answers with. */
 export const editedSchema = z
   .strictObject({
     ...listedFields,
@@ -53,9 +52,12 @@ export const editedSchema = z
       .strictObject({ before: z.array(instantText), after: z.array(instantText) })
       .describe("The coming occurrences as they were before the edit and as they are now, up to five each."),
   })
-  .meta({ id: "EditedSchedule", description: "A schedule after an edit, and what that changed." });
+  .meta({
+    id: "EditedSchedule",
+    description: "A schedule after an edit, with its coming occurrences before and after.",
+  });
 
-/** A schedule as callers read it alone; `lastJob` stands there only where it was asked for. */
+/** A single schedule; `lastJob` is present only where the caller requests it. */
 export function scheduleView(schedule: ScheduleRead) {
   const { lastJob } = schedule;
   return {
@@ -65,7 +67,7 @@ export function scheduleView(schedule: ScheduleRead) {
   };
 }
 
-/** A schedule as it stands in a list: without its payload. */
+/** A schedule in a list, without its payload. */
 export function scheduleListView({ body, ...schedule }: ScheduleRead) {
   return {
     id: schedule.id,
@@ -109,7 +111,7 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
   };
 }
 
-/** A hold that was set on a group or a tag says on which. */
+/** A hold of a group or a tag names it. */
 export function holdView({ scope, name, owner, reason, until, since }: Hold) {
   return { owner, reason, until, since, ...(scope === "schedule" ? {} : { [scope]: name }) };
 }

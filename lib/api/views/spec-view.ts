@@ -6,33 +6,31 @@ const shownWebhook = z.strictObject({
   webhook: z.strictObject({
     url: z.string(),
     method: z.enum(["POST", "PUT"]),
-    headers: z
-      .record(z.string(), z.string())
-      .describe("Those whose names tell of credentials are read as `***`."),
+    headers: z.record(z.string(), z.string()).describe("Headers whose names suggest credentials read `***`."),
     secret: z.literal("***").optional(),
   }),
 });
 
 const shownTarget = z
   .union([handlerTarget, eventTarget, queueTarget, shownWebhook, lambdaTarget])
-  .meta({ id: "Target", description: "Where a job goes, with what may be read of it." });
+  .meta({ id: "Target", description: "Where a job goes, without its secrets." });
 
 export const unreadableShape = z
   .string()
   .optional()
   .describe(
-    "Why what is stored cannot be read; left out where it can. Fields that cannot be read have their defaults then, and nothing new is planned.",
+    "Why the stored schedule cannot be read; absent where it can. Unreadable fields then show their defaults, and no new occurrence is planned.",
   );
 
 const duration = z.string();
 
-/** What was asked for, every default filled in, without the payload: as schedules and their versions show it. */
+/** The fields that schedules and their versions show: defaults filled in, without the payload. */
 export const specFields = {
   when: z.union([z.string(), z.array(z.string())]),
   timezone: z.string(),
   target: shownTarget
     .nullable()
-    .describe("Null where the stored one cannot be read, as `unreadable` tells then."),
+    .describe("Null where the stored target cannot be read; `unreadable` then has the reason."),
   group: z.string().nullable(),
   serial: z.boolean(),
   priority: z.enum(["high", "normal", "low"]),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** A day: what is later is told by each schedule's own coming occurrences. */
+/** One day. Later fires are listed by the coming occurrences of each schedule. */
 export const forecastMinutesMax = 1_440;
 
 const number = z.int().min(0);
@@ -8,33 +8,33 @@ const instant = z.iso.datetime();
 
 const amount = z
   .strictObject({ count: number, more: z.boolean() })
-  .describe("`more`: counting stopped there, and there are more.");
+  .describe("`more` is true where counting stopped at the limit.");
 
 const ms = z.int().min(0).nullable();
 
 const lateness = z
   .strictObject({ jobs: number, p50Ms: ms, p95Ms: ms, p99Ms: ms, maxMs: ms })
   .describe(
-    "How late jobs started at first, of those settled in this time; within 5 %. Jobs let in from the backlog are not among them.",
+    "The lateness of first attempts of jobs settled in this period, to within 5 %. Jobs of the backlog are excluded.",
   );
 
 const pulses = z
   .strictObject({ taken: number, lost: number, p50Ms: ms, p95Ms: ms, p99Ms: ms, maxMs: ms })
   .describe(
-    "Pulses, which leave no jobs: taken by their targets, and how late; given up after six tries, or at once where the target never will. Seconds that were passed over with all of their pulses are not among them.",
+    "Pulses, which have no jobs. `taken`: accepted by their targets, with their lateness. `lost`: given up after six attempts, or at once where a retry cannot help. Seconds that were passed over with all of their pulses are not counted.",
   );
 
 const counts = z.strictObject({
-  from: instant.describe("The full minute from which on is counted."),
+  from: instant.describe("The full minute at which counting starts."),
   fired: number.describe(
-    "Jobs made, up to three minutes ahead of their time, less those that an edit withdrew before it.",
+    "Jobs made, up to three minutes before they are due, minus jobs that an edit withdrew.",
   ),
   succeeded: number,
-  failed: number.describe("Attempts that failed, each counted."),
+  failed: number.describe("Failed attempts."),
   dead: number,
   cancelled: number,
   skipped: number.describe(
-    "Passed over for another reason than that they were missed: jobs that are skipped, and every occurrence of a range.",
+    "Occurrences skipped for a reason other than `missed`: skipped jobs, and every occurrence of a skipped range.",
   ),
   missed: number,
   lateness,
@@ -45,30 +45,32 @@ export const statsAnswer = z.strictObject({
   asOf: instant,
   schedules: z
     .strictObject({ total: number, active: number, paused: number })
-    .describe("`active` has those that have ended and are still kept."),
+    .describe("`active` includes ended schedules that are still stored."),
   jobs: z.strictObject({
-    waiting: number.describe("Made and not settled, without those that run."),
-    due: number.describe("Of the waiting: their time has come."),
-    held: number.describe("Of the waiting: kept back by a hold."),
+    waiting: number.describe("Jobs that are neither settled nor running."),
+    due: number.describe("Waiting jobs that are due."),
+    held: number.describe("Waiting jobs under a hold."),
     running: number,
-    retrying: number.describe("Of the waiting: tried at least once. Estimated beyond 10,000."),
-    backlog: amount.describe("Owed from before, and let in slowly."),
-    dead: amount.describe("Dead and neither retried nor past the retention."),
+    retrying: number.describe("Waiting jobs with at least one attempt. Estimated beyond 10,000."),
+    backlog: amount.describe("Occurrences of catch-up and backfills that wait to become jobs."),
+    dead: amount.describe("Dead jobs that are neither retried nor past the retention."),
   }),
   oldestDue: z
     .strictObject({ readyAt: instant, lateMs: number })
     .nullable()
-    .describe("The job that may start and has waited longest for it."),
+    .describe("The job that may start and has waited longest."),
   parcels: amount,
   quarantine: z
     .strictObject({
       count: number,
       more: z.boolean(),
-      oldestAt: instant.nullable().describe("Since when the oldest row that was counted is set aside."),
+      oldestAt: instant.nullable().describe("When the oldest counted row was set aside."),
     })
-    .describe("Rows that a part of Carillon failed on and tries again; `GET /v1/quarantine` lists them."),
+    .describe(
+      "Rows on which a part of Carillon failed and which it retries; `GET /v1/quarantine` lists them.",
+    ),
   plan: z.strictObject({
-    to: instant.describe("Up to here every shard's plan has become jobs."),
+    to: instant.describe("The plan of every shard has become jobs up to this instant."),
     lagMs: number,
     lastTickAt: instant.nullable(),
   }),
@@ -88,7 +90,9 @@ export const forecastAnswer = z.strictObject({
         .array(
           z.strictObject({ when: z.string().nullable(), timezone: z.string().nullable(), fires: number }),
         )
-        .describe("What contributes most; without a `when`: what fires once in this time."),
+        .describe(
+          "The cadences with the most fires; without `when`, schedules that fire once in this period.",
+        ),
     }),
   ),
   suggestion: z.strictObject({
@@ -96,13 +100,13 @@ export const forecastAnswer = z.strictObject({
     average: number,
     withSpread: z
       .array(z.strictObject({ spread: z.string(), peak: number }))
-      .describe("The heaviest minute if all crons without a `spread` had this one."),
+      .describe("The heaviest minute if all crons without `spread` had this spread."),
     text: z.string(),
   }),
   exact: z
     .boolean()
     .describe(
-      "False beyond 20,000 plan rows: which of them edits left behind, slots, and pauses with an end are then estimated from some thousand schedules.",
+      "False beyond 20,000 plan rows: the shares of outdated rows, of slots, and of pauses with an end are then estimated from some thousand schedules.",
     ),
 });
 

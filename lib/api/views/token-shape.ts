@@ -14,15 +14,13 @@ const nameShape = z
     const message = tokenNameFault(name);
     if (message !== null) context.addIssue({ code: "custom", message });
   })
-  .describe(
-    "Stands as the actor of what is done with it, and owns the holds that it sets. No two tokens share one.",
-  );
+  .describe("The actor in the audit and the owner of holds that the token sets. Unique among tokens.");
 
-/** It leaves room for a key that is made behind it. */
+/** Leaves room for a key that Carillon appends. */
 const prefixMax = 200;
 const tooLong = `takes 1 to ${prefixMax} characters`;
 
-/** What some key begins with. */
+/** The beginning of at least one valid key. */
 const prefixShape = z.string().superRefine((prefix, context) => {
   const message = prefix === "" || prefix.length > prefixMax ? tooLong : keyFault(`${prefix}x`);
   if (message !== null) context.addIssue({ code: "custom", message });
@@ -36,7 +34,7 @@ const rateShape = z.string().transform((text, context) => {
 
 const scopeShape = z
   .enum(["read", "write", "admin"])
-  .describe("`read` looks at everything, `write` changes schedules and jobs as well, `admin` the rest.");
+  .describe("`read` reads everything, `write` also changes schedules and jobs, `admin` also does the rest.");
 
 export const newTokenShape = z.strictObject({
   name: nameShape,
@@ -44,16 +42,18 @@ export const newTokenShape = z.strictObject({
   prefix: prefixShape
     .nullable()
     .optional()
-    .describe("It reaches keys that begin with this; with null, all. Left out: as the token that makes it."),
+    .describe(
+      "The token reaches keys with this prefix; null for every key. Default: the prefix of the token that makes it.",
+    ),
   expiresAt: instantShape
     .nullable()
     .optional()
-    .describe("From then on it is refused; with null, never. Left out: as the token that makes it."),
+    .describe("When the token expires; null for never. Default: the expiry of the token that makes it."),
   rate: rateShape
     .nullable()
     .optional()
     .describe(
-      `So many requests, written ${rateForm}; with null, what the deployment lets each token. Left out: as the token that makes it.`,
+      `The rate of requests, written ${rateForm}; null for the deployment's rate. Default: the rate of the token that makes it.`,
     ),
 });
 
@@ -64,10 +64,10 @@ export const rotateShape = z.strictObject({
     .default(overlapByDefault)
     .transform((text) => {
       const ms = durationMs(text);
-      if (ms === null) throw new Error(`The overlap ${text} was read and is none.`);
+      if (ms === null) throw new Error(`The overlap ${text} passed its shape but is not a duration.`);
       return ms;
     })
-    .describe("For so long the secret from before is good as well; `0s` ends every earlier one at once."),
+    .describe("How long the old secret stays valid; `0s` ends every older secret at once."),
 });
 
 export const tokenSchema = z
@@ -84,16 +84,16 @@ export const tokenSchema = z
     rotatedAt: instantText.nullable(),
     earlierUntil: instantText
       .nullable()
-      .describe("Until when a secret from before a rotation is good as well; null where none is."),
+      .describe("When an older secret of the token ends; null where there is none."),
   })
   .meta({ id: "Token", description: "A token, without its secret." });
 
 export const issuedSchema = z
   .strictObject({
     ...tokenSchema.shape,
-    token: z.string().describe("What stands behind `Bearer`; shown this once."),
+    token: z.string().describe("The secret to send after `Bearer`; shown only once."),
   })
-  .meta({ id: "IssuedToken", description: "A token with its secret, which is shown this once." });
+  .meta({ id: "IssuedToken", description: "A token with its secret, which is shown only once." });
 
 export function tokenView(read: TokenRead) {
   const { id, name, scope, prefix, rate, createdAt, createdBy, expiresAt } = read;

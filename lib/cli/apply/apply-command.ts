@@ -5,26 +5,25 @@ import { UsageFault, WouldChange } from "../fault.ts";
 import type { Planned } from "./apply-plan.ts";
 
 const options = {
-  name: { value: "set", about: "What the set is called that is kept here; the directory's name if left out" },
-  prune: { about: "Remove what this set once made and the directory no longer has" },
-  adopt: { about: "Take over what is there already and was not made by this set" },
+  name: { value: "set", about: "The name of the set; default: the directory's name" },
+  prune: { about: "Remove schedules of this set that the directory no longer has" },
+  adopt: { about: "Take over existing schedules that this set did not make" },
   atomic: { about: "All or nothing, for at most 1,000 changes" },
-  "allow-empty": { about: "Of --prune: also where the directory holds no schedule at all" },
-  "exit-code": { about: "Of --dry-run: end with 10 if something would change" },
+  "allow-empty": { about: "With --prune: allow a directory without schedules" },
+  "exit-code": { about: "With --dry-run: exit with 10 if something would change" },
   ...dryRunOption,
   ...yesOption,
 } as const;
 
 type ApplyCall = Call<keyof typeof options>;
 
-/** Making a directory the truth. */
 export const applyCommand = command({
   name: "apply",
   group: "Schedules",
-  summary: "Make a directory of schedules the truth",
+  summary: "Make the schedules match a directory",
   usage: "<directory>",
   about:
-    "Creates and changes what its YAML and JSON files say, and with --prune removes what it once made. All that it makes has the tag `apply:<set>`; what has not is never touched. Pauses stay as they are.",
+    "Creates and changes schedules as its YAML and JSON files say, and with --prune removes those that the files no longer have. Schedules of the set have the tag `apply:<set>`; schedules without it are changed only with --adopt. Pauses are unchanged.",
   words: { min: 1, max: 1 },
   options,
   examples: [
@@ -36,15 +35,14 @@ export const applyCommand = command({
 });
 
 async function runApply(call: ApplyCall): Promise<void> {
-  // Other commands need none of what reads and checks whole schedules.
+  // Loaded here, because other commands need no code that reads and checks whole schedules.
   const { readSource } = await import("../formats/source-files.ts");
   const { isScheduleFile, readScheduleFiles } = await import("../formats/schedule-files.ts");
   const { planChanges } = await import("./apply-plan.ts");
   const { showPlan, plannedJson, summary } = await import("./apply-show.ts");
   const { sendPlan } = await import("./apply-send.ts");
   const { given, out } = call;
-  if (given.flag("exit-code") && !given.flag("dry-run"))
-    throw new UsageFault("--exit-code belongs to --dry-run.");
+  if (given.flag("exit-code") && !given.flag("dry-run")) throw new UsageFault("--exit-code needs --dry-run.");
   const tag = await markOf(call);
   const { found } = readScheduleFiles(await readSource(call, call.words[0] ?? "", isScheduleFile));
   const planned = await planChanges(call, found, { mark: { tag, adopt: given.flag("adopt") } });
@@ -69,11 +67,11 @@ async function markOf({ given, words }: ApplyCall): Promise<string> {
   const fault = tagFault(tag);
   if (fault === null) return tag;
   throw new UsageFault(
-    `The set cannot be called ${JSON.stringify(name)}: the tag ${tag} ${fault}. Say --name.`,
+    `The name of the set ${JSON.stringify(name)} is not valid: the tag ${tag} ${fault}. Choose another with --name.`,
   );
 }
 
-/** What has the mark and stands in no file any more. */
+/** Schedules with the set's tag that no file contains. */
 async function removals(
   { given, client, signal }: ApplyCall,
   tag: string,
@@ -85,7 +83,7 @@ async function removals(
   const keys = new Set(planned.map(({ key }) => key));
   if (isPruned && keys.size === 0 && !given.flag("allow-empty"))
     throw new Error(
-      "The directory holds no schedule: --prune would remove all of the set. --allow-empty says that it shall.",
+      "The directory has no schedule, so --prune would remove the whole set. Use --allow-empty to allow that.",
     );
   const removed: Planned[] = [];
   let isShared = false;
@@ -93,10 +91,10 @@ async function removals(
     if (keys.has(key)) isShared = true;
     else removed.push(removal(key, version));
   }
-  // Two directories of one name would remove each other's.
+  // Two directories of the same name would otherwise remove each other's schedules.
   if (!isNamed && !isShared && removed.length > 0)
     throw new Error(
-      `There is a set with the tag ${tag}, and nothing of it stands in this directory: is it another's? --name says which set is meant.`,
+      `A set with the tag ${tag} exists, but this directory has none of its schedules, so it may belong to another directory. Name the set with --name.`,
     );
   return isPruned ? removed : [];
 }
@@ -123,6 +121,6 @@ function refuseImpossible(planned: readonly Planned[]): void {
   const [first] = impossible;
   if (first === undefined) return;
   throw new Error(
-    `Nothing was done: ${impossible.length} of ${planned.length} are impossible (${first.key ?? first.from}: ${first.faults[0]}).`,
+    `Nothing was done: ${impossible.length} of ${planned.length} schedules are impossible (${first.key ?? first.from}: ${first.faults[0]}).`,
   );
 }

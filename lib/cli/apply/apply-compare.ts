@@ -7,14 +7,14 @@ import { parseScheduleBody } from "../../schedule/shape/schedule-shape.ts";
 import { carriesCredential, shownTarget } from "../../schedule/shape/target-credentials.ts";
 import { isKept } from "../../schedule/shape/target-webhook-shape.ts";
 
-/** A field that is not as it is wanted. */
+/** A field whose saved value differs from the wanted value. */
 export interface FieldChange {
   path: string;
   before: unknown;
   after: unknown;
 }
 
-/** A body as the API's own shapes take it, with every default filled in; or each fault in it. */
+/** A body read by the API's own shapes, with defaults filled in; or its faults. */
 export type Understood =
   | { ok: true; whole: WholeBody; body: ScheduleBody & { key: string } }
   | { ok: false; faults: string[] };
@@ -33,14 +33,14 @@ export function understood(key: string, body: object): Understood {
   }
 }
 
-/** Its shape has been read before. */
+/** A type guard only: parseScheduleBody has checked the shape. */
 function isTaken(keyed: unknown): keyed is ScheduleBody & { key: string } {
   return typeof keyed === "object" && keyed !== null && "when" in keyed && "target" in keyed;
 }
 
-/** Where what stands there is not what a put would make of it: fields that are left out fall back to their defaults. */
+/** The fields that a put would change; fields that are left out fall back to their defaults. */
 export function fieldChanges(wanted: WholeBody, saved: Schedule): FieldChange[] {
-  // A pause is whoever's it is, and no part of what a schedule is.
+  // A pause belongs to its owner and is not a field of the schedule.
   const { paused: _, target, ...fields } = wanted;
   const asRead: object = JSON.parse(JSON.stringify({ ...fields, target: shownTarget(target) }));
   const changes = Object.entries(asRead).flatMap(([path, after]) => {
@@ -54,7 +54,7 @@ export function fieldChanges(wanted: WholeBody, saved: Schedule): FieldChange[] 
     : [...changes, { path: "unreadable", before: unreadable, after: null }];
 }
 
-/** What is never shown cannot be compared either: only the server can. */
+/** Credentials are never read back, so only the server can compare them. */
 export function hasHiddenParts({ target }: WholeBody): boolean {
   if (!("webhook" in target)) return false;
   const { secret = [], headers } = target.webhook;

@@ -13,37 +13,39 @@ import type { Found } from "../formats/found.ts";
 import { type FieldChange, fieldChanges, hasHiddenParts, understood } from "./apply-compare.ts";
 import { sideBySide } from "./apply-side-by-side.ts";
 
-/** `over`: it has no run left, and there is nothing to create. */
+/** `over`: the schedule has no run left, so it is not created. */
 export type Change = "create" | "change" | "keep" | "remove" | "over" | "impossible";
 
-/** What is to become of one schedule, and why. */
+/** The planned change of one schedule, and the reason. */
 export interface Planned {
   change: Change;
   key: string | null;
-  /** Where it was found; null for what is to be removed. */
+  /** The place where the schedule was found; null for a removal. */
   from: string | null;
   changes: FieldChange[];
   cadenceText: string | null;
   timezone: string | null;
-  /** The coming runs. */
   next: string[];
-  /** What will be otherwise than at its source. */
+  /** How the schedule will differ from its source. */
   differences: string[];
   warnings: string[];
   faults: string[];
-  /** The version that was compared; null where there was none. */
+  /** The version that was compared; null where the schedule does not exist. */
   version: number | null;
   operation: Operation | null;
 }
 
 export interface PlanParams {
-  /** What has this tag was made from here; only that is changed. */
+  /**
+   * The tag of schedules that this set made. Schedules without it are not changed, unless `adopt`
+   * is set.
+   */
   mark?: { tag: string; adopt: boolean };
 }
 
 type PlanCall = Pick<Call, "client" | "out" | "signal" | "now" | "pause">;
 
-const toldEvery = 500;
+const notedEvery = 500;
 
 export async function planChanges(
   call: PlanCall,
@@ -58,11 +60,11 @@ export async function planChanges(
     async (each) => {
       const places = times.get(each.key ?? "") ?? [];
       if (places.length > 1)
-        return impossible(each, [`its key stands there ${places.length} times: ${places.join(", ")}`]);
+        return impossible(each, [`its key occurs ${places.length} times: ${places.join(", ")}`]);
       return planOne(call, each, params);
     },
     (done) => {
-      if (done % toldEvery === 0) call.out.note(`Compared ${done} of ${found.length}`);
+      if (done % notedEvery === 0) call.out.note(`Compared ${done} of ${found.length}`);
     },
   );
 }
@@ -95,7 +97,7 @@ async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Prom
   if (saved === "denied") return impossible(found, ["this token does not reach its key"]);
   if (mark !== undefined && saved !== null && !saved.tags.includes(mark.tag) && !mark.adopt)
     return impossible(found, [
-      `it is there already and was not made by this set (no tag ${mark.tag}): --adopt takes it over`,
+      `it exists and this set did not make it (no tag ${mark.tag}): --adopt takes it over`,
     ]);
   const changes = saved === null ? [] : fieldChanges(whole, saved);
   const version = saved?.version ?? null;
@@ -106,15 +108,13 @@ async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Prom
     return { ...common, change: "keep", warnings, operation };
   }
   const { isOver, isRelative } = momentOf(whole, key, call.now());
-  if (isOver) return { ...common, change: "over", faults: ["its time is over"] };
+  if (isOver) return { ...common, change: "over", faults: ["it has already ended"] };
   if (isRelative && mark !== undefined)
-    return impossible(found, [
-      "when counts from now, so it would be another time at each apply: write `at …`",
-    ]);
+    return impossible(found, ["its `when` is relative to now, so each apply would move it: write `at …`"]);
   return { ...common, ...(await tried(call, body, saved)) };
 }
 
-/** As the server sees it, which knows the calendars and the zone data by which it will run. */
+/** Previewed by the server, which has the calendars and the zone data. */
 async function tried(
   { client, signal }: PlanCall,
   body: ScheduleBody & { key: string },
@@ -134,7 +134,7 @@ async function tried(
   }
 }
 
-/** A hold is set where a schedule is created; afterwards it is theirs who hold. */
+/** A put sets a hold only where it creates the schedule; later the hold belongs to its owner. */
 function putOf(body: ScheduleBody & { key: string }, saved: Schedule | null): Operation {
   if (saved === null) return { put: body, ifNoneMatch: true };
   const { paused: _, ...rest } = body;
@@ -153,7 +153,7 @@ async function savedAs({ client, signal }: PlanCall, key: string): Promise<Sched
 
 function withTag(body: Found["body"], tag: string): Found["body"] {
   const { tags = [] } = body;
-  // What is no list is told of as what it is.
+  // A value that is not a list stays as it is, so that its fault is reported.
   return { ...body, tags: Array.isArray(tags) ? [...tags, tag] : tags };
 }
 

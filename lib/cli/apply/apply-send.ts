@@ -8,7 +8,7 @@ import { plannedJson } from "./apply-show.ts";
 
 type SendCall = Pick<Call, "client" | "out" | "signal">;
 
-/** Sends what was planned, and says what became of it; throws where something of it was not done. */
+/** Sends the planned changes and reports each result; throws where a change failed. */
 export async function sendPlan(
   call: SendCall,
   planned: readonly Planned[],
@@ -24,11 +24,11 @@ export async function sendPlan(
   }
   const failed = [...byPlanned].flatMap(([each, result]) => (isFailed(each, result) ? [result] : []));
   const [first] = failed;
-  // Of several, the one that somebody else has caused says most.
-  const gravest = failed.find(({ status }) => [409, 412].includes(status)) ?? first;
-  if (gravest?.error === undefined) return;
-  const detail = `${failed.length} of ${counted(toSend.length, "change")} not done. ${gravest.key}: ${gravest.error.detail}`;
-  throw new CarillonProblem({ ...gravest.error, detail });
+  // A conflict with another caller decides the exit code, because running again resolves it.
+  const decisive = failed.find(({ status }) => [409, 412].includes(status)) ?? first;
+  if (decisive?.error === undefined) return;
+  const detail = `${failed.length} of ${counted(toSend.length, "change")} failed. ${decisive.key}: ${decisive.error.detail}`;
+  throw new CarillonProblem({ ...decisive.error, detail });
 }
 
 async function sent(
@@ -54,7 +54,10 @@ async function sent(
 
 const operationPath = /^operations\[(\d+)\](?:\.(?:put|delete))?\.?/;
 
-/** What is done as a whole is refused as a whole, whatever for: whether somebody else was faster, the versions tell. */
+/**
+ * An atomic batch has one status for all refusals. The versions show whether another caller has
+ * edited a schedule in between.
+ */
 async function refuseMoved(
   { client, signal }: SendCall,
   { errors }: CarillonProblem,
@@ -72,11 +75,14 @@ async function refuseMoved(
   }
   if (moved.length === 0) return;
   throw new EditedMeanwhile(
-    `Nothing was done: somebody else has changed ${moved.join(", ")} since it was compared. Run it again to see what is left to do.`,
+    `Nothing was done: another caller has changed ${moved.join(", ")} since the comparison. Run the command again.`,
   );
 }
 
-/** `operations[3].put.when` says nothing to who has written a file. */
+/**
+ * Replaces paths such as `operations[3].put.when` by the key of the schedule, which the author of a
+ * file knows.
+ */
 function named(problem: CarillonProblem, planned: readonly Planned[]): CarillonProblem {
   const errors = problem.errors.map(({ path, message }) => {
     const [whole = "", index] = operationPath.exec(path) ?? [];
@@ -109,7 +115,7 @@ function report(
   const counts = { create: 0, change: 0, remove: 0 };
   for (const [each, result] of results) {
     if (each === undefined) continue;
-    if (isFailed(each, result)) tellFailure(out, result);
+    if (isFailed(each, result)) noteFailure(out, result);
     else if (each.change === "create" || each.change === "remove") counts[each.change] += 1;
     else if (result.version !== each.version) counts.change += 1;
   }
@@ -117,14 +123,14 @@ function report(
   else out.line(`Created ${counts.create}, changed ${counts.change}, removed ${counts.remove}.`);
 }
 
-function tellFailure(out: Call["out"], { key, error }: OperationResult): void {
+function noteFailure(out: Call["out"], { key, error }: OperationResult): void {
   const faults = (error?.errors ?? []).map(({ path, message }) => `${path} ${message}`);
   out.note(
     out.paint(printable(`${key ?? "?"}: ${[error?.detail ?? "refused", ...faults].join(" ")}`), "red"),
   );
 }
 
-/** What was to be removed and is gone is as wished. */
+/** A removal of a schedule that is already gone succeeds. */
 function isFailed(planned: Planned | undefined, { status }: OperationResult): boolean {
   return status >= 400 && !(status === 404 && planned?.change === "remove");
 }

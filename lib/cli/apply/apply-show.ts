@@ -15,7 +15,7 @@ const signs: Readonly<Record<Change, readonly [string, Colour]>> = {
 const words: Readonly<Record<Change, string>> = {
   create: "to create",
   change: "to change",
-  keep: "as they are",
+  keep: "unchanged",
   remove: "to remove",
   over: "over",
   impossible: "impossible",
@@ -24,7 +24,7 @@ const words: Readonly<Record<Change, string>> = {
 const valueWidth = 160;
 const namedMax = 4;
 
-/** What would become of each schedule. Those that stay as they are are counted only. */
+/** Lists the planned change of each schedule. Unchanged schedules are only counted. */
 export function showPlan(out: Output, planned: readonly Planned[]): void {
   const shown = planned.filter(({ change, operation }) => change !== "keep" || operation !== null);
   const several = sharedDifferences(shown);
@@ -76,7 +76,9 @@ function valueText(value: unknown): string {
   return cut(printable(JSON.stringify(value) ?? "none"), valueWidth);
 }
 
-/** What is to be said of several stands once. Of what is not brought over nothing is to be said. */
+/**
+ * Differences of several schedules, each printed once. Schedules that are not written are left out.
+ */
 function sharedDifferences(planned: readonly Planned[]): Map<string, string[]> {
   const keys = new Map<string, string[]>();
   for (const { change, key, from, differences } of planned)
@@ -86,7 +88,7 @@ function sharedDifferences(planned: readonly Planned[]): Map<string, string[]> {
   return new Map([...keys].filter(([, all]) => all.length > 1));
 }
 
-/** One object for each schedule; `result` stands there where something was done. */
+/** One object per schedule; `result` is present only where a change was sent. */
 export function plannedJson(
   { operation: _, key, change, from, ...planned }: Planned,
   beside: object,

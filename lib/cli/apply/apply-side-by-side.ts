@@ -4,7 +4,10 @@ import type { Call } from "../command.ts";
 const atOnce = 8;
 const waitMs = 1_000;
 
-/** Does something for each, several at once, and answers in their order. Where the API says to slow down, it does. */
+/**
+ * Runs an action for each item, several at once, with results in the order of the items. It slows
+ * down when the API answers 429.
+ */
 export async function sideBySide<Item, Done>(
   { signal, pause }: Pick<Call, "signal" | "pause">,
   items: readonly Item[],

@@ -1,4 +1,7 @@
-/** Tells what is new of lists that overlap; what has not been seen for long is forgotten. */
+/**
+ * Filters overlapping lists to items that are new; items that have not appeared for long are
+ * forgotten.
+ */
 export function seenOnce<Item>(
   identity: (item: Item) => string,
   most: number,

@@ -13,21 +13,22 @@ export interface PutParams {
   key: string;
   body: Body;
   ifMatch: number | undefined;
-  /** Only if there is none yet. */
+  /** Refuses to replace an existing schedule. */
   create: boolean;
 }
 
-/** What a put would come to. */
 interface Outcome {
   changes: FieldChange[];
-  /** A relative time counts from the put, even where nothing else changes. */
+  /** A relative time starts again with each put, even where nothing else changes. */
   countsAnew: boolean;
-  /** Credentials are never read back: whether new ones are those that stand is not told. */
+  /** Credentials are never read back, so whether new ones differ is not known. */
   credentials: "as they are" | "written";
   holds: string | null;
 }
 
-/** What a put would come to: refused as it would be, as far as that can be told without doing it. */
+/**
+ * Shows the result of a put without doing it, including refusals as far as a preview can find them.
+ */
 export async function tryPut(call: Call, params: PutParams): Promise<void> {
   const { client, out, signal } = call;
   const { key, body } = params;
@@ -47,7 +48,7 @@ export async function tryPut(call: Call, params: PutParams): Promise<void> {
   const times =
     saved === null || movesTimes(outcome)
       ? preview
-      : // What is not touched goes on as it was counted; a preview would count it from now.
+      : // Times that the put does not change keep counting from their start; a preview counts from now.
         { ...preview, ...(await client.schedules.next(key, { n: shown }, { signal })) };
   if (out.isJson) {
     const { holds, ...others } = outcome;
@@ -64,9 +65,10 @@ export async function tryPut(call: Call, params: PutParams): Promise<void> {
 
 const shown = 5;
 
-/** Every default filled in, since what is left out of a put falls back to it. */
+/** Fills in every default, because fields that a put leaves out fall back to them. */
 function wholeOf(key: string, { key: own, ...body }: Body): WholeBody {
-  if (own !== undefined && own !== key) throw new WouldBeRefused("refused", "key is not the key in the path");
+  if (own !== undefined && own !== key)
+    throw new WouldBeRefused("refused", "the key in the body is not the key in the path");
   const read = understood(key, body);
   if (read.ok) return read.whole;
   throw new WouldBeRefused("refused", read.faults.join("; "));
@@ -75,7 +77,10 @@ function wholeOf(key: string, { key: own, ...body }: Body): WholeBody {
 function refuseUnmet({ key, ifMatch, create }: PutParams, saved: Schedule | null): void {
   if (saved === null) {
     if (ifMatch === undefined) return;
-    throw new WouldBeRefused("conflict", `there is no schedule ${key} that could match (412)`);
+    throw new WouldBeRefused(
+      "conflict",
+      `the schedule ${key} does not exist, so its version cannot match (412)`,
+    );
   }
   if (ifMatch !== undefined && ifMatch !== saved.version)
     throw new WouldBeRefused("conflict", `the schedule ${key} is at version ${saved.version} (412)`);
@@ -91,13 +96,13 @@ function outcomeOf(whole: WholeBody, saved: Schedule | null): Outcome {
   };
 }
 
-/** Whose a hold is, the server alone tells from the token. */
+/** Only the server knows which hold belongs to the token. */
 function holdsText(paused: boolean | undefined, saved: Schedule | null): string | null {
   if (paused === undefined) return null;
   const direct = saved?.holds.filter(({ group, tag }) => group === undefined && tag === undefined) ?? [];
   if (paused)
     return direct.length === 0 ? "it gets a hold of your own" : "it gets a hold of your own, if it has none";
-  return direct.length === 0 ? null : "your own hold is let go of, if it has one";
+  return direct.length === 0 ? null : "your own hold is released, if it has one";
 }
 
 const ofTimes = new Set([
@@ -119,14 +124,14 @@ function movesTimes({ changes, countsAnew }: Outcome): boolean {
 function verbOf({ changes, countsAnew, credentials, holds }: Outcome, saved: Schedule | null): string {
   if (saved === null) return "Would create";
   if (changes.length > 0 || countsAnew || holds !== null) return "Would change";
-  return credentials === "written" ? "Would write the credentials of" : "Would leave as it is";
+  return credentials === "written" ? "Would write the credentials of" : "Would not change";
 }
 
 function besides({ countsAnew, credentials, holds }: Outcome, saved: Schedule | null): string[] {
   return [
-    ...(countsAnew ? ["when: counts from now, anew"] : []),
+    ...(countsAnew ? ["when: its time starts again from now"] : []),
     ...(credentials === "written" && saved !== null
-      ? ["target: the credentials are written; whether they are those that stand cannot be told"]
+      ? ["target: the credentials are written; they cannot be compared with the stored ones"]
       : []),
     ...(holds === null ? [] : [`paused: ${holds}`]),
   ];

@@ -7,18 +7,18 @@ import type { Output } from "../output/output.ts";
 import type { Column } from "../output/table.ts";
 
 export const auditOptions = {
-  subject: { value: "subject", about: "Of this schedule, calendar or the like" },
-  prefix: { value: "prefix", about: "Of what begins with this" },
-  actor: { value: "actor", about: "By this token" },
-  action: { value: "action", about: "Of this kind" },
-  from: { value: "instant", about: "From this on, such as `2d ago`" },
-  to: { value: "instant", about: "Before this" },
+  subject: { value: "subject", about: "Only this subject, such as a schedule's key" },
+  prefix: { value: "prefix", about: "Only subjects that begin with this" },
+  actor: { value: "actor", about: "Only changes by this token" },
+  action: { value: "action", about: "Only this action" },
+  from: { value: "instant", about: "From this instant, such as `2d ago`" },
+  to: { value: "instant", about: "Before this instant" },
 } as const;
 
 const audit = command({
   name: "audit",
   group: "Operation",
-  summary: "Who did what, the newest first",
+  summary: "List recorded changes, newest first",
   usage: "",
   words: { min: 0, max: 0 },
   options: { ...auditOptions, ...listOptions },
@@ -29,7 +29,7 @@ const audit = command({
   run: async (call) => {
     const { client, out, signal } = call;
     const list = client.audit({ ...auditFilterFrom(call), limit: pageSize(call), signal });
-    out.table(auditColumns(out), await someOf(call, list), "Nothing was done.");
+    out.table(auditColumns(out), await someOf(call, list), "No change was recorded.");
   },
 });
 

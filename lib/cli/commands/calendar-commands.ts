@@ -8,11 +8,11 @@ import type { Output } from "../output/output.ts";
 import { printable } from "../output/style.ts";
 
 const calendarOptions = {
-  file: { value: "file", short: "f", about: "Of put: a JSON file with the calendar, or `-`" },
-  date: { value: "day", multiple: true, about: "Of put: `12-25`, `2026-12-24`, or a range `12-24..01-02`" },
-  weekly: { value: "day", multiple: true, about: "Of put: mon … sun" },
-  except: { value: "day", multiple: true, about: "Of put: a day that is given back" },
-  description: { value: "text", about: "Of put: for people" },
+  file: { value: "file", short: "f", about: "For put: a JSON file with the calendar, or `-`" },
+  date: { value: "day", multiple: true, about: "For put: `12-25`, `2026-12-24`, or a range `12-24..01-02`" },
+  weekly: { value: "day", multiple: true, about: "For put: mon … sun" },
+  except: { value: "day", multiple: true, about: "For put: a working day, even if a rule excludes it" },
+  description: { value: "text", about: "For put: a description" },
   ...ifMatchOption,
   ...listOptions,
 } as const;
@@ -48,7 +48,9 @@ const calendar = command({
       const put = await client.request<PutCalendar>({ method: "PUT", path, body, options });
       showCalendar(out, put.body);
       if (!out.isJson)
-        out.note(`${put.body.replanned} schedules planned anew; the next ticks do ${put.body.pending} more.`);
+        out.note(
+          `${put.body.replanned} schedules replanned; the next ticks replan ${put.body.pending} more.`,
+        );
     }
   },
 });
@@ -113,8 +115,8 @@ function showCalendar(out: Output, calendar: Omit<PutCalendar, "replanned">): vo
 }
 
 const limitOptions = {
-  concurrency: { value: "n", about: "Of put: so many at once" },
-  rate: { value: "rate", about: "Of put: such as 10/s or 100/m" },
+  concurrency: { value: "n", about: "For put: how many jobs run at once" },
+  rate: { value: "rate", about: "For put: how many jobs start per unit of time, such as 10/s or 100/m" },
   ...ifMatchOption,
   ...listOptions,
 } as const;
@@ -122,7 +124,7 @@ const limitOptions = {
 const limit = command({
   name: "limit",
   group: "Groups, calendars, limits",
-  summary: "How much each target is asked to bear",
+  summary: "List, show, set and clear the limits of targets",
   usage: "ls | get <target> | put <target> | rm <target>",
   words: { min: 1, max: 2 },
   options: limitOptions,
@@ -142,7 +144,7 @@ const limit = command({
     if (verb === "rm") {
       await client.limits.delete(target, { ifMatch, signal });
       if (out.isJson) out.json({ deleted: target });
-      else out.line(`The limits of ${printable(target)} are taken back.`);
+      else out.line(`Cleared the limits of ${printable(target)}.`);
     } else if (verb === "get") showLimits(out, [await client.limits.get(target, { signal })]);
     else {
       const limits = { concurrency: given.number("concurrency", { min: 1 }), rate: given.text("rate") };

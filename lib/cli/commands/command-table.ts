@@ -15,7 +15,7 @@ import { tailCommands } from "./tail-command.ts";
 import { timeCommands } from "./time-commands.ts";
 import { tokenCommands } from "./token-command.ts";
 
-/** Every command: what runs, what the help tells, and what docs/cli.md shows. */
+/** Every command, for the parser, the help and docs/cli.md. */
 export const commandTable: readonly Command[] = [
   ...scheduleCommands,
   ...editCommands,

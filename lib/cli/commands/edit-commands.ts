@@ -14,10 +14,12 @@ import { scheduleColumns, showEdit } from "../output/shown-schedule.ts";
 import { printable } from "../output/style.ts";
 import { counted } from "../output/table.ts";
 
-const ownerOption = { owner: { value: "owner", about: "In this owner's name (takes an admin)" } } as const;
+const ownerOption = {
+  owner: { value: "owner", about: "In this owner's name (needs an admin token)" },
+} as const;
 const labelOptions = {
-  group: { value: "group", about: "All of this group instead of one, later members too" },
-  tag: { value: "tag", about: "All with this tag instead of one, later ones too" },
+  group: { value: "group", about: "The schedules of this group, also later ones" },
+  tag: { value: "tag", about: "The schedules with this tag, also later ones" },
 } as const;
 
 const pause = command({
@@ -30,8 +32,8 @@ const pause = command({
     ...labelOptions,
     ...ownerOption,
     ...ifMatchOption,
-    reason: { value: "text", about: "Why" },
-    until: { value: "instant", about: "It lets go by itself then" },
+    reason: { value: "text", about: "The reason" },
+    until: { value: "instant", about: "When the hold ends by itself" },
   },
   examples: [
     `carillon pause report:weekly --reason "under repair" --until "in 2h"`,
@@ -51,7 +53,7 @@ const pause = command({
 const resume = command({
   name: "resume",
   group: "Schedules",
-  summary: "Let go of your hold",
+  summary: "Release your hold",
   usage: "[key]",
   words: { min: 0, max: 1 },
   options: { ...labelOptions, ...ownerOption, ...ifMatchOption },
@@ -69,7 +71,7 @@ async function hold(
   const subject = oneSubject(call);
   if (subject.label === null) {
     const edited: Edited = await client.schedules[verb](subject.name, params, options);
-    showEdit(out, edited, verb === "pause" ? "Held" : "Let go of");
+    showEdit(out, edited, verb === "pause" ? "Held" : "Released");
     return;
   }
   const labels = subject.label === "group" ? client.groups : client.tags;
@@ -84,11 +86,11 @@ async function hold(
   if (out.isJson) out.json({ ...last, done });
   else
     out.line(
-      `${verb === "pause" ? "Held" : "Let go of"} the ${subject.label} ${printable(subject.name)}: ${counted(done, "schedule")} changed.`,
+      `${verb === "pause" ? "Held" : "Released"} the ${subject.label} ${printable(subject.name)}: ${counted(done, "schedule")} changed.`,
     );
 }
 
-/** A key, a group or a tag: exactly one. */
+/** The subject of the command: exactly one key, group or tag. */
 function oneSubject({ words: [key], given }: Call<keyof typeof labelOptions>): {
   label: "group" | "tag" | null;
   name: string;
@@ -108,11 +110,11 @@ const rm = command({
   summary: "Delete schedules",
   usage: "[key]…",
   about:
-    "Their waiting jobs are cancelled. By --prefix and --group many are deleted at once: that is asked about.",
+    "Their waiting jobs are cancelled. With --prefix or --group many are deleted at once, after a confirmation.",
   words: { min: 0, max: 1_000 },
   options: {
-    prefix: { value: "prefix", about: "All whose keys begin with this" },
-    group: { value: "group", about: "All of this group" },
+    prefix: { value: "prefix", about: "All schedules whose keys begin with this" },
+    group: { value: "group", about: "All schedules of this group" },
     ...ifMatchOption,
     ...yesOption,
     ...dryRunOption,
@@ -127,7 +129,7 @@ const rm = command({
     const prefix = given.text("prefix");
     const group = given.text("group");
     if ([words.length > 0, prefix !== undefined, group !== undefined].filter(Boolean).length !== 1)
-      throw new UsageFault("Name what to delete: keys, --prefix <prefix>, or --group <group>.");
+      throw new UsageFault("Name the schedules to delete: keys, --prefix <prefix>, or --group <group>.");
     if (words.length > 0) return removeKeys(call);
     if (given.flag("dry-run")) return showDoomed(call, { prefix, group });
     if (group !== undefined) return removeGroup(call, group);
@@ -136,7 +138,7 @@ const rm = command({
       keys.push(key);
     if (keys.length === 0) {
       if (out.isJson) out.json({ done: 0 });
-      else out.note("There is no such schedule.");
+      else out.note("No schedule matches.");
       return;
     }
     await call.confirm(
@@ -173,7 +175,7 @@ async function showDoomed(
   const doomed = [];
   for await (const schedule of client.schedules.list({ ...filter, limit: 100, signal }))
     doomed.push(schedule);
-  out.table(scheduleColumns(out), doomed, "There is no such schedule.");
+  out.table(scheduleColumns(out), doomed, "No schedule matches.");
   out.note(`${doomed.length} would be deleted.`);
 }
 
@@ -182,7 +184,7 @@ async function removeMany({ client, out, signal }: Call, keys: readonly string[]
     keys.map((key) => ({ delete: key })),
     { signal, onProgress: (done, of) => out.note(`${done} of ${of}`) },
   );
-  // Who was gone already is as wished.
+  // A schedule that is already gone counts as deleted.
   const failed = results.filter(({ status }) => status >= 400 && status !== 404);
   for (const { key, error } of failed)
     out.note(`${printable(key ?? "?")}: ${printable(error?.detail ?? "refused")}`);
@@ -192,10 +194,10 @@ async function removeMany({ client, out, signal }: Call, keys: readonly string[]
   if (failed.length > 0) throw new PartlyDone(`${failed.length} could not be deleted.`, causeOf(failed));
 }
 
-/** Schedules on which the server failed may be deleted later: their exit code comes before that of a refusal. */
+/** A server failure decides the exit code before a refusal, because a retry may succeed. */
 function causeOf(failed: readonly OperationResult[]): { cause?: CarillonProblem } {
-  const gravest = failed.find(({ status }) => status >= 500) ?? failed[0];
-  return gravest?.error === undefined ? {} : { cause: new CarillonProblem(gravest.error) };
+  const decisive = failed.find(({ status }) => status >= 500) ?? failed[0];
+  return decisive?.error === undefined ? {} : { cause: new CarillonProblem(decisive.error) };
 }
 
 async function removeGroup(call: Call<"yes">, group: string): Promise<void> {
@@ -217,11 +219,11 @@ async function removeGroup(call: Call<"yes">, group: string): Promise<void> {
   if (out.isJson) out.json(total);
   else
     out.line(
-      `Deleted ${counted(total.done, "schedule")}; ${counted(total.running, "job")} under way asked to stop.`,
+      `Deleted ${counted(total.done, "schedule")}; ${counted(total.running, "job")} running notified to stop.`,
     );
   if (total.failed > 0)
     throw new ServerFailed(
-      `The server failed on ${counted(total.failed, "schedule")}, which stay as they were: its log names them.`,
+      `The server failed on ${counted(total.failed, "schedule")}, which are unchanged; its log names them.`,
     );
 }
 

@@ -11,7 +11,7 @@ const group = command({
   summary: "Show a group: its holds, its schedules and its open jobs",
   usage: "<group>",
   words: { min: 1, max: 1 },
-  options: { tag: { about: "It is a tag" } },
+  options: { tag: { about: "The name is that of a tag" } },
   examples: ["carillon group order:1", "carillon group reports --tag"],
   run: async ({ words: [name = ""], given, client, out, signal }) => {
     const labels = given.flag("tag") ? client.tags : client.groups;
@@ -38,7 +38,7 @@ function showMembers(out: Output, { holds, schedules, jobs, moreJobs, cursor }: 
     whole: true,
   };
   out.table([...jobColumns(out), waits], jobs, "");
-  if (moreJobs) out.note("There are more jobs that are not done.");
+  if (moreJobs) out.note("There are more unsettled jobs.");
 }
 
 export const groupCommands: readonly Command[] = [group];

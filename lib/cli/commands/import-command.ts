@@ -5,28 +5,27 @@ import { dryRunOption, yesOption } from "../common-options.ts";
 const options = {
   from: {
     value: "form",
-    about: "crontab, eventbridge, or dir (schedules in YAML or JSON); found out if left out",
+    about: "crontab, eventbridge, or dir (schedules in YAML or JSON); default: detected",
   },
   target: {
     value: "target",
     about:
-      "Where jobs go that have no target here: queue:<name>, handler:<name>, webhook:<url>, lambda:<name>, event:<bus>",
+      "The target of schedules without one here: queue:<name>, handler:<name>, webhook:<url>, lambda:<name>, event:<bus>",
   },
   prefix: { value: "prefix", about: "Put before each key" },
-  system: { about: "Of a crontab: a user stands before each command, as in /etc/crontab" },
-  "skip-impossible": { about: "Leave out what cannot be brought over, and do the rest" },
+  system: { about: "For a crontab: each command has a user before it, as in /etc/crontab" },
+  "skip-impossible": { about: "Skip schedules that cannot be imported" },
   ...dryRunOption,
   ...yesOption,
 } as const;
 
-/** Bringing schedules over from a crontab, from EventBridge, or from files. */
 export const importCommand = command({
   name: "import",
   group: "Schedules",
-  summary: "Bring schedules over from a crontab, EventBridge, or files",
+  summary: "Import schedules from a crontab, EventBridge, or files",
   usage: "<file, directory or ->",
   about:
-    "Shows what would be created and changed, the coming runs, and everything that will be otherwise than at the source; then asks. Nothing is done where something is impossible. Importing the same again changes nothing.",
+    "Shows what would be created and changed, the coming runs, and every difference from the source; then asks for confirmation. Nothing is done where one schedule is impossible. Importing again changes nothing.",
   words: { min: 1, max: 1 },
   options,
   examples: [
@@ -38,7 +37,7 @@ export const importCommand = command({
 });
 
 async function runImport(call: Call<keyof typeof options>): Promise<void> {
-  // Other commands need none of what reads and checks whole schedules.
+  // Loaded here, because other commands need no code that reads and checks whole schedules.
   const { readImport } = await import("../import-source.ts");
   const { planChanges } = await import("../apply/apply-plan.ts");
   const { showPlan, plannedJson, summary } = await import("../apply/apply-show.ts");
@@ -60,14 +59,14 @@ function refuseImpossible(planned: readonly Planned[], isSkipped: boolean): void
   if (impossible.length === 0 || isSkipped) return;
   const [{ key, from, faults } = { key: null, from: null, faults: [] }] = impossible;
   throw new Error(
-    `Nothing was done: ${impossible.length} of ${planned.length} cannot be brought over (${key ?? from}: ${faults[0]}). --skip-impossible leaves them out.`,
+    `Nothing was done: ${impossible.length} of ${planned.length} cannot be imported (${key ?? from}: ${faults[0]}). --skip-impossible skips them.`,
   );
 }
 
 const operationsMax = 1_000;
 const bytesMax = 4_000_000;
 
-/** What fits into one transaction is done as a whole or not at all. */
+/** Changes that fit into one transaction are applied all or nothing. */
 function isOneCall(planned: readonly Planned[]): boolean {
   if (planned.length > operationsMax) return false;
   const operations = planned.map(({ operation }) => operation);

@@ -17,12 +17,12 @@ import { jobColumns, showJob } from "../output/shown-job.ts";
 import { counted } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
 
-const whyOption = { why: { value: "text", about: "Why you do it, for the audit" } } as const;
+const whyOption = { why: { value: "text", about: "The reason, for the audit" } } as const;
 
 const jobs = command({
   name: "jobs",
   group: "Jobs",
-  summary: "List jobs, the newest first",
+  summary: "List jobs, newest first",
   usage: "[key]",
   words: { min: 0, max: 1 },
   options: {
@@ -45,7 +45,7 @@ const jobs = command({
       key !== undefined && isHistory
         ? client.schedules.jobs(key, page)
         : client.jobs.list({ key, ...filter, ...page });
-    out.table(jobColumns(out), await someOf(call, list), "There is no such job.");
+    out.table(jobColumns(out), await someOf(call, list), "No job matches.");
   },
 });
 
@@ -63,7 +63,7 @@ function filterFrom(call: Call<keyof typeof ownerOptions | keyof typeof foundOpt
 const job = command({
   name: "job",
   group: "Jobs",
-  summary: "Show a job, with its payload and its tries",
+  summary: "Show a job, with its payload and its attempts",
   usage: "<id>",
   words: { min: 1, max: 1 },
   options: {},
@@ -75,10 +75,10 @@ const job = command({
 const retry = command({
   name: "retry",
   group: "Jobs",
-  summary: "Have jobs tried again that are dead or cancelled",
+  summary: "Retry dead or cancelled jobs",
   usage: "[id]…",
   about:
-    "By --state and other filters many are tried again, spread behind what is due already: that is asked about.",
+    "With --state and other filters many jobs are retried, after a confirmation; they are spread behind jobs that are already due.",
   words: { min: 0, max: 1_000 },
   options: {
     state: { value: "state", about: "dead or cancelled" },
@@ -101,11 +101,11 @@ const retry = command({
     const filter = { state, ...others };
     if (filterText(filter) === "")
       throw new UsageFault(
-        "Name what to try again: ids, or --state dead with --prefix, --group and the like.",
+        "Name the jobs to retry: ids, or --state dead with filters such as --prefix and --group.",
       );
-    if (given.flag("dry-run")) return showFound(call, { ...filter, state: state ?? "dead" }, "tried again");
+    if (given.flag("dry-run")) return showFound(call, { ...filter, state: state ?? "dead" }, "retried");
     await call.confirm(
-      `Try again all jobs of ${filterText({ ...filter, state: state ?? "dead" })}?`,
+      `Retry all jobs of ${filterText({ ...filter, state: state ?? "dead" })}?`,
       given.flag("yes"),
     );
     const total = { done: 0, leftOut: 0, failed: 0 };
@@ -118,9 +118,9 @@ const retry = command({
     if (out.isJson) out.json(total);
     else
       out.line(
-        `Tried again: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be`}.`,
+        `Retried: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be retried`}.`,
       );
-    tellFailed(total);
+    throwFailed(total);
   },
 });
 
@@ -130,7 +130,7 @@ const cancel = command({
   summary: "Cancel jobs",
   usage: "[id]…",
   about:
-    "One that runs is asked to stop. What a cadence makes later runs: to stop that too, use pause or rm.",
+    "A running job is notified to stop. Later occurrences of the schedule still run: to stop them too, use pause or rm.",
   words: { min: 0, max: 1_000 },
   options: {
     state: { value: "state", about: "waiting, retrying or running" },
@@ -145,7 +145,7 @@ const cancel = command({
     const state = oneOf(given.text("state"), ["waiting", "retrying", "running"] as const, "--state");
     const filter = { state, ...ownersFrom(call) };
     if (!isOwned(filter))
-      throw new UsageFault("Name what to cancel: ids, or --key, --prefix, --group, --tag, --target.");
+      throw new UsageFault("Name the jobs to cancel: ids, or --key, --prefix, --group, --tag, --target.");
     await call.confirm(`Cancel all jobs of ${filterText(filter)}?`, given.flag("yes"));
     const total = { done: 0, running: 0, failed: 0 };
     await inParts(call, total, async (cursor) => {
@@ -157,16 +157,18 @@ const cancel = command({
     if (out.isJson) out.json(total);
     else
       out.line(
-        `Cancelled: ${counted(total.done, "job")}${total.running === 0 ? "" : `; ${total.running} of them under way asked to stop`}.`,
+        `Cancelled: ${counted(total.done, "job")}${total.running === 0 ? "" : `; ${total.running} running jobs notified to stop`}.`,
       );
-    tellFailed(total);
+    throwFailed(total);
   },
 });
 
-/** The last word of a call for many: what it has done is printed by then. */
-function tellFailed({ failed }: { failed: number }): void {
+/**
+ * Throws after the results of a bulk call are printed, so that the exit code shows server failures.
+ */
+function throwFailed({ failed }: { failed: number }): void {
   if (failed === 0) return;
-  const them = failed === 1 ? "it as it was: its log names it" : "them as they were: its log names them";
+  const them = failed === 1 ? "it unchanged; its log names it" : "them unchanged; its log names them";
   throw new ServerFailed(`The server failed on ${counted(failed, "job")}, and left ${them}.`);
 }
 
@@ -175,7 +177,7 @@ async function eachJob(call: Call<"why">, verb: "retry" | "cancel"): Promise<voi
   await eachOf(call, async (id) => {
     const done = await client.jobs[verb](id, { reason: given.text("why") }, { signal });
     if (words.length === 1)
-      showJob(out, done, verb === "retry" ? "It is tried again." : "Cancelled, or asked to stop.");
+      showJob(out, done, verb === "retry" ? "It will be retried." : "Cancelled, or notified to stop.");
     else if (out.isJson) out.json(done);
     else out.line(`${done.id} ${done.state}`);
   });
@@ -188,7 +190,7 @@ async function showFound(
 ): Promise<void> {
   const found = [];
   for await (const each of client.jobs.list({ ...filter, limit: 100, signal })) found.push(each);
-  out.table(jobColumns(out), found, "There is no such job.");
+  out.table(jobColumns(out), found, "No job matches.");
   out.note(`${found.length} would be ${what}.`);
 }
 

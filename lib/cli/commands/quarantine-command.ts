@@ -7,16 +7,17 @@ import { counted } from "../output/table.ts";
 export const quarantineCommand = command({
   name: "quarantine",
   group: "Operation",
-  summary: "List rows that Carillon failed on and tries again by itself",
+  summary: "List rows on which Carillon failed and which it retries",
   usage: "",
-  about: "With --retry the next tick tries the rows that the filters match, instead of at their time.",
+  about:
+    "With --retry the next tick retries the rows that match the filters, without waiting for their time.",
   words: { min: 0, max: 0 },
   options: {
-    consumer: { value: "name", about: "Of this part of Carillon, such as ended" },
+    consumer: { value: "name", about: "Only rows of this part of Carillon, such as ended" },
     item: { value: "id", about: "The row's id, as the list shows it" },
-    key: { value: "key", about: "Of this schedule" },
-    prefix: { value: "prefix", about: "Of schedules whose keys begin with this" },
-    retry: { about: "Have them tried with the next tick" },
+    key: { value: "key", about: "Only rows of this schedule" },
+    prefix: { value: "prefix", about: "Only rows of schedules whose keys begin with this" },
+    retry: { about: "Retry them with the next tick" },
     ...listOptions,
   },
   examples: [
@@ -36,7 +37,7 @@ export const quarantineCommand = command({
       const total = { done: 0 };
       await inParts(call, total, (cursor) => client.quarantine.retry(filter, { cursor, signal }));
       if (out.isJson) out.json(total);
-      else out.line(`The next tick tries ${counted(total.done, "row")} again.`);
+      else out.line(`The next tick retries ${counted(total.done, "row")}.`);
       return;
     }
     const list = client.quarantine.list({ ...filter, limit: pageSize(call), signal });
@@ -51,7 +52,7 @@ export const quarantineCommand = command({
         { title: "WHY", text: ({ reason }) => reason },
       ],
       await someOf(call, list),
-      "Nothing is set aside.",
+      "No row is set aside.",
     );
   },
 });

@@ -6,14 +6,14 @@ import { printable } from "../output/style.ts";
 import { counted } from "../output/table.ts";
 
 const options = {
-  prefix: { value: "prefix", about: "Of ls: of keys that begin with this" },
+  prefix: { value: "prefix", about: "For ls: only keys that begin with this" },
   ...listOptions,
 } as const;
 
 const commands = command({
   name: "commands",
   group: "Operation",
-  summary: "Commands that came through the queue and could not be applied",
+  summary: "List, show, retry and forget commands from the queue that could not be applied",
   usage: "ls | get <id> | retry <id> | rm <id>",
   words: { min: 1, max: 2 },
   options,
@@ -78,7 +78,7 @@ async function listDead(call: Call<keyof typeof options>): Promise<void> {
 const inbox = command({
   name: "inbox",
   group: "Operation",
-  summary: "What callers wrote in SQL: apply it now, or list what was refused",
+  summary: "Apply the commands in the SQL inbox, or list refused ones",
   usage: "apply | ls",
   words: { min: 1, max: 1 },
   options,
@@ -103,7 +103,7 @@ const inbox = command({
       if (out.isJson) out.json(total);
       else
         out.line(
-          `Applied ${counted(total.applied, "command")}; ${total.refused} refused, ${total.failed} to be tried again.`,
+          `Applied ${counted(total.applied, "command")}; ${total.refused} refused, ${total.failed} to be retried.`,
         );
       return;
     }
@@ -122,7 +122,7 @@ const inbox = command({
         },
       ],
       await someOf(call, list),
-      "Nothing was refused.",
+      "No command was refused.",
     );
   },
 });

@@ -14,7 +14,7 @@ const fire = command({
   summary: "Run a schedule now, beside its cadence",
   usage: "<key>",
   words: { min: 1, max: 1 },
-  options: { payload: { value: "json", about: "JSON, `@file`, or `-`; the schedule's own if left out" } },
+  options: { payload: { value: "json", about: "JSON, `@file`, or `-`; default: the schedule's payload" } },
   examples: ["carillon fire report:weekly", `carillon fire report:weekly --payload '{"day":"2026-12-01"}'`],
   run: async (call) => {
     const { words, given, client, out, signal } = call;
@@ -27,15 +27,14 @@ const fire = command({
 const enqueue = command({
   name: "enqueue",
   group: "Jobs",
-  summary: "A job without a lasting schedule",
+  summary: "Run a job without a lasting schedule",
   usage: "[key]",
-  about:
-    "With a key, one job of it waits at a time: another one takes its place, unless --if-exists says otherwise.",
+  about: "A key has at most one waiting job: a new job replaces it, unless --if-exists says otherwise.",
   words: { min: 0, max: 1 },
   options: {
     ...targetOptions,
     ...jobOptions,
-    at: { value: "instant", about: "When, such as `in 5m`; now if left out" },
+    at: { value: "instant", about: "When, such as `in 5m`; default: now" },
     "if-exists": { value: "what", about: "replace, keep or refuse" },
   },
   examples: [
@@ -51,7 +50,7 @@ const enqueue = command({
     const body = {
       ...job,
       key: words[0],
-      // `in …` counts from the server's clock.
+      // The server resolves `in …` by its own clock.
       at: at === undefined || /^\s*in\s/.test(at) ? at : instantFrom(call, at, "--at"),
       ifExists: oneOf(given.text("if-exists"), ["replace", "keep", "refuse"] as const, "--if-exists"),
     };
@@ -64,7 +63,11 @@ const enqueue = command({
     showJob(
       out,
       made,
-      status === 200 ? "It waits already." : at === undefined ? "It is due now." : "It waits for its time.",
+      status === 200
+        ? "It is already waiting."
+        : at === undefined
+          ? "It is due now."
+          : "It waits for its time.",
     );
   },
 });
@@ -76,9 +79,9 @@ const backfill = command({
   usage: "<key>",
   words: { min: 1, max: 1 },
   options: {
-    from: { value: "instant", about: "From this on" },
-    to: { value: "instant", about: "Up to this; now if left out" },
-    limit: { value: "n", short: "n", about: "At most so many, the oldest first; 1000 if left out" },
+    from: { value: "instant", about: "From this instant" },
+    to: { value: "instant", about: "Up to this instant; default: now" },
+    limit: { value: "n", short: "n", about: "The most runs, oldest first; default: 1000" },
   },
   examples: [`carillon backfill report:weekly --from "2d ago"`],
   run: async (call) => {
@@ -93,7 +96,7 @@ const backfill = command({
       return;
     }
     out.line(
-      `${done.accepted} runs of ${printable(words[0] ?? "")} follow; ${done.existing} have had theirs.`,
+      `${done.accepted} runs of ${printable(words[0] ?? "")} follow; ${done.existing} already have a job.`,
     );
     if (done.next !== undefined)
       out.note(`There are more: carillon backfill ${words[0]} --from ${done.next} --to ${to}`);

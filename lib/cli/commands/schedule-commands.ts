@@ -17,13 +17,13 @@ const put = command({
   summary: "Create a schedule, or replace it",
   usage: "<key>",
   about:
-    "What is not given has its default: to change some of a schedule, use patch. Putting the same again changes nothing, unless it says `in …`: that counts anew. --dry-run tells what would change; whether this deployment takes the target, the put alone does.",
+    "Fields that are not given get their defaults: to change single fields, use patch. Repeating a put changes nothing, unless `when` is relative (`in …`): its time starts again. --dry-run shows what would change; only the put itself checks whether this deployment allows the target.",
   words: { min: 0, max: 1 },
   options: {
     ...scheduleOptions,
     ...dryRunOption,
     ...ifMatchOption,
-    create: { about: "Only if there is none yet" },
+    create: { about: "Only if it does not exist yet" },
   },
   examples: [
     `carillon put order:1 --when "in 3h" --queue orders --payload '{"orderId":1}'`,
@@ -47,9 +47,9 @@ const put = command({
 const patch = command({
   name: "patch",
   group: "Schedules",
-  summary: "Change some of a schedule",
+  summary: "Change single fields of a schedule",
   usage: "<key>",
-  about: "What is not given stays. A `null` in a file restores the default.",
+  about: "Fields that are not given stay. A `null` in a file restores the default.",
   words: { min: 1, max: 1 },
   options: { ...scheduleOptions, ...ifMatchOption },
   examples: [
@@ -59,7 +59,7 @@ const patch = command({
   run: async (call) => {
     const { given, client, out, signal, words } = call;
     const body = await bodyFrom(call);
-    if (Object.keys(body).length === 0) throw new UsageFault("There is nothing to change: name what.");
+    if (Object.keys(body).length === 0) throw new UsageFault("Nothing to change: give at least one option.");
     const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
     const path = ["v1", "schedules", words[0] ?? ""];
     const { body: edited } = await client.request<Edited>({ method: "PATCH", path, body, options });
@@ -74,7 +74,10 @@ const get = command({
   usage: "<key>",
   words: { min: 1, max: 1 },
   options: {
-    body: { about: "As JSON, only what put takes; credentials read `***`, which put keeps as they are" },
+    body: {
+      about:
+        "As JSON with only the fields that put takes; credentials read `***`, and put then keeps the stored ones",
+    },
   },
   examples: ["carillon get report:weekly", "carillon get report:weekly --body"],
   run: async ({ words, given, client, out, signal }) => {
@@ -93,7 +96,7 @@ const ls = command({
   options: {
     ...scheduleFilterOptions,
     ...listOptions,
-    count: { about: "Only how many there are" },
+    count: { about: "Only the number of schedules" },
   },
   examples: [
     "carillon ls order:",
@@ -111,13 +114,13 @@ const ls = command({
       return;
     }
     const list = client.schedules.list({ ...scheduleFilterFrom(call), limit: pageSize(call), signal });
-    out.table(scheduleColumns(out), await someOf(call, list), "There is no such schedule.");
+    out.table(scheduleColumns(out), await someOf(call, list), "No schedule matches.");
   },
 });
 
 export const scheduleCommands: readonly Command[] = [put, patch, get, ls];
 
-/** On the command line, or in the file. */
+/** The key from the command line, or else from the file. */
 function keyFrom({ words: [word] }: Call, body: Body): string {
   const { key } = body;
   if (word !== undefined) return word;

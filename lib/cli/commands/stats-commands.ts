@@ -7,7 +7,7 @@ import { measuredText } from "../times.ts";
 const stats = command({
   name: "stats",
   group: "Operation",
-  summary: "How Carillon does: what stands, and what happened in the last hour and day",
+  summary: "Show current counts and those of the last hour and day",
   usage: "",
   words: { min: 0, max: 0 },
   options: {},
@@ -70,7 +70,7 @@ function showStats(out: Output, stats: Stats): void {
   );
 }
 
-/** Nothing where nothing is set aside, as it nearly always is. */
+/** Prints no line while the quarantine is empty, which is the usual case. */
 function asideFacts(out: Output, { count, more, oldestAt }: Stats["quarantine"]): [string, string][] {
   if (count === 0 || oldestAt === null) return [];
   const text = `${grouped.format(count)}${more ? " or more" : ""}, the oldest since ${out.times.wall(oldestAt)}`;
@@ -79,7 +79,7 @@ function asideFacts(out: Output, { count, more, oldestAt }: Stats["quarantine"])
 
 type Pulses = Stats["lastDay"]["pulses"] & { name: string };
 
-/** Nothing where nobody has any: a table of zeros would ask for an explanation. */
+/** Prints no table where no schedule has pulses. */
 function showPulses(out: Output, periods: readonly Pulses[]): void {
   if (periods.every(({ taken, lost }) => taken === 0 && lost === 0)) return;
   out.line();
@@ -101,7 +101,7 @@ function showPulses(out: Output, periods: readonly Pulses[]): void {
   );
 }
 
-/** How late, by three percentiles. */
+/** Lateness by three percentiles. */
 function lateColumns<Row>(
   lateness: (row: Row) => Pick<Stats["lastDay"]["lateness"], "p50Ms" | "p95Ms" | "p99Ms">,
 ): Column<Row>[] {
@@ -118,10 +118,10 @@ const barMax = 40;
 const forecast = command({
   name: "forecast",
   group: "Operation",
-  summary: "How many runs each of the coming minutes has, and how a spread would flatten them",
+  summary: "Show the runs of each coming minute, and how a spread would flatten them",
   usage: "",
   words: { min: 0, max: 0 },
-  options: { minutes: { value: "n", about: "How far ahead, 1 to 1440; 60 if left out" } },
+  options: { minutes: { value: "n", about: "How far ahead, 1 to 1440; default: 60" } },
   examples: ["carillon forecast", "carillon forecast --minutes 1440 --json"],
   run: async ({ given, client, out, signal }) => {
     const minutes = given.number("minutes", { min: 1, max: 1_440 });
@@ -152,7 +152,7 @@ function showForecast(out: Output, forecast: Forecast): void {
     out.line(`${out.times.wall(at).slice(11, 16)}: ${grouped.format(fires)} runs (${parts.join(", ")})`);
   }
   out.line(suggestion.text);
-  if (!exact) out.note("Some of it is estimated.");
+  if (!exact) out.note("Some numbers are estimates.");
 }
 
 export const statsCommands: readonly Command[] = [stats, forecast];

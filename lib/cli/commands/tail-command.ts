@@ -12,19 +12,21 @@ import { auditColumns } from "./audit-command.ts";
 
 const options = {
   ...ownerOptions,
-  audit: { about: "What people and machines do, instead of jobs" },
-  lines: { value: "n", short: "n", about: "So many from before; 10 if left out" },
-  every: { value: "seconds", about: "How often to look; 2 if left out" },
-  for: { value: "seconds", about: "End after this; else Ctrl-C ends it" },
+  audit: { about: "Follow the audit instead of jobs" },
+  lines: { value: "n", short: "n", about: "How many earlier lines; default: 10" },
+  every: { value: "seconds", about: "How often to poll; default: 2" },
+  for: { value: "seconds", about: "Stop after this time; default: Ctrl-C stops it" },
 } as const;
 
 type TailCall = Call<keyof typeof options>;
 
-/** Jobs whose occurrence lies this far back, or ahead, are looked at each time. */
+/** Each poll reads jobs whose occurrence lies at most this far in the past or in the future. */
 const backMs = 10 * 60_000;
 const aheadMs = 60_000;
 
-/** So many are looked at, of each kind; beyond, there are too many to be read by anybody. */
+/**
+ * The most jobs, and the most dead jobs, of one poll; more lines than that cannot be read anyway.
+ */
 const lookedAtMax = 1_000;
 const rememberedMax = 20_000;
 
@@ -34,7 +36,7 @@ const tail = command({
   summary: "Follow jobs, or the audit, as they happen",
   usage: "[key]",
   about:
-    "Each change of a job is a line: of those of the last ten minutes and the next one, and of any that dies. Ctrl-C ends it.",
+    "Prints a line for each change of a job due in the last ten minutes or the next minute, and for each job that dies. Ctrl-C stops it.",
   words: { min: 0, max: 1 },
   options,
   examples: [
@@ -57,7 +59,9 @@ const tail = command({
       });
     }
     if (isOwned(owners))
-      throw new UsageFault("tail --audit follows everybody: carillon audit --subject <key> looks at one.");
+      throw new UsageFault(
+        "tail --audit takes no filter: for one subject use carillon audit --subject <key>.",
+      );
     const columns = auditColumns(out);
     const line = (entry: Parameters<(typeof columns)[0]["text"]>[0]) =>
       columns.map(({ text }) => printable(text(entry))).join("  ");
@@ -70,13 +74,12 @@ const tail = command({
 });
 
 interface Followed<Item> {
-  /** Newest first. */
   read(): Promise<Item[]>;
   identity(item: Item): string;
   line(item: Item): string;
 }
 
-/** Looks again and again, and prints what is new. What does not answer is waited for. */
+/** Polls and prints new items. An API that does not answer is polled again. */
 async function follow<Item>(call: TailCall, { read, identity, line }: Followed<Item>): Promise<void> {
   const { given, out, now } = call;
   const everyMs = (given.number("every", { min: 1, max: 3_600 }) ?? 2) * 1_000;
@@ -95,7 +98,7 @@ async function follow<Item>(call: TailCall, { read, identity, line }: Followed<I
       isAway = false;
     } catch (error) {
       if (exitCodeOf(error) !== exitCodes.unreachable) throw error;
-      if (!isAway && error instanceof Error) out.note(`${error.message}; still looking`);
+      if (!isAway && error instanceof Error) out.note(`${error.message}; still trying`);
       isAway = true;
     }
     if (now() + everyMs > until) return;
@@ -103,7 +106,7 @@ async function follow<Item>(call: TailCall, { read, identity, line }: Followed<I
   }
 }
 
-/** Of the time around now, and of whatever has died; the newest first. */
+/** Jobs due around now, and jobs that have died recently; newest first. */
 async function newestJobs({ client, signal, now }: TailCall, owners: JobOwners): Promise<JobSummary[]> {
   const from = new Date(now() - backMs);
   const to = new Date(now() + aheadMs);

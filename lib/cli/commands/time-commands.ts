@@ -11,14 +11,14 @@ import { printable, stateColour } from "../output/style.ts";
 import { timingFrom, whenOptions, zoneOf } from "../schedule-flags.ts";
 
 const countOptions = {
-  count: { value: "n", short: "n", about: "So many; 10 if left out" },
-  from: { value: "instant", about: "Strictly after this; now if left out" },
+  count: { value: "n", short: "n", about: "How many; default: 10" },
+  from: { value: "instant", about: "Strictly after this instant; default: now" },
 } as const;
 
 const next = command({
   name: "next",
   group: "Time",
-  summary: "When a schedule runs next",
+  summary: "Show when a schedule runs next",
   usage: "<key>",
   words: { min: 1, max: 1 },
   options: countOptions,
@@ -41,13 +41,13 @@ const { when: _, ...othersOfWhen } = whenOptions;
 const preview = command({
   name: "preview",
   group: "Time",
-  summary: "When a schedule would run, without saving it",
+  summary: "Show when a schedule would run, without saving it",
   usage: "<when>…",
   words: { min: 1, max: 20 },
   options: {
     ...othersOfWhen,
     ...countOptions,
-    key: { value: "key", about: "What `H` and --spread count from" },
+    key: { value: "key", about: "The key from which `H` and --spread are computed" },
   },
   examples: [
     `carillon preview "0 9 * * 1-5" --timezone Europe/Berlin`,
@@ -81,10 +81,10 @@ const preview = command({
 const explain = command({
   name: "explain",
   group: "Time",
-  summary: "Why something ran, ran late, or did not",
+  summary: "Explain why a schedule ran, ran late, or did not run",
   usage: "<key>",
   words: { min: 1, max: 1 },
-  options: { at: { value: "instant", about: "When it ran, was due, or should have been; now if left out" } },
+  options: { at: { value: "instant", about: "When it ran, was due, or should have run; default: now" } },
   examples: [
     "carillon explain report:weekly --at 2026-11-23T08:00:00Z",
     `carillon explain report:weekly --at "2h ago"`,
@@ -121,7 +121,7 @@ function showExplanation(out: Output, explanation: Explanation): void {
 const versions = command({
   name: "versions",
   group: "Time",
-  summary: "Who changed a schedule, when and how",
+  summary: "List the versions of a schedule: author, time and changes",
   usage: "<key>",
   words: { min: 1, max: 1 },
   options: listOptions,
@@ -156,7 +156,7 @@ function changesText({ changes }: Version): string {
 const restore = command({
   name: "restore",
   group: "Time",
-  summary: "Make an old version the newest",
+  summary: "Restore an old version of a schedule",
   usage: "<key> <version>",
   words: { min: 2, max: 2 },
   options: ifMatchOption,

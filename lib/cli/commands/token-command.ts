@@ -9,18 +9,17 @@ import { printable } from "../output/style.ts";
 import { oneOf } from "../schedule-filter.ts";
 
 const options = {
-  scope: { value: "scope", about: "Of create: read, write or admin; read if left out" },
-  prefix: { value: "prefix", about: "Of create: it reaches keys that begin with this" },
-  expires: { value: "instant", about: "Of create: when its time is over, such as `in 90d`" },
-  rate: { value: "rate", about: "Of create: so many requests, such as 100/s" },
+  scope: { value: "scope", about: "For create: read, write or admin; default: read" },
+  prefix: { value: "prefix", about: "For create: the token reaches keys that begin with this" },
+  expires: { value: "instant", about: "For create: when the token expires, such as `in 90d`" },
+  rate: { value: "rate", about: "For create: the rate of its requests, such as 100/s" },
   overlap: {
     value: "duration",
-    about: "Of rotate: so long the old secret is good too; 24h if left out, 0s for not at all",
+    about: "For rotate: how long the old secret stays valid; default: 24h, and 0s ends it at once",
   },
   out: {
     value: "file",
-    about:
-      "Of create and rotate: the secret goes into this file, which you alone can read, and not to stdout",
+    about: "For create and rotate: the file for the secret, readable only by you; default: stdout",
   },
   ...yesOption,
   ...listOptions,
@@ -34,7 +33,7 @@ const token = command({
   summary: "Make, list, rotate and remove tokens",
   usage: "create <name> | ls | get <id> | rotate <id> | rm <id>",
   about:
-    "A secret is shown once: --out writes it into a file of mode 0600, which is there once the token is. Without it the secret stands alone on stdout; where that goes into a file, `umask 077` comes first. It takes a token of scope admin. Instead of an id its name does.",
+    "A secret is shown once: --out writes it into a file of mode 0600, which exists once the token does. Without --out the secret is the only text on stdout; set `umask 077` before you redirect it into a file. Needs a token of scope admin. Takes a token's name as well as its id.",
   words: { min: 1, max: 2 },
   options,
   examples: [
@@ -66,17 +65,17 @@ const token = command({
         () => client.tokens.rotate(found.id, { overlap }, { signal }),
         ({ earlierUntil }) =>
           earlierUntil === null
-            ? "The old secret is good no more."
-            : `The old secret is good until ${out.times.both(earlierUntil)}.`,
+            ? "The old secret is no longer valid."
+            : `The old secret is valid until ${out.times.both(earlierUntil)}.`,
       );
     } else {
       await call.confirm(
-        `Take back the token ${JSON.stringify(found.name)}? Whoever uses it is refused at once.`,
+        `Revoke the token ${JSON.stringify(found.name)}? Its callers are refused at once.`,
         given.flag("yes"),
       );
       await client.tokens.delete(found.id, { signal });
       if (out.isJson) out.json({ deleted: found.id });
-      else out.line(`Took back ${printable(found.name)}.`);
+      else out.line(`Revoked ${printable(found.name)}.`);
     }
   },
 });

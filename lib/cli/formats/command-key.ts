@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** A name for a command, readable, and told apart by a hash of all that it is known by: it stays while that stays. */
+/**
+ * A key for a command: readable words and a hash. It stays the same while the parts in the hash do.
+ */
 export function commandKey(command: string, ...knownBy: readonly string[]): string {
   const hash = createHash("sha256").update(JSON.stringify(knownBy)).digest("hex").slice(0, 8);
   const slug = slugOf(command);
@@ -10,8 +12,9 @@ export function commandKey(command: string, ...knownBy: readonly string[]): stri
 const slugLengthMax = 40;
 
 /**
- * The first plain words, up to the first option or where the shell takes over. Keys are shown everywhere and commands hold passwords:
- * URLs, assignments and what looks like a token are left out too.
+ * The first plain words, up to the first option or shell operator. Keys are shown in many places
+ * and commands may hold passwords, so URLs, assignments and words that look like tokens are left
+ * out.
  */
 function slugOf(command: string): string {
   const own = command.replace(/^(\s*cd\s+\S+\s*(&&|;))+/, "");

@@ -1,15 +1,15 @@
-/** A line of a crontab that runs something, with what the lines above it have set. */
+/** A line of a crontab that runs a command, with the settings of the lines above it. */
 export interface CrontabEntry {
   line: number;
   /** Five fields, or a word such as `@daily`. */
   when: string;
   user: string | null;
   command: string;
-  /** What follows the first `%`, each further one a new line. */
+  /** The text behind the first `%`; each further `%` is a line break. */
   stdin: string | null;
   /** From a comment above: `# carillon: key=backup`. */
   key: string | null;
-  /** The variables above, the last of each name. */
+  /** The variables set above the line; the last value of each name counts. */
   variables: ReadonlyMap<string, string>;
 }
 
@@ -22,7 +22,10 @@ const setting = /^\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z_][A-Za-z0-9_]*))\s*=\s*(.*?
 const entry = /^\s*-?(@\S+|(?:\S+[ \t]+){4}\S+)[ \t]+(\S.*?)\s*$/;
 const keyComment = /^\s*#+\s*carillon:\s*key=(\S.*?)\s*$/i;
 
-/** Reads a crontab as cronie and Vixie cron do; `system`: a user stands before each command, as in /etc/crontab. */
+/**
+ * Reads a crontab as cronie and Vixie cron do; with `system`, each command has a user before it, as
+ * in /etc/crontab.
+ */
 export function readCrontabLines(
   text: string,
   { system }: { system: boolean },
@@ -54,9 +57,9 @@ export function readCrontabLines(
   return { entries, bad };
 }
 
-const userForm = "is no line of a crontab: five fields or a word such as @daily, then a command";
+const userForm = "is not a line of a crontab: five fields or a word such as @daily, then a command";
 const systemForm =
-  "is no line of a system crontab: five fields or a word such as @daily, a user, then a command";
+  "is not a line of a system crontab: five fields or a word such as @daily, a user, then a command";
 
 function readEntry(
   raw: string,
@@ -73,7 +76,7 @@ function readEntry(
   };
 }
 
-/** An unescaped `%` ends the command: what follows is its stdin. */
+/** An unescaped `%` ends the command; the rest is its stdin. */
 function splitCommand(text: string): { command: string; stdin: string | null } {
   const parts = [""];
   for (const piece of text.match(/\\%|%|\\|[^%\\]+/g) ?? []) {

@@ -1,7 +1,10 @@
-/** When a line of a crontab runs, in the words of a schedule. */
+/** The time of a line of a crontab, as a schedule's `when`. */
 export interface CrontabWhen {
   when: string;
-  /** Cron takes it for a fixed time and Carillon, left alone, for an interval: clocks that change would part them. */
+  /**
+   * True where cron counts the line as a fixed time and Carillon would count it as an interval; the
+   * two differ at clock changes.
+   */
   isFixedTimeForCronAlone: boolean;
   differences: string[];
   faults: string[];
@@ -11,7 +14,7 @@ const nicknames: ReadonlySet<string> = new Set(
   "@yearly @annually @monthly @weekly @daily @midnight @hourly".split(" "),
 );
 
-/** The last value of each field, for ranges that are open at their end. */
+/** The last value of each field, for ranges without an end. */
 const fields = [
   { first: 0, last: 59 },
   { first: 0, last: 23 },
@@ -20,7 +23,10 @@ const fields = [
   { first: 0, last: 6 },
 ] as const;
 
-/** Reads as cronie and Vixie cron do; what they read otherwise than Carillon is written so that it means the same, or told. */
+/**
+ * Reads as cronie and Vixie cron do. Syntax that they read otherwise than Carillon is rewritten to
+ * the same meaning, or reported as a difference.
+ */
 export function crontabWhen(text: string): CrontabWhen {
   if (text.startsWith("@")) return nickname(text.toLowerCase());
   const differences: string[] = [];
@@ -29,7 +35,7 @@ export function crontabWhen(text: string): CrontabWhen {
   const [minute = "", hour = "", day = "", month = "", weekday = ""] = words;
   if ((isPartOfAll(day) && weekday !== "*") || (isPartOfAll(weekday) && day !== "*"))
     faults.push(
-      "cron runs it on days that match both day fields, since one of them begins with `*`; Carillon on days that match either: write one of them as a list of days, or split it",
+      "one day field begins with `*`, so cron runs it on days that match both fields; Carillon runs it on days that match either: write one field as a list of days, or split the line",
     );
   return {
     when: [minute, hour, day, month, weekday].join(" "),
@@ -45,34 +51,35 @@ function nickname(word: string): CrontabWhen {
   if (nicknames.has(word)) return read;
   if (word === "@every_minute") return { ...read, when: "* * * * *" };
   if (word === "@reboot")
-    return { ...read, faults: ["@reboot names no time: nothing boots here, so it can never run"] };
+    return { ...read, faults: ["@reboot has no time and cannot be imported: Carillon does not boot"] };
   return { ...read, faults: [`${word} is not known`] };
 }
 
 function fieldText(word: string, index: number, differences: string[]): string {
-  // To cron what begins with `*` leaves the other day field alone, `*/1` as well as `*`.
+  // Cron ignores a day field that begins with `*`, such as `*` or `*/1`, when the other is
+  // restricted.
   if (/^\*(\/1)?(,|$)/.test(word)) return "*";
   const { first, last } = fields[index] ?? fields[0];
   const items = word.split(",").map((item) => {
     const [random, from = "", to = "", step = ""] = /^(\d*)~(\d*)(\/\d+)?$/.exec(item) ?? [];
     if (random !== undefined) {
       differences.push(
-        `\`${item}\`: cron draws a value each time it reads the table; here it follows from the key and stays`,
+        `\`${item}\`: cron picks a value each time it reads the table; Carillon derives a fixed value from the key`,
       );
       return from === "" && to === "" ? `H${step}` : `H(${from || first}-${to || last})${step}`;
     }
     if (/^\d+\/\d+$/.test(item))
       differences.push(
-        `\`${item}\` is read as \`${item.replace("/", `-${last}/`)}\`; some crons take it for its first number alone`,
+        `\`${item}\` is read as \`${item.replace("/", `-${last}/`)}\`; some crons read only its first number`,
       );
     return item;
   });
   if (items.some((item) => /[#?]|^LW?$|^L-|(\d|[a-z]{3})[LW]$/i.test(item)))
-    differences.push(`\`${word}\` is no syntax of Vixie cron and cronie: it is read as Quartz does`);
+    differences.push(`\`${word}\` is not syntax of Vixie cron and cronie: it is read as Quartz reads it`);
   return items.join(",");
 }
 
-/** Every n-th of all, which cron does not count as a restriction. */
+/** A step over the whole range, which cron does not count as a restriction. */
 function isPartOfAll(word: string): boolean {
   return word.startsWith("*") && word !== "*";
 }

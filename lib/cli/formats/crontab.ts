@@ -6,11 +6,11 @@ import type { Found, JsonObject, Reading } from "./found.ts";
 import type { SourceFile } from "./source-files.ts";
 
 export interface CrontabParams {
-  /** Where each command goes; Carillon runs none itself. */
+  /** The target of each command; Carillon runs no commands itself. */
   target: JsonObject;
-  /** Of what no CRON_TZ stands above. */
+  /** The zone of lines without a CRON_TZ above them. */
   timezone: string | undefined;
-  /** A user stands before each command. */
+  /** Each command has a user before it. */
   system: boolean;
 }
 
@@ -41,7 +41,7 @@ function badLine(from: string, fault: string): Found {
   return { from, key: null, body: {}, differences: [], faults: [fault] };
 }
 
-/** What is kept on a system's disk says by its first lines that a user stands in each: they are those of Debian and of Red Hat. */
+/** Recognises a system crontab by the first lines of those that Debian and Red Hat ship. */
 function isSystem(text: string): boolean {
   return /^#.*\b(system-wide crontab|user-name\s+command)\b/im.test(text);
 }
@@ -66,7 +66,7 @@ function foundEntry(
   };
   return {
     from: `${file}:${entry.line}`,
-    // A command that stands there several times is told apart by its times.
+    // A command that occurs several times has its times in the hash of its key.
     key: entry.key ?? commandKey(entry.command, commandOf(entry), ...(isAlone ? [] : [entry.when])),
     body: {
       when,
@@ -79,15 +79,13 @@ function foundEntry(
     differences: [
       ...(keepsFixedTime
         ? [
-            "where clocks change, cron counts it among the fixed times, Carillon among the intervals: `dst` makes it as cron does",
+            "cron counts it as a fixed time at clock changes, Carillon as an interval: `dst` makes it behave as in cron",
           ]
         : []),
       ...differences,
       ...zone.differences,
       ...(delay > 0
-        ? [
-            "RANDOM_DELAY: cron draws a delay each time it starts; `spread` moves it by a part that follows from the key and stays",
-          ]
+        ? ["RANDOM_DELAY: cron picks a delay at each start; `spread` uses a fixed delay derived from the key"]
         : []),
       ...environmentDifferences(entry),
       ...always,
@@ -97,21 +95,21 @@ function foundEntry(
 }
 
 const always = [
-  'Carillon runs no shell: the command goes to the target as `{"command":"…"}`, and what receives it has to run it',
-  "cron tries once; here a job that fails is tried again, five times in all (`retry`)",
-  "cron leaves out what it missed; here the latest missed run is made up for (`catchUp`)",
+  'Carillon runs no shell: the command goes to the target as `{"command":"…"}`, and its receiver must run it',
+  "cron runs it once; Carillon retries a failed job, with up to five attempts (`retry`)",
+  "cron skips missed runs; Carillon makes up for the latest one (`catchUp`)",
 ];
 
 function environmentDifferences({ stdin, variables }: CrontabEntry): string[] {
-  const told: string[] = [];
+  const notes: string[] = [];
   if (stdin !== null)
-    told.push("what follows `%` was the command's stdin: it stands in the payload as `stdin`");
+    notes.push("the text behind `%` was the command's stdin: it is in the payload as `stdin`");
   const mail = variables.get("MAILTO");
-  if (mail !== undefined && mail !== "") told.push("MAILTO: nobody is mailed what the command prints");
+  if (mail !== undefined && mail !== "") notes.push("MAILTO: Carillon does not mail the command's output");
   const others = [...variables.keys()].filter((name) => !known.has(name));
-  // Their values may be secrets.
-  if (others.length > 0) told.push(`it had variables that are not sent: ${others.join(", ")}`);
-  return told;
+  // Only the names, because the values may be secrets.
+  if (others.length > 0) notes.push(`it had variables that are not sent: ${others.join(", ")}`);
+  return notes;
 }
 
 const known: ReadonlySet<string> = new Set(["CRON_TZ", "TZ", "MAILTO", "MAILFROM", "RANDOM_DELAY"]);
@@ -127,7 +125,7 @@ function zoneOf({ variables }: CrontabEntry, byOption: string | undefined): Zone
   const tz = variables.get("TZ");
   const named = (cronTz ?? tz)?.replace(/^:/, "");
   if (named === undefined || named === "") {
-    const differences = ["cron goes by the clock of its machine, and no CRON_TZ names its zone: read as UTC"];
+    const differences = ["cron uses the clock of its machine, and no CRON_TZ names a zone: read as UTC"];
     return { name: byOption ?? "UTC", differences: byOption === undefined ? differences : [], faults: [] };
   }
   const name = canonicalTimezone(named);
@@ -140,7 +138,7 @@ function zoneOf({ variables }: CrontabEntry, byOption: string | undefined): Zone
   const differences =
     cronTz === undefined
       ? [
-          `TZ=${name} is taken for the zone of its times, as some crons do; cronie and Vixie cron hand it to the command alone`,
+          `TZ=${name} is read as the zone of its times, as some crons do; cronie and Vixie cron pass it only to the command`,
         ]
       : [];
   return { name, differences, faults: [] };

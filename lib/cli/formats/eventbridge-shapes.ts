@@ -1,10 +1,13 @@
 import * as z from "zod";
 
-/** As the AWS CLI prints them: version 2 a text with an offset, version 1 seconds since 1970. */
+/**
+ * Instants as the AWS CLI prints them: version 2 a text with an offset, version 1 seconds since
+ * 1970.
+ */
 const instant = z.union([z.string(), z.number()]).transform((written, context) => {
   const date = new Date(typeof written === "number" ? written * 1_000 : written);
   if (!Number.isNaN(date.getTime())) return date.toISOString();
-  context.addIssue({ code: "custom", message: "is no instant" });
+  context.addIssue({ code: "custom", message: "is not an instant" });
   return z.NEVER;
 });
 

@@ -4,14 +4,14 @@ import { Refusal } from "../../refusal.ts";
 import type { AwsTarget } from "./eventbridge-shapes.ts";
 import type { JsonObject } from "./found.ts";
 
-/** What of a schedule its target says, and what becomes other. */
+/** The fields that come from the target, and how they differ. */
 export interface TargetParts {
   body: JsonObject;
   differences: string[];
   faults: string[];
 }
 
-/** `instead`: where it goes if AWS sends it to where Carillon cannot. */
+/** `instead`: the target to use where Carillon cannot call the one that AWS calls. */
 export function targetParts(target: AwsTarget, instead: JsonObject | undefined): TargetParts {
   const own = ownTarget(target);
   const to = own ?? instead;
@@ -21,13 +21,13 @@ export function targetParts(target: AwsTarget, instead: JsonObject | undefined):
   return {
     body: { ...(to === undefined ? {} : { target: to }), ...input.body, ...retry.body },
     differences: [
-      ...(own === null && instead !== undefined ? [`goes to --target, no more to ${target.Arn}`] : []),
+      ...(own === null && instead !== undefined ? [`goes to --target instead of ${target.Arn}`] : []),
       ...input.differences,
       ...retry.differences,
       ...(dead === null
         ? []
         : [
-            `what fails for good is sent to no dead-letter queue (${dead}): it is kept, and listed by \`jobs --state dead\``,
+            `dead jobs are not sent to a dead-letter queue (${dead}): Carillon keeps them, and \`jobs --state dead\` lists them`,
           ]),
       envelopeDifference,
       rightsDifference,
@@ -37,13 +37,13 @@ export function targetParts(target: AwsTarget, instead: JsonObject | undefined):
 }
 
 const envelopeDifference =
-  "the target receives an envelope (CloudEvents) with the input as its `data`, and not the input alone";
+  "the target receives an envelope (CloudEvents) with the input as its `data`, not only the input";
 const rightsDifference =
-  "Carillon's workers call the target with their own rights, not with those of RoleArn: they need them, and the target a place on the allow-list where there is one";
+  "Carillon's workers call the target with their own rights, not with those of RoleArn: the workers need these rights, and the target must be on the allow-list if there is one";
 
 function impossible({ Arn }: AwsTarget): string {
   const what = /:aws-sdk:/.test(Arn) ? "a universal target" : "a target of this service";
-  return `${Arn}: Carillon does not call ${what}; --target says where it goes instead`;
+  return `${Arn}: Carillon does not call ${what}; name another target with --target`;
 }
 
 function ownTarget({ Arn, SqsParameters, EventBridgeParameters }: AwsTarget): JsonObject | null {
@@ -67,13 +67,15 @@ function ownTarget({ Arn, SqsParameters, EventBridgeParameters }: AwsTarget): Js
 function inputParts({ Input = null, InputPath = null, InputTransformer }: AwsTarget): TargetParts {
   const faults: string[] = [];
   if (InputPath !== null || (InputTransformer ?? null) !== null)
-    faults.push("InputPath and InputTransformer take parts of the event of AWS, which there is none of here");
+    faults.push("InputPath and InputTransformer select from the event of AWS, which Carillon does not have");
   if (Input === null)
-    return { body: {}, differences: ["it has no Input: its payload is null, and no event of AWS"], faults };
+    return {
+      body: {},
+      differences: ["it has no Input: its payload is null instead of the event of AWS"],
+      faults,
+    };
   const differences = /<aws\.(scheduler|events)\.[a-z-]+>/.test(Input)
-    ? [
-        "`<aws.scheduler.…>` in its Input stays as it is written: the envelope has the time, the id and the attempt",
-      ]
+    ? ["`<aws.scheduler.…>` in its Input is not replaced: the envelope has the time, the id and the attempt"]
     : [];
   try {
     refuseInexactNumbers(Input);
@@ -81,10 +83,10 @@ function inputParts({ Input = null, InputPath = null, InputTransformer }: AwsTar
     return { body: { payload }, differences, faults };
   } catch (error) {
     if (error instanceof Refusal) return { body: {}, differences, faults: [...faults, error.message] };
-    // SQS takes any text.
+    // SQS accepts any text.
     return {
       body: { payload: Input },
-      differences: [...differences, "its Input is no JSON: the payload is that text"],
+      differences: [...differences, "its Input is not JSON: the payload is its text"],
       faults,
     };
   }
@@ -100,12 +102,12 @@ function retryParts({ RetryPolicy }: AwsTarget): Omit<TargetParts, "faults"> {
   const body: JsonObject = {};
   if (retries === byDefault.retries) {
     differences.push(
-      "AWS tries again up to 185 times in a day; here a job is tried five times, in some minutes (`retry`)",
+      "AWS retries up to 185 times in a day; Carillon makes up to five attempts within minutes (`retry`)",
     );
   } else {
     const attempts = Math.min(retries + 1, attemptsMax);
     body["retry"] = { attempts };
-    if (attempts < retries + 1) differences.push(`it is tried ${attempts} times at most, not ${retries + 1}`);
+    if (attempts < retries + 1) differences.push(`it has at most ${attempts} attempts, not ${retries + 1}`);
   }
   if (ageSeconds !== byDefault.ageSeconds) {
     body["deadline"] = `${ageSeconds}s`;

@@ -12,7 +12,10 @@ type Timing = Pick<
   | "FlexibleTimeWindow"
 >;
 
-/** What of a schedule says when. Its expressions are read as AWS does, so they stay as they are. */
+/**
+ * The fields of a schedule's times. Carillon reads the expressions as AWS does, so they are not
+ * rewritten.
+ */
 export function whenParts(timing: Timing): TargetParts {
   const when = timing.ScheduleExpression ?? "";
   const timezone = timing.ScheduleExpressionTimezone ?? "UTC";
@@ -26,7 +29,7 @@ export function whenParts(timing: Timing): TargetParts {
       ...own.differences,
       ...(spread
         ? [
-            `FlexibleTimeWindow: AWS picks any moment of ${minutes} minutes; \`spread\` moves it by a part that follows from the key and stays`,
+            `FlexibleTimeWindow: AWS picks any moment of ${minutes} minutes; \`spread\` moves it by a fixed part derived from the key`,
           ]
         : []),
       "AWS starts it within a minute of its time; Carillon within a second, and at most one job for each time",
@@ -49,7 +52,7 @@ function cronParts(timing: Timing): Omit<TargetParts, "faults"> {
     differences: [
       ...(followsClocks
         ? [
-            "`dst` makes it as AWS does where clocks change: what is left out is not run, what comes twice runs once; Carillon alone would run a left-out time after the gap",
+            "`dst` makes it behave as on AWS at clock changes: a skipped time does not run, a repeated time runs once; Carillon's default runs a skipped time after the gap",
           ]
         : []),
       ...(/(^|[,-])\d/.test(weekday)
@@ -59,7 +62,7 @@ function cronParts(timing: Timing): Omit<TargetParts, "faults"> {
   };
 }
 
-/** Its phase is that of its beginning. */
+/** The phase of a rate counts from its start. */
 function rateParts(timing: Timing): Omit<TargetParts, "faults"> {
   const { StartDate = null, CreationDate = null } = timing;
   const startsAt = StartDate ?? CreationDate;
@@ -68,7 +71,7 @@ function rateParts(timing: Timing): Omit<TargetParts, "faults"> {
     body: { ...windowOf(timing), ...(startsAt === null ? {} : { startsAt }) },
     differences: [
       startsAt === null
-        ? "it counts from when it is created here, on AWS from when it was created there"
+        ? "it counts from its creation in Carillon, on AWS from its creation there"
         : "it counts from its CreationDate, which `startsAt` holds: AWS counts from when it was created or last changed, by some seconds",
     ],
   };
@@ -78,7 +81,7 @@ function atParts({ StartDate = null, EndDate = null }: Timing): Omit<TargetParts
   const had = StartDate !== null || EndDate !== null;
   return {
     body: {},
-    differences: had ? ["StartDate and EndDate mean nothing to at(…), and are left out"] : [],
+    differences: had ? ["StartDate and EndDate do not apply to at(…), and are left out"] : [],
   };
 }
 

@@ -8,19 +8,22 @@ import { jsonValues } from "./json-values.ts";
 import type { SourceFile } from "./source-files.ts";
 
 export interface EventBridgeParams {
-  /** For those whose own target Carillon cannot call. */
+  /** The target of schedules whose own target Carillon cannot call. */
   target: JsonObject | undefined;
 }
 
-/** What `aws scheduler get-schedule` and `list-schedules` print, and the rules of `aws events` with their targets beside them. */
+/**
+ * Reads the output of `aws scheduler get-schedule` and `list-schedules`, and rules of `aws events`
+ * with their targets.
+ */
 export function readEventBridge(files: readonly SourceFile[], params: EventBridgeParams): Reading {
   const notes: string[] = [];
   const found = files.flatMap((file) => {
     const values = jsonValues(file.text);
     if (values === null)
-      return [{ from: file.name, key: null, body: {}, differences: [], faults: ["is no JSON"] }];
+      return [{ from: file.name, key: null, body: {}, differences: [], faults: ["is not JSON"] }];
     if (values.some((value) => isObject(value) && typeof value["NextToken"] === "string"))
-      notes.push(`${file.name} is one page of several (NextToken): the others are not in it.`);
+      notes.push(`${file.name} is one page of several (NextToken): the other pages are missing.`);
     return values.flatMap(recordsIn).flatMap((record, index, all) => {
       const from = all.length === 1 ? file.name : `${file.name} [${index}]`;
       return isRule(record) ? foundRule(record, from, params) : [foundSchedule(record, from, params)];
@@ -29,7 +32,7 @@ export function readEventBridge(files: readonly SourceFile[], params: EventBridg
   return { found, notes };
 }
 
-/** Whether a JSON value is of AWS at all. */
+/** Whether a JSON value is output of AWS. */
 export function isOfEventBridge(value: unknown): boolean {
   return recordsIn(value).some(
     (record) =>
@@ -71,7 +74,7 @@ function foundSchedule(record: unknown, from: string, params: EventBridgeParams)
   const isOfGroup = group !== "default";
   const key = isOfGroup ? `${group}:${name}` : name;
   if (ScheduleExpression == null || Target == null) {
-    const fault = `list-schedules tells neither when it runs nor what its target receives: aws scheduler get-schedule --name ${name} --group-name ${group}`;
+    const fault = `list-schedules has neither its time nor its target's input: use aws scheduler get-schedule --name ${name} --group-name ${group}`;
     return { from, key, body: {}, differences: [], faults: [fault] };
   }
   const parts = joined(whenParts(schedule), targetParts(Target, params.target));
@@ -89,13 +92,13 @@ function foundSchedule(record: unknown, from: string, params: EventBridgeParams)
       ...parts.differences,
       ...(schedule.KmsKeyArn == null
         ? []
-        : ["KmsKeyArn: its payload is encrypted as the database is, not with this key"]),
+        : ["KmsKeyArn: the payload is encrypted like the database, not with this key"]),
     ],
     faults: parts.faults,
   };
 }
 
-/** A rule may have several targets: each is a schedule of its own. */
+/** A rule may have several targets; each becomes a schedule of its own. */
 function foundRule(record: unknown, from: string, params: EventBridgeParams): Found[] {
   const read = understood<AwsRule>(record, ruleShape, from);
   if (!read.ok) return [read.found];
@@ -103,9 +106,9 @@ function foundRule(record: unknown, from: string, params: EventBridgeParams): Fo
   const { Name: name, ScheduleExpression, Targets } = rule;
   const nothing = { from, key: name, body: {}, differences: [] };
   if (ScheduleExpression == null)
-    return [{ ...nothing, faults: ["runs on events, not at times: a watch is what does that here"] }];
+    return [{ ...nothing, faults: ["runs on events, not at times: use a watch instead"] }];
   if (Targets == null || Targets.length === 0) {
-    const fault = `list-rules does not tell its targets: add them as \`Targets\` from aws events list-targets-by-rule --rule ${name}`;
+    const fault = `list-rules has no targets: add them as \`Targets\` from aws events list-targets-by-rule --rule ${name}`;
     return [{ ...nothing, faults: [fault] }];
   }
   return Targets.map((target) => {

@@ -2,20 +2,20 @@ import type { Json } from "../../client/main.ts";
 
 export type JsonObject = { [name: string]: Json };
 
-/** One schedule as a source has it, in the fields of the API as far as they can say it. */
+/** A schedule of a source, in the fields of the API. */
 export interface Found {
-  /** Where it stands, for people: `crontab:7`, `orders/daily.yaml`. */
+  /** Its place in the source, for people: `crontab:7`, `orders/daily.yaml`. */
   from: string;
-  /** Null where it has none and none can be made. */
+  /** Null where it has no key and none can be made. */
   key: string | null;
   body: JsonObject;
-  /** What will be otherwise than where it comes from. */
+  /** How the schedule will differ from its source. */
   differences: string[];
-  /** Why it cannot be brought over; empty where it can. */
+  /** Why the schedule cannot be imported; empty where it can. */
   faults: string[];
 }
 
-/** What was read of a source, and what is to be said of the whole of it. */
+/** The schedules of a source, and notes about the whole source. */
 export interface Reading {
   found: Found[];
   notes: string[];

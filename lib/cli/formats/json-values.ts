@@ -1,4 +1,7 @@
-/** The JSON values of a text that holds one after the other, as commands leave them that print into one file; null where it is no JSON. */
+/**
+ * The JSON values of a text with one value after the other, such as the output of several commands
+ * in one file; null where it is not JSON.
+ */
 export function jsonValues(text: string): unknown[] | null {
   const values: unknown[] = [];
   for (const part of valueTexts(text)) {
@@ -11,7 +14,10 @@ export function jsonValues(text: string): unknown[] | null {
   return values.length === 0 ? null : values;
 }
 
-/** A value ends where all brackets are closed. Read sign by sign: a pattern for strings takes for ever where one is not closed. */
+/**
+ * A value ends where all brackets are closed. The text is scanned by character, because a regular
+ * expression for strings takes too long on an unclosed one.
+ */
 function valueTexts(text: string): string[] {
   const parts: string[] = [];
   let start = 0;

@@ -10,8 +10,9 @@ export function isScheduleFile(name: string): boolean {
 }
 
 /**
- * Schedules in the fields of the API. A file holds one, several documents, a list, or an object from keys to schedules. One that is alone
- * in its file may leave its key out: then it is the file's path.
+ * Schedules in the fields of the API. A file holds one schedule, several documents, a list, or an
+ * object from keys to schedules. A schedule that is alone in its file may omit its key, which is
+ * then the file's path.
  */
 export function readScheduleFiles({ files }: Pick<Source, "files">): Reading {
   return { found: files.flatMap(schedulesIn), notes: [] };
@@ -44,7 +45,7 @@ class NotUnderstood extends Error {
 interface Body {
   key: string | null;
   body: unknown;
-  /** Within its file. */
+  /** The place within its file. */
   place: string;
 }
 
@@ -52,7 +53,7 @@ function bodiesIn(document: unknown, index: number, all: readonly unknown[]): Bo
   const place = all.length === 1 ? "" : `document ${index + 1}`;
   if (Array.isArray(document))
     return document.map((body, at) => ({ key: null, body, place: `${place} [${at}]`.trim() }));
-  // A key of that name would be that of a schedule with neither a time nor a target.
+  // An object with `when` or `target` is a schedule, not an object from keys to schedules.
   if (!isObject(document) || "when" in document || "target" in document)
     return [{ key: null, body: document, place }];
   return Object.entries(document).map(([key, body]) => ({ key, body, place: `${place} ${key}`.trim() }));
@@ -76,14 +77,14 @@ function foundBody(
   if (own !== undefined && key !== null && own !== key)
     return {
       ...nothing,
-      faults: [`key is ${JSON.stringify(own)} within and ${JSON.stringify(key)} before it`],
+      faults: [`its own key ${JSON.stringify(own)} differs from its name ${JSON.stringify(key)} in the file`],
     };
   const named = own ?? key ?? keyOfFile;
-  if (named === null) return { ...nothing, faults: ["key is required: it is not alone in its file"] };
+  if (named === null) return { ...nothing, faults: ["key is required, because it is not alone in its file"] };
   return { from, key: named, body: isObject(rest) ? rest : {}, differences: [], faults: [] };
 }
 
-/** `orders/daily.yaml` is `orders:daily`: keys take no `/`. */
+/** `orders/daily.yaml` becomes `orders:daily`, because keys take no `/`. */
 function keyOf(name: string): string {
   return name.replace(/\.[^.]+$/, "").replaceAll("/", ":");
 }
@@ -93,10 +94,10 @@ function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The message quotes the text, which may hold a secret; its position is enough.
+    // The parser's message quotes the text, which may hold a secret; its position is enough.
     const [, at] = /position (\d+)/.exec(error instanceof Error ? error.message : "") ?? [];
     const line = at === undefined ? "" : ` (line ${text.slice(0, Number(at)).split("\n").length})`;
-    throw new NotUnderstood(`is no JSON${line}`);
+    throw new NotUnderstood(`is not JSON${line}`);
   }
 }
 
@@ -113,7 +114,7 @@ function yamlIn(text: string): unknown[] {
     const [fault] = document.errors;
     if (fault !== undefined) {
       const { line, col } = lineCounter.linePos(fault.pos[0]);
-      throw new NotUnderstood(`is no YAML: ${yamlFault(fault.code)} (line ${line}, column ${col})`);
+      throw new NotUnderstood(`is not YAML: ${yamlFault(fault.code)} (line ${line}, column ${col})`);
     }
     return withNumbers(valueIn(document));
   });
@@ -123,28 +124,30 @@ function valueIn(document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    // The parser's own words may quote the text.
+    // The parser's message may quote the text.
     throw new NotUnderstood(
       error instanceof ReferenceError
-        ? `is no YAML: an alias (\`*…\`) leads nowhere or to too much; ${inQuotes}`
-        : "is no YAML: a merge (`<<`) takes an object or a list of objects",
+        ? `is not YAML: an alias (\`*…\`) has no anchor, or expands to too much; ${inQuotes}`
+        : "is not YAML: a merge (`<<`) takes an object or a list of objects",
     );
   }
 }
 
-const inQuotes = "a cron expression that begins with `*` stands in quotes";
+const inQuotes = "put a cron expression that begins with `*` in quotes";
 
 function yamlFault(code: string): string {
-  if (/ALIAS|UNEXPECTED_TOKEN|MULTIPLE|MISSING_CHAR/.test(code))
-    return `something is out of place; ${inQuotes}`;
+  if (/ALIAS|UNEXPECTED_TOKEN|MULTIPLE|MISSING_CHAR/.test(code)) return `the syntax is wrong; ${inQuotes}`;
   return code.toLowerCase().replaceAll("_", " ");
 }
 
 const nestingMax = 100;
 
-/** Whole numbers come exact; those that JavaScript cannot hold would change on their way. */
+/**
+ * Whole numbers are read exactly; a number that JavaScript cannot hold is refused rather than
+ * changed.
+ */
 function withNumbers(value: unknown, depth = 0): unknown {
-  // An alias may stand within what it names.
+  // An alias may refer to an object that contains it.
   if (depth > nestingMax) throw new NotUnderstood("is nested too deep");
   if (typeof value === "bigint") {
     if (BigInt(Number(value)) === value) return Number(value);

@@ -4,10 +4,9 @@ import type { Call } from "../command.ts";
 import { UsageFault } from "../fault.ts";
 
 export interface SourceFile {
-  /** Below the source, with `/`; of a single file its own name. */
+  /** Relative to the source, with `/`; for a single file its own name. */
   name: string;
   text: string;
-  /** It is no file. */
   isStdin: boolean;
 }
 
@@ -16,7 +15,10 @@ export interface Source {
   isDirectory: boolean;
 }
 
-/** A file, `-` for stdin, or what a directory holds at any depth and `takes` accepts, in the order of the names. What is hidden is left out. */
+/**
+ * Reads a file, `-` for stdin, or the files of a directory at any depth that `takes` accepts,
+ * ordered by name. Hidden files are left out.
+ */
 export async function readSource(
   { read }: Pick<Call, "read">,
   source: string,
@@ -35,7 +37,7 @@ export async function readSource(
   return { files, isDirectory: true };
 }
 
-/** Below a folder, with `/`; what is hidden is left out. */
+/** Relative to the folder, with `/`. Hidden files are left out. */
 async function namesIn(folder: string): Promise<string[]> {
   const names: string[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true })) {

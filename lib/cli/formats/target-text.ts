@@ -1,7 +1,10 @@
 import { UsageFault } from "../fault.ts";
 import type { JsonObject } from "./found.ts";
 
-/** `queue:reports`, `handler:greet`, `webhook:https://…`, `event:bus`, `lambda:name`. */
+/**
+ * The forms are `queue:reports`, `handler:greet`, `webhook:https://…`, `event:bus` and
+ * `lambda:name`.
+ */
 export function targetFromText(text: string): JsonObject {
   const [, kind = "", name = ""] = /^([a-z]+)(?::(.*))?$/s.exec(text) ?? [];
   if (kind === "event") return { event: name === "" ? {} : { bus: name } };

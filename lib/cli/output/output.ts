@@ -2,17 +2,17 @@ import type { Times } from "../times.ts";
 import { type Paint, painter } from "./style.ts";
 import { type Column, tableLines } from "./table.ts";
 
-/** Where it is printed to. */
+/** Where a command prints to. */
 export interface Terminal {
   write(text: string): void;
-  /** For people who wait, and for what is no result. */
+  /** Prints to stderr: progress and hints. */
   note(text: string): void;
   isTty: boolean;
-  /** Undefined where lines may be as long as they like. */
+  /** The width of lines; undefined for no limit. */
   width: number | undefined;
 }
 
-/** What a command prints: tables and lines for people, JSON for machines. */
+/** The output of a command: tables and lines for people, JSON for machines. */
 export class Output {
   readonly isJson: boolean;
   readonly paint: Paint;
@@ -29,7 +29,7 @@ export class Output {
     this.times = times;
   }
 
-  /** One JSON value to a line. */
+  /** One JSON value per line. */
   json(value: unknown): void {
     this.#terminal.write(`${JSON.stringify(value)}\n`);
   }
@@ -38,7 +38,7 @@ export class Output {
     this.#terminal.write(`${text}\n`);
   }
 
-  /** On stderr: progress, hints, and that there is more. */
+  /** Prints to stderr: progress, hints, and that there are more entries. */
   note(text: string): void {
     this.#terminal.note(`${text}\n`);
   }
@@ -54,7 +54,7 @@ export class Output {
         this.line(line);
   }
 
-  /** Names and values, one to a line; what has no value is left out. */
+  /** Names and values, one per line; empty values are left out. */
   facts(facts: readonly (readonly [string, string | null | undefined])[]): void {
     const shown = facts.flatMap(([name, value]) =>
       value === null || value === undefined || value === "" ? [] : [[name, value] as const],

@@ -16,10 +16,10 @@ export function jobColumns({ times }: Output): Column<JobSummary>[] {
   ];
 }
 
-/** What is said of how it stands. */
+/** The error, reason or further state of a job, in one text. */
 export function whyOf({ error, reason, cancelling, kind }: JobSummary): string {
   const words = [
-    cancelling ? "asked to stop" : "",
+    cancelling ? "notified to stop" : "",
     reason ?? "",
     error ?? "",
     kind === "cadence" ? "" : `(${kind})`,

@@ -4,7 +4,7 @@ import type { Output } from "./output.ts";
 import { printable, stateColour } from "./style.ts";
 import type { Column } from "./table.ts";
 
-/** `queue/reports`, `webhook/api.example.com`. */
+/** Such as `queue/reports` or `webhook/api.example.com`. */
 export function targetText(target: ScheduleSummary["target"]): string {
   if (target === null) return "";
   if (target.handler !== undefined) return `handler/${target.handler}`;
@@ -77,7 +77,7 @@ function lastText({ times, paint }: Output, job: NonNullable<Schedule["lastJob"]
   return `${paint(job.state, stateColour(job.state))} ${times.both(job.startedAt ?? job.dueAt)}${lateness}${words}`;
 }
 
-/** What was asked beside the ordinary. */
+/** Fields that differ from their defaults. */
 function unusual(schedule: Schedule): Record<string, string> {
   const usual: { [name: string]: Json } = {
     serial: false,
@@ -108,14 +108,14 @@ function unusual(schedule: Schedule): Record<string, string> {
   return found;
 }
 
-/** So that two objects with the same members have the same text. */
+/** A replacer that sorts members, so that equal objects have equal texts. */
 function sortedNames(value: unknown): string[] | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.keys(value).sort()
     : undefined;
 }
 
-/** What an edit came to, and what it changed in the times to come. */
+/** The result of an edit, with the coming occurrences that it changed. */
 export function showEdit(out: Output, edited: Edited, done: string): void {
   if (out.isJson) {
     out.json(edited);

@@ -3,7 +3,10 @@ import type { Output } from "./output.ts";
 import { printable } from "./style.ts";
 import type { Column } from "./table.ts";
 
-/** Coming occurrences: on the clocks of the schedule's zone, in UTC and maybe in the zone in which times are shown, how far off, and what moves them. */
+/**
+ * Coming occurrences: in the schedule's zone, in UTC, in the zone of shown times, relative to now,
+ * and with the notes that move them.
+ */
 export function showOccurrences(
   out: Output,
   times: Preview | NextOccurrences,

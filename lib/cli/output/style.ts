@@ -37,7 +37,10 @@ export function stateColour(state: string): Colour | undefined {
   return byState[state];
 }
 
-/** What others have written may hold anything; a terminal obeys control characters, and shows text in another order at others' word. */
+/**
+ * Escapes texts that callers have written: control characters would control the terminal, and
+ * direction marks would reorder the text.
+ */
 export function printable(text: string): string {
   return text
     .replace(/[\p{Zl}\p{Zp}\n\r\t]+/gu, " ")

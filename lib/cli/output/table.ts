@@ -5,9 +5,9 @@ export interface Column<Row> {
   text(row: Row): string;
   colour?(row: Row): Colour | undefined;
   align?: "left" | "right";
-  /** It keeps its whole width while others give way. */
+  /** The column keeps its full width while others shrink. */
   whole?: boolean;
-  /** It gives way down to so many characters. */
+  /** The column shrinks no further than this many characters. */
   narrowest?: number;
 }
 
@@ -42,7 +42,9 @@ export function tableLines<Row>(
   ];
 }
 
-/** The widest column that may give way loses a character until all fit, or none has more to give. */
+/**
+ * The widest column that may shrink loses a character, until all fit or none can shrink further.
+ */
 function fitted<Row>(
   natural: number[],
   columns: readonly Column<Row>[],
@@ -76,7 +78,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Columns on a terminal: marks take none, characters of East Asia and pictures two. */
+/** Columns on a terminal: combining marks take none, East Asian characters and emoji two. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) {
@@ -89,7 +91,6 @@ export function widthOf(text: string): number {
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-/** `1 schedule`, `2 schedules`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -21,28 +21,31 @@ afterAll(async () => {
 const put = (key: string, ...more: string[]) =>
   cli.carillon(["put", key, "--when", "every 1h", "--queue", "demo", ...more]);
 
-describe("names", () => {
-  test.each(["", ".", "..", "a/pause", "../tokens"])("that no key can have lead nowhere: %j", async (key) => {
-    for (const args of [
-      ["get", key],
-      ["put", key, "--when", "every 1h", "--queue", "q"],
-      ["pause", key],
-    ])
-      expect(await cli.carillon(args)).toMatchObject({
-        code: 2,
-        out: "",
-        err: expect.stringMatching(/^The key (takes|may not)/),
-      });
-  });
+describe("impossible keys", () => {
+  test.each(["", ".", "..", "a/pause", "../tokens"])(
+    "An impossible key is refused before anything is sent: %j",
+    async (key) => {
+      for (const args of [
+        ["get", key],
+        ["put", key, "--when", "every 1h", "--queue", "q"],
+        ["pause", key],
+      ])
+        expect(await cli.carillon(args)).toMatchObject({
+          code: 2,
+          out: "",
+          err: expect.stringMatching(/^The key (takes|may not)/),
+        });
+    },
+  );
 });
 
-describe("of several", () => {
-  test("what is missing keeps nobody from the others, and is told at the end", async () => {
+describe("commands with several items", () => {
+  test("A missing item does not stop the others, and is reported at the end", async () => {
     for (const key of ["s:1", "s:3"]) await put(key);
     expect(await cli.carillon(["rm", "s:1", "s:2", "a/b", "s:3"])).toEqual({
       code: 4,
       out: "Deleted s:1.\nDeleted s:3.\n",
-      err: expect.stringMatching(/^s:2: There is no schedule.*\na\/b: .*\n2 of 4 could not be done\.\n$/),
+      err: expect.stringMatching(/^s:2: There is no schedule.*\na\/b: .*\n2 of 4 failed\.\n$/),
     });
     await put("s:1");
     const { id } = JSON.parse((await cli.carillon(["fire", "s:1", "--json"])).out);
@@ -57,14 +60,14 @@ describe("of several", () => {
     expect(told).toMatchObject([{ error: { of: gone } }, { error: { of: "nonsense" } }, { error: {} }]);
   });
 
-  test("a token that nobody has is missing, and no misuse", async () => {
+  test("An unknown token exits as missing, not as a usage fault", async () => {
     for (const verb of ["get", "rotate", "rm"])
       expect(await cli.carillon(["token", verb, "nobody", "--yes"])).toMatchObject({ code: 4, out: "" });
   });
 });
 
-describe("a secret", () => {
-  test("goes into a file for its owner alone, once there is one", async () => {
+describe("secrets", () => {
+  test("A secret is written into a file for its owner only, once it exists", async () => {
     const file = path.join(folder, "ci.token");
     writeFileSync(file, "older", { mode: 0o644 });
     const made = await cli.carillon(["token", "create", "ci", "--out", file]);
@@ -73,7 +76,7 @@ describe("a secret", () => {
     expect(secret).toMatch(/^carillon_\S+\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect((await cli.carillon(["ls", "--token-file", file], { env: { CARILLON_TOKEN: "" } })).code).toBe(0);
-    // Refused, it leaves what was there.
+    // A refused command keeps the old file.
     expect((await cli.carillon(["token", "create", "ci", "--out", file])).code).toBe(5);
     expect(readFileSync(file, "utf8")).toBe(secret);
     const rotated = await cli.carillon(["token", "rotate", "ci", "--out", file, "--json"]);
@@ -83,28 +86,31 @@ describe("a secret", () => {
     expect(readdirSync(folder)).toEqual(["ci.token"]);
   });
 
-  test("is not made where it could not be kept", async () => {
+  test("A token is not made where its secret cannot be written", async () => {
     const nowhere = path.join(folder, "none", "x.token");
     expect(await cli.carillon(["token", "create", "lost", "--out", nowhere])).toMatchObject({ code: 2 });
     expect((await cli.carillon(["token", "get", "lost"])).code).toBe(4);
   });
 });
 
-describe("a schedule that was read", () => {
+describe("putting back a schedule", () => {
   const more = ["--tag", "x", "--payload", "[1]", "--attempts", "9", "--group", "g", "--deadline", "1h"];
 
-  test.each([["--body"], ["--json"]])("with %s can be put back, and nothing changes", async (how) => {
-    await put("back:1", ...more, "--description", how.slice(2));
-    const { version } = JSON.parse((await cli.carillon(["get", "back:1", "--json"])).out);
-    const read = await cli.carillon(["get", "back:1", how]);
-    const again = await cli.carillon(["put", "-f", "-", "--json"], { input: read.out });
-    expect(again.code).toBe(0);
-    expect(JSON.parse(again.out)).toMatchObject({ key: "back:1", version });
-    if (how === "--body") expect(again.err).toBe("");
-    else expect(again.err).toMatch(/^Left out what is read only: id, state, version, /);
-  });
+  test.each([["--body"], ["--json"]])(
+    "A schedule read with %s can be put back without a change",
+    async (how) => {
+      await put("back:1", ...more, "--description", how.slice(2));
+      const { version } = JSON.parse((await cli.carillon(["get", "back:1", "--json"])).out);
+      const read = await cli.carillon(["get", "back:1", how]);
+      const again = await cli.carillon(["put", "-f", "-", "--json"], { input: read.out });
+      expect(again.code).toBe(0);
+      expect(JSON.parse(again.out)).toMatchObject({ key: "back:1", version });
+      if (how === "--body") expect(again.err).toBe("");
+      else expect(again.err).toMatch(/^Left out read-only fields: id, state, version, /);
+    },
+  );
 
-  test("keeps its credentials", async () => {
+  test("A schedule that is put back keeps its credentials", async () => {
     const target = {
       webhook: { url: "https://example.com/", headers: { Authorization: "Bearer one" } },
     };
@@ -118,7 +124,7 @@ describe("a schedule that was read", () => {
 });
 
 describe("stats", () => {
-  test("tell of pulses where there were any: a row for the hour and one for the day", async () => {
+  test("carillon stats shows pulses if there are any: a row for the hour and one for the day", async () => {
     expect((await cli.carillon(["stats"])).out).not.toMatch(/PULSES/);
     await cli.api.sql`
       insert into carillon.tallies (at, pulses, pulses_lost, pulse_buckets, pulse_counts) values
@@ -130,7 +136,7 @@ describe("stats", () => {
     expect(out).toMatch(/\nday +3,500 +3 +(3|4)\d ms +(4|5)\.\d s +(4|5)\.\d s\n$/);
   });
 
-  test("tell of pulses also where all of them were lost", async () => {
+  test("carillon stats shows pulses even if all were lost", async () => {
     await cli.api.sql`delete from carillon.tallies`;
     await cli.api.sql`delete from carillon.minutes`;
     await cli.api.sql`delete from carillon.minute_pulse_lateness`;
@@ -141,8 +147,8 @@ describe("stats", () => {
   });
 });
 
-describe("words", () => {
-  test("of a wait that the server asks for, while it lasts", async () => {
+describe("messages", () => {
+  test("A wait that the server requests is reported", async () => {
     let asked = 0;
     const server = createServer((_request, response) => {
       asked += 1;
@@ -154,16 +160,16 @@ describe("words", () => {
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const ended = await cli.carillon(["ls", "--count", "--url", `http://127.0.0.1:${port}`]);
-    expect(ended).toEqual({ code: 0, out: "0\n", err: "It asks to wait (429): trying again in 1 s.\n" });
+    expect(ended).toEqual({ code: 0, out: "0\n", err: "The API asked to wait (429): retrying in 1 s.\n" });
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("of a local stack that is not there", async () => {
+  test("A missing local stack is reported", async () => {
     const { err } = await cli.carillon(["ls", "--url", "http://127.0.0.1:9"]);
     expect(err).toMatch(/does not answer.*\nIs `npm start` running\?\n$/);
   });
 
-  test("of jobs that are due now, and of those that wait", async () => {
+  test("An enqueued job is reported as due now or as waiting", async () => {
     await put("due:1");
     expect((await cli.carillon(["fire", "due:1"])).out).toMatch(/^It is due now\.\n/);
     const enqueue = ["enqueue", "--queue", "q"];
@@ -171,15 +177,15 @@ describe("words", () => {
     expect((await cli.carillon([...enqueue, "--at", "in 1h"])).out).toMatch(/^It waits for its time\.\n/);
   });
 
-  test("of what is wrong with a file, without repeating it", async () => {
+  test("A fault of a file is reported without quoting it", async () => {
     const broken = { input: '{\n"when": "every 1h"\n"secret": "whsec_abc" }' };
     const { code, err } = await cli.carillon(["put", "x", "-f", "-"], broken);
     expect(code).toBe(2);
-    expect(err).toMatch(/^--file takes a JSON object; stdin is no JSON \(line 3\)\.\n/);
+    expect(err).toMatch(/^--file takes a JSON object; stdin is not JSON \(line 3\)\.\n/);
     const unquoted = await cli.carillon(["put", "x", "-f", "-"], { input: '{ "secret": whsec_abc }' });
     expect(unquoted).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/^--file takes a JSON object; stdin is no JSON\.\n/),
+      err: expect.stringMatching(/^--file takes a JSON object; stdin is not JSON\.\n/),
     });
     expect(err + unquoted.err).not.toContain("whsec");
     expect((await put("x", "--tag", "")).err).toContain("tags[0] takes 1 to 100 characters, has 0");
@@ -191,7 +197,7 @@ describe("words", () => {
   });
 });
 
-test("times are shown on the clocks of the schedule, and of the zone that is asked for", async () => {
+test("Times are shown in the schedule's zone and in the requested zone", async () => {
   await put("zone:1", "--timezone", "Asia/Tokyo");
   await put("zone:2");
   const title = async (...args: string[]) =>
