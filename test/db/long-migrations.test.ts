@@ -151,7 +151,7 @@ describe("a migration that does not get its lock", () => {
 
 test("a transaction that takes longer than a run is cancelled by the server, and says what to do instead", async () => {
   const endless = and("select pg_sleep(600)");
-  await expect(run(endless, { runMs: 60, lockTimeoutMs: 50 })).rejects.toThrow("belongs into batches");
+  await expect(run(endless, { runMs: 60, lockTimeoutMs: 50 })).rejects.toThrow("Split it into batches");
   expect(await numbers()).toEqual([]);
 });
 

@@ -111,7 +111,8 @@ export async function migrateOnce(
     const pid = await prepareSession(session);
     let first = !limits.isCutShort;
     while (!(await tryMigrationLock(session))) {
-      if (clock.now().getTime() >= until) return { applied: [], left: await runningMigration(sql), ahead: false };
+      if (clock.now().getTime() >= until)
+        return { applied: [], left: await runningMigration(sql), ahead: false };
       first = false;
       await clock.sleep(LOCK_POLL_MS);
     }

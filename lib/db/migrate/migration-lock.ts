@@ -49,7 +49,6 @@ export async function prepareSession(session: Session): Promise<number> {
     set statement_timeout = 0;
     set lock_timeout = 0;`);
   const [row] = await session<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  if (row === undefined)
-    throw new Error("The database returned no process id for the migration.");
+  if (row === undefined) throw new Error("The database returned no process id for the migration.");
   return row.pid;
 }
