@@ -1,14 +1,19 @@
 import { promiseHooks } from "node:v8";
 
-/** Node ends the process for a promise that rejects while no code listens to it. */
+/**
+ * Marks the promise as handled: Node ends the process when a promise rejects that no code awaits.
+ */
 export function hear(promise: Promise<unknown>): void {
   Promise.prototype.then.call(promise, undefined, () => {});
 }
 
-/** The promises that were made since the hook was set; undefined while it is not. */
+/** The promises made since the hook was set; undefined while it is not set. */
 let made: Promise<unknown>[] | undefined;
 
-/** Hears every promise that is made while this runs. Inside of it `hearing` costs next to nothing: the hook is set once. */
+/**
+ * Marks every promise that is made while this runs as handled. The hook is set once, so nested
+ * calls of `hearing` cost next to nothing.
+ */
 export function hearingAll<Answer>(run: () => Answer): Answer {
   if (made !== undefined) return run();
   const own: Promise<unknown>[] = [];
@@ -25,7 +30,10 @@ export function hearingAll<Answer>(run: () => Answer): Answer {
   }
 }
 
-/** Runs code of a user's that is to answer at once, and hears every promise that it makes meanwhile. Says how many there were. */
+/**
+ * Runs user code that has to answer at once, and marks every promise that it makes as handled.
+ * Returns their number with an error.
+ */
 export function hearing<Answer>(
   run: () => Answer,
 ): { answer: Answer } | { error: unknown; promises: number } {

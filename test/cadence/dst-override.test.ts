@@ -87,7 +87,7 @@ describe("a time of the wall clock", () => {
       ok: false,
       kind: "invalid",
       position: 3,
-      message: "2026-03-29 02:30 does not exist in Europe/Berlin and dst.gap says skip, so this never runs.",
+      message: '2026-03-29 02:30 does not exist in Europe/Berlin and dst.gap is "skip", so this never runs.',
     });
   });
 });

@@ -128,7 +128,7 @@ describe("a warning", () => {
   test("tells that a time before the beginning never runs", () => {
     const startsAt = Date.parse("2026-12-01T00:00Z");
     expect(warningsOf("at 2026-11-30T23:59Z", { startsAt })).toEqual([
-      "It lies before startsAt, so it never runs.",
+      "It is before startsAt, so it never runs.",
     ]);
     expect(warningsOf("at 2026-12-01T00:00Z", { startsAt })).toEqual([]);
   });

@@ -35,7 +35,7 @@ function atWall({ wall }: AtTime, position: number, context: WhenContext): Parse
   const written = `${dateText(wall)} ${timeText(wall)}`;
   const missing = `${written} does not exist in ${timezone}`;
   if (at === null) {
-    const why = time.kind === "gap" && time.long ? "the zone has left out this day" : "dst.gap is "skip"";
+    const why = time.kind === "gap" && time.long ? "the zone has left out this day" : 'dst.gap is "skip"';
     return invalid(position, `${missing} and ${why}, so this never runs.`);
   }
   const parsed = once(at, position, context);
