@@ -4,7 +4,7 @@ import { textOf } from "../log/text-of.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { shapeFaults } from "../schedule/shape/shape-faults.ts";
 import { storablePart } from "../schedule/shape/text.ts";
-import { hearing } from "./hear-promises.ts";
+import { answerHandlingPromises } from "./handled-promises.ts";
 import { SchemaTooSlow, withinLimit } from "./schema-time.ts";
 
 /**
@@ -27,7 +27,7 @@ class AsyncSchema extends TypeError {
  * schema has a second. Its promises are not awaited, and one that rejects does not end the process.
  */
 export function readPayload<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
-  const read = hearing(() => withinLimit(schema, () => readAtOnce(schema, payload)));
+  const read = answerHandlingPromises(() => withinLimit(schema, () => readAtOnce(schema, payload)));
   if ("answer" in read) return read.answer;
   throw read.promises > 0 && !(read.error instanceof SchemaTooSlow) ? new AsyncSchema() : read.error;
 }

@@ -1,6 +1,6 @@
 import { isPromise } from "node:util/types";
+import { markHandled } from "./handled-promises.ts";
 import { Again, type Done, done, saidBy } from "./handler-results.ts";
-import { hear } from "./hear-promises.ts";
 
 /** The result of a handler of one job. A value that is not understood is a failure. */
 export function singleResult(name: string, returned: unknown): JobResult {
@@ -49,7 +49,7 @@ function pairsOf(name: string, most: number, returned: unknown): Pair[] {
       throw new TypeError(`The handler ${name} gave more than ${most} results for ${most / pairsMax} jobs.`);
     pairs.push(pair);
   }
-  for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) hear(pair[1]);
+  for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) markHandled(pair[1]);
   return pairs.map((pair): Pair => {
     const [id, result]: unknown[] = Array.isArray(pair) ? pair : [];
     if (typeof id !== "string") throw odd();

@@ -1,6 +1,6 @@
 import { Script } from "node:vm";
 import { isBounded } from "./bounded-schema.ts";
-import { hearingAll } from "./hear-promises.ts";
+import { handlingPromises } from "./handled-promises.ts";
 
 /**
  * The schema of a handler ran into its time limit: by an expression that backtracks, or an endless
@@ -72,9 +72,9 @@ export function eachWithinLimit<Item extends object, Answer>(
   if (shared !== undefined) return items.map(step);
   const answers: Answer[] = [];
   const take = (ms: number) => steps(answers, items, step, performance.now() + ms);
-  hearingAll(() => together(false, () => take(Number.POSITIVE_INFINITY)));
+  handlingPromises(() => together(false, () => take(Number.POSITIVE_INFINITY)));
   while (answers.length < items.length) {
-    const isWhole = hearingAll(() => together(true, () => take(sharedMs / 2)));
+    const isWhole = handlingPromises(() => together(true, () => take(sharedMs / 2)));
     const index = answers.length;
     const item = items[index];
     if (!isWhole && item !== undefined) answers.push(step(item, index));

@@ -141,7 +141,7 @@ describe("a migration that does not get its lock", () => {
       lockTimeoutMs: 40,
       runMs: 3_000,
     });
-    expect(first).toMatchObject({ applied: ["step-1"], left: expect.stringContaining("kept from its lock") });
+    expect(first).toMatchObject({ applied: ["step-1"], left: expect.stringContaining("waits for a lock") });
     await expect(run(and("", alter), { clock, lockTimeoutMs: 40, runMs: 3_000 })).rejects.toThrow(
       "did not get its lock",
     );

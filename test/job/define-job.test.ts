@@ -34,7 +34,7 @@ describe("a definition", () => {
     [{ name: "" }, /name/],
     [{ concurrency: 0 }, /concurrency takes a whole number from 1/],
     [{ concurrency: 1.5 }, /concurrency/],
-    [{ rate: "10" }, /rate is written like/],
+    [{ rate: "10" }, /rate takes a text like/],
     [{ rate: "0/s" }, /rate/],
     [{ rate: "10/d" }, /rate/],
     [{ maxChecks: -1 }, /maxChecks takes a whole number from 0 to 1000/],
@@ -49,7 +49,7 @@ describe("a definition", () => {
 
 describe("what a handler returns or throws", () => {
   test.each(["soon", "", "-1h", "2 hours", "1.5h"])("takes no duration like %j", (text) => {
-    expect(() => again(text)).toThrow(`again(${JSON.stringify(text)}): a duration is written like`);
+    expect(() => again(text)).toThrow(`again(${JSON.stringify(text)}): a duration has the form`);
     expect(() => retryAfter(text)).toThrow("retryAfter(");
   });
 

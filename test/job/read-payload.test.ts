@@ -100,7 +100,7 @@ describe("a schema that answers with a promise", () => {
     expect(faultsOf("text", "own", schemaOf(schema))).toEqual([
       {
         path: "payload",
-        message: "cannot be read: its schema answers with a promise, and has to be synchronous",
+        message: "cannot be read: its schema returned a promise, and has to be synchronous",
       },
     ]);
     await new Promise((resolve) => setImmediate(resolve));

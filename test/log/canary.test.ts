@@ -177,7 +177,7 @@ test("no token, secret, header or payload gets into a line of the log, whatever 
   expect(await breakTheDatabase()).toEqual([500, 500, 500]);
   await comeByOtherWays();
   const told = [/job .* is dead .*key=webhook/, /job .* is dead .*key=unreachable/, /is dead .*key=lambda/];
-  const more = [/→ 401/, /PUT \/v1\/schedules\/taken-2 failed: .*23505/, /no parcel was taken off the queue/];
+  const more = [/→ 401/, /PUT \/v1\/schedules\/taken-2 failed: .*23505/, /names no parcel was deleted from the queue/];
   await until("everything that fails has been told", async () =>
     [...told, ...more].every((line) => line.test(stack.printed())) ? true : undefined,
   );

@@ -48,7 +48,7 @@ test("A schedule is fired by no caller while its versions are missing, and by a 
   await expect(fire()).rejects.toMatchObject({
     kind: "conflict",
     message:
-      "The stored version 1 has no row in carillon.schedule_versions. Put the schedule anew, or delete it.",
+      "The stored version 1 has no row in carillon.schedule_versions. Replace the schedule with a PUT, or delete it.",
   });
   expect(await withJobs()).toEqual([]);
   await world.put("b", body);

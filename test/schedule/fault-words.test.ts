@@ -26,7 +26,7 @@ describe("a fault is said in our own words", () => {
     ["is not a UUID", z.uuid(), "x"],
     ["is not an instant such as 2026-12-01T09:00:00Z", z.iso.datetime(), "x"],
     ["takes a string or a list", z.union([z.string(), z.array(z.string())]), 1],
-    ["has none of the forms that it may have", z.union([z.uuid(), z.url()]), ""],
+    ["has none of the allowed forms", z.union([z.uuid(), z.url()]), ""],
     ["is not understood", z.string().refine(() => false), ""],
   ])("%s", (message, schema, input) => {
     const said = messagesOf(schema, input);

@@ -49,8 +49,8 @@ test.each([
   ],
   [{ when: [5] }, "`when` is a list that does not fit"],
   [{ tags: ["t"] }, "`when` is missing"],
-  [[], "the body is no object"],
-  [null, "the body is no object"],
+  [[], "the body is not an object"],
+  [null, "the body is not an object"],
 ])("Of a stored body (%j) what cannot be read is named and has its default", (sparse, reason) => {
   const { body, fault } = read(sparse);
   expect(fault).toBe(`The stored version cannot be read: ${reason}.`);

@@ -9,7 +9,7 @@ test("A spec that reading fails on is read as one that cannot be read, with the 
     if (each.cadence.kind !== "unreadable") throw new TypeError("x is not a function");
     return each;
   });
-  const unread = "What is stored of the schedule cannot be read: TypeError: x is not a function.";
+  const unread = "The stored schedule cannot be read: TypeError: x is not a function.";
   expect(read).toMatchObject({
     body: defaults,
     unread,

@@ -101,7 +101,7 @@ describe("a kept credential", () => {
         "target.webhook.headers.authorization",
         "target.webhook.secret",
       ]);
-      expect(faults[0]?.[1]).toContain("for another one give it anew");
+      expect(faults[0]?.[1]).toContain("is stored for another host");
     }
     expect(withCredentials(hook({ secret: three }, "https://evil.example/"), standing)).toEqual(
       hook({ secret: three }, "https://evil.example/"),
@@ -115,7 +115,7 @@ describe("a kept credential", () => {
   ])("is not there in %s", (_, current) => {
     const faults = refused(hook({ headers: { cookie: "***" }, secret: "***" }), current);
     expect(faults.map(([path]) => path)).toEqual(["target.webhook.headers.cookie", "target.webhook.secret"]);
-    expect(faults[0]?.[1]).toContain("give the value itself");
+    expect(faults[0]?.[1]).toContain("send the value itself");
   });
 
   test("is no matter for a header that carries none", () => {

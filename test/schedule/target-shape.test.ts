@@ -139,7 +139,7 @@ describe("a target", () => {
 
   test.each([
     [hook({ headers: { Host: "evil.example" } }), "is a header that Carillon sets itself"],
-    [hook({ headers: { "a b": "x" } }), "is not a name that a header can have"],
+    [hook({ headers: { "a b": "x" } }), "is not a valid name of a header"],
   ])("%j is told what is wrong with a name", (input, message) => {
     const { error } = targetShape.safeParse(input, { reportInput: true });
     expect(error === undefined ? [] : shapeFaults(error)).toMatchObject([{ message }]);

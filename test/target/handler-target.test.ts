@@ -294,7 +294,7 @@ describe("a grouped handler", () => {
     const confused = together(async () => [["7-0-c0", groupDone]]);
     for (const [handler, error] of [
       [throws, "boom"],
-      [confused, "none of its jobs"],
+      [confused, "not one of its jobs"],
     ] as const)
       expect(await deliverWith([handler])(of("a", 1), of("a", 2))).toMatchObject([
         { kind: "failed", error: expect.stringContaining(error) },

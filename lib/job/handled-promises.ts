@@ -3,7 +3,7 @@ import { promiseHooks } from "node:v8";
 /**
  * Marks the promise as handled: Node ends the process when a promise rejects that no code awaits.
  */
-export function hear(promise: Promise<unknown>): void {
+export function markHandled(promise: Promise<unknown>): void {
   Promise.prototype.then.call(promise, undefined, () => {});
 }
 
@@ -12,9 +12,9 @@ let made: Promise<unknown>[] | undefined;
 
 /**
  * Marks every promise that is made while this runs as handled. The hook is set once, so nested
- * calls of `hearing` cost next to nothing.
+ * calls of `answerHandlingPromises` cost next to nothing.
  */
-export function hearingAll<Answer>(run: () => Answer): Answer {
+export function handlingPromises<Answer>(run: () => Answer): Answer {
   if (made !== undefined) return run();
   const own: Promise<unknown>[] = [];
   made = own;
@@ -26,7 +26,7 @@ export function hearingAll<Answer>(run: () => Answer): Answer {
   } finally {
     made = undefined;
     if (typeof stop === "function") stop();
-    for (const promise of own) hear(promise);
+    for (const promise of own) markHandled(promise);
   }
 }
 
@@ -34,10 +34,10 @@ export function hearingAll<Answer>(run: () => Answer): Answer {
  * Runs user code that has to answer at once, and marks every promise that it makes as handled.
  * Returns their number with an error.
  */
-export function hearing<Answer>(
+export function answerHandlingPromises<Answer>(
   run: () => Answer,
 ): { answer: Answer } | { error: unknown; promises: number } {
-  return hearingAll(() => {
+  return handlingPromises(() => {
     const before = made?.length ?? 0;
     try {
       return { answer: run() };
