@@ -7,7 +7,7 @@ function messagesOf(schema: z.ZodType, input: unknown): string[] {
   return read.success ? [] : shapeFaults(read.error).map(({ message }) => message);
 }
 
-describe("a fault is said in our own words", () => {
+describe("a fault has Carillon's own words", () => {
   test.each<[string, z.ZodType, unknown]>([
     ["is required", z.object({ a: z.string() }), {}],
     ["is required", z.object({ a: z.enum(["x", "y"]) }), {}],
@@ -33,7 +33,7 @@ describe("a fault is said in our own words", () => {
     expect(said).toEqual([message]);
   });
 
-  test("and a schema's own stay as they are", () => {
+  test("but the messages of a schema stay unchanged", () => {
     expect(messagesOf(z.string("Invalid card"), 1)).toEqual(["Invalid card"]);
     expect(messagesOf(z.string().min(3, "Too small: a card"), "")).toEqual(["Too small: a card"]);
   });
