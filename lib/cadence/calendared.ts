@@ -32,10 +32,7 @@ export const moveDaysMax = 31;
 /** The limit of a move, clock changes included. */
 const REACH_MS = (moveDaysMax + 2) * MS_PER_DAY;
 
-/**
- * The search goes through time in steps of this size, and over longer stretches without occurrences
- * at once.
- */
+/** The step of a search through time; longer stretches without occurrences are one step. */
 const STEP_MS = 64 * MS_PER_DAY;
 
 /** Null too if every occurrence is skipped or left out for a hundred years. */
@@ -90,10 +87,7 @@ export function previousCalendarRun(c: Calendared, before: number, inner: Inner)
   return last === null ? null : previousOnAllowedDay(c, { before, downTo: last - FURTHEST_MS }, inner);
 }
 
-/**
- * The instant to which an occurrence of the inner cadence moves; null if the calendar skips it or
- * leaves it out.
- */
+/** The instant to which an inner occurrence moves; null if it is skipped or left out. */
 export function movedTo(c: Calendared, at: number): number | null {
   const zone = zoneNamed(c.timezone);
   const wall = at + zone.spanAt(at).offset;
@@ -131,10 +125,7 @@ export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
   return [...first, ...own].sort((a, b) => a - b);
 }
 
-/**
- * The last instant at which `at` would have occurred without the calendar; null if `at` is no
- * occurrence.
- */
+/** The last of the nominal instants of `at`; null if `at` is no occurrence. */
 export function lastNominalOf(c: Calendared, at: number, inner: Inner): number | null {
   const zone = zoneNamed(c.timezone);
   const stays = c.on === "skip" || !isExcluded(c.rules, dayAt(zone, at));
@@ -161,9 +152,7 @@ function occurrencesIn(c: Calendared, { start, end }: Stretch, inner: Inner): nu
   return found;
 }
 
-/**
- * The stretches in `(after, upTo]` whose occurrences are left out: no allowed day is near enough.
- */
+/** The stretches in `(after, upTo]` whose occurrences are too far from an allowed day. */
 export function stretchesLeftOut(
   c: Calendared,
   { after, upTo }: { after: number; upTo: number },

@@ -128,7 +128,7 @@ export function lockLanes(tx: Tx, scheduleId: string, lanes: readonly string[]):
 }
 
 /**
- * Of two concurrent `alter role` Postgres fails the second. This is another lock than that of
+ * Postgres fails the second of two concurrent `alter role`. This is another lock than that of
  * migrations, which may be held for hours.
  */
 export function lockLogins(tx: Tx): PromiseLike<unknown> {

@@ -27,13 +27,13 @@ test("a newer migration keeps the previous release's functions working, or says 
 
 describe("the check of migrations", () => {
   test.each([
-    ["alter table carillon.jobs drop column note", "may still use what is dropped"],
-    ["drop function carillon.settle(bigint)", "may still use what is dropped"],
+    ["alter table carillon.jobs drop column note", "may still use the dropped object"],
+    ["drop function carillon.settle(bigint)", "may still use the dropped object"],
     ["alter table carillon.jobs rename column note to remark", "only the old name"],
     ["alter function carillon.settle(bigint) rename to settle_one", "only the old name"],
     ["revoke select on carillon.jobs from carillon_tick", "may still need the right"],
-    ["alter table carillon.jobs add column note text not null", "has no default"],
-    ["alter table carillon.jobs add note text, add mark int not null", "has no default"],
+    ["alter table carillon.jobs add column note text not null", "without a default"],
+    ["alter table carillon.jobs add note text, add mark int not null", "without a default"],
     ["alter table carillon.jobs alter column note set not null", "may leave it out"],
     ["alter table carillon.jobs alter note type varchar(9)", "is rewritten"],
     ["alter table carillon.jobs add column id uuid not null default gen_random_uuid()", "differs by row"],

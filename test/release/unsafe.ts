@@ -15,7 +15,7 @@ const keepsRows = "rows stay locked, or writes wait, until the migration ends";
 const rules: Rule[] = [
   rule(
     /(^|[ ;])drop (?!(not null|identity|expression)\b)/,
-    "the previous release may still use what is dropped",
+    "the previous release may still use the dropped object",
     false,
   ),
   rule(/\brename\b/, "the previous release knows only the old name", false),
