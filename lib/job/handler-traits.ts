@@ -39,7 +39,7 @@ export function handlerTraits(settings: HandlerSettings & { grouped?: boolean })
   const { name, grouped = false, concurrency = null, rate } = settings;
   if (!nameForm.test(name))
     throw new TypeError(
-      `The handler's name ${JSON.stringify(name)} takes lower-case letters, digits and "-", the name of its file.`,
+      `The handler's name ${JSON.stringify(name)} takes lower-case letters, digits and "-", as in the name of its file.`,
     );
   if (concurrency !== null && !isCount(concurrency, 1))
     throw new TypeError(`The handler ${name}: concurrency takes a whole number from 1.`);

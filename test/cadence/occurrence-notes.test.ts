@@ -80,7 +80,7 @@ describe("a note on a gap", () => {
       ],
     ],
     ["45 1,3 * * *", undefined, []],
-  ] as const)("says what became of %j with %j", (expression, dst, expected) => {
+  ] as const)("explains the effect of a gap on %j with %j", (expression, dst, expected) => {
     expect(notes(zoned(expression, dst), spring, 200)).toEqual(expected);
   });
 

@@ -163,7 +163,7 @@ describe("a handler", () => {
   test("that returns something else is not taken to be done", async () => {
     const odd = defineJob({ name: "odd", payload: any, run: async () => JSON.parse('{"kind":"done"}') });
     expect(await deliverWith([odd])(job("odd"))).toMatchObject([
-      { kind: "failed", error: expect.stringContaining("returned something else") },
+      { kind: "failed", error: expect.stringContaining("returned an unknown value") },
     ]);
   });
 

@@ -64,7 +64,7 @@ async function inBatches(run: Applying, migration: Migration): Promise<Left> {
     });
     if (left !== undefined) return left;
     if (place === null) return undefined;
-    // After a batch the run has no longer its whole time, as after a migration.
+    // After a batch, as after a migration, the run no longer has its whole time.
     run.first = false;
     if (run.clock.now().getTime() >= run.until) return `${nameOf(migration)} has reached ${place}`;
   }

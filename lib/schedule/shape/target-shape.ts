@@ -16,7 +16,7 @@ export const handlerTarget = z.strictObject({
     .string()
     .regex(
       /^[a-z][a-z0-9-]{0,63}$/,
-      "takes lower-case letters, digits and `-`, the name of the handler's file",
+      "takes lower-case letters, digits and `-`, as in the name of the handler's file",
     ),
 });
 
