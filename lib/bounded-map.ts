@@ -1,4 +1,7 @@
-/** Remembers what was made for so many keys. One more, and all are forgotten: to keep an order among them would cost every look. */
+/**
+ * A map for remembered results, with at most this many keys. One key more empties the map: keeping
+ * an order of use would cost time at every lookup.
+ */
 export class BoundedMap<Key, Made> extends Map<Key, Made> {
   readonly #max: number;
 

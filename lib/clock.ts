@@ -1,17 +1,23 @@
-/** What the time is, and how to wait for it. Tests bring their own; "now" for any decision about jobs is the database's. */
+/**
+ * The time, and waiting. Tests bring a clock of their own. Decisions about jobs use the database's
+ * clock.
+ */
 export interface Clock {
   now(): Date;
   /** Resolves after `ms`, or at once when the signal aborts; it never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock that also says when a time is up. */
+/** A clock with alarms. */
 export interface AlarmClock extends Clock {
-  /** Rings after `ms`, unless what it gives back is called before: that costs far less than a sleep that is broken off. */
+  /**
+   * Calls `ring` after `ms`, unless the returned function is called before. Cancelling it costs far
+   * less than aborting a sleep.
+   */
   alarm(ms: number, ring: () => void): () => void;
 }
 
-/** How long something has taken, and how to wait. A test's stands still. */
+/** Measures durations, and waits. That of a test stands still. */
 export interface Timing {
   /** Milliseconds that only rise. */
   now(): number;

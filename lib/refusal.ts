@@ -1,12 +1,15 @@
-/** One thing that is wrong in what a caller sent, and where: `path` is a JSON path such as `target.queue`, empty for the whole. */
+/**
+ * One fault in a caller's request, and its place. `path` is a JSON path such as `target.queue`,
+ * empty for the whole.
+ */
 export interface Fault {
   path: string;
   message: string;
 }
 
 /**
- * What kind of refusal; the API turns it into a status. `invalid` 400, `unauthorized` 401, `forbidden` 403, `missing` 404, `conflict` 409, `precondition` 412,
- * `impossible` 422.
+ * The kind of a refusal, which the API maps to a status: `invalid` 400, `unauthorized` 401,
+ * `forbidden` 403, `missing` 404, `conflict` 409, `precondition` 412, `impossible` 422.
  */
 export type RefusalKind =
   | "invalid"
@@ -17,7 +20,7 @@ export type RefusalKind =
   | "precondition"
   | "impossible";
 
-/** A request that cannot be carried out as asked. Nothing of it has been done when this is thrown. */
+/** A request that cannot be carried out. It has changed nothing when this is thrown. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly kind: RefusalKind;
@@ -30,7 +33,9 @@ export class Refusal extends Error {
   }
 }
 
-/** What others do at this moment stands in the way: the same request is likely to succeed a moment later. */
+/**
+ * A conflict with other work of this moment: the same request is likely to succeed a moment later.
+ */
 export class PassingConflict extends Refusal {
   constructor(detail: string) {
     super("conflict", detail);

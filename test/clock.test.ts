@@ -18,7 +18,7 @@ describe("an alarm", () => {
     expect(ring).toHaveBeenCalledOnce();
   });
 
-  test("that is called off never rings, and leaves nothing behind", () => {
+  test("that is cancelled never rings, and leaves no timer", () => {
     const ring = vi.fn();
     const callOff = systemClock.alarm(1_000, ring);
     callOff();

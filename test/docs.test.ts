@@ -9,7 +9,7 @@ const pages = ["README.md", ...readdirSync(path.join(root, "docs")).map((file) =
   (file) => file.endsWith(".md"),
 );
 
-/** Code that a page shows as a file's: the path stands behind the language. */
+/** Code blocks that name a file: its path follows the language. */
 const shown = pages.flatMap((page) =>
   [...read(page).matchAll(/^```ts (\S+)\n(.*?)^```/gms)].map(([, file = "", code = ""]) => ({
     page,
@@ -19,15 +19,15 @@ const shown = pages.flatMap((page) =>
 );
 
 describe("the pages", () => {
-  test.each(shown)("$page shows $file as it is", ({ file, code }) => {
+  test.each(shown)("$page shows $file unchanged", ({ file, code }) => {
     expect(code).toBe(read(file));
   });
 
-  test("show some", () => {
+  test("show at least two files", () => {
     expect(shown.length).toBeGreaterThan(1);
   });
 
-  test.each(pages)("%s links to headings and files that are there", (page) => {
+  test.each(pages)("%s links only to headings and files that exist", (page) => {
     const text = read(page);
     for (const [, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^https?:/.test(target)) continue;
@@ -38,11 +38,11 @@ describe("the pages", () => {
   });
 });
 
-test("every setting stands on docs/settings.md as the code has it; else run npm run settings", () => {
+test("docs/settings.md has every setting as the code defines it; if not, run npm run settings", () => {
   expect(read("docs/settings.md")).toBe(settingsPage());
 });
 
-/** As the pages are rendered where they are read most. */
+/** Anchors as GitHub makes them. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading

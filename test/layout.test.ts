@@ -5,7 +5,10 @@ import { handlers } from "../functions/handlers.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 
-/** What may be imported by what comes later in the list, and never the other way round. Those of one line know nothing of each other. */
+/**
+ * The order of imports: a unit may import the units on the lines before it. Units on one line do
+ * not import each other.
+ */
 const order = [
   ["refusal", "clock", "log", "bounded-map"],
   ["config"],
@@ -45,8 +48,8 @@ function filesIn(folder: string): string[] {
 const textOf = (file: string) => readFileSync(path.join(root, file), "utf8");
 
 /**
- * `lib/plan/fire.ts` belongs to `plan`, `lib/clock.ts` to `clock`, `lib/tools/local/start.ts` to `tools/local`, and
- * `functions/jobs/greet.ts` to `functions`.
+ * The unit of a file: `lib/plan/fire.ts` belongs to `plan`, `lib/clock.ts` to `clock`,
+ * `lib/tools/local/start.ts` to `tools/local`, and `functions/jobs/greet.ts` to `functions`.
  */
 function unitOf(file: string): string {
   const [top = "", second = "", third = ""] = file.split(path.sep);
@@ -98,7 +101,7 @@ function circlesOf(edges: readonly (readonly [string, string])[]): string[][] {
 
 const rank = (unit: string) => order.findIndex((line) => line.includes(unit));
 
-describe("the layout", () => {
+describe("the layout of the sources", () => {
   test("has a place in the order for every folder", () => {
     expect([...new Set(sources.map(unitOf))].filter((unit) => rank(unit) < 0)).toEqual([]);
   });
@@ -122,17 +125,17 @@ describe("the layout", () => {
     expect(circlesOf(sources.flatMap(importsOf).map(({ from, to }) => [from, to]))).toEqual([]);
   });
 
-  test("has no circle of rooms; a file beside rooms within its folder counts as a room", () => {
+  test("has no circle of folders that import each other; a file beside subfolders counts as a folder", () => {
     const folders = new Set(sources.map((file) => path.dirname(path.dirname(file))));
-    const roomOf = (file: string) => (folders.has(path.dirname(file)) ? file : path.dirname(file));
+    const folderOf = (file: string) => (folders.has(path.dirname(file)) ? file : path.dirname(file));
     const between = sources
       .filter((file) => file.startsWith("lib"))
       .flatMap(importsOf)
-      .map(({ from, to }) => [roomOf(from), roomOf(to)] as const);
+      .map(({ from, to }) => [folderOf(from), folderOf(to)] as const);
     expect(circlesOf(between.filter(([from, to]) => from !== to))).toEqual([]);
   });
 
-  test("has no room of more than 27 files", () => {
+  test("has no folder of more than 27 files", () => {
     const files = Map.groupBy(
       sources.filter((file) => file.startsWith("lib")),
       path.dirname,
@@ -140,14 +143,14 @@ describe("the layout", () => {
     expect([...files].filter(([, room]) => room.length > 27).map(([room]) => room)).toEqual([]);
   });
 
-  test("keeps code of the program out of what describes its deployment, which names it by path; they share types and limits", () => {
+  test("keeps code of the program out of infra/, which names files by path and imports only types and limits", () => {
     const taken = sources.filter((file) => unitOf(file) === "infra").flatMap(importsOf);
     expect(
       taken.filter(({ to, typeOnly }) => !["infra", "config"].includes(unitOf(to)) && !typeOnly),
     ).toEqual([]);
   });
 
-  test("lets tests import the program and the program no tests", () => {
+  test("lets tests import the program, and the program no tests", () => {
     expect(sources.flatMap(importsOf).filter(({ to }) => unitOf(to) === "test")).toEqual([]);
   });
 });
@@ -158,7 +161,7 @@ describe("a file", () => {
     expect(long).toEqual([]);
   });
 
-  test("is named for what it holds: there are no barrels and no drawers", () => {
+  test("is named for its content: there are no barrels and no files for mixed content", () => {
     const drawers = /(^|\/)(index|utils?|helpers?|misc|common|shared|types|constants)(\.ts|\/)/;
     expect([...sources, ...tests].filter((file) => drawers.test(file))).toEqual([]);
     expect(sources.filter((file) => /\nexport \* from/.test(textOf(file)))).toEqual([]);
@@ -171,7 +174,7 @@ describe("a file", () => {
     expect(odd).toEqual([]);
   });
 
-  test("of functions/jobs is a handler of that name, and stands in functions/handlers.ts", () => {
+  test("of functions/jobs is a handler of that name, and functions/handlers.ts lists it", () => {
     const files = sources.filter((file) => file.startsWith(path.join("functions", "jobs")));
     const names = files.map((file) => path.basename(file, ".ts")).sort();
     expect(handlers.map(({ name }) => name).sort()).toEqual(names);

@@ -9,7 +9,7 @@ import { until } from "./support/until.ts";
 const root = path.join(import.meta.dirname, "..");
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 
-/** The shell blocks of one section of a document, as they are written. */
+/** The shell blocks of one section of a document, unchanged. */
 function shellBlocks(file: string, heading: string): string[] {
   const text = readFileSync(path.join(root, file), "utf8");
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
@@ -30,7 +30,10 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Runs a block as a user would, but on this stack's ports, with a token it knows, and failing where HTTP fails. */
+  /**
+   * Runs a block as a user would, but on this stack's ports, with a token that it knows, and
+   * failing when HTTP fails.
+   */
   const run = (block: string) => {
     const { api, events, sqs } = stack.urls;
     const script = block
@@ -46,7 +49,7 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
     });
   };
 
-  test("every command of the README's first minute answers, and the first schedule's event arrives", async () => {
+  test("every command of the README's first schedule succeeds, and the event of the schedule arrives", async () => {
     const [create = "", look = "", ...more] = shellBlocks("README.md", "A first schedule in a minute");
     expect(run(create)).toContain('"key":"hello"');
     await until("the job has succeeded", async () => run(look).includes('"state":"succeeded"'));
@@ -54,7 +57,7 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
     for (const block of more) run(block);
   });
 
-  test("the recurring schedule of the first steps tells when it runs", () => {
+  test("the recurring schedule of docs/first-steps.md answers with its occurrences", () => {
     const [weekly = ""] = shellBlocks("docs/first-steps.md", "A schedule that recurs");
     expect(run(weekly)).toContain('"occurrences":["');
   });
@@ -68,23 +71,24 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
     "docs/migrate.md",
     "docs/runbook.md",
   ])(
-    "every command in %s answers",
+    "every command in %s succeeds",
     (file) => {
       const text = readFileSync(path.join(root, file), "utf8");
       const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
       expect(blocks.length).toBeGreaterThan(2);
       for (const block of blocks) {
-        // What the text has made before, as far as a command of it may have taken it away again.
-        for (const key of ["hello", "report:weekly"]) run(madeAgain(key));
+        // Creates the schedules that earlier commands of the page made, since another command may
+        // have deleted them.
+        for (const key of ["hello", "report:weekly"]) run(createdAgain(key));
         run(`export CARILLON_URL=http://127.0.0.1:8787\n${withoutPlaceholders(block)}`);
       }
-      // Each command is a process of its own.
+      // Long, since each command is a process of its own.
     },
     120_000,
   );
 });
 
-function madeAgain(key: string): string {
+function createdAgain(key: string): string {
   const twice = ["in 1h", "0 9 * * MON"].map(
     (when) =>
       `curl -X PUT http://127.0.0.1:8787/v1/schedules/${key} -H "Authorization: Bearer $CARILLON_TOKEN" -H "Content-Type: application/json" -d '{ "when": "${when}", "target": { "queue": "demo" } }'`,

@@ -27,13 +27,16 @@ describe("the runbook", () => {
     expect(articles.length).toBeGreaterThan(10);
   });
 
-  test.each(articles)("says what an alarm means, what to look at, what to do and what not: %s", (article) => {
-    const parts = [...article.matchAll(/^\*\*(It means|Look at|Do|Do not)\*\*/gm)].map(([, part]) => part);
-    expect(parts).toEqual(["It means", "Look at", "Do", "Do not"]);
-  });
+  test.each(articles)(
+    "says what an alarm means, where to look, what to do and what not to do: %s",
+    (article) => {
+      const parts = [...article.matchAll(/^\*\*(It means|Look at|Do|Do not)\*\*/gm)].map(([, part]) => part);
+      expect(parts).toEqual(["It means", "Look at", "Do", "Do not"]);
+    },
+  );
 });
 
-test("every query of the runbook can be asked of a database", async () => {
+test("every query of the runbook runs on a migrated database", async () => {
   const queries = [...text.matchAll(/^```sql\n(.*?)^```/gms)].map(([, query = ""]) => query);
   expect(queries.length).toBeGreaterThan(5);
   const database = await testDatabase();

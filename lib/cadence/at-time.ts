@@ -1,7 +1,9 @@
 import { invalid, type WhenFault } from "./fault.ts";
 import { daysFromCivil, daysInMonth, MS_PER_DAY } from "./zone/civil.ts";
 
-/** A date with a time as written: `wall` as if in UTC, and the offset if it named one. */
+/**
+ * A date with a time as written: `wall` is that time as if in UTC, and `offset` the one it names.
+ */
 export interface AtTime {
   ok: true;
   wall: number;
@@ -9,9 +11,9 @@ export interface AtTime {
   offset: number | null;
 }
 
-const ALLOWED = "A time is written like 2026-12-01T09:00, 2026-12-01T09:00:00Z or 2026-12-01T09:00:00+01:00";
+const ALLOWED = "A time has the form 2026-12-01T09:00, 2026-12-01T09:00:00Z or 2026-12-01T09:00:00+01:00";
 
-/** The parts in order, with the text that comes before each and the values each may have. */
+/** The parts in order, each with the text before it and the values that it may have. */
 const parts: readonly Part[] = [
   { name: "year", digits: 4, before: "", min: 0, max: 9999 },
   { name: "month", digits: 2, before: "-", min: 1, max: 12 },

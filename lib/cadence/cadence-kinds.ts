@@ -2,27 +2,33 @@ import type { CalendarInterval } from "./calendar-interval.ts";
 import type { CalendarRules } from "./calendar-rules.ts";
 import type { Dst } from "./zone/clock-rule.ts";
 
-/** A `when` resolved: everything that is needed to tell its occurrences. Instants are epoch milliseconds. */
+/**
+ * A resolved `when`, with everything needed to compute its occurrences. Instants are epoch
+ * milliseconds.
+ */
 export type Cadence =
   | { kind: "once"; at: number }
   /** Occurrences at `firstAt + k × everyMs`, k ≥ 0. */
   | { kind: "interval"; everyMs: number; firstAt: number }
-  /** The expression in its normal form, the zone by its canonical name. */
+  /** The expression is in its normal form, the zone has its canonical name. */
   | { kind: "cron"; expression: string; timezone: string; dst?: Dst }
   | CalendarInterval
-  /** An instant that several name occurs once. */
+  /** An instant of several members is one occurrence. */
   | { kind: "union"; of: readonly Cadence[] }
   | Calendared
-  /** From `startsAt` on, up to but without `endsAt`. */
+  /** The occurrences from `startsAt` until before `endsAt`. */
   | { kind: "window"; of: Cadence; startsAt: number | null; endsAt: number | null }
   | Unreadable;
 
-/** A stored cadence that this runtime cannot read, as one in a zone that it does not know. It has no occurrences until it can be read. */
+/**
+ * A stored cadence that this runtime cannot read, such as one in a zone that it does not know. It
+ * has no occurrences until it can be read.
+ */
 export interface Unreadable {
   kind: "unreadable";
   /** Its stored expression. */
   text: string;
-  /** As they are stored beside it. */
+  /** The columns stored with the expression. */
   timezone: string;
   dst: string;
   on: "skip" | "next" | "previous" | null;
@@ -30,8 +36,8 @@ export interface Unreadable {
 }
 
 /**
- * A calendar excludes days. With `skip` the occurrences on them remain occurrences that do not run; with `next` and
- * `previous` they are moved to the nearest day that is not excluded.
+ * A calendar excludes days. With `skip`, occurrences on excluded days remain occurrences but do not
+ * run. With `next` and `previous` they move to the nearest day that is not excluded.
  */
 export interface Calendared {
   kind: "calendared";

@@ -10,7 +10,10 @@ import { nextInZone, previousInZone } from "./zone/zoned-search.ts";
 export type { CalendarInterval } from "./calendar-interval.ts";
 export type { Dst } from "./zone/clock-rule.ts";
 
-/** The first occurrence strictly after an instant, or null when there is none any more. What a calendar skips is one too. */
+/**
+ * The first occurrence strictly after an instant; null if there is none. Occurrences that a
+ * calendar skips count.
+ */
 export function nextAfter(cadence: Cadence, after: number): number | null {
   switch (cadence.kind) {
     case "once":
@@ -38,7 +41,7 @@ export function nextAfter(cadence: Cadence, after: number): number | null {
   }
 }
 
-/** The last occurrence strictly before an instant, or null when there was none. */
+/** The last occurrence strictly before an instant; null if there is none. */
 export function previousBefore(cadence: Cadence, before: number): number | null {
   switch (cadence.kind) {
     case "once":
@@ -71,7 +74,7 @@ export function previousBefore(cadence: Cadence, before: number): number | null 
   }
 }
 
-/** As `nextAfter`, leaving out what a calendar skips. */
+/** As `nextAfter`, without the occurrences that a calendar skips. */
 export function nextRunAfter(cadence: Cadence, after: number): number | null {
   switch (cadence.kind) {
     case "union":
@@ -85,7 +88,7 @@ export function nextRunAfter(cadence: Cadence, after: number): number | null {
   }
 }
 
-/** As `previousBefore`, leaving out what a calendar skips. */
+/** As `previousBefore`, without the occurrences that a calendar skips. */
 export function previousRunBefore(cadence: Cadence, before: number): number | null {
   switch (cadence.kind) {
     case "union":
@@ -99,7 +102,7 @@ export function previousRunBefore(cadence: Cadence, before: number): number | nu
   }
 }
 
-/** False where `at` is an occurrence that a calendar skips. */
+/** False for an occurrence that a calendar skips. */
 export function isRun(cadence: Cadence, at: number): boolean {
   switch (cadence.kind) {
     case "union":
@@ -113,7 +116,7 @@ export function isRun(cadence: Cadence, at: number): boolean {
   }
 }
 
-/** For the calendar, which moves what the cadence within it says. */
+/** The searches for the inner cadence, whose occurrences a calendar moves. */
 const inner = { nextAfter, previousBefore };
 
 type Search = (cadence: Cadence, from: number) => number | null;
@@ -147,13 +150,13 @@ function latest(members: readonly Cadence[], ask: (member: Cadence) => number | 
   return found;
 }
 
-/** True where a calendar may leave out occurrences among those that run. */
+/** True if a calendar may skip some of the occurrences. */
 export function leavesOut(cadence: Cadence): boolean {
   if (cadence.kind === "window") return leavesOut(cadence.of);
   return (cadence.kind === "calendared" || cadence.kind === "unreadable") && cadence.on === "skip";
 }
 
-/** Why it cannot be read; null where it can. */
+/** Why the cadence cannot be read; null if it can. */
 export function unreadableReason(cadence: Cadence): string | null {
   switch (cadence.kind) {
     case "unreadable":
@@ -166,7 +169,7 @@ export function unreadableReason(cadence: Cadence): string | null {
   }
 }
 
-/** The single instants that it names, as `at` does. */
+/** The single instants of the cadence, as `at` gives them. */
 export function singleTimes(cadence: Cadence): number[] {
   switch (cadence.kind) {
     case "once":

@@ -5,8 +5,8 @@ import type { WallSearch } from "./zone/wall-search.ts";
 export type CalendarUnit = "day" | "week" | "month" | "year";
 
 /**
- * Occurrence k is `every × k` units after the anchor, always counted from the anchor itself: monthly from 31 January it
- * comes on the last of February and on 31 March again.
+ * Occurrence k is `every × k` units after the anchor, always counted from the anchor itself:
+ * monthly from 31 January, it occurs on the last day of February and then on 31 March.
  */
 export interface CalendarInterval {
   kind: "calendar-interval";
@@ -14,7 +14,7 @@ export interface CalendarInterval {
   unit: CalendarUnit;
   /** A wall instant, see civil.ts. */
   anchor: number;
-  /** The first k: 0 where the anchor itself is an occurrence. */
+  /** The first k: 0 if the anchor itself is an occurrence. */
   from: 0 | 1;
   timezone: string;
   dst?: Dst;

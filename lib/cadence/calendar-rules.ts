@@ -8,34 +8,34 @@ export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as con
 export type Weekday = (typeof weekdays)[number];
 
 /**
- * What a named calendar excludes, by whole days in the zone of the schedule that refers to it. An entry of `dates` and
- * `except` is a day (`2026-12-25`), a day of every year (`12-25`), or a range of either, both ends included
- * (`2026-12-24..2027-01-02`, `12-24..01-02` over the turn of the year).
+ * The days that a named calendar excludes, in the zone of the schedule that refers to it. An entry
+ * of `dates` and `except` is a day (`2026-12-25`), a day of every year (`12-25`), or a range of
+ * either, both ends included (`2026-12-24..2027-01-02`, `12-24..01-02` over the turn of the year).
  */
 export interface CalendarRules {
   dates: readonly string[];
   weekly: readonly Weekday[];
-  /** Working days although a rule excludes them. */
+  /** Days that are allowed although a rule excludes them. */
   except?: readonly string[];
 }
 
 export type ReadCalendarRules = { ok: true; rules: CalendarRules } | { ok: false; faults: Fault[] };
 
 export const calendarDatesMax = 2_000;
-/** No range is longer, and no calendar leaves a longer stretch without a day on which to run. */
+/** The limit in days of a range, and of a stretch of excluded days. */
 export const stretchDaysMax = 3_660;
 
-/** A list may be wrong in each of its entries; an answer names so many of them. */
+/** Every entry of a list may be wrong; an answer lists at most this many faults. */
 const FAULTS_MAX = 100;
 const YEAR_MIN = 1970;
 const YEAR_MAX = 2199;
-/** A year with a leap day, for what comes every year. */
+/** A leap year: dates that recur each year are stored as days of it. */
 const LEAP_YEAR = 2000;
 const DAYS_OF_LEAP_YEAR = 366;
 
 const fieldNames: readonly string[] = ["dates", "weekly", "except"];
 
-/** Reads what a caller sent as rules; they come back in one order, each entry once. */
+/** Reads rules from a caller's input. The entries come back sorted, each once. */
 export function readCalendarRules(input: unknown): ReadCalendarRules {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     return {
@@ -93,7 +93,10 @@ function readList(input: unknown, path: string, faults: Fault[]): unknown[] {
   return [];
 }
 
-/** `from` and `to` are days since 1970 or, yearly, days of a leap year; yearly ones may run over the turn of the year. */
+/**
+ * `from` and `to` are days since 1970 or, yearly, days of a leap year; yearly ones may run over the
+ * turn of the year.
+ */
 interface DateEntry {
   text: string;
   yearly: boolean;
@@ -103,10 +106,10 @@ interface DateEntry {
 
 const ALLOWED =
   "takes a day (2026-12-25), a day of every year (12-25), or a range of either (2026-12-24..2027-01-02, 12-24..01-02)";
-/** How an entry is written; which days there are, and in which order, is looked at besides. */
+/** The form of an entry. Whether its days exist, and their order, is checked besides. */
 export const dateEntryForm = /^(?:(\d{4})-)?(\d\d)-(\d\d)(?:\.\.(?:(\d{4})-)?(\d\d)-(\d\d))?$/;
 
-/** The entry, or what is wrong with it. */
+/** The entry, or the fault of it. */
 function readDateEntry(text: string): DateEntry | string {
   const [whole, year, month, day, toYear, toMonth, toDay] = dateEntryForm.exec(text) ?? [];
   if (whole === undefined) return ALLOWED;
@@ -134,19 +137,23 @@ function readDay(yearText: string | undefined, monthText = "", dayText = ""): nu
   return `holds ${written}, a day that does not exist`;
 }
 
-/** Whether what stands in the calendar's zone on this day (days since 1970-01-01) is excluded. */
+/** Whether this day of the calendar's zone is excluded. `day` counts from 1970-01-01. */
 export function isExcluded(rules: CalendarRules, day: number): boolean {
   return excludedDays(rules)(day);
 }
 
-/** The first day at or after this one that is not excluded; null where there is none within 3,660 days. */
+/**
+ * The first day at or after this one that is not excluded; null if there is none within 3,660 days.
+ */
 export function nextAllowedDay(rules: CalendarRules, day: number): number | null {
   const excluded = excludedDays(rules);
   for (let next = day; next <= day + stretchDaysMax; next += 1) if (!excluded(next)) return next;
   return null;
 }
 
-/** The last day at or before this one that is not excluded; null where there is none within 3,660 days. */
+/**
+ * The last day at or before this one that is not excluded; null if there is none within 3,660 days.
+ */
 export function previousAllowedDay(rules: CalendarRules, day: number): number | null {
   const excluded = excludedDays(rules);
   for (let previous = day; previous >= day - stretchDaysMax; previous -= 1) {
@@ -155,10 +162,13 @@ export function previousAllowedDay(rules: CalendarRules, day: number): number | 
   return null;
 }
 
-/** Without dates that name a year, a calendar repeats after 400 of them. */
+/** A calendar without dates that name a year repeats after this many years. */
 const CYCLE_YEARS = 400;
 
-/** A day in the first stretch without a free day that is too long. Every such stretch holds a multiple of its length. */
+/**
+ * A day in the first stretch of excluded days that is too long; null if there is none. Every such
+ * stretch contains a multiple of the limit.
+ */
 function tooLongClosed(rules: CalendarRules): number | null {
   const end = daysFromCivil(YEAR_MAX + CYCLE_YEARS + 1, 1, 1) + stretchDaysMax;
   for (let day = 0; day <= end; day += stretchDaysMax) {
@@ -171,7 +181,7 @@ function tooLongClosed(rules: CalendarRules): number | null {
 
 const excludedByRules = new WeakMap<CalendarRules, (day: number) => boolean>();
 
-/** Days are looked up in tables of so many, each made when it is first asked for. */
+/** Days are looked up in tables of this size, each made at its first use. */
 const TABLE_DAYS = 64;
 const TABLES_MAX = 1_024;
 

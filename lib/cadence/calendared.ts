@@ -14,12 +14,13 @@ import { type Zone, zoneNamed } from "./zone/zone-spans.ts";
 import { instantOfWall, OFFSET_MAX_MS } from "./zone/zoned-search.ts";
 
 /**
- * Days are those of the calendar's zone. An occurrence on an excluded day moves, at its wall time, to the nearest day that
- * is not excluded; in a gap it comes at the first instant after it, in a repeated hour on the first pass, and what lands on
- * one instant is one occurrence. A day that the zone itself has left out is no day to move to.
+ * Days are those of the calendar's zone. An occurrence on an excluded day moves, with its wall
+ * time, to the nearest day that is not excluded. If that wall time falls into a gap, it occurs at
+ * the first instant after the gap; in a repeated hour, on the first pass. Occurrences that reach
+ * the same instant are one. A day that the zone itself has left out is no day to move to.
  */
 
-/** How to ask the cadence that a calendar moves. */
+/** The searches for the cadence whose occurrences the calendar moves. */
 export interface Inner {
   nextAfter(cadence: Cadence, after: number): number | null;
   previousBefore(cadence: Cadence, before: number): number | null;
@@ -28,13 +29,13 @@ export interface Inner {
 /** An occurrence that would move further than this is left out. */
 export const moveDaysMax = 31;
 
-/** No occurrence moves further than this, clock changes included. */
+/** The limit of a move, clock changes included. */
 const REACH_MS = (moveDaysMax + 2) * MS_PER_DAY;
 
-/** The search goes through time in steps of this size, and past what has no occurrences at once. */
+/** The step of a search through time; longer stretches without occurrences are one step. */
 const STEP_MS = 64 * MS_PER_DAY;
 
-/** Null too where everything is skipped or left out for a hundred years. */
+/** Null too if every occurrence is skipped or left out for a hundred years. */
 export function nextCalendared(c: Calendared, after: number, inner: Inner): number | null {
   if (c.on === "skip") return inner.nextAfter(c.of, after);
   let from = after;
@@ -69,7 +70,7 @@ export function previousCalendared(c: Calendared, before: number, inner: Inner):
   }
 }
 
-/** False where `at` is an occurrence that the calendar skips. */
+/** False for an occurrence that the calendar skips. */
 export function isCalendarRun(c: Calendared, at: number): boolean {
   return c.on !== "skip" || !isExcluded(c.rules, dayAt(zoneNamed(c.timezone), at));
 }
@@ -86,7 +87,7 @@ export function previousCalendarRun(c: Calendared, before: number, inner: Inner)
   return last === null ? null : previousOnAllowedDay(c, { before, downTo: last - FURTHEST_MS }, inner);
 }
 
-/** Where an occurrence of the cadence within goes: nowhere where the calendar skips it or it is left out. */
+/** The instant to which an inner occurrence moves; null if it is skipped or left out. */
 export function movedTo(c: Calendared, at: number): number | null {
   const zone = zoneNamed(c.timezone);
   const wall = at + zone.spanAt(at).offset;
@@ -100,12 +101,12 @@ export function movedTo(c: Calendared, at: number): number | null {
   return null;
 }
 
-/** What is told of where an occurrence came from; more would be a list that nobody reads. */
+/** The limit of nominal instants in an answer. */
 const NOMINAL_MAX = 10;
 
 /**
- * The instants at which `at` would have occurred without the calendar, in rising order: the first of those that were moved,
- * and itself where it was none of them.
+ * The instants at which `at` would have occurred without the calendar, in rising order: the first
+ * of the moved ones, and `at` itself if it did not move.
  */
 export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
   const zone = zoneNamed(c.timezone);
@@ -124,7 +125,7 @@ export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
   return [...first, ...own].sort((a, b) => a - b);
 }
 
-/** The last of the instants at which `at` would have occurred without the calendar; null where it is no occurrence. */
+/** The last of the nominal instants of `at`; null if `at` is no occurrence. */
 export function lastNominalOf(c: Calendared, at: number, inner: Inner): number | null {
   const zone = zoneNamed(c.timezone);
   const stays = c.on === "skip" || !isExcluded(c.rules, dayAt(zone, at));
@@ -151,7 +152,7 @@ function occurrencesIn(c: Calendared, { start, end }: Stretch, inner: Inner): nu
   return found;
 }
 
-/** The stretches of time in `(after, upTo]` whose occurrences find no day that is near enough to move to. */
+/** The stretches in `(after, upTo]` whose occurrences are too far from an allowed day. */
 export function stretchesLeftOut(
   c: Calendared,
   { after, upTo }: { after: number; upTo: number },
@@ -176,8 +177,8 @@ export function stretchesLeftOut(
 }
 
 /**
- * Steps over excluded days whole, but not over a clock change: where the clocks go back over midnight, the day before comes
- * again.
+ * Steps over excluded days in one step, but not over a clock change: where the clocks go back over
+ * midnight, the day before comes again.
  */
 function nextOnAllowedDay(
   c: Calendared,
@@ -215,7 +216,10 @@ function previousOnAllowedDay(
   return null;
 }
 
-/** The first instant in `(after, upTo]` to which an occurrence of an excluded day moves. Later days have later ones. */
+/**
+ * The first instant in `(after, upTo]` to which an occurrence of an excluded day moves. Later days
+ * have later ones.
+ */
 function nextMoved(
   c: Calendared,
   { after, upTo }: { after: number; upTo: number },
@@ -254,7 +258,7 @@ function previousMoved(
   return null;
 }
 
-/** The stretches of time whose occurrences move to some wall times of a day. */
+/** The stretches of time whose occurrences move to these wall times of a day. */
 function stretchesMovedTo(c: Calendared, day: number, { from, end }: Walls): Stretch[] {
   const zone = zoneNamed(c.timezone);
   const start = Math.max(from, day * MS_PER_DAY);
@@ -268,10 +272,13 @@ function stretchesMovedTo(c: Calendared, day: number, { from, end }: Walls): Str
   });
 }
 
-/** The days whose occurrences move to this one: the excluded ones that lie next to it, on the side they come from. */
+/**
+ * The days whose occurrences move to this one: the excluded days next to it, on the side that they
+ * move from.
+ */
 function sourcesOf(c: Calendared, zone: Zone, day: number): number[] {
   const step = c.on === "next" ? -1 : 1;
-  // Two of them, as the one beside it may be missing from the zone.
+  // Checks two days, as the first may be missing from the zone.
   const beside = isExcluded(c.rules, day + step) || isExcluded(c.rules, day + 2 * step);
   const sources: number[] = [];
   if (!beside || !isFree(c, zone, day)) return sources;

@@ -9,14 +9,15 @@ const COUNT_MAX = 10_000;
 
 export interface Counted {
   count: number;
-  /** Whether there are more than the most that is counted. */
+  /** Whether there are more than `count`, which is the limit then. */
   more: boolean;
 }
 
 /**
- * How many occurrences lie in `(after, upTo]`: exact up to `max`. Intervals and crons are counted by arithmetic, since a tick counts what
- * thousands of schedules have missed while it has their shard locked. What a calendar skips counts too. Unions, calendar intervals and calendars
- * that move are walked through, one occurrence after the other: 10,000 of them take some 100 ms.
+ * Counts the occurrences in `(after, upTo]`, exactly up to `max`. Occurrences that a calendar skips
+ * count. Intervals and crons are counted by arithmetic, since a tick counts the missed occurrences
+ * of thousands of schedules while it holds the lock of their shard. Unions, calendar intervals and
+ * calendars that move are counted one by one: 10,000 occurrences take about 100 ms.
  */
 export function countWithin(cadence: Cadence, after: number, upTo: number, max: number = COUNT_MAX): Counted {
   switch (cadence.kind) {
@@ -61,7 +62,7 @@ function walked(cadence: Cadence, after: number, upTo: number, max: number): Cou
   return { count, more: false };
 }
 
-/** Each member keeps its place: the next occurrence of all costs a search in the members that have just occurred, and not in all of them. */
+/** Each member keeps its position, so a step searches only the members that have just occurred. */
 function merged(members: readonly Cadence[], after: number, upTo: number, max: number): Counted {
   const coming = members.map((member) => ({ member, at: beyond(nextAfter(member, after)) }));
   for (let count = 0; ; count += 1) {

@@ -9,7 +9,7 @@ export function describeCalendarInterval({ every, unit, anchor, from }: Calendar
   return `every ${period} at ${time.replace(/(?::00)?\.000$/, "")} ${from === 0 ? "from" : "counted from"} ${day}${shorter}`;
 }
 
-/** Not every month, or for years not every February, has the day of the anchor. */
+/** Whether some months, or for years some Februaries, lack the day of the anchor. */
 function isCutShort(unit: CalendarInterval["unit"], anchor: number): boolean {
   const { month, day } = civilFromDays(Math.floor(anchor / MS_PER_DAY));
   return (unit === "month" && day > 28) || (unit === "year" && month === 2 && day === 29);

@@ -8,7 +8,7 @@ interface Unit {
   spellings: readonly string[];
 }
 
-/** From large to small, as a duration must name them. */
+/** From large to small: the order in which a duration must name them. */
 const units: readonly Unit[] = [
   { name: "week", ms: 604_800_000, spellings: ["w", "week", "weeks"] },
   { name: "day", ms: 86_400_000, spellings: ["d", "day", "days"] },
@@ -27,7 +27,10 @@ export interface Duration {
   ms: number;
 }
 
-/** Reads `text` from `start` to its end; blanks may stand between the parts, as in `1 hour 30 minutes`. */
+/**
+ * Reads `text` from `start` to its end. Blanks are allowed between the parts, as in `1 hour 30
+ * minutes`.
+ */
 export function readDuration(text: string, start = 0): Duration | WhenFault {
   if (/^P/i.test(text.slice(start))) return readIsoDuration(text, start);
   const part = /[ \t]*(\d+)[ \t]*([A-Za-z]*)/y;
@@ -65,7 +68,7 @@ function unknownUnit(text: string, unitAt: number, spelling: string): string {
   return unitAt === text.length ? "the unit is missing" : `${quoted(text.slice(unitAt))} is no unit`;
 }
 
-/** The units of ISO 8601 that have a fixed length, in their order; a day is 24 hours. */
+/** The units of ISO 8601 with a fixed length, in their order. A day is 24 hours. */
 const isoUnits: readonly { letter: string; ms: number; time: boolean }[] = [
   { letter: "W", ms: 604_800_000, time: false },
   { letter: "D", ms: 86_400_000, time: false },
@@ -76,7 +79,10 @@ const isoUnits: readonly { letter: string; ms: number; time: boolean }[] = [
 
 const ISO = "A duration of ISO 8601 is written like PT1H30M, P1D or P2W: units W, D, then T and H, M, S";
 
-/** `P1DT12H`, from `start` to the end of the text. Seconds may have three decimals, everything else is whole. */
+/**
+ * Reads `P1DT12H` from `start` to the end of the text. Seconds may have three decimals; all other
+ * numbers are whole.
+ */
 function readIsoDuration(text: string, start: number): Duration | WhenFault {
   const part = /(T?)(\d+)(?:\.(\d+))?([A-Za-z]?)/iy;
   let at = start + 1;
@@ -114,14 +120,20 @@ function isoUnitFault(letter: string, time: boolean): string {
     : `${quoted(letter)} is no unit here`;
 }
 
-/** The milliseconds of `30s`, `1h30m` or `PT1H30M`, or null when the text is no duration: settings are not prose. */
+/**
+ * The milliseconds of `30s`, `1h30m` or `PT1H30M`; null if the text is no duration. For settings,
+ * so words are not accepted.
+ */
 export function durationMs(text: string): number | null {
   if (!/^(?:\d+[a-z]{1,2})+$|^P[0-9A-Z.]+$/.test(text)) return null;
   const read = readDuration(text);
   return read.ok ? read.ms : null;
 }
 
-/** The normal form: `1h30m`. Days are the largest unit, since two weeks and 14 days are the same duration. */
+/**
+ * The normal form: `1h30m`. Days are the largest unit, since two weeks and 14 days are the same
+ * duration.
+ */
 export function formatDuration(ms: number): string {
   return partsOf(ms)
     .map(({ count, unit }) => `${count}${unit.spellings[0]}`)

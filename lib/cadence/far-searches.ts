@@ -7,16 +7,19 @@ import { MS_PER_DAY } from "./zone/civil.ts";
 import { followsOtherZones } from "./zone/zone-spans.ts";
 
 /**
- * A calendar that leaves out nearly all that a cadence names is searched through year by year, for up to a hundred of them: some
- * milliseconds each time. What lies far away is remembered, so that it can be searched for before a transaction takes its locks.
+ * A calendar that leaves out nearly all occurrences of a cadence is searched year by year, for up
+ * to a hundred years: some milliseconds per search. Distant results are remembered, so that the
+ * search can be made before a transaction takes its locks.
  */
 const FAR_MS = 370 * MS_PER_DAY;
 
-/** A search ends a hundred years after it begins: one that found nothing answers for a day. */
+/** A search covers a hundred years. A search without a result is valid for a day. */
 const NOTHING_MS = MS_PER_DAY;
 
 const cadencesMax = 2_000;
-/** For one cadence: an edit shows the next five occurrences of the schedule before it and after it. */
+/**
+ * Per cadence: an edit shows the next five occurrences of the schedule before and after the edit.
+ */
 const searchesMax = 16;
 const searchedAhead = 6;
 
@@ -25,14 +28,14 @@ interface Far {
   found: number | null;
 }
 
-/** `found` is the last occurrence before each instant from then up to `upTo`. */
+/** `found` is the last occurrence before each instant from `found` up to `upTo`. */
 interface Back {
   found: number | null;
   asked: number;
   upTo: number;
 }
 
-/** For one cadence: the look at what has ended asks for its last thirty runs. */
+/** Per cadence: the check for ended schedules reads the last thirty runs. */
 const backMax = 32;
 
 const backByRules = new WeakMap<CalendarRules, BoundedMap<string, Back[]>>();
@@ -43,16 +46,19 @@ const underLocks = new AsyncLocalStorage<true>();
 /** Thrown in place of a search that would be made while locks are held. */
 export class FarSearch extends Error {
   override readonly name = "FarSearch";
-  /** Makes the search, and those that are likely to come after it; then it is remembered. */
+  /** Makes this search and those that are likely to follow; their results are remembered. */
   readonly search: () => void;
 
   constructor(searchFor: () => void) {
-    super("A calendar leaves out what a cadence names for more than a year.");
+    super("A calendar leaves out all occurrences of a cadence for more than a year.");
     this.search = searchFor;
   }
 }
 
-/** Runs work that holds locks for which others wait: a search that goes beyond a year throws `FarSearch` there. */
+/**
+ * Runs work that holds locks for which other transactions wait. In it, a search that goes beyond a
+ * year throws `FarSearch`.
+ */
 export function withoutFarSearches<Result>(work: () => Promise<Result>): Promise<Result> {
   return underLocks.run(true, work);
 }
@@ -86,8 +92,9 @@ interface Backwards {
 }
 
 /**
- * Most callers ask for the last occurrence before now, and now is later each time. So the next occurrence is searched for as well: the answer
- * holds until then. While locks are held that search is left out.
+ * Most callers need the last occurrence before now, and now is later each time. So the next
+ * occurrence is searched for as well: the result is valid until then. While locks are held, that
+ * second search is left out.
  */
 function rememberedBefore(
   c: Calendared,
@@ -124,7 +131,10 @@ function remembered(c: Calendared, after: number, next: Search, inner: search.In
   return found;
 }
 
-/** The first occurrence after an instant is also the first after each later instant that lies before the occurrence. */
+/**
+ * The first occurrence after an instant is also the first after each later instant before that
+ * occurrence.
+ */
 function answers({ after, found }: Far, asked: number): boolean {
   return asked >= after && asked < (found ?? after + NOTHING_MS);
 }
@@ -139,7 +149,7 @@ function withinAYear(c: Calendared, after: number, next: Search, inner: search.I
   };
 }
 
-/** Remembers what it finds however near it is: the search that was thrown would be thrown again. */
+/** Remembers also near results: otherwise the search that was thrown would be thrown again. */
 function searchAhead(c: Calendared, asked: number, next: Search, inner: search.Inner): void {
   let after: number | null = asked;
   for (let n = 0; n < searchedAhead && after !== null; n += 1) {

@@ -1,13 +1,13 @@
 /**
- * Why a `when` was not accepted: `position` is the 0-based index of the character at fault in the text as given.
- * `past` says that it is understood, but over.
+ * Why a `when` was not accepted. `position` is the 0-based index of the wrong character in the text
+ * as given. `past` means that the text is understood, but its time is past.
  */
 export interface WhenFault {
   ok: false;
   kind: "invalid" | "past";
   message: string;
   position: number;
-  /** Which entry of a list. */
+  /** The index of the entry in a list. */
   index?: number;
 }
 

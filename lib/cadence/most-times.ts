@@ -1,4 +1,7 @@
-/** The times of day of a cron expression: each of the hours with each of the minutes with each of the seconds, in rising order. */
+/**
+ * The times of day of a cron expression: each hour with each minute with each second, in rising
+ * order.
+ */
 export interface TimesOfDay {
   hours: readonly number[];
   minutes: readonly number[];
@@ -9,13 +12,15 @@ const DAY_SECONDS = 86_400;
 const DAY_MINUTES = 1_440;
 
 /**
- * The most of these times that lie within so many seconds, both ends included, were every day to have them. It may be some too high
- * where a minute has several that are unevenly apart, and is never too low. Looks at each minute of a day at most.
+ * The largest number of these times within this many seconds, both ends included, if every day has
+ * all of them. It may be slightly too high where a minute has several times at uneven distances,
+ * and is never too low. The work is bounded: each minute of a day once.
  */
 export function mostTimesWithin(times: TimesOfDay, lengthSeconds: number): number {
   const byDistance = Math.floor(lengthSeconds / leastDistance(times)) + 1;
   const { hours, minutes, seconds } = times;
-  // A window that begins with a minute's last second reaches into more minutes than one that begins with its first.
+  // A window that begins with a minute's last second reaches into more minutes than one that begins
+  // with its first.
   const reach = Math.floor((lengthSeconds + (seconds.at(-1) ?? 0) - (seconds[0] ?? 0)) / 60);
   const before = minutesBefore(times);
   let most = 0;
@@ -29,7 +34,7 @@ export function mostTimesWithin(times: TimesOfDay, lengthSeconds: number): numbe
   return most;
 }
 
-/** No two of the times are closer than this, in seconds. */
+/** The smallest distance between two of the times, in seconds. */
 export function leastDistance({ hours, minutes, seconds }: TimesOfDay): number {
   if (seconds.length > 1) return leastStep(seconds, 60);
   if (minutes.length > 1) return leastStep(minutes, 60) * 60;
@@ -41,9 +46,13 @@ function leastStep(values: readonly number[], size: number): number {
   return Math.min(...steps);
 }
 
-/** How many minutes that have times lie before a minute, counted from the midnight of the first of several days. */
+/**
+ * The number of minutes with times before a minute, which counts from the midnight of the first of
+ * several days.
+ */
 function minutesBefore({ hours, minutes }: TimesOfDay): (minute: number) => number {
-  // Most expressions have one: a count for each minute of the day took a sixth of what a batch with spreads computes under its locks.
+  // Most expressions have few such minutes. A count for each minute of the day took a sixth of the
+  // time that a batch with spreads computes under its locks.
   const ofDay = hours.flatMap((hour) => minutes.map((minute) => hour * 60 + minute));
   return (minute) => {
     const days = Math.floor(minute / DAY_MINUTES);
@@ -51,7 +60,7 @@ function minutesBefore({ hours, minutes }: TimesOfDay): (minute: number) => numb
   };
 }
 
-/** The values are in rising order. */
+/** The values must be in rising order. */
 function countBelow(values: readonly number[], bound: number): number {
   let [from, to] = [0, values.length];
   while (from < to) {

@@ -5,18 +5,22 @@ import { compiledCron } from "./cron/cron.ts";
 import { leastDistance, mostTimesWithin, type TimesOfDay } from "./most-times.ts";
 import { MS_PER_DAY } from "./zone/civil.ts";
 
-/** The clocks of no zone change by more, as far as it is known (Antarctica/Troll), nor twice within a day. */
+/** The largest known change of clocks (Antarctica/Troll). No zone changes twice within a day. */
 const CHANGE_SECONDS = 2 * 3_600;
 
-/** A change divides a window in two, and what falls into its gap comes at its end. */
+/** A change divides a window in two, and times in its gap occur at its end. */
 const changeSlack = 3;
 
-/** An occurrence at the end of a gap in the clock, on an excluded day, moves to a time that the cadence does not name. A window meets two such gaps at most. */
+/**
+ * An occurrence in a gap of the clock, on an excluded day, moves to a time that the cadence does
+ * not name. A window meets at most two such gaps.
+ */
 const moveSlack = 2;
 
 /**
- * The most occurrences that any window of this length holds, both ends included, as the form of the cadence tells it: nothing is
- * searched. It may be too high where days, calendars and changes of the clocks leave occurrences out, and is never too low.
+ * The largest number of occurrences in any window of this length, both ends included. It is
+ * computed from the form of the cadence, without a search. It may be too high where days, calendars
+ * and clock changes leave occurrences out, and is never too low.
  */
 export function mostWithin(cadence: Cadence, lengthMs: number): number {
   switch (cadence.kind) {
@@ -46,7 +50,9 @@ export function mostWithin(cadence: Cadence, lengthMs: number): number {
 
 const onceADay: TimesOfDay = { hours: [0], minutes: [0], seconds: [0] };
 
-/** Where clocks go back, a window meets an hour twice; where they go forward, it reaches further. */
+/**
+ * Where clocks go back, a window meets an hour twice; where they go forward, it reaches further.
+ */
 function mostInZone(times: TimesOfDay, timezone: string, lengthMs: number): number {
   const seconds = Math.floor(lengthMs / 1_000);
   if (timezone === "UTC") return mostTimesWithin(times, seconds);
@@ -55,7 +61,10 @@ function mostInZone(times: TimesOfDay, timezone: string, lengthMs: number): numb
   return Math.min(byDistance, byTimes) + changeSlack;
 }
 
-/** Of one day to which others move: what these have at the same times of day comes once. */
+/**
+ * Counts a day to which other days move. Occurrences of several days at the same time of day are
+ * one.
+ */
 function mostMoved(calendared: Calendared, of: Cadence, lengthMs: number): number {
   const { timezone, rules } = calendared;
   switch (of.kind) {
@@ -70,18 +79,18 @@ function mostMoved(calendared: Calendared, of: Cadence, lengthMs: number): numbe
       if (of.timezone === timezone) return mostWithin(of, lengthMs) + moveSlack;
       break;
     case "interval":
-      // The same times every day, but for a change of the clocks between two of them.
+      // The interval has the same times every day, except for a clock change between two days.
       if (MS_PER_DAY % of.everyMs === 0) return 2 * (mostWithin(of, lengthMs) + changeSlack) + moveSlack;
       break;
     case "calendared":
       break;
   }
-  // Its own day, and that of a change of the clocks once more.
+  // Adds the day itself, and the day of a clock change once more.
   const days = longestStretch(rules) + 2;
   return days * (mostWithin(of, lengthMs) + changeSlack) + moveSlack;
 }
 
-/** The most excluded days in a row from which occurrences still move. */
+/** The longest row of excluded days whose occurrences still move. */
 function longestStretch({ dates, weekly }: CalendarRules): number {
   if (dates.length > 0) return moveDaysMax;
   let longest = 0;

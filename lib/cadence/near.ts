@@ -1,7 +1,9 @@
-/** Longer words are not compared: the work must stay small whatever the text. */
+/** Longer words are not compared: the work must stay small for any text. */
 const LENGTH_MAX = 24;
 
-/** The word that was probably meant, for a hint: one that differs by one slip of the keys, or by two in long words. */
+/**
+ * The probable word, for a hint: one that differs by one typing mistake, or by two in long words.
+ */
 export function nearestWord(written: string, known: readonly string[]): string | null {
   if (written.length < 2 || written.length > LENGTH_MAX) return null;
   const lower = written.toLowerCase();
@@ -17,7 +19,10 @@ export function nearestWord(written: string, known: readonly string[]): string |
   return nearest;
 }
 
-/** How many letters to put in, leave out, change or swap with their neighbour to make one word of the other. */
+/**
+ * The number of letters to insert, remove, change or swap with a neighbour to turn one word into
+ * the other.
+ */
 function slipsBetween(a: string, b: string): number {
   let twoAbove: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);

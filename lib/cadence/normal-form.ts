@@ -2,7 +2,10 @@ import type { Cadence } from "./cadence-kinds.ts";
 import { formatDuration } from "./duration.ts";
 import { isoInstant } from "./zone/civil.ts";
 
-/** A cadence as text: the `cadence` of responses, the same for everything that means the same. */
+/**
+ * A cadence as text: the `cadence` of responses. It is the same for all cadences with the same
+ * meaning.
+ */
 export function normalForm(cadence: Cadence): string {
   switch (cadence.kind) {
     case "once":

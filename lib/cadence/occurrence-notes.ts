@@ -16,23 +16,26 @@ import { type Zone, zoneNamed } from "./zone/zone-spans.ts";
 export interface DescribedOccurrence {
   at: number;
   wall: string;
-  /** Why it is there and not elsewhere, where a clock change or a calendar has a part in it. */
+  /** Why the occurrence is at this instant, if a clock change or a calendar affects it. */
   note: string | null;
 }
 
 export const describedMax = 1_000;
 
-/** Counting what was left out stops here, for one occurrence and for all that are asked for at once. */
+/**
+ * The limits of counting occurrences that were left out: for one occurrence, and for a whole
+ * request.
+ */
 const COUNTED_MAX = 1_000;
 const COUNTED_IN_ALL_MAX = 20_000;
 
-/** The coming runs strictly after an instant, up to `describedMax` of them. */
+/** The coming runs strictly after an instant, up to `describedMax`. */
 export function describeOccurrences(
   cadence: Cadence,
   { timezone, after, n }: { timezone: string; after: number; n: number },
 ): DescribedOccurrence[] {
   const described: DescribedOccurrence[] = [];
-  // One that this runtime does not know may stand in what was stored by another.
+  // The stored zone may be unknown to this runtime.
   const shownIn = canonicalTimezone(timezone) ?? "UTC";
   const view: View = { zone: zoneNamed(shownIn), toCount: COUNTED_IN_ALL_MAX, countsOn: () => true };
   let since = after;
@@ -47,15 +50,15 @@ export function describeOccurrences(
 }
 
 interface View {
-  /** Of the reader; for cadences that have none of their own. */
+  /** The zone of the reader, for cadences without a zone of their own. */
   zone: Zone;
-  /** So many steps of counting are left. */
+  /** The number of counting steps that are left. */
   toCount: number;
   /** False for wall times that would not have run anyway. */
   countsOn: (wall: number) => boolean;
 }
 
-/** An occurrence, and from when on what was left out is told with it. */
+/** An occurrence, and the begin of the time whose left-out occurrences its note mentions. */
 interface Told {
   since: number;
   at: number;
@@ -129,7 +132,7 @@ function moveNotes(c: Calendared, told: Told, view: View): string[] {
   return [...notes, ...clockNotes, ...notesOn(c.of, told, view)];
 }
 
-/** What a clock change did to an occurrence that came from another day. */
+/** The effect of a clock change on an occurrence that came from another day. */
 function movedByClock(zone: Zone, nominal: number, at: number): string[] {
   const wall = nominal + zone.spanAt(nominal).offset;
   const timeOfDay = wall - dayOf(wall) * MS_PER_DAY;
@@ -140,7 +143,7 @@ function movedByClock(zone: Zone, nominal: number, at: number): string[] {
   return into.length > 0 ? into : passNotes(zone, "first", at);
 }
 
-/** After a freeze of weeks, naming each day would hide what is said. */
+/** After weeks of excluded days, a list of each day would hide the message. */
 const NAMED_DAYS_MAX = 3;
 
 function daysText(days: readonly string[]): string {
@@ -151,7 +154,9 @@ function dateIn(zone: Zone, instant: number): string {
   return dateText(instant + zone.spanAt(instant).offset);
 }
 
-/** How many occurrences of the cadence within a calendar were left out, in stretches of time. */
+/**
+ * A note with the number of occurrences of the inner cadence that were left out in these stretches.
+ */
 function countNotes(
   c: Calendared,
   stretches: readonly { after: number; upTo: number }[],

@@ -4,23 +4,23 @@ import type { Dst } from "./zone/clock-rule.ts";
 export interface ParsedWhen {
   ok: true;
   cadence: Cadence;
-  /** Counted from now (`in 3d`): putting it again means a new instant. */
+  /** Counted from now (`in 3d`): another put with it means a new instant. */
   relative: boolean;
   /** The `cadence` of responses. */
   normal: string;
-  /** Plain English, to stand after "runs". */
+  /** Plain English, to follow "runs". */
   description: string;
-  /** What may surprise, in whole sentences. */
+  /** Warnings, each a whole sentence. */
   warnings: string[];
 }
 
 export interface WhenContext {
-  /** A canonical name, as `canonicalTimezone` gives it. */
+  /** A canonical name from `canonicalTimezone`. */
   timezone: string;
   now: number;
-  /** The schedule's key, from which what is spread by key takes its place. */
+  /** The key of the schedule, which determines each value that is spread by key. */
   key: string;
-  /** Where intervals begin to count. */
+  /** The first occurrence of an interval. */
   startsAt?: number | null;
   dst?: Dst | null;
 }
@@ -30,7 +30,7 @@ export function before({ now, startsAt }: WhenContext): number {
   return startsAt == null ? now : Math.max(now, startsAt - 1);
 }
 
-/** To be spread into a cadence: an override that says nothing is none. */
+/** The override to spread into a cadence; an override without fields is none. */
 export function overrideOf({ dst }: WhenContext): { dst?: Dst } {
   const { gap, overlap } = dst ?? {};
   return gap || overlap ? { dst: { ...(gap && { gap }), ...(overlap && { overlap }) } } : {};

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * A number from 0 up to but without `size`: the same for a key and a field for ever, evenly spread over keys. Stored
- * schedules depend on it, so it never changes.
+ * A number from 0 to below `size`, always the same for a key and a field, and evenly spread over
+ * keys. Stored schedules depend on it, so it never changes.
  */
 export function placeByKey(key: string, field: string, size: number): number {
   const digest = createHash("sha256").update(`H ${field} ${key}`).digest();

@@ -4,17 +4,17 @@ import type { CalendarUnit } from "./calendar-interval.ts";
 import { compiledCron } from "./cron/cron.ts";
 import { formatDuration, readDuration } from "./duration.ts";
 
-/** A cadence as three texts that read back exactly; equal cadences have equal texts. */
+/** A cadence as three texts that read back exactly. Equal cadences have equal texts. */
 export interface StoredCadence {
   expression: string;
   timezone: string;
-  /** Empty where clock changes follow the rules. */
+  /** Empty if clock changes follow the default rules. */
   dst: string;
 }
 
 const SEPARATOR = " | ";
 
-/** Windows and calendars are stored beside a cadence, not within it. */
+/** The texts of a cadence. Windows and calendars are stored in columns of their own. */
 export function storedForm(cadence: Cadence): StoredCadence {
   const members = cadence.kind === "union" ? cadence.of : [cadence];
   const zoned = members.flatMap((member) =>
@@ -51,11 +51,11 @@ function dstText(dst: Dst | undefined): string {
   return parts.filter(Boolean).join(", ");
 }
 
-/** Enough for what a tick meets; the bound is there so that nothing grows without one. */
+/** Enough for the cadences that a tick meets, and a bound for the memory. */
 const READ_MAX = 5_000;
 const read = new Map<string, Cadence>();
 
-/** Reads what `storedForm` wrote; any other text is a mistake of the program. */
+/** Reads the texts of `storedForm`; any other text is a mistake of the program. */
 export function readStoredForm({ expression, timezone, dst }: StoredCadence): Cadence {
   const name = `${timezone} ${dst} ${expression}`;
   const known = read.get(name);
@@ -81,7 +81,7 @@ const CALENDAR_INTERVAL = /^every (\d+) (\w+) (from|after) (\S+)$/;
 function readMember(text: string, zone: ZoneAndDst): Cadence {
   if (text.startsWith("at ")) return { kind: "once", at: readInstant(text.slice(3)) };
   if (!text.startsWith("every ")) {
-    // An expression that does not read fails here, and not where an occurrence is looked for.
+    // An unreadable expression fails here, and not later in a search.
     compiledCron(text);
     return { kind: "cron", expression: text, ...zone };
   }

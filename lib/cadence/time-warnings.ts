@@ -12,7 +12,7 @@ import { GAP_MAX_MS } from "./zone/zoned-search.ts";
 
 const YEAR_MS = 366 * MS_PER_DAY;
 
-/** What is surprising about the instants that a cadence comes to, seen from now or from its beginning. */
+/** Warnings about the instants of a cadence, seen from now or from its beginning. */
 export function timeWarnings(cadence: Cadence, context: WhenContext): string[] {
   const begin = before(context);
   const warnings: string[] = [];
@@ -20,7 +20,7 @@ export function timeWarnings(cadence: Cadence, context: WhenContext): string[] {
     warnings.push("It runs more often than once a minute.");
   }
   if (cadence.kind === "once" && context.startsAt != null && cadence.at < context.startsAt) {
-    warnings.push("It lies before startsAt, so it never runs.");
+    warnings.push("It is before startsAt, so it never runs.");
   }
   const gap = nextGap(cadence, begin);
   if (gap !== null) warnings.push(gap);
@@ -33,7 +33,7 @@ export function timeWarnings(cadence: Cadence, context: WhenContext): string[] {
   return warnings;
 }
 
-/** The first of its fixed times in the coming year that the clocks go past. */
+/** The first of its fixed times in the coming year that falls into a gap of the clocks. */
 function nextGap(cadence: Cadence, begin: number): string | null {
   if (cadence.kind !== "cron" && cadence.kind !== "calendar-interval") return null;
   const { search, fixedTime } = searchOf(cadence);

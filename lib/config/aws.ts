@@ -1,13 +1,18 @@
 import { type Environment, required } from "./environment.ts";
 
-/** How long one request may take, in milliseconds. What is left out has no end in the SDK. */
+/**
+ * The limits of one request, in milliseconds. The SDK has no limit for a value that is left out.
+ */
 export interface RequestLimits {
   connectionTimeout: number;
   /** Until the answer begins. */
   requestTimeout: number;
-  /** Without a byte in either direction: an answer that has begun and stops is under no other limit. */
+  /**
+   * Without a byte in either direction. It is the only limit for an answer that has begun and
+   * stops.
+   */
   socketTimeout: number;
-  /** Without it the SDK writes a warning and goes on waiting. */
+  /** Without it the SDK only logs a warning and continues to wait. */
   throwOnRequestTimeout: true;
 }
 
@@ -20,12 +25,15 @@ export function requestLimits(ms: number): RequestLimits {
   };
 }
 
-/** Of a request that is small and answered in milliseconds. */
+/** For a small request that is answered in milliseconds. */
 export const sendingTimeouts = requestLimits(4_000);
 
 export const attemptsMax = 3;
 
-/** With the pauses between them all attempts of a request are over by then. Every function keeps as much for what it has begun. */
+/**
+ * The bound of all attempts of a request, with the pauses between them. Every function reserves as
+ * much time for requests that it has begun.
+ */
 export const requestMsMax = 14_000;
 
 /** How a client of the AWS SDK reaches its service. */
@@ -34,8 +42,9 @@ export interface AwsClientSettings {
   endpoint?: string;
   credentials?: { accessKeyId: string; secretAccessKey: string };
   /**
-   * The steps of a request that has no options of its own are put together once for each command, and not for each request: that was a third of what one
-   * costs. Worth it, and known to be the same for every request, where thousands are sent to one endpoint.
+   * Builds the steps of a request once for each command instead of once for each request, if the
+   * request has no options of its own. Building them was a third of the cost of a request. It is
+   * used for services that get thousands of requests at one endpoint, all with the same steps.
    */
   cacheMiddleware: boolean;
   requestHandler: RequestLimits;
@@ -43,8 +52,8 @@ export interface AwsClientSettings {
 }
 
 /**
- * In AWS the SDK finds its endpoint and credentials by itself. Locally both stand in the environment that the function was
- * given, which is not this process's own.
+ * The settings of a client. In AWS the SDK finds endpoint and credentials by itself. Locally both
+ * are in the environment that the function was given, which is not that of the process.
  */
 export function awsClientSettings(
   env: Environment,
@@ -65,7 +74,10 @@ export function awsClientSettings(
   return { ...own, endpoint, credentials: { accessKeyId, secretAccessKey } };
 }
 
-/** Whether a request ended because the service said nothing in time. Another one would wait as long. */
+/**
+ * Whether a request ended because the service did not answer in time. Another one would wait as
+ * long.
+ */
 export function gotNoAnswer(error: unknown): boolean {
   return error instanceof Error && error.name === "TimeoutError";
 }
@@ -76,8 +88,9 @@ interface Requesting {
 }
 
 /**
- * The same client without the SDK's own log, which nobody reads: for it each request and each answer is copied, whether it is written or not. That was a
- * seventh of what a worker does for a queue.
+ * The same client without the SDK's own log, which is not used. For that log the SDK copies each
+ * request and each answer, even when it writes nothing: a seventh of the time that a worker spends
+ * on a queue.
  */
 export function withoutSdkLog<Client extends Requesting>(client: Client): Client {
   client.middlewareStack.remove("loggerMiddleware");

@@ -4,19 +4,20 @@ import type { Assembled } from "./function.ts";
 type Handler<Event, Result> = Assembled<Event, Result>["handler"];
 
 /**
- * How long a process may be blocked: as long as a lease. By then another worker has the parcel, and this process could only occupy a
- * worker until the timeout of its function.
+ * The longest time that a process may be blocked: the length of a lease. After it another worker
+ * has the parcel, and this process would only occupy a worker until the timeout of its function.
  */
 export const blockedMsMax = 30_000;
 
-/** Places in the memory that the process shares with its watch. */
+/** Indexes in the memory that the process shares with its watch thread. */
 const cell = { beats: 0, calls: 1, never: 2 } as const;
 
 /**
- * The handler, in a process that is ended where code of a user's blocks it (a loop without an end, an expression that backtracks): no timer of
- * the process rings then, that of the attempt's timeout among them, and Lambda would end it after eleven minutes. A thread of its own looks
- * whether the event loop still turns while a call is under way. It counts its looks and not the time, since Lambda stops all threads
- * of an idle process for any time.
+ * The handler, in a process that is killed when user code blocks it (an endless loop, an expression
+ * that backtracks). No timer of a blocked process fires, not even that of the attempt's timeout,
+ * and Lambda would end it only after eleven minutes. A watch thread checks whether the event loop
+ * still turns while a call is running. It counts its checks instead of measuring time, since Lambda
+ * suspends all threads of an idle process for any time.
  */
 export function endedWhenBlocked<Event, Result>(
   handler: Handler<Event, Result>,
@@ -34,30 +35,33 @@ export function endedWhenBlocked<Event, Result>(
   };
 }
 
-/** The process beats, and the watch looks, this often within the limit. */
-const looks = 30;
+/** The number of beats of the process, and of checks of the watch thread, within the limit. */
+const checks = 30;
 
 function watched(blockedMs: number): Int32Array {
   const cells = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
-  const everyMs = blockedMs / looks;
+  const everyMs = blockedMs / checks;
   setInterval(() => Atomics.add(cells, cell.beats, 1), everyMs).unref();
   const line = JSON.stringify({ level: "error", event: "worker.blocked", seconds: blockedMs / 1_000 });
-  const workerData = { cells, cell, looks, everyMs, line };
-  // Without the flags of the process, which may tell how a text is read.
+  const workerData = { cells, cell, checks, everyMs, line };
+  // Without the flags of the process, which may change how the text is read.
   new Worker(watch, { eval: true, execArgv: [], workerData }).unref();
   return cells;
 }
 
-/** A text, since a bundle is one file. It writes its line itself: the process's own log waits for the event loop. */
+/**
+ * As text, since a bundle is one file. The thread writes its line by itself, since the log of the
+ * process waits for the event loop.
+ */
 const watch = `
-  const { workerData: { cells, cell, looks, everyMs, line } } = require("node:worker_threads");
+  const { workerData: { cells, cell, checks, everyMs, line } } = require("node:worker_threads");
   const { writeSync } = require("node:fs");
   for (let seen = -1, missed = 0; ; ) {
     Atomics.wait(cells, cell.never, 0, everyMs);
     const beats = Atomics.load(cells, cell.beats);
     missed = Atomics.load(cells, cell.calls) === 0 || beats !== seen ? 0 : missed + 1;
     seen = beats;
-    if (missed < looks) continue;
+    if (missed < checks) continue;
     writeSync(1, line + "\\n");
     process.kill(process.pid, "SIGKILL");
   }

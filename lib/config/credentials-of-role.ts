@@ -2,8 +2,9 @@ import type { SQSClientConfig } from "@aws-sdk/client-sqs";
 import { required } from "./environment.ts";
 
 /**
- * Stands in a function's bundle where the SDK has `@aws-sdk/credential-provider-node`. Lambda puts the credentials of a function's role
- * into its environment; profiles, single sign-on, other processes and the metadata of machines are not there to be asked.
+ * Replaces `@aws-sdk/credential-provider-node` in a function's bundle. Lambda puts the credentials
+ * of a function's role into its environment; other sources (profiles, single sign-on, processes,
+ * instance metadata) do not exist there.
  */
 export const defaultProvider: NonNullable<SQSClientConfig["credentialDefaultProvider"]> = () => async () => {
   const sessionToken = process.env["AWS_SESSION_TOKEN"];

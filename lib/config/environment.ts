@@ -1,4 +1,7 @@
-/** The environment of a function or of the local stack, as a plain object so that tests and the local stack can bring their own. */
+/**
+ * The environment of a function or of the local stack. A plain object, so that tests and the local
+ * stack can bring their own.
+ */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export class MissingVariable extends Error {
@@ -17,7 +20,7 @@ export function required(env: Environment, variable: string, hint?: string): str
   return value;
 }
 
-/** A whole number in [min, max], or the default where the variable is not set. */
+/** A whole number in [min, max], or the default if the variable is not set. */
 export function integer(
   env: Environment,
   variable: string,
@@ -35,7 +38,7 @@ export function integer(
   return parsed;
 }
 
-/** `true` or `false`; false where the variable is not set. */
+/** `true` or `false`; false if the variable is not set. */
 export function flag(env: Environment, variable: string): boolean {
   const value = env[variable];
   if (value === undefined || value === "" || value === "false") return false;

@@ -1,12 +1,18 @@
-/** How many database connections one environment of each function opens at most. What is deployed is checked against what the database has. */
+/**
+ * The largest number of database connections of one environment of each function. A deployment
+ * checks their sum against the limit of the database.
+ */
 export const functionConnections = {
-  /** A request at a time. */
+  /** For one request at a time. */
   api: 1,
-  /** One for each of its lanes, and one for what it does beside them. */
+  /** One for each lane of the tick, and one for its other work. */
   tick: 3,
-  /** One that works and one that renews leases. */
+  /** One for work, and one that renews leases. */
   worker: 2,
-  /** So many handlers may have their transaction open at once; the others wait for one of these connections. */
+  /**
+   * The number of handlers whose transactions may be open at once; further ones wait for one of
+   * these connections.
+   */
   handlers: 2,
   ingest: 2,
   archive: 1,
@@ -14,7 +20,8 @@ export const functionConnections = {
 } as const;
 
 /**
- * For how long a function's statement may hear nothing from the database, in milliseconds: longer than its role lets a statement run and RDS Proxy lets it
- * wait for a connection (10 s), so that their own word comes first where they are there.
+ * The longest silence of the database that a statement of a function accepts, in milliseconds. It
+ * is longer than the statement timeout of the role, and than the 10 s for which RDS Proxy lets a
+ * statement wait for a connection. So their own errors arrive first, if they can.
  */
 export const answerMs = { tick: 52_000, others: 22_000 } as const;

@@ -1,54 +1,70 @@
-/** What the deployed functions and the local stack share: a job that fits into one fits into the other. */
+/**
+ * Limits that the deployed functions and the local stack share: a job that fits into one fits into
+ * the other.
+ */
 export const functionTimeoutSeconds = {
   /** API Gateway gives up after 30. */
   api: 29,
-  /** Ends before the next tick starts, so that a tick that hangs does not pile up. */
+  /** Ends before the next tick starts, so that ticks that hang do not pile up. */
   tick: 55,
   fastWorker: 60,
   /** A handler may take ten minutes; the rest is for claiming and settling. */
   slowWorker: 660,
-  /** What is left by then stays on the queue and comes again. */
+  /** Messages that are left then stay on the queue and are delivered again. */
   ingest: 60,
-  /** A part takes seconds, and a day that is not through by then goes on in the next hour. */
+  /** A part takes seconds, and an unfinished day continues in the next hour. */
   archive: 900,
-  /** Longer than any attempt: what bounds a webhook is its schedule's `timeout`. */
+  /** Longer than any attempt: the limit of a webhook is the `timeout` of its schedule. */
   webhook: 610,
 } as const;
 
-/** Ticks share the shards, of which there are so many. */
+/** The number of shards, which ticks share. */
 export const ticksMax = 16;
 
-/** How many days of jobs are kept. */
+/** The number of days for which jobs are kept. */
 export const jobRetention = { min: 1, max: 3_650, byDefault: 30 } as const;
 
-/** How many days of the audit are kept, at least; 0 is for ever. Of the last thirty nothing goes, whatever is set. */
+/**
+ * The least number of days for which the audit is kept; 0 is for ever. The last thirty days are
+ * kept with any setting.
+ */
 export const auditRetention = { min: 0, least: 30, max: 36_500, byDefault: 365 } as const;
 
-/** How rarely the canary may be due. */
+/** The longest interval of the canary. */
 export const canaryMinutesMax = 60;
 
-/** Messages that one invocation of a worker gets: a handler may take long, and keeps no neighbour waiting. */
+/**
+ * Messages per invocation of a worker. A handler may take long, so it gets one: no other message
+ * waits for it.
+ */
 export const workerBatchSize = { fast: 10, slow: 1 } as const;
 
-/** Commands are applied together: the queue waits so long for more of them. */
+/** How many commands are applied together, and how long the queue waits for more of them. */
 export const ingestBatch = { messages: 1_000, windowSeconds: 1 } as const;
 
 /**
- * A message with commands stands nowhere else: while the database is away it comes again each time it becomes visible, for ten hours. What
- * makes the function fail each time is set aside then.
+ * The queue has the only copy of a message with commands. While the database is away, the message
+ * becomes visible and is received again, for ten hours. A message that makes the function fail each
+ * time is set aside after that.
  */
 export const ingestReceivesMax = 100;
 
-/** As long as SQS keeps anything. */
+/** The longest retention of SQS. */
 export const ingestRetentionDays = 14;
 
-/** So many of the slow workers one target may have at once: one that hangs leaves the others theirs. */
+/**
+ * The number of slow workers that one target may have at once: one that hangs leaves workers for
+ * the others.
+ */
 export function targetWindow(slowConcurrency: number): number {
   return Math.max(1, Math.floor(slowConcurrency / 2));
 }
 
-/** AWS's own rule for event sources: with less, a message comes back while its first batch is still being retried. */
+/**
+ * AWS's own rule for event sources: with less, a message comes back while its first batch is still
+ * being retried.
+ */
 export const visibilityInTimeouts = 6;
 
-/** Throttled polls count as receives too. How often a job is tried is counted in the database. */
+/** Throttled polls count as receives too. The attempts of a job are counted in the database. */
 export const receivesMax = 10;

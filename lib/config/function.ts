@@ -3,7 +3,7 @@ import type { Environment } from "./environment.ts";
 import { logFrom } from "./log-from.ts";
 import { surviveStrayExceptions, surviveStrayRejections } from "./strays.ts";
 
-/** What a handler may ask of its invocation: the part of Lambda's context that Carillon uses. */
+/** The part of Lambda's context that Carillon uses. */
 export interface Invocation {
   awsRequestId: string;
   getRemainingTimeInMillis(): number;
@@ -17,12 +17,13 @@ export interface Assembled<Event, Result> {
 export type Assemble<Event, Result> = (env: Environment) => Assembled<Event, Result>;
 
 /**
- * A Lambda entry point that builds its dependencies from the environment once, at the first event rather than at import. What it
- * throws is logged by Lambda's runtime with everything that hangs on the error, so it throws what may be logged.
+ * A Lambda entry point that builds its dependencies from the environment once, at the first event
+ * rather than at import. Lambda's runtime logs a thrown error with all of its members, so this
+ * throws an error that may be logged.
  */
 export function onDemand<Event, Result>(
   assemble: Assemble<Event, Result>,
-  /** Whether code of handlers is in this function. */
+  /** Whether this function contains code of handlers. */
   { hasHandlers = false }: { hasHandlers?: boolean } = {},
 ): Assembled<Event, Result>["handler"] {
   let assembled: Assembled<Event, Result> | undefined;

@@ -1,12 +1,12 @@
-/** What the bus can be told of: `carillon.job.` and one of these. */
+/** The lifecycle events that can be sent to the bus, as `carillon.job.` and one of these. */
 export const lifecycleEvents = ["started", "succeeded", "failed", "dead", "skipped", "missed"] as const;
 
 export type LifecycleEvent = (typeof lifecycleEvents)[number];
 
-/** What somebody should look at, and nothing that happens all day. */
+/** Events that need attention, and that do not happen all day. */
 export const lifecycleDefaults: readonly LifecycleEvent[] = ["dead", "missed"];
 
-/** From a list with commas, or `none`; throws where it names what there is not. */
+/** Reads a list with commas, or `none`. Throws if a name is unknown. */
 export function parseLifecycleEvents(text: string): readonly LifecycleEvent[] {
   const names = text
     .split(",")

@@ -1,13 +1,13 @@
 import type { Environment } from "./environment.ts";
 import { type LifecycleEvent, lifecycleDefaults, parseLifecycleEvents } from "./lifecycle-events.ts";
 
-/** Which events are told, and to which bus. */
+/** The lifecycle events to send, and the bus for them. */
 export interface LifecycleSettings {
   notify: readonly LifecycleEvent[];
   bus: string;
 }
 
-/** `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`. */
+/** Reads `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`. */
 export function lifecycleFrom(env: Environment): LifecycleSettings {
   const events = env["LIFECYCLE_EVENTS"] ?? "";
   const bus = env["CARILLON_EVENTS_BUS"] ?? "";

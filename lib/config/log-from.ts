@@ -1,7 +1,9 @@
 import { type HandlerLog, jsonLog, silentLog, textLog } from "../log/log.ts";
 import type { Environment } from "./environment.ts";
 
-/** The log of a function: JSON for machines unless `CARILLON_LOG` asks for text, or (in tests and benches) for silence. */
+/**
+ * The log of a function: JSON by default, text or nothing (in tests and benches) by `CARILLON_LOG`.
+ */
 export function logFrom(env: Environment, source: string): HandlerLog {
   const form = env["CARILLON_LOG"] ?? "json";
   if (form === "json") return jsonLog();

@@ -2,10 +2,13 @@ import { emfMetrics } from "../log/emf.ts";
 import { type Metrics, noMetrics } from "../log/metrics.ts";
 import type { Environment } from "./environment.ts";
 
-/** As CloudWatch takes the name of a namespace; those that begin so are AWS's own. */
+/** The form of a namespace in CloudWatch; names that begin with AWS/ are reserved. */
 const namespaces = /^(?!AWS\/)[A-Za-z0-9._/#:-]{1,255}$/;
 
-/** The metrics of a function: in its log where that is for machines, under `CARILLON_METRICS_NAMESPACE`; else none. */
+/**
+ * The metrics of a function, in its log under `CARILLON_METRICS_NAMESPACE`. None if the log is not
+ * JSON.
+ */
 export function metricsFrom(env: Environment, source: string): Metrics {
   const namespace = env["CARILLON_METRICS_NAMESPACE"] ?? "Carillon";
   if (!namespaces.test(namespace))

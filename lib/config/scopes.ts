@@ -1,4 +1,7 @@
-/** read: look at everything; write: schedules and jobs as well; admin: holds of others and tokens as well. From the least to the most. */
+/**
+ * read: all reads. write: also schedules and jobs. admin: also holds of other owners, and tokens.
+ * In rising order of rights.
+ */
 export const scopes = ["read", "write", "admin"] as const;
 
 export type Scope = (typeof scopes)[number];

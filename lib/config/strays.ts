@@ -2,8 +2,9 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 
 /**
- * A promise that a handler, a schema or a serializer has begun and nothing awaits ends no process. Node would end it, and so does Lambda's
- * runtime by a listener of its own, with all jobs and parcels that are under way: that listener is taken away.
+ * Keeps the process alive when a promise rejects that a handler, a schema or a serializer has begun
+ * and no code awaits. Node would end the process, with all of its jobs and parcels; so would a
+ * listener of Lambda's runtime, which is removed.
  */
 export function surviveStrayRejections(log: Log): void {
   process.removeAllListeners("unhandledRejection");
@@ -13,8 +14,9 @@ export function surviveStrayRejections(log: Log): void {
 }
 
 /**
- * The same for what code of handlers throws outside of its run: in a timer, in a listener, or by an `error` event of the app's own database client
- * that nothing hears. Not where no such code is: there an exception says that Carillon is half done with something.
+ * The same for exceptions of handler code outside of its run: in a timer, in a listener, or by an
+ * unhandled `error` event of the app's own database client. Not for functions without handler code:
+ * there, an exception means that work of Carillon is half done.
  */
 export function surviveStrayExceptions(log: Log): void {
   process.removeAllListeners("uncaughtException");

@@ -2,17 +2,20 @@ import { ConnectionLost } from "./connection-lost.ts";
 import { type Line, type Login, openLine } from "./line.ts";
 import { sqlState } from "./sql-state.ts";
 
-/** Passwords of which one should be right. */
+/** Candidate passwords, of which one should be valid. */
 export interface Passwords {
-  /** The likeliest first; each is asked for when those before it were refused. */
+  /**
+   * The most likely one first. The next one is read only when the server has refused those before.
+   */
   candidates(): AsyncIterable<string>;
-  /** Hears which one was taken. */
+  /** Called with the password that the server accepted. */
   keep(password: string): void;
 }
 
 /**
- * A line for a login whose password may be changed at any moment: the server lets it in before a statement is sent, with one password
- * or the next, so that nobody notices the change. It costs a round trip for each connection.
+ * A connection for a login whose password may change at any moment. It logs in before it sends a
+ * statement, first with one password and then with the next, so that a rotation fails no statement.
+ * The price is one round trip per connection.
  */
 export function openAdmittedLine(
   login: Omit<Login, "password">,
@@ -51,7 +54,8 @@ export function openAdmittedLine(
     lose();
     throw error;
   });
-  // Each statement hears of it below; there may be none.
+  // Every statement gets this error through `run`. Without a statement it would be an unhandled
+  // rejection.
   admission.catch(() => {});
 
   return {

@@ -5,17 +5,20 @@ import { ConnectionLost } from "./connection-lost.ts";
 const statementMsMax = 2_000;
 
 /**
- * From here to the transaction's end a statement that takes longer is given up, a wait for a lock included: so that the command that it
- * hangs on is found by halves while there is time.
+ * Limits each statement of the transaction from here to its end, waits for locks included. A batch
+ * then finds the command that hangs by halving while there is still time.
  */
 export async function boundStatements(tx: Tx, most: number = statementMsMax): Promise<void> {
   await tx`select set_config('statement_timeout', ${String(most)}, true)`;
 }
 
-/** Postgres ends a transaction that waits ten seconds for what is computed here. */
+/**
+ * Postgres ends a transaction after ten idle seconds. Computing for longer than this may therefore
+ * have cost the connection.
+ */
 export const endedMs = 8_000;
 
-/** The connection was lost, and it may be what was asked for that is at fault. */
+/** The connection was lost after so long that the batch itself may be the cause. */
 export class TookTooLong extends Error {
   override readonly name = "TookTooLong";
 
@@ -24,7 +27,10 @@ export class TookTooLong extends Error {
   }
 }
 
-/** What `act` does is one transaction. Where its connection is lost after so long that Postgres may have ended it, fewer may fit. */
+/**
+ * Runs `act`, which is one transaction. If it loses its connection after so long that Postgres may
+ * have ended it, this throws TookTooLong: a smaller batch may succeed.
+ */
 export async function inItsTime<Done>(timing: Timing, act: () => Promise<Done>): Promise<Done> {
   const began = timing.now();
   try {

@@ -11,19 +11,28 @@ import { makeSql, type Sql } from "./sql.ts";
 export type { Sql } from "./sql.ts";
 
 export interface ConnectOptions {
-  /** How many connections at most; 1 by default, as a Lambda environment serves one event at a time. */
+  /**
+   * The largest number of connections. The default is 1: a Lambda environment serves one event at a
+   * time.
+   */
   max?: number;
-  /** What `pg_stat_activity` shows of these connections; "carillon" by default. */
+  /** The application name in `pg_stat_activity`; "carillon" by default. */
   applicationName?: string;
-  /** False where each statement is to be planned for what it meets: bulk whose best plan is another one each time. */
+  /**
+   * False plans each statement for its own values. For bulk work, whose best plan differs each
+   * time.
+   */
   keepsPlans?: boolean;
-  /** Told of transactions that waited too long for this program's own work. */
+  /** Receives a warning for each transaction that waited too long for work of this program. */
   log?: Log;
-  /** How long it may take to connect, twice: until the server takes the connection, and until it lets the login in. */
+  /**
+   * Limit in milliseconds of each of the two steps of connecting: until the server accepts the
+   * connection, and until it accepts the login.
+   */
   connectMs?: number;
   /**
-   * A connection whose server says nothing for so long while a statement waits is given up. Longer than the role lets a statement run. Left out where
-   * statements may take any time.
+   * A connection is given up when its server is silent for this long while a statement waits.
+   * Longer than the statement timeout of the role. Leave it out where statements may take any time.
    */
   answerMs?: number;
 }
@@ -31,18 +40,24 @@ export interface ConnectOptions {
 interface Account extends Server {
   database: string;
   user: string;
-  /** One that is right, or some of which one is. */
+  /** One valid password, or candidates of which one is valid. */
   password: Login["password"] | Passwords;
 }
 
-// Shorter than what firewalls between a function and its database forget after, and longer than the pauses within a tick or a batch.
+// Shorter than the time after which firewalls between a function and its database drop a
+// connection, and longer than the pauses within a tick or a batch.
 const IDLE_MS = 30_000;
 
 /**
- * Connects, at the first statement, to the database that the environment names: `DATABASE_URL`, or `DATABASE_HOST`, `_PORT`, `_NAME` and `_USER`
- * with `DATABASE_AUTH`, which is `iam`, or `secret` where `DATABASE_SECRET_ARN` has the user's password. No session state is kept on a connection but the plans of
- * statements, and with `DATABASE_PREPARE=off` not these either: RDS Proxy then has nothing to pin, and a pool of transactions nothing to lose.
- * `bigint` and `numeric` are read as text, since they do not fit a number; instants as `Date`; no name and no key is rewritten.
+ * Connects, at the first statement, to the database that the environment names.
+ *
+ * The names are `DATABASE_URL`, or `DATABASE_HOST`, `_PORT`, `_NAME` and `_USER` with
+ * `DATABASE_AUTH`: `iam`, or `secret` where `DATABASE_SECRET_ARN` holds the password of the user.
+ *
+ * The only session state of a connection is its prepared statements, and with
+ * `DATABASE_PREPARE=off` there are none: RDS Proxy then has nothing to pin, and a transaction
+ * pooler nothing to lose. `bigint` and `numeric` are read as text, since they do not fit a number;
+ * instants are read as `Date`. Names and keys are never rewritten.
  */
 export function connect(env: Environment, options: ConnectOptions = {}): Sql {
   const prepare = env["DATABASE_PREPARE"] ?? "on";
@@ -84,7 +99,10 @@ function accountFrom(env: Environment): Account {
 
 const AUTH_TAKES = 'it takes "iam" or "secret"';
 
-/** Where it is, and how it is known to be itself: by `DATABASE_CA`, one certificate as PEM, else by what Node trusts. */
+/**
+ * The address of the database, and how its certificate is verified: against `DATABASE_CA`, one
+ * certificate as PEM, or by default against the certificates that Node trusts.
+ */
 export function namedDatabase(env: Environment): Server & { database: string } {
   const host = required(env, "DATABASE_HOST", "name the database by DATABASE_URL or by DATABASE_HOST");
   const port = Number(required(env, "DATABASE_PORT"));
@@ -96,7 +114,10 @@ export function namedDatabase(env: Environment): Server & { database: string } {
   return { host, port, database, tls: tls === "verify", ...(ca === undefined || ca === "" ? {} : { ca }) };
 }
 
-/** Its client is loaded where it is used: most functions log in by IAM, and start without it. */
+/**
+ * Loads the Secrets Manager client only when it is used: most functions log in by IAM and start
+ * without it.
+ */
 function lazySecret(env: Environment): Passwords {
   let secret: Passwords | undefined;
   return {
@@ -109,8 +130,9 @@ function lazySecret(env: Environment): Passwords {
 }
 
 /**
- * `postgres://user:password@host:port/database?sslmode=…`: without sslmode in the clear, with `verify-full` (or `require`) encrypted and verified.
- * `?host=/folder` names the folder of a socket on this machine instead of a host, as libpq has it.
+ * Reads `postgres://user:password@host:port/database?sslmode=…`. Without sslmode the connection is
+ * not encrypted; with `verify-full` (or `require`) it is encrypted and the certificate is verified.
+ * `?host=/folder` names the folder of a local socket, as in libpq.
  */
 function accountFromUrl(text: string): Account {
   if (!URL.canParse(text)) throw new Error("DATABASE_URL is not a URL.");

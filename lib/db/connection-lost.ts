@@ -1,6 +1,6 @@
 /**
- * The connection ended while a statement was under way, or could not be opened. Whether the statement took effect is unknown:
- * everything that Carillon sends is safe to send again.
+ * The connection ended while a statement was running, or could not be opened. Whether the statement
+ * took effect is unknown. Every statement of Carillon is safe to repeat.
  */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";

@@ -9,27 +9,30 @@ import { valueTypes } from "./value-types.ts";
 export interface Login extends Server {
   database: string;
   user: string;
-  /** Asked for at each connect, because a token lives for minutes only. */
+  /** Read at each connect, because a token is valid for minutes only. */
   password: () => string | Promise<string>;
   applicationName: string;
-  /** Whether statements whose text is always the same are prepared by name. A session of RDS Proxy is pinned by that, and a pool of transactions loses the name. */
+  /**
+   * Whether statements with a constant text are prepared by name. Prepared statements pin a session
+   * of RDS Proxy, and a transaction pooler loses their names.
+   */
   keepsPlans: boolean;
   connectMs: number;
-  /** For how long a statement may hear nothing from the server; null for any time. */
+  /** How long a statement may wait for the server in silence; null for no limit. */
   answerMs: number | null;
 }
 
-/** One connection, once: when it is lost it stays lost. */
+/** One connection. It never reconnects: once lost, it stays lost. */
 export interface Line {
   run(statement: Statement): void;
   isLost(): boolean;
-  /** Ends the connection at once, and with it all that is under way on it. */
+  /** Ends the connection at once, with every statement that is running on it. */
   cut(why: string): void;
   close(): Promise<void>;
 }
 
 export interface OwnLine extends Line {
-  /** Connects, and fails with what the server says against it. */
+  /** Connects, and fails with the server's error. */
   greet(): Promise<void>;
 }
 
@@ -42,7 +45,8 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
   let socket: Duplex | undefined;
   let asked = 0;
 
-  // The driver would connect again by itself, and a transaction that outlived its connection would go on outside of any.
+  // The driver would reconnect by itself, and a transaction that outlived its connection would
+  // continue outside of any transaction.
   const openOnce = async () => {
     if (opened || lost !== undefined) return failedSocket(lost ?? new ConnectionLost("it has ended"));
     opened = true;
@@ -56,7 +60,8 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     return socket;
   };
 
-  // The server tells it at the connect. Later changes are a handler's own, and end with its transaction or the reset behind it.
+  // The server reports DateStyle at the connect. A later change comes from a handler, and ends with
+  // its transaction or with the reset after it.
   let isStyleTold = false;
 
   const cut = (why: string) => {
@@ -73,7 +78,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     password: () => password,
     connection: { application_name: login.applicationName },
     socket: openOnce,
-    ssl: false, // openSocket has done it
+    ssl: false, // openSocket has already set up TLS
     max: 1,
     max_lifetime: null,
     connect_timeout: login.connectMs / 1_000,
@@ -98,7 +103,8 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     run: (statement) => {
       const refusal = lost ?? unwritable(statement);
       if (refusal !== undefined) return statement.reject(refusal);
-      // One text of thousands would be kept for as long as the connection, and be planned for what another asks.
+      // A text that is one of thousands would stay prepared for the life of the connection, and
+      // with a plan made for other values.
       statement.options.prepare ??= isFixed(statement);
       asked += 1;
       const answered = () => {
@@ -106,7 +112,8 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
       };
       statement.then(answered, (error: unknown) => {
         answered();
-        // A failure of the driver itself may belong to another statement. Then every later answer goes to the wrong statement.
+        // A failure of the driver itself may belong to another statement. Then every later answer
+        // goes to the wrong statement.
         if (!isAnswer(error) && !failedInCallback(statement)) cut("the driver failed at a statement");
       });
       handle(statement);
@@ -120,11 +127,16 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
   };
 }
 
-/** `02.03.2026` reads as another day in another style: it is no date that could be read on the safe side. */
+/**
+ * `02.03.2026` is another day in another style, so a date in a foreign style has no safe reading.
+ */
 const foreignDates = (style: string) =>
   `its DateStyle is "${style}", and Carillon reads dates as ISO alone: set datestyle = 'ISO' for the role that logs in, or for the database`;
 
-/** The error comes from the server or from the end of the connection. A statement sent during a copy is refused alone. */
+/**
+ * The error comes from the server or from the end of the connection. The driver refuses a statement
+ * during a copy without harm to others.
+ */
 function isAnswer(error: unknown): boolean {
   if (error instanceof postgres.PostgresError || error instanceof ConnectionLost) return true;
   return error instanceof Error && "code" in error && error.code === "COPY_IN_PROGRESS";

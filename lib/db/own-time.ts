@@ -1,14 +1,16 @@
 /**
- * For so long a transaction may wait for this program before it is reported: its locks are held meanwhile, and Postgres ends a transaction
- * that idles for ten seconds.
+ * The longest that a transaction may wait for this program before it is reported. Its locks are
+ * held meanwhile, and Postgres ends a transaction after ten idle seconds.
  */
 export const ownTimeMax = 1_000;
 
-/** How a transaction's time with no statement under way is counted: the program's own computing. */
+/**
+ * Counts the time that a transaction spends without a running statement, on the program's own work.
+ */
 export interface OwnTime {
   sent(): void;
   answered(): void;
-  /** So far. */
+  /** The time counted until now. */
   ms(): number;
 }
 

@@ -10,7 +10,10 @@ const ofTheDatabase: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "too_many_connections",
 ]);
 
-/** A lock that is not granted, a statement that takes too long: other rows may fare better at the same moment. */
+/**
+ * A lock that is not granted, a statement that takes too long: other rows may succeed at the same
+ * moment.
+ */
 const ofTheMoment: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "cancelled",
   "deadlock",
@@ -18,12 +21,12 @@ const ofTheMoment: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "serialization_failure",
 ]);
 
-/** Whether the database as a whole has failed: no row is at fault. */
+/** Whether the database as a whole has failed, so that no row is at fault. */
 export function isOfTheDatabase(error: unknown): boolean {
   return error instanceof ConnectionLost || ofTheDatabase.has(sqlState(error));
 }
 
-/** Whether the database is likely to do the same a moment later. */
+/** Whether the database is likely to do the same work a moment later. */
 export function isPassingFailure(error: unknown): boolean {
   return isOfTheDatabase(error) || ofTheMoment.has(sqlState(error));
 }

@@ -6,7 +6,7 @@ import type { Statement } from "./statement.ts";
 export interface Borrowed {
   line: Line;
   handBack(): void;
-  /** For a line in an unknown state: it is closed instead of used again. */
+  /** Closes a line in an unknown state instead of using it again. */
   discard(): void;
 }
 
@@ -19,8 +19,9 @@ export interface Pool {
 export interface PoolLimits {
   max: number;
   /**
-   * A line that has idled for longer is not used again: after a freeze of its Lambda environment the other end may be gone without a
-   * word, and a statement sent there waits for the function's whole timeout.
+   * A line that idled for longer is not used again. After a freeze of its Lambda environment the
+   * other end may be gone silently, and a statement sent there would wait for the whole timeout of
+   * the function.
    */
   idleMs: number;
 }
@@ -35,10 +36,13 @@ interface Slot {
 
 type Waiting = { alone: boolean; start(slot: Slot): void; refuse(reason: Error): void };
 
-// The driver pipelines what it can; beyond this many statements on one line, waiting here is as fast.
+// The driver pipelines statements; with more than this many on one line, waiting here is as fast.
 const RUNNING_MAX = 100;
 
-/** Hands statements and transactions, first come first served, to at most `max` lines, which are opened when needed. */
+/**
+ * Gives statements and transactions, first come first served, one of at most `max` lines, which are
+ * opened when needed.
+ */
 export function makePool(
   open: (onLost: () => void) => Line,
   limits: PoolLimits,
@@ -110,7 +114,8 @@ export function makePool(
       drain();
     };
     statement.then(done, (error: unknown) => {
-      // After a failover the name of the writer may lead to what is a reader by now, and a line to it would be used for as long as it is busy.
+      // After a failover, the name of the writer may lead to a server that is a reader by now. A
+      // busy line to it would never be replaced.
       if (sqlState(error) === "read_only" && slots.has(slot)) retire(slot);
       done();
     });

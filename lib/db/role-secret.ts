@@ -11,16 +11,17 @@ import { ConnectionLost } from "./connection-lost.ts";
 
 const loginSecret = z.object({ password: z.string().min(1) });
 
-/** The one that was replaced last is still there. */
+/** Secrets Manager also keeps the password before the current one. */
 const stages = ["AWSCURRENT", "AWSPREVIOUS"] as const;
 type Stage = (typeof stages)[number];
 
-/** A connect waits for both stages, and whoever connects waits for the connect. */
+/** A connect waits for both stages, and every statement waits for the connect. */
 const limits = requestLimits(3_000);
 
 /**
- * The password of a function's role, as Secrets Manager has it under `DATABASE_SECRET_ARN`. It is read at the first connect and kept until
- * the server refuses it. While it is being changed, secret and server differ for a moment, whichever is first: so the one before counts too.
+ * The password of a function's role, from Secrets Manager by `DATABASE_SECRET_ARN`. It is read at
+ * the first connect and kept until the server refuses it. During a rotation, secret and server
+ * differ for a moment, in either order; so the previous password counts too.
  */
 export function roleSecret(env: Environment): Passwords {
   const arn = required(env, "DATABASE_SECRET_ARN");
@@ -57,13 +58,13 @@ async function passwordOf(
     const { SecretString } = await secrets.send(command);
     return passwordIn(arn, SecretString ?? "");
   } catch (error) {
-    // A secret that never changed has none before.
+    // A secret that was never rotated has no previous version.
     if (stage === "AWSPREVIOUS" && error instanceof ResourceNotFoundException) return undefined;
     throw new ConnectionLost("the secret with its password could not be read", error);
   }
 }
 
-/** Says nothing of what it read: neither JSON nor zod could be kept from quoting it. */
+/** The error contains nothing of the secret: errors of JSON and zod quote their input. */
 export function passwordIn(arn: string, text: string): string {
   let read: unknown;
   try {
@@ -72,6 +73,6 @@ export function passwordIn(arn: string, text: string): string {
     read = undefined;
   }
   const secret = loginSecret.safeParse(read);
-  if (!secret.success) throw new Error(`The secret ${arn} is no JSON object with a password.`);
+  if (!secret.success) throw new Error(`The secret ${arn} holds no JSON object with a text "password".`);
   return secret.data.password;
 }

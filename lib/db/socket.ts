@@ -4,29 +4,38 @@ import { connect as tlsConnect } from "node:tls";
 import { ConnectionLost } from "./connection-lost.ts";
 
 export interface Server {
-  /** Or, where it begins with a slash, the folder of a socket on this machine. */
+  /** A name or address, or the folder of a local socket where it begins with a slash. */
   host: string;
   port: number;
-  /** True: encrypted, and the server's certificate must be trusted and carry its name. There is nothing in between. */
+  /**
+   * True: the connection is encrypted, and the server's certificate must be trusted and carry its
+   * name. There is no weaker form.
+   */
   tls: boolean;
-  /** The certificate, as PEM, of who alone vouches for the server. By default whomever Node trusts. */
+  /**
+   * The only certificate, as PEM, that may vouch for the server; by default those that Node trusts.
+   */
   ca?: string;
 }
 
-/** How long a server may say nothing. */
+/** How long a server may be silent. */
 export interface SilenceLimits {
-  /** Before the connection is there. */
+  /** While connecting. */
   connectMs: number;
-  /** While it is asked something; null for any time. */
+  /** While a statement waits for its answer; null for no limit. */
   answerMs: number | null;
   isAsked: () => boolean;
 }
 
-// What a client sends to ask for TLS before anything else: a length of 8 and the code that the protocol reserves for this.
+// The request for TLS that precedes everything else: a length of 8 and the code that the protocol
+// reserves for it.
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const TLS_ACCEPTED = "S";
 
-/** A socket to the server, ready for the protocol's start-up message. It always resolves: one that failed to open ends at once with its cause. */
+/**
+ * A socket to the server, ready for the start-up message of the protocol. It always resolves: a
+ * socket that failed to open ends at once, with its cause.
+ */
 export async function openSocket(server: Server, limits: SilenceLimits): Promise<Duplex> {
   try {
     const { host, port } = server;
@@ -42,7 +51,10 @@ export async function openSocket(server: Server, limits: SilenceLimits): Promise
   }
 }
 
-/** A socket that ends with this error as soon as somebody listens. (The driver never frees a connection whose socket was not made.) */
+/**
+ * A socket that ends with this error at the next turn of the event loop, once its listeners are
+ * set. The driver never frees a connection whose socket was not made.
+ */
 export function failedSocket(error: Error): Duplex {
   const socket = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
   setImmediate(() => socket.destroy(error));
@@ -55,10 +67,11 @@ async function secured(tcp: Socket, { host, ca }: Server): Promise<Socket> {
   const answer = await new Promise<Buffer>((resolve, reject) => {
     tcp.once("data", resolve);
     tcp.once("close", () =>
-      reject(new Error("The server closed the connection instead of answering to TLS.")),
+      reject(new Error("The server closed the connection instead of answering the request for TLS.")),
     );
   });
-  // More than the one byte would be clear text that somebody put before the handshake to have it believed after it.
+  // More than one byte would be clear text that an attacker put before the handshake, to be taken
+  // for encrypted text after it.
   if (answer.toString("latin1") !== TLS_ACCEPTED) throw new Error("The server does not offer TLS.");
   tcp.removeAllListeners("close");
   const name = isIP(host) === 0 ? { servername: host } : {};
@@ -79,7 +92,10 @@ function untilEvent<S extends Socket>(socket: S, event: "connect" | "secureConne
   });
 }
 
-/** The other end may be gone without a word: no statement's own time limit ends where the server that keeps it is not there. */
+/**
+ * Ends a connection whose other end is gone silently. A statement timeout is kept by the server,
+ * and so does not help when the server is gone.
+ */
 function endAtSilence(socket: Socket, { answerMs, isAsked }: SilenceLimits): void {
   if (answerMs === null) return;
   socket.setTimeout(answerMs, () => {
@@ -91,7 +107,7 @@ function within(tcp: Socket, opening: Promise<Socket>, ms: number): Promise<Sock
   return new Promise((resolve, reject) => {
     const giveUp = (cause: Error) => {
       clearTimeout(timer);
-      // Whatever else this socket has to say comes too late.
+      // Later errors of this socket come after the failure is reported.
       tcp.on("error", () => {});
       tcp.destroy();
       reject(cause);
@@ -108,9 +124,11 @@ const lostBy = (cause: unknown) =>
   new ConnectionLost(cause === undefined ? "the server closed it" : "it broke", cause);
 
 /**
- * Node reports a broken socket in two steps, `error` and, some turns of the event loop later, `close`. The driver (postgres 3.4.9) rejects
- * what is under way at the first and takes the connection out of use at the second; a statement sent in between is never answered, or is
- * answered as done by the connection that follows. So both are told in one step here, and what is under way is always rejected.
+ * Reports the end of a socket in one step. Node reports a broken socket in two steps: `error` and,
+ * some turns of the event loop later, `close`. The driver (postgres 3.4.9) rejects running
+ * statements at the first and stops using the connection at the second. A statement sent in between
+ * is never answered, or the next connection reports it as done. With both events in one step, every
+ * running statement is rejected.
  */
 function endingInOneStep(socket: Socket): Socket {
   const emit = socket.emit.bind(socket);

@@ -1,4 +1,4 @@
-/** The SQLSTATEs that Carillon acts on, by meaning; errors are never recognised by their text. */
+/** The SQLSTATEs that Carillon acts on, by meaning. Errors are never recognised by their text. */
 const states = {
   "23505": "unique_violation",
   "23514": "check_violation",
@@ -16,7 +16,7 @@ const states = {
   "57P01": "shutdown",
   "57P02": "shutdown",
   "57P03": "starting",
-  // The driver's own: whoever took the connection said nothing.
+  // An error of the driver: the server accepted the connection and was silent.
   CONNECT_TIMEOUT: "no_answer",
 } as const;
 
@@ -30,7 +30,10 @@ export function sqlState(error: unknown): SqlState | undefined {
   return known[error.code];
 }
 
-/** Values that are of no type, break a rule or are too long: what is to be written is at fault, and not the moment. */
+/**
+ * Values with a wrong type, that break a constraint or are too long. The data is at fault, and not
+ * the moment.
+ */
 const refusedValues = /^(22|23|54)/;
 
 export function isRefusedValue(error: unknown): boolean {
@@ -38,13 +41,16 @@ export function isRefusedValue(error: unknown): boolean {
   return typeof error.code === "string" && error.code.length === 5 && refusedValues.test(error.code);
 }
 
-/** A right, table, column or function is missing. It is likely the same for all rows, though a trigger of the app's may fail so on one row. */
+/**
+ * A right, table, column or function is missing. It is likely the same for all rows, though a
+ * trigger of the app may fail so on one row.
+ */
 export function isOfTheSchema(error: unknown): boolean {
   if (typeof error !== "object" || error === null || !("code" in error)) return false;
   return typeof error.code === "string" && /^42[0-9A-Z]{3}$/.test(error.code);
 }
 
-/** The constraint that refused a row, where one did. */
+/** The constraint that refused a row, if one did. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("constraint_name" in error)) return undefined;
   return typeof error.constraint_name === "string" ? error.constraint_name : undefined;

@@ -1,17 +1,19 @@
-/** A comment, a text, a quoted name, or a body between dollars; whichever begins first hides the others. */
+/**
+ * A comment, a text, a quoted name, or a dollar-quoted body. The first to begin hides the others.
+ */
 export const hiddenSql = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(\$\w*\$)[\s\S]*?\1/g;
 
 export interface SqlPiece {
   /** White space and comments. */
   before: string;
   text: string;
-  /** Where `text` begins in the whole. */
+  /** The offset of `text` in the whole text. */
   at: number;
 }
 
-/** The statements of a text of SQL, without the semicolons between them. */
+/** The statements of an SQL text, without the semicolons between them. */
 export function sqlPieces(whole: string): SqlPiece[] {
-  // Semicolons that end nothing are hidden, and no character changes its place.
+  // Semicolons that end no statement are hidden, and no character changes its place.
   const outline = whole.replace(hiddenSql, (part) => part.replace(/[^\n]/g, isComment(part) ? " " : "x"));
   const pieces: SqlPiece[] = [];
   let start = 0;
@@ -30,7 +32,10 @@ function isComment(part: string): boolean {
 
 const SHOWN_MAX = 80;
 
-/** How a statement begins, for a person: without the values in it, which are nobody's business in a log. */
+/**
+ * The beginning of a statement for a person to read, without its values: values do not belong in a
+ * log.
+ */
 export function shownSql(text: string): string {
   const shown = text
     .replace(/--[^\n]*|\/\*[\s\S]*?(\*\/|$)/g, " ")

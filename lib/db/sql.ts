@@ -15,33 +15,38 @@ import { arrayOid, sendable } from "./value-types.ts";
 
 export type { Watch } from "./transaction.ts";
 
-/** One connection, that nobody else uses meanwhile. Statements run outside a transaction, where `begin` makes none. */
+/**
+ * A connection for one caller alone. Statements run outside a transaction, except within `begin`.
+ */
 export interface Session extends Tx {
   begin: Sql["begin"];
 }
 
 export interface Sql extends Tx {
   /**
-   * Runs `work` in a transaction of its own and commits it, or rolls it back when `work` throws. A statement that failed inside fails
-   * the whole, also when `work` caught its error. When the connection is lost, what `work` still sends is refused.
+   * Runs `work` in a transaction of its own and commits it, or rolls it back when `work` throws. A
+   * statement that failed inside fails the whole, even when `work` caught its error. After the
+   * connection is lost, later statements of `work` are refused.
    */
   begin<T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode): Promise<T>;
   /**
-   * The same for work whose first statement only reads: it travels with the `begin`, and is a round trip less. Should that be refused, the
-   * statement beside it runs by itself; what follows is not sent.
+   * As `begin`, for work whose first statement only reads. That statement is sent together with
+   * `begin`, which saves a round trip. If the server refuses `begin`, the first statement runs
+   * outside a transaction, and the others are not sent.
    */
   beginByReading<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * As `begin`, for a user's code. `lend` gets control of the connection before the transaction begins. After `resetAfter` or `cut` no later
-   * transaction meets settings or locks of that code.
+   * As `begin`, for a user's code. `lend` gets control of the connection before the transaction
+   * begins. After `resetAfter` or `cut` no later transaction meets settings or locks of that code.
    */
   beginLent<T>(work: (tx: Tx) => Promise<T>, lend: (lent: Lent) => void): Promise<T>;
   /**
-   * Gives `work` a connection of its own, for what lasts as long as a connection: a lock of the session, a setting. It is closed afterwards,
-   * and with it goes what `work` has left on it; a statement that is still under way is not waited for beyond five seconds.
+   * Gives `work` a connection of its own, for state that lives as long as a connection: a session
+   * lock, a setting. The connection is closed afterwards, with all of that state. A statement that
+   * is still running has five seconds to end.
    */
   alone<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** Waits up to five seconds for what is under way, then closes every connection. */
+  /** Waits up to five seconds for running statements, then closes every connection. */
   end(): Promise<void>;
 }
 
@@ -88,10 +93,13 @@ function sessionOver(builder: postgres.Sql, line: Line): Session {
   );
 }
 
-// The server tells a parameter's type from where it stands.
+// The server infers the type of the parameter from its position.
 const INFERRED = 0;
 
-/** The driver takes an array of dates for a date. So arrays in a template go by what the server expects; helpers (`sql(rows)`) are left as they are. */
+/**
+ * The driver would send an array of dates as a date. So arrays in a template are typed by the
+ * server; helpers (`sql(rows)`) are left as they are.
+ */
 function withArrays(builder: postgres.Sql, details: unknown[]): unknown[] {
   const [first, ...values] = details;
   if (!Array.isArray(first) || !("raw" in first)) return details;
@@ -105,7 +113,8 @@ function statementsOver(builder: postgres.Sql, route: (statement: Statement) => 
   const routed = (made: unknown): unknown => {
     if (isStatement(made)) {
       made.handler = route;
-      // The driver's own would connect elsewhere, and take the next statement's answer for that of one that waited.
+      // The driver's own canceller would open another connection, and give the next statement's
+      // answer to a statement that waited.
       made.canceller = null;
     }
     return made;

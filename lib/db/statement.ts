@@ -1,16 +1,17 @@
 /**
- * What the driver's tagged template makes: a promise that hands itself to `handler` when it is first awaited. Setting the handler decides
- * late, and without the driver's pool, which connection runs it. Not a documented part of the driver; its version is pinned, and
- * a version that looks different is refused here.
+ * A statement as the driver's tagged template makes it: a promise that hands itself to `handler`
+ * when it is first awaited. By setting the handler, Carillon chooses the connection late and
+ * without the driver's pool. This is not a documented part of the driver. Its version is pinned,
+ * and `handlerOf` refuses a version that looks different.
  */
 export interface Statement extends Promise<unknown> {
   handler: (statement: Statement) => void;
   /** The driver's function behind `cancel`. */
   canceller: ((statement: Statement) => void) | null;
-  /** The pieces of text between the values. Those of a tagged template have `raw`. */
+  /** The text between the values. The strings of a tagged template have `raw`. */
   strings: readonly string[];
   args: unknown[];
-  /** What it was sent with; left out, the connection's own choice counts. */
+  /** The options that it was made with; the connection decides those left out. */
   options: { prepare?: boolean; simple?: boolean };
   resolve: (rows: unknown) => void;
   reject: (reason: unknown) => void;
@@ -32,29 +33,35 @@ export function handlerOf(made: unknown): Statement["handler"] {
   return made.handler;
 }
 
-/** Whether its text is the same whatever its values are: made of no fragments, names or lists of columns. */
+/**
+ * Whether the text is the same for all values: the statement has no fragments, names or lists of
+ * columns.
+ */
 export function isFixed(statement: Statement): boolean {
   return statement.args.every(isValue);
 }
 
-/** Whether its rows go to code of its caller, which may be what failed. */
+/** Whether the rows go to a callback of the caller, which may have failed. */
 export function failedInCallback(statement: Statement): boolean {
   return Reflect.has(statement, "forEachFn") || Reflect.has(statement, "cursorFn");
 }
 
-/** Of a statement that is made of parts, but always of the same few: its plan is kept as that of any other. */
+/**
+ * For a statement that is made of parts, but always of the same few: its plan is kept like that of
+ * a fixed statement.
+ */
 export function keptPlan<Made extends PromiseLike<unknown>>(made: Made): Made {
   if (isStatement(made)) made.options.prepare = true;
   return made;
 }
 
-/** What is sent beside the text: as it is, or with its type. */
+/** Whether the driver sends it as a parameter: plain, or with its type. */
 function isValue(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return typeof value !== "function";
   return value instanceof Date || value instanceof Uint8Array || ("type" in value && "value" in value);
 }
 
-/** The same text for statements that ask the same: what was written, with its fragments and values. */
+/** The same text for equal statements: their strings, fragments and values. */
 export function spelled(statement: Statement): string {
   return JSON.stringify(partsOf(statement), (_name, value: unknown) =>
     typeof value === "bigint" ? String(value) : value,

@@ -15,7 +15,7 @@ const unwatched: Watch = { now: () => 0, onLong: () => {} };
 
 /** Control of the connection for a transaction that runs a user's code. */
 export interface Lent {
-  /** The session is reset at the end: a statement may have left something that outlasts the transaction. */
+  /** Resets the session at the end: a statement may have left state that outlasts the transaction. */
   resetAfter(): void;
   /** Ends the connection at once: nothing more is answered on it. */
   cut(why: string): void;
@@ -28,7 +28,7 @@ export interface TransactionOptions {
   mode?: TransactionMode | undefined;
   readsFirst?: boolean;
   watch?: Watch;
-  /** Gets control of the connection before anything is sent on it. */
+  /** Gets control of the connection before any statement is sent on it. */
   lend?: ((lent: Lent) => void) | undefined;
 }
 
@@ -56,7 +56,8 @@ export async function transaction<T>(
     );
     borrowed.line.run(statement);
   };
-  // Work that does several things at once may go on after one of them has failed. A statement behind the rollback would not be undone.
+  // Concurrent work may continue after a part of it has failed. A statement after the rollback
+  // would not be undone.
   const route = (statement: Statement) => {
     if (over) statement.reject(new Error("The transaction of this statement has already ended."));
     else send(statement);
@@ -74,7 +75,7 @@ export async function transaction<T>(
     const begun = control.unsafe(`begin ${mode ?? "isolation level read committed"}`).execute();
     if (!readsFirst) await begun;
     const result = await work(makeTx(readsFirst ? besideBegin(begun, route) : route));
-    // Outside a transaction "commit" is answered as within one.
+    // Outside a transaction the server answers "commit" as within one.
     await begun;
     over = true;
     if (failures.unwritten !== undefined) throw failures.unwritten;
@@ -82,7 +83,7 @@ export async function transaction<T>(
     // The reset is sent together with the commit, and the caller waits for the commit alone.
     const cleared = resets ? clear(control) : undefined;
     const { command } = await committed;
-    // A transaction in which a statement failed answers to "commit" with "ROLLBACK", and with no error.
+    // The server answers "commit" of a failed transaction with "ROLLBACK", and with no error.
     if (command !== "COMMIT") throw failures.last ?? new Error(`The transaction ended with ${command}.`);
     if (cleared === undefined) borrowed.handBack();
     else cleared.then(borrowed.handBack, borrowed.discard);
@@ -97,7 +98,7 @@ export async function transaction<T>(
   }
 }
 
-/** The first statement goes with the `begin`, the others once that is answered. */
+/** Sends the first statement together with the `begin`, and the others once that is answered. */
 function besideBegin(
   begun: Promise<unknown>,
   route: (statement: Statement) => void,
@@ -107,7 +108,7 @@ function besideBegin(
   const noted = begun.then(() => {
     isBegun = true;
   });
-  // The error reaches the caller by `begun` itself.
+  // The caller gets this error from `begun` itself.
   noted.catch(() => {});
   return (statement) => {
     if (isFirst || isBegun) {
@@ -121,7 +122,7 @@ function besideBegin(
   };
 }
 
-/** A line to a server that only reads is not used again: another one may lead to the writer. */
+/** A line to a read-only server is not used again: a new one may lead to the writer. */
 async function rollBack(
   borrowed: Borrowed,
   tx: Tx,
@@ -133,12 +134,16 @@ async function rollBack(
     if (isReader) borrowed.discard();
     else borrowed.handBack();
   } catch {
-    // The caller hears the error that led here; the server rolls back by itself when the connection goes.
+    // The caller gets the error that led here. The server rolls back by itself when the connection
+    // ends.
     borrowed.discard();
   }
 }
 
-/** Resets the session and keeps its plans. `discard all` would drop the plans of Carillon's functions too, and Postgres would have to make them again. */
+/**
+ * Resets the session and keeps its plans. `discard all` would drop the plans of Carillon's
+ * functions too, and Postgres would have to make them again.
+ */
 function clear(tx: Tx): Promise<unknown> {
   const cleared = tx
     .unsafe(
@@ -150,17 +155,17 @@ function clear(tx: Tx): Promise<unknown> {
   return cleared;
 }
 
-/** The failures of one transaction's statements. */
+/** The failures of the statements of one transaction. */
 class Failures {
   last: unknown;
-  /** Postgres never got this statement, and so does not count the transaction as failed. */
+  /** A statement that was never sent, so Postgres does not count the transaction as failed. */
   unwritten: UnwritableValue | undefined;
 
   answered(answer: unknown): void {
     if (this.unwritten === undefined) return;
     const isUndone =
       typeof answer === "object" && answer !== null && Reflect.get(answer, "command") === "ROLLBACK";
-    // A rollback to a savepoint: failures behind the savepoint no longer count.
+    // A rollback to a savepoint: failures after the savepoint no longer count.
     if (isUndone) this.unwritten = undefined;
   }
 
@@ -169,13 +174,19 @@ class Failures {
     if (error instanceof UnwritableValue) this.unwritten = error;
   }
 
-  /** Statements are sent together, and the first error to arrive may only say that an earlier statement had failed. */
+  /**
+   * Statements are sent together, so the first error to arrive may only say that an earlier
+   * statement had failed.
+   */
   cause(error: unknown): unknown {
     return sqlState(error) === "failed_transaction" ? (this.last ?? error) : error;
   }
 }
 
-/** Runs statements: the pool itself, or a transaction. Tagged templates, fragments and helpers are those of the postgres package. */
+/**
+ * Runs statements: on the pool, or in a transaction. Tagged templates, fragments and helpers are
+ * those of the postgres package.
+ */
 export type Tx = postgres.ISql;
 
 export type TransactionMode =

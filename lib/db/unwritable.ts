@@ -3,20 +3,24 @@ import { isStatement, type Statement } from "./statement.ts";
 import { JsonText, textOf } from "./written.ts";
 
 /**
- * A value that cannot be sent. The driver (postgres 3.4.9) meets it only when the statement already counts as sent: it then fails another
- * statement for it, and gives each later answer on the connection to the wrong caller. So the statement is refused before.
+ * A value that cannot be sent. The driver (postgres 3.4.9) finds out only after the statement
+ * counts as sent: it then fails another statement for it, and gives each later answer on the
+ * connection to the wrong caller. So Carillon refuses the statement before.
  */
 export class UnwritableValue extends TypeError {
   override readonly name = "UnwritableValue";
 }
 
-/** The protocol counts parameters in two bytes, and the driver takes two fewer. */
+/** The protocol counts parameters in two bytes, and the driver allows two fewer. */
 const parametersMax = 65_533;
 
 const allowed =
   "A statement takes text, numbers, bigint, booleans, null, valid dates, bytes, objects that have JSON, and arrays of these.";
 
-/** Why a statement cannot be sent. Objects in it become the JSON that they have now. */
+/**
+ * Why a statement cannot be sent; undefined if it can. Replaces objects in it by their JSON at this
+ * moment.
+ */
 export function unwritable(statement: Statement): UnwritableValue | undefined {
   const { args } = statement;
   for (const value of args) if (!isSimple(value)) return refused(statement);
@@ -52,7 +56,7 @@ function refused(statement: Statement): UnwritableValue | undefined {
   );
 }
 
-/** The parameters of a statement, in the order and by the numbers that the driver gives them. */
+/** The parameters of a statement, in the order and with the numbers that the driver gives them. */
 class Parameters {
   text = "";
   count = 0;
@@ -113,11 +117,13 @@ class Parameters {
 
 const jsonOid = 114;
 const jsonbOid = 3802;
-/** Stands for undefined values of a helper during the check, so that the check finds their place. */
+/**
+ * Stands for undefined values of a helper during the check, so that the check finds their place.
+ */
 const missing = Symbol("undefined");
 const helperOptions = { transform: { column: {}, undefined: missing } };
 
-/** The fault of a value, as the end of a sentence; null where it can be sent. */
+/** The fault of a value, as the end of a sentence; null if it can be sent. */
 function faultOf(value: unknown): string | null {
   if (isSimple(value) || value instanceof Uint8Array || value instanceof JsonText) return null;
   if (value === undefined || value === missing) return "undefined";
@@ -127,7 +133,7 @@ function faultOf(value: unknown): string | null {
   return Array.isArray(value) ? elementFault(value) : jsonFault(value);
 }
 
-/** Elements that are undefined are sent as null, as JSON has it. */
+/** Undefined elements are sent as null, as in JSON. */
 function elementFault(values: readonly unknown[], depth = 0): string | null {
   if (depth > depthMax) return "an array that is nested too deeply, or holds itself";
   for (let place = 0; place < values.length; place++) {
@@ -139,7 +145,7 @@ function elementFault(values: readonly unknown[], depth = 0): string | null {
   return null;
 }
 
-/** Postgres has arrays of six dimensions; arrays in JSON may be deeper. */
+/** Postgres has arrays of up to six dimensions; arrays in JSON may be deeper. */
 const depthMax = 100;
 
 function jsonFault(value: unknown): string | null {
@@ -171,7 +177,10 @@ function isName(value: unknown): value is { value: string } {
   return isOfDriver(value) && "value" in value && !("type" in value);
 }
 
-/** The driver's own objects fail when they are awaited, and no other class of theirs is there to be seen. */
+/**
+ * The driver's own objects are thenables that fail when they are awaited. Their classes are not
+ * exported.
+ */
 function isOfDriver(value: unknown): value is object {
   return typeof value === "object" && value !== null && "then" in value && !(value instanceof Promise);
 }

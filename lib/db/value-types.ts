@@ -38,8 +38,9 @@ const elementTypes: { name: string; oid: number; arrayOid: number; text: Element
 ];
 
 /**
- * How the driver reads and writes arrays. Left to itself it asks the server for its array types after each connect, in a query whose
- * failure nobody awaits: a connection killed at that moment ends the process. The built-in types have fixed numbers, so nothing need be asked.
+ * How the driver reads and writes arrays. By default it queries the server for its array types
+ * after each connect, and does not catch the failure of that query: a connection killed at that
+ * moment ends the process. The built-in types have fixed numbers, so no query is needed.
  */
 const arrayTypes: Record<string, postgres.PostgresType> = Object.fromEntries(
   elementTypes.map(({ name, arrayOid, text }) => [
@@ -54,8 +55,9 @@ const arrayTypes: Record<string, postgres.PostgresType> = Object.fromEntries(
 );
 
 /**
- * How the driver writes values, by the type that the server expects. None of these ever fails: the server's own input refuses what does
- * not fit its type, and then it is this statement that has failed. Where a value cannot be written at the moment of sending, the driver fails another.
+ * How the driver writes values, by the type that the server expects. None of these functions fails:
+ * the server refuses a value that does not fit its type, and so fails the right statement. If a
+ * value cannot be written while it is sent, the driver fails another statement.
  */
 export const valueTypes: Record<string, postgres.PostgresType> = {
   ...arrayTypes,
@@ -71,13 +73,13 @@ export const valueTypes: Record<string, postgres.PostgresType> = {
   },
 };
 
-/** Postgres takes dates that JavaScript has no `Date` for, such as `infinity`. */
+/** Postgres takes dates that have no `Date` in JavaScript, such as `infinity`. */
 function instantOf(value: unknown): string {
   const date = value instanceof Date || typeof value === "number" ? new Date(value) : new Date(textOf(value));
   return Number.isNaN(date.getTime()) ? textOf(value) : date.toISOString();
 }
 
-/** Anything but bytes and text is made a text that is no bytea. */
+/** Any value but bytes and text becomes a text that is no bytea, so the server refuses it. */
 function bytesOf(value: unknown): string {
   if (value instanceof Uint8Array || typeof value === "string")
     return `\\x${Buffer.from(value).toString("hex")}`;
@@ -85,8 +87,8 @@ function bytesOf(value: unknown): string {
 }
 
 /**
- * An array that reads as Postgres writes it wherever the driver knows no better, as for the arrays of Carillon's own enums; and as
- * itself where a json value is wanted.
+ * An array whose text is a Postgres array, for types that the driver does not know, such as the
+ * enums of Carillon. As a json value it is still an array.
  */
 export function sendable(values: readonly unknown[]): unknown[] {
   const copy = [...values];
@@ -119,13 +121,14 @@ function writeArray(values: readonly unknown[], write: (value: unknown) => strin
   return `{${elements.join(",")}}`;
 }
 
-// One token: an opening or closing brace, a quoted element, or a bare one. Commas only stand between tokens.
+// One token: an opening or closing brace, a quoted element, or a bare one. Only commas are between
+// tokens.
 const TOKEN = /[{}]|"((?:[^"\\]|\\.)*)"|[^{},"]+/gs;
 
 function parseArray(text: string, parse: (text: string) => unknown): unknown[] {
   const whole: unknown[] = [];
   const open: unknown[][] = [whole];
-  // Bounds other than 1 come first, as in [0:2]={…}; they mean nothing here.
+  // Array bounds other than 1 come first, as in [0:2]={…}; they do not matter here.
   for (const [token, quoted] of text.slice(text.indexOf("{")).matchAll(TOKEN)) {
     const current = open.at(-1) ?? whole;
     if (token === "{") {

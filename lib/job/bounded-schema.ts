@@ -1,4 +1,7 @@
-/** Where a schema of each kind has others; a kind that is not listed runs code of the app's, or is rare. */
+/**
+ * The members of each kind of schema that contain other schemas. A kind that is not listed runs
+ * code of the app, or is rare.
+ */
 const members: Readonly<Record<string, readonly string[]>> = {
   any: [],
   bigint: [],
@@ -39,7 +42,10 @@ const checks: ReadonlySet<unknown> = new Set([
   "number_format",
 ]);
 
-/** Forms of a text whose expression is zod's own. The app may give its own for others, such as `email`. */
+/**
+ * Formats of a text whose expression is zod's own. For others, such as `email`, the app may give
+ * its own expression.
+ */
 const formats: ReadonlySet<unknown> = new Set([
   "base64",
   "base64url",
@@ -60,8 +66,9 @@ const formats: ReadonlySet<unknown> = new Set([
 const known = new WeakMap<object, boolean>();
 
 /**
- * Whether a payload's size alone bounds how long the schema takes: it runs no code and no expression of the app's. One that contains itself does not count, since
- * a union in it may take twice as long with each level.
+ * Whether the size of a payload alone bounds the time of its schema: the schema runs no code and no
+ * expression of the app. A schema that contains itself is not bounded, since a union in it may take
+ * twice as long with each level.
  */
 export function isBounded(schema: object): boolean {
   const before = known.get(schema);
@@ -82,7 +89,7 @@ function isBoundedDefinition(definition: object | undefined): boolean {
   return own.flatMap((name) => schemasIn(Reflect.get(definition, name))).every(isBounded);
 }
 
-/** A text with a form is its own check. */
+/** The schema of a text with a format is its own check. */
 function isBoundedCheck(definition: object | undefined): boolean {
   if (definition === undefined) return false;
   const check: unknown = Reflect.get(definition, "check");

@@ -18,11 +18,12 @@ import { type PayloadTaker, readPayload } from "./read-payload.ts";
 import { groupResults, type JobResult, singleResult } from "./read-results.ts";
 import { withSignal } from "./signal-when-read.ts";
 
-/** A handler without its types, as it is run. */
+/** A handler without its types, as the worker runs it. */
 export interface JobHandler extends HandlerTraits, RecheckBounds, PayloadTaker {
   /**
-   * Runs one job, or all due jobs of a group, and gives their results in the same order. A rejection is a failed attempt of each. Their payloads are what its
-   * own `readPayload` has made of them.
+   * Runs one job, or all due jobs of a group, and returns their results in the same order. A
+   * rejection is a failed attempt of each job. The payloads must come from `readPayload` of this
+   * handler.
    */
   run(jobs: readonly HandlerJob<unknown>[], context: RunContext): Promise<readonly JobResult[]>;
 }
@@ -32,7 +33,10 @@ export interface RunContext extends HandlerContext {
 }
 
 interface Definition<Payload> extends HandlerSettings {
-  /** Checked when a schedule names this handler, and again before each run. It may fill in and convert, is synchronous (a promise is refused) and takes no time. */
+  /**
+   * Checked when a schedule names this handler, and again before each run. It may fill in defaults
+   * and convert. It must be synchronous (a promise is refused) and fast.
+   */
   payload: z.ZodType<Payload>;
 }
 
@@ -47,16 +51,21 @@ interface Single<Payload> extends Definition<Payload> {
 
 interface SingleOutside<Payload> extends Definition<Payload> {
   grouped?: false;
-  /** It writes nothing to Carillon's database, and holds no transaction open. */
+  /** The handler writes nothing to Carillon's database, and no transaction is open. */
   transaction: false;
   run(job: HandlerJob<Payload>, context: JobContext<Payload>): Ending<Again | Done>;
 }
 
-/** Of each job of the group how it ended, by its id. Nothing at all: every one is done. */
+/**
+ * The result of each job of the group, by its id. If the handler returns nothing, every job is
+ * done.
+ */
 export type GroupResults = Iterable<readonly [jobId: string, result: JobResult]>;
 
 interface Grouped<Payload> extends Definition<Payload> {
-  /** All due jobs of a group come together, and no other run of the group is under way. */
+  /**
+   * The handler gets all due jobs of a group together, and no other run of the group is under way.
+   */
   grouped: true;
   transaction?: true;
   run(jobs: readonly HandlerJob<Payload>[], context: GroupContext & InTransaction): Ending<GroupResults>;
@@ -84,7 +93,7 @@ export function defineJob<Payload>(definition: JobDefinition<Payload>): JobHandl
     run: async (given, context) => {
       const jobs = given as readonly HandlerJob<Payload>[];
       if (definition.grouped === true) {
-        // The order of the results is that of these, whatever the handler makes of its list.
+        // The results have the order of these ids, even if the handler changes its list.
         const ids = jobs.map(({ id }) => id);
         return groupResults(name, ids, await runGroup(definition, [...jobs], context));
       }

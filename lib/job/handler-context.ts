@@ -4,7 +4,7 @@ import type { HandlerLog } from "../log/log.ts";
 import type { scheduleShape } from "../schedule/shape/schedule-shape.ts";
 import type { JobKind } from "./job-id.ts";
 
-/** What a handler is told of its job: the same facts as every other target. */
+/** The facts about its job that a handler gets: the same as for every other target. */
 export interface HandlerJob<Payload> {
   id: string;
   kind: JobKind;
@@ -18,42 +18,48 @@ export interface HandlerJob<Payload> {
   dueAt: Date;
   /** 1 at the first try. */
   attempt: number;
-  /** How many checks came before this one, where each asked for the next by `again`. */
+  /** The number of checks before this one, each of which requested the next by `again`. */
   checks: number;
   payload: Payload;
 }
 
-/** What every handler has. */
+/** The context of every handler. */
 export interface HandlerContext {
   /**
-   * Aborts when the attempt's time is up, the job is cancelled or its lease is lost; a handler that goes on anyway is no longer
-   * waited for.
+   * Aborts when the attempt's time is up, the job is cancelled or its lease is lost. The worker
+   * does not wait for a handler that continues after that.
    */
   signal: AbortSignal;
-  /** Names the job in each line. The events are the handler's own to choose, and no line fails the job. */
+  /** Adds the job to each line. The handler chooses the events, and no line can fail the job. */
   log: HandlerLog;
 }
 
-/** What a handler has unless it says `transaction: false`. */
+/** The context of a handler without `transaction: false`. */
 export interface InTransaction {
   /**
-   * A transaction that begins with its first statement and commits together with the job's success: what it writes is there exactly
-   * once. It rolls back when the handler fails. Postgres ends one that waits ten seconds for something else than the database:
-   * do such work before the first statement.
+   * A transaction that begins with its first statement and commits together with the job's success:
+   * its writes happen exactly once. It rolls back when the handler fails. Postgres ends a
+   * transaction that idles for ten seconds, so do other slow work before the first statement.
    */
   sql: Tx;
-  /** Edits of schedules in the same transaction: they take effect when the job succeeds, and not at all when it fails. */
+  /**
+   * Edits of schedules in the same transaction: they take effect when the job succeeds, and not at
+   * all when it fails.
+   */
   schedule: HandlerSchedules;
 }
 
 export interface HandlerSchedules {
-  /** Creates or replaces a schedule, as `PUT /v1/schedules/{key}` does. Throws at once for a body that could not be stored. */
+  /**
+   * Creates or replaces a schedule, as `PUT /v1/schedules/{key}` does. Throws at once for a body
+   * that could not be stored.
+   */
   put(this: HandlerSchedules, key: string, body: ScheduleInput): void;
-  /** Deletes a schedule, this job's own too; none is needed to be there. */
+  /** Deletes a schedule, also the job's own. It does nothing if the schedule does not exist. */
   cancel(this: HandlerSchedules, key: string): void;
 }
 
-/** A schedule's body as a caller writes it: `when` and `target`, and whatever else it wants. */
+/** A schedule's body as a caller writes it: `when`, `target`, and any other field. */
 export type ScheduleInput = z.input<typeof scheduleShape>;
 
 export interface JobContext<Payload> extends HandlerContext {
@@ -61,6 +67,6 @@ export interface JobContext<Payload> extends HandlerContext {
 }
 
 export interface GroupContext extends HandlerContext {
-  /** Null where the one job there is belongs to no group. */
+  /** Null if the only job belongs to no group. */
   group: string | null;
 }

@@ -2,10 +2,13 @@ import { FURTHEST_MS } from "../cadence/bounds.ts";
 import { durationMs } from "../cadence/duration.ts";
 import { textOf } from "../log/text-of.ts";
 
-/** An instant, or so long after now by the database's clock. */
+/** An instant, or a time after now by the database's clock. */
 export type Wanted = { at: Date } | { afterMs: number };
 
-/** Known to every copy of this module: an app may bundle one of its own beside the worker's, and classes are told apart by their copy. */
+/**
+ * A mark that every copy of this module knows: an app may bundle a copy of its own beside the
+ * worker's, and `instanceof` fails between copies.
+ */
 const mark = Symbol.for("carillon.result");
 
 type Marked = "done" | "again" | "retry" | "gave-up";
@@ -18,10 +21,10 @@ export interface Done {
   readonly kind: "done";
 }
 
-/** Nothing is left to do. Returning nothing says the same. */
+/** Nothing is left to do. Returning nothing means the same. */
 export const done: Done = Object.freeze(marked({ kind: "done" } as const, "done"));
 
-/** Done for now: look again later. Made by `again`. */
+/** Done for now, to be checked again later. Made by `again`. */
 export class Again {
   readonly kind = "again";
   readonly wanted: Wanted;
@@ -32,7 +35,9 @@ export class Again {
   }
 }
 
-/** This attempt has failed, and says when the next one makes sense. Made by `retryAt` and `retryAfter`. */
+/**
+ * This attempt has failed, and names the time of the next one. Made by `retryAt` and `retryAfter`.
+ */
 export class RetryLater extends Error {
   override readonly name = "RetryLater";
   readonly wanted: Wanted;
@@ -45,7 +50,7 @@ export class RetryLater extends Error {
   }
 }
 
-/** Trying again cannot help: the job is dead. Made by `giveUp`. */
+/** Another attempt cannot help: the job is dead. Made by `giveUp`. */
 export class GaveUp extends Error {
   override readonly name = "GaveUp";
 
@@ -56,14 +61,16 @@ export class GaveUp extends Error {
   }
 }
 
-/** What a result says, in values that its handler does not have. */
+/** The content of a result, in values that the handler cannot change any more. */
 export type Said =
   | { kind: "done" }
   | { kind: "again"; wanted: Wanted }
   | { kind: "retry"; wanted: Wanted }
   | { kind: "gave-up" };
 
-/** Reads what a handler returned or threw, whichever copy of this module made it. Null for everything that none of them made. */
+/**
+ * Reads what a handler returned or threw, from any copy of this module; null for all other values.
+ */
 export function saidBy(result: unknown): Said | null {
   if (result === done) return { kind: "done" };
   if (typeof result !== "object" || result === null) return null;
@@ -79,7 +86,7 @@ export function saidBy(result: unknown): Said | null {
   }
 }
 
-/** The handler may have changed it since it was made. */
+/** Checked, since the handler may have changed the object. */
 function understoodWanted(given: unknown): Wanted | null {
   if (typeof given !== "object" || given === null) return null;
   const at: unknown = Reflect.get(given, "at");
@@ -89,7 +96,9 @@ function understoodWanted(given: unknown): Wanted | null {
   return isDuration ? { afterMs } : null;
 }
 
-/** `return again("2h")` or `return again(date)`: this check is done, and the next is at that time. */
+/**
+ * `return again("2h")` or `return again(date)`: this check is done, and the next is at that time.
+ */
 export function again(when: Date | string): Again {
   return new Again(wanted(when, "again"));
 }
@@ -99,7 +108,10 @@ export interface Why {
   cause?: unknown;
 }
 
-/** `throw retryAt(date)`: the attempt counts as failed, and the next one starts then instead of by the schedule's backoff. */
+/**
+ * `throw retryAt(date)`: the attempt counts as failed, and the next one starts then instead of by
+ * the schedule's backoff.
+ */
 export function retryAt(at: Date, { message, cause }: Why = {}): RetryLater {
   return new RetryLater(wanted(at, "retryAt"), message ?? "The handler asked for another attempt.", cause);
 }
@@ -126,7 +138,7 @@ function wanted(when: Date | string, asked: string): Wanted {
   const afterMs = durationMs(when);
   if (afterMs === null)
     throw new TypeError(
-      `${asked}(${JSON.stringify(when)}): a duration is written like "90s", "5m", "2h30m" or "3d".`,
+      `${asked}(${JSON.stringify(when)}): a duration has the form "90s", "5m", "2h30m" or "3d".`,
     );
   return { afterMs };
 }
@@ -135,7 +147,7 @@ function causedBy(cause: unknown): ErrorOptions {
   return cause === undefined ? {} : { cause };
 }
 
-/** What is stored of an error is its message and its stack; the cause would be lost. */
+/** Carillon stores the message and the stack of an error; without this the cause would be lost. */
 function stackWithCause({ stack = "", cause }: Error): string {
   if (cause === undefined) return stack;
   return `${stack}\nCaused by ${textOf(cause instanceof Error ? (cause.stack ?? cause) : cause)}`;

@@ -1,27 +1,27 @@
 import { durationMs } from "../cadence/duration.ts";
 import { parseRate, type Rate, rateForm } from "./rate.ts";
 
-/** What the way to a handler must know of it. */
+/** The traits of a handler that matter outside of its runs. */
 export interface HandlerTraits {
   name: string;
-  /** It takes all due jobs of its group at once. */
+  /** Whether it takes all due jobs of its group at once. */
   grouped: boolean;
-  /** So many of its runs at once, over all workers; null for any number. */
+  /** The limit of concurrent runs over all workers; null for none. */
   concurrency: number | null;
-  /** So many of its runs may start in a time; null for any number. */
+  /** The limit of starts in a time; null for none. */
   rate: Rate | null;
 }
 
 export interface HandlerSettings {
-  /** As schedules name it: `{ "target": { "handler": name } }`. */
+  /** The name in schedules: `{ "target": { "handler": name } }`. */
   name: string;
-  /** How often a job may ask to be checked again; 5 by default. */
+  /** The limit of rechecks of a job; 5 by default. */
   maxChecks?: number;
-  /** How far ahead the next check may lie, such as "30d", the default. */
+  /** How far ahead the next check may be, such as "30d", the default. */
   maxAhead?: string;
-  /** So many runs at once, over all workers. */
+  /** The limit of concurrent runs over all workers. */
   concurrency?: number;
-  /** So many runs may start, such as "10/s" or "100/m". */
+  /** The limit of starts, such as "10/s" or "100/m". */
   rate?: string;
 }
 
@@ -34,12 +34,12 @@ const nameForm = /^[a-z][a-z0-9-]{0,63}$/;
 const maxChecksMost = 1_000;
 const maxAheadMostMs = 366 * 86_400_000;
 
-/** Throws, when the program starts, for settings that make no sense. */
+/** Throws for invalid settings, when the program starts. */
 export function handlerTraits(settings: HandlerSettings & { grouped?: boolean }): HandlerTraits {
   const { name, grouped = false, concurrency = null, rate } = settings;
   if (!nameForm.test(name))
     throw new TypeError(
-      `The handler's name ${JSON.stringify(name)} takes lower-case letters, digits and "-", as its file is named.`,
+      `The handler's name ${JSON.stringify(name)} takes lower-case letters, digits and "-", as in the name of its file.`,
     );
   if (concurrency !== null && !isCount(concurrency, 1))
     throw new TypeError(`The handler ${name}: concurrency takes a whole number from 1.`);
@@ -57,7 +57,7 @@ export function recheckBounds({ name, maxChecks = 5, maxAhead = "30d" }: Handler
 
 function readRate(name: string, text: string): Rate {
   const rate = parseRate(text);
-  if (rate === null) throw new TypeError(`The handler ${name}: rate is written ${rateForm}.`);
+  if (rate === null) throw new TypeError(`The handler ${name}: rate takes a text ${rateForm}.`);
   return rate;
 }
 

@@ -20,18 +20,19 @@ export const kindOfLetter: Readonly<Record<string, JobKind | undefined>> = {
 };
 
 /**
- * The job's id is the text form of its primary key (schedule, occurrence in epoch milliseconds, kind and number), so the id
- * alone finds the row, and every attempt at one occurrence carries the same one.
+ * The job's id is the text form of its primary key (schedule, occurrence in epoch milliseconds,
+ * kind and number). So the id alone finds the row, and every attempt at one occurrence has the same
+ * id.
  */
 export function jobId({ scheduleId, occurrence, kind, n }: JobKey): string {
   return `${scheduleId}-${occurrence.getTime()}-${letterOfKind[kind]}${n}`;
 }
 
 const greatestId = 2n ** 63n - 1n;
-/** The end of the year 9999: what both Postgres and a JavaScript date can write. */
+/** The end of the year 9999, which both Postgres and a JavaScript date can write. */
 const greatestInstant = 253_402_300_799_999;
 
-/** Null for what cannot be the id of a job. */
+/** Null for a text that cannot be the id of a job. */
 export function parseJobId(id: string): JobKey | null {
   const [, scheduleId, occurrence, letter, n] =
     /^([1-9]\d{0,18})-(\d{1,16})-([cmba])(0|[1-9]\d{0,8})$/.exec(id) ?? [];

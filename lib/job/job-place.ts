@@ -1,8 +1,9 @@
 import { type JobKey, type JobKind, kindOfLetter, letterOfKind } from "./job-id.ts";
 
 /**
- * Where a page of a schedule's jobs ended: behind one job, or (kind null) behind all of an occurrence. Jobs go newest first;
- * those of one occurrence by kind and number, the highest first.
+ * The end of a page of a schedule's jobs: behind one job, or (kind null) behind all jobs of an
+ * occurrence. Jobs are sorted newest first; those of one occurrence by kind and number, the highest
+ * first.
  */
 export interface JobPlace {
   at: number;
@@ -10,7 +11,7 @@ export interface JobPlace {
   n: number;
 }
 
-/** As the enum in the database is ordered. */
+/** In the order of the enum in the database. */
 const ranks = { cadence: 0, manual: 1, backfill: 2, again: 3 } as const;
 
 type Ordered = Pick<JobKey, "occurrence" | "kind" | "n">;
@@ -24,12 +25,12 @@ export function placeBehind({ occurrence, kind, n }: Ordered): JobPlace {
   return { at: occurrence.getTime(), kind, n };
 }
 
-/** `1772445600000` behind all of an occurrence, `1772445600000-m3` behind one job. */
+/** `1772445600000` behind all jobs of an occurrence, `1772445600000-m3` behind one job. */
 export function placeText({ at, kind, n }: JobPlace): string {
   return kind === null ? String(at) : `${at}-${letterOfKind[kind]}${n}`;
 }
 
-/** Null for what is no place. */
+/** Null for a text that is no place. */
 export function readPlace(text: string): JobPlace | null {
   const [, at, letter, n] = /^(0|-?[1-9]\d{0,14})(?:-([cmba])(0|[1-9]\d{0,8}))?$/.exec(text) ?? [];
   if (at === undefined) return null;

@@ -1,4 +1,4 @@
-/** What `carillon/job` offers to those who write handlers. */
+/** The public API of `carillon/job`, for authors of handlers. */
 
 export type { HandlerLog } from "../log/log.ts";
 export { defineJob, type GroupResults, type JobDefinition, type JobHandler } from "./define-job.ts";

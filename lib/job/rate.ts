@@ -1,4 +1,4 @@
-/** So many starts in so long. */
+/** A number of starts in a time. */
 export interface Rate {
   count: number;
   perMs: number;
@@ -6,7 +6,7 @@ export interface Rate {
 
 const units = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
-/** How a rate is written, for messages. */
+/** The form of a rate, for messages. */
 export const rateForm = 'like "10/s", "100/m" or "1000/h"';
 
 export const ratePattern = /^([1-9]\d{0,8})\/([smh])$/;

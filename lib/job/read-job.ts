@@ -17,7 +17,10 @@ export interface AttemptRead {
   stack: string | null;
 }
 
-/** A job as it is read: `running` and `retrying` are told from its parcel and its attempts. */
+/**
+ * A job as callers read it. The states `running` and `retrying` come from its parcel and its
+ * attempts.
+ */
 export interface JobRead {
   id: string;
   kind: JobKind;
@@ -31,18 +34,21 @@ export interface JobRead {
   state: JobState;
   reason: string | null;
   attempt: number;
-  /** Of a recheck: how many there have been with it. */
+  /** For a recheck: the number of rechecks, with this one. */
   checks: number;
   readyAt: Date | null;
   startedAt: Date | null;
   finishedAt: Date | null;
   latenessMs: number | null;
-  /** From its first start until it was settled, with all the waiting in between; each attempt has its own. */
+  /**
+   * From the first start until the job was settled, with all waits in between. Each attempt has its
+   * own duration.
+   */
   durationMs: number | null;
-  /** Somebody has asked for it to be stopped, and whoever works it has not answered yet. */
+  /** A cancel was requested, and the worker has not stopped the job yet. */
   cancelling: boolean;
   error: string | null;
-  /** Of a recheck: the job that asked for the first. */
+  /** For a recheck: the job that requested the first one. */
   recheckOf: string | null;
   payload?: Json;
   attempts?: AttemptRead[];
@@ -54,10 +60,10 @@ type JobRow = Omit<JobRead, "id" | "latenessMs" | "recheckOf" | "payload" | "att
   rootN: number | null;
 };
 
-/** A job of a cadence unless it says otherwise. */
+/** A job of a cadence unless kind and number are given. */
 type SoughtJob = Pick<JobKey, "scheduleId" | "occurrence"> & Partial<Pick<JobKey, "kind" | "n">>;
 
-/** The jobs of these keys, as far as there are any; each is found by its primary key. */
+/** The existing jobs with these keys, each found by its primary key. */
 export async function readJobsAt(tx: Tx, keys: readonly SoughtJob[]): Promise<JobRead[]> {
   if (keys.length === 0) return [];
   const rows = await keptPlan(tx<JobRow[]>`
@@ -75,22 +81,25 @@ export async function readJobsAt(tx: Tx, keys: readonly SoughtJob[]): Promise<Jo
 
 export interface BesideSearch {
   scheduleId: string;
-  /** The oldest occurrence that is looked for; null for any. */
+  /** The oldest occurrence to read; null for no limit. */
   from: number | null;
   /** Null for the newest. */
   before: JobPlace | null;
   limit: number;
-  /** Only what does not simply wait. */
+  /** Leaves out jobs that simply wait. */
   started: boolean;
 }
 
-/** Of those that wait, so many are looked past for one that has started. */
+/** The number of waiting jobs that a search for started ones reads at most. */
 const waitingMax = 1_000;
 
 /** Near the end of the year 9999. */
 const lastInstant = 253_402_300_000_000;
 
-/** The newest jobs that lie beside the cadence. Most schedules have none, which a look at a narrow list tells. */
+/**
+ * The newest jobs beside the cadence. Most schedules have none, and a read of a narrow table finds
+ * that out.
+ */
 export async function readJobsBeside(
   tx: Tx,
   { scheduleId, from, before, limit, started }: BesideSearch,
@@ -132,7 +141,10 @@ export async function readJob(tx: Tx, id: string): Promise<JobRead | null> {
   return { ...job, payload, attempts: await attemptsOf(tx, key, job) };
 }
 
-/** What did not simply succeed at the first try has a row per attempt; a job that did is its own record. */
+/**
+ * The attempts of a job. A job that succeeded at the first try has no rows of attempts: its one
+ * attempt is made from the job's own row.
+ */
 async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRead[]> {
   const recorded = await tx<AttemptRead[]>`
     select attempt, started_at as "startedAt", finished_at as "finishedAt",
@@ -156,12 +168,12 @@ async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRea
   ];
 }
 
-/** A recheck of what was asked before somebody asked for something else. */
+/** A recheck of a version before another request replaced it. */
 const isSuperseded = (tx: Tx) => tx`(j.kind = 'again' and coalesce(s.fresh_version, 1) > j.version)`;
 
 /**
- * What a job `j` of a schedule `s` in a parcel `p` is read as. What waits and is not wanted any more, because its schedule is deleted or it
- * is superseded, can only be cancelled; its claim will write it down.
+ * The state of a job `j` of a schedule `s` in a parcel `p`, as callers read it. A waiting job whose
+ * schedule is deleted, or that is superseded, is shown as cancelled: its claim will record that.
  */
 export const stateOfJob = (tx: Tx) => tx`
   case when j.state <> 'waiting' then j.state::text when p.lease_until >= (select carillon.clock()) then 'running'

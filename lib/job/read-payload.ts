@@ -4,15 +4,18 @@ import { textOf } from "../log/text-of.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { shapeFaults } from "../schedule/shape/shape-faults.ts";
 import { storablePart } from "../schedule/shape/text.ts";
-import { hearing } from "./hear-promises.ts";
+import { answerHandlingPromises } from "./handled-promises.ts";
 import { SchemaTooSlow, withinLimit } from "./schema-time.ts";
 
-/** A payload as its handler's schema makes it, or what in it the schema does not take, each with its path below `payload`. */
+/**
+ * A payload as converted by its handler's schema, or the faults in it, each with its path below
+ * `payload`.
+ */
 export type ReadPayload<Payload> = { payload: Payload; faults: null } | { faults: Fault[] };
 
-const isAsync = "its schema answers with a promise, and has to be synchronous";
+const isAsync = "its schema returned a promise, and has to be synchronous";
 
-/** Nothing waits for the promise: where commands are read, one that waits keeps others. */
+/** The promise is not awaited: where commands are read, waiting for one would delay the others. */
 class AsyncSchema extends TypeError {
   constructor() {
     super(`The payload cannot be read: ${isAsync}.`);
@@ -20,17 +23,18 @@ class AsyncSchema extends TypeError {
 }
 
 /**
- * Throws what the schema throws: a conversion of its own may. A schema has a second. Its promises are not awaited, and a promise that rejects
- * harms no caller.
+ * Reads a payload by a schema. Throws the error of a schema that throws, as a conversion may. A
+ * schema has a second. Its promises are not awaited, and one that rejects does not end the process.
  */
 export function readPayload<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
-  const read = hearing(() => withinLimit(schema, () => readAtOnce(schema, payload)));
+  const read = answerHandlingPromises(() => withinLimit(schema, () => readAtOnce(schema, payload)));
   if ("answer" in read) return read.answer;
   throw read.promises > 0 && !(read.error instanceof SchemaTooSlow) ? new AsyncSchema() : read.error;
 }
 
 function readAtOnce<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
-  // Only a payload that fails is read again with its input: `reportInput` makes each read half as slow again.
+  // Only a payload that fails is read again with its input: `reportInput` makes each read half as
+  // slow again.
   let read = schema.safeParse(payload);
   if (!read.success) read = schema.safeParse(payload, { reportInput: true });
   if (read.success) return { payload: read.data, faults: null };
@@ -43,7 +47,7 @@ function readAtOnce<Payload>(schema: z.ZodType<Payload>, payload: unknown): Read
   };
 }
 
-/** Both are the schema's own words, which the database must take. */
+/** Both texts come from the schema, and the database must be able to store them. */
 const faultLengthMax = 500;
 
 function belowPayload(path: string): string {
@@ -58,8 +62,8 @@ export interface PayloadTaker {
 }
 
 /**
- * Refuses a payload that its handler would not take: its jobs could only die. A handler that is not deployed here is refused
- * elsewhere.
+ * Refuses a payload that does not fit its handler's schema: its jobs could only die. A handler that
+ * is not deployed here is refused elsewhere.
  */
 export function refuseUnfitPayload(
   handlers: readonly PayloadTaker[],
@@ -74,10 +78,11 @@ export function refuseUnfitPayload(
 
 function faultsOf(handler: PayloadTaker, payload: unknown): Fault[] | null {
   try {
-    // A copy: what is stored is what the caller sent, whatever the schema makes of it.
+    // A copy: the stored payload is the one that the caller sent, even if the schema changes its
+    // input.
     return handler.readPayload(structuredClone(payload)).faults;
   } catch (error) {
-    // No more of it than that: its message may hold what the caller is not to see.
+    // Only the class of the error: its message may contain values that the caller must not see.
     return [{ path: "payload", message: `cannot be read: ${whyUnread(error)}` }];
   }
 }

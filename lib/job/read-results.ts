@@ -1,19 +1,19 @@
 import { isPromise } from "node:util/types";
+import { markHandled } from "./handled-promises.ts";
 import { Again, type Done, done, saidBy } from "./handler-results.ts";
-import { hear } from "./hear-promises.ts";
 
-/** What a handler of one job returned. Only what is understood is no failure. */
+/** The result of a handler of one job. A value that is not understood is a failure. */
 export function singleResult(name: string, returned: unknown): JobResult {
   if (returned === undefined) return done;
   return (
     successOf(returned) ??
-    new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`)
+    new TypeError(`The handler ${name} returned an unknown value; it may return nothing, done or again(…).`)
   );
 }
 
 /**
- * Unproven means failed: a job that is not named in what the handler returned is not done, and neither is one of which it says something
- * else than it may, or two things.
+ * The results of the jobs of a group. A job without proof of success has failed: one that the
+ * returned results do not name, name twice, or give an unknown result.
  */
 export function groupResults(name: string, ids: readonly string[], returned: unknown): readonly JobResult[] {
   if (returned === undefined) return ids.map(() => done);
@@ -21,12 +21,12 @@ export function groupResults(name: string, ids: readonly string[], returned: unk
   const twice = new Set<string>();
   for (const [id, result] of pairsOf(name, ids.length * pairsMax, returned)) {
     if (!ids.includes(id))
-      throw new TypeError(`The handler ${name} gave a result for ${id}, which is none of its jobs.`);
+      throw new TypeError(`The handler ${name} gave a result for ${id}, which is not one of its jobs.`);
     if (byId.has(id)) twice.add(id);
     byId.set(id, result);
   }
   return ids.map((id) => {
-    if (!byId.has(id)) return new Error(`The handler ${name} gave results, and none for this job.`);
+    if (!byId.has(id)) return new Error(`The handler ${name} gave results, but none for this job.`);
     if (twice.has(id)) return new TypeError(`The handler ${name} gave two results for this job.`);
     return resultInGroup(name, byId.get(id));
   });
@@ -34,13 +34,13 @@ export function groupResults(name: string, ids: readonly string[], returned: unk
 
 type Pair = [id: string, result: unknown];
 
-/** Pairs read for each job: the results of a handler may have no end. */
+/** Pairs read for each job: the results of a handler may be endless. */
 const pairsMax = 2;
 
 function pairsOf(name: string, most: number, returned: unknown): Pair[] {
   const odd = () =>
     new TypeError(
-      `The handler ${name} returned something else than nothing or, for each job, a pair of its id and its result.`,
+      `The handler ${name} returned an unknown value; it may return nothing, or a pair of id and result for each job.`,
     );
   if (typeof returned !== "object" || returned === null || !(Symbol.iterator in returned)) throw odd();
   const pairs: unknown[] = [];
@@ -49,7 +49,7 @@ function pairsOf(name: string, most: number, returned: unknown): Pair[] {
       throw new TypeError(`The handler ${name} gave more than ${most} results for ${most / pairsMax} jobs.`);
     pairs.push(pair);
   }
-  for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) hear(pair[1]);
+  for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) markHandled(pair[1]);
   return pairs.map((pair): Pair => {
     const [id, result]: unknown[] = Array.isArray(pair) ? pair : [];
     if (typeof id !== "string") throw odd();
@@ -62,7 +62,7 @@ function resultInGroup(name: string, result: unknown): JobResult {
     successOf(result) ??
     errorIn(result) ??
     new TypeError(
-      `The handler ${name} gave for this job something else than done, again(…), retryAt(…), retryAfter(…), giveUp(…) or an error.`,
+      `The handler ${name} gave an unknown result for this job; allowed are done, again(…), retryAt(…), retryAfter(…), giveUp(…) and an error.`,
     )
   );
 }
@@ -82,5 +82,5 @@ function errorIn(result: unknown): Error | null {
   }
 }
 
-/** How one job of a run ended; an error is a failed attempt of it. */
+/** The result of one job of a run; an error is a failed attempt. */
 export type JobResult = Done | Again | Error;

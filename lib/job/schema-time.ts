@@ -1,8 +1,11 @@
 import { Script } from "node:vm";
 import { isBounded } from "./bounded-schema.ts";
-import { hearingAll } from "./hear-promises.ts";
+import { handlingPromises } from "./handled-promises.ts";
 
-/** A handler's schema ran into its time limit: an expression that backtracks, or a loop without an end. */
+/**
+ * The schema of a handler ran into its time limit: by an expression that backtracks, or an endless
+ * loop.
+ */
 export class SchemaTooSlow extends Error {
   override readonly name = "SchemaTooSlow";
 
@@ -11,12 +14,15 @@ export class SchemaTooSlow extends Error {
   }
 }
 
-/** The first payload that takes too long has a second. The limit of its schema is then halved, down to 50 ms, until a minute has passed. */
+/**
+ * The first slow payload has a second. Then the limit of its schema is halved each time, down to 50
+ * ms, until a minute has passed.
+ */
 const limitMs = { first: 1_000, least: 50 };
 const rememberedMs = 60_000;
 /**
- * One time limit for many payloads: Node starts a thread for each, which costs 0.14 ms of CPU and, where all cores are busy, up to a millisecond. A payload takes some
- * 0.02 ms.
+ * One time limit for many payloads: Node starts a thread for each limit, which costs 0.14 ms of CPU
+ * and, when all cores are busy, up to a millisecond. A payload takes about 0.02 ms.
  */
 const sharedMs = 100;
 
@@ -28,14 +34,17 @@ interface Slow {
 /** By schema, so that a slow one does not shorten the limit of another handler. */
 const slow = new WeakMap<object, Slow>();
 /**
- * Set while steps are taken together. `isTimed`: under a limit. `isLeft`: a step has met a schema that cannot be read so, and is to be taken again: without a
- * limit, one that is not bounded; under it, one that was slow before and would use it up.
+ * Set while steps run together. `isTimed`: they run under a limit. `isLeft`: a step met a schema
+ * that cannot be read in this pass, and has to run alone: in a pass without a limit, a schema that
+ * is not bounded; in a pass under a limit, a schema that was slow before and would use up the
+ * limit.
  */
 let shared: { isTimed: boolean; isLeft: boolean } | undefined;
 
 /**
- * Runs synchronous code of a user's under a time limit; throws `SchemaTooSlow` where it is exceeded. The process can do nothing else
- * meanwhile: without a limit, one payload would keep a tick or a queue for ever. Code that is ended runs no `finally` of its own.
+ * Runs synchronous user code under a time limit; throws `SchemaTooSlow` when it is exceeded. The
+ * process can do nothing else meanwhile: without a limit, one payload would block a tick or a queue
+ * for ever. Code that is ended does not run its `finally` blocks.
  */
 export function withinLimit<Answer>(schema: object, run: () => Answer): Answer {
   if (isBounded(schema)) return run();
@@ -52,8 +61,9 @@ export function withinLimit<Answer>(schema: object, run: () => Answer): Answer {
 }
 
 /**
- * Takes one step after the other, each of which may run `withinLimit`, under few limits for all. A step that runs into a shared limit is
- * taken again by itself, so it must change nothing before its user's code has answered.
+ * Runs the steps one after the other, each of which may call `withinLimit`, under few limits for
+ * all of them. A step that runs into a shared limit runs again alone, so it must change nothing
+ * before its user code has answered.
  */
 export function eachWithinLimit<Item extends object, Answer>(
   items: readonly Item[],
@@ -62,9 +72,9 @@ export function eachWithinLimit<Item extends object, Answer>(
   if (shared !== undefined) return items.map(step);
   const answers: Answer[] = [];
   const take = (ms: number) => steps(answers, items, step, performance.now() + ms);
-  hearingAll(() => together(false, () => take(Number.POSITIVE_INFINITY)));
+  handlingPromises(() => together(false, () => take(Number.POSITIVE_INFINITY)));
   while (answers.length < items.length) {
-    const isWhole = hearingAll(() => together(true, () => take(sharedMs / 2)));
+    const isWhole = handlingPromises(() => together(true, () => take(sharedMs / 2)));
     const index = answers.length;
     const item = items[index];
     if (!isWhole && item !== undefined) answers.push(step(item, index));
@@ -72,7 +82,10 @@ export function eachWithinLimit<Item extends object, Answer>(
   return answers;
 }
 
-/** Under a limit as many as fit into half of it, so that each has the other half. */
+/**
+ * Under a limit, runs as many steps as fit into half of it, so that each of them has the other
+ * half.
+ */
 function steps<Item, Answer>(
   answers: Answer[],
   items: readonly Item[],
@@ -88,7 +101,7 @@ function steps<Item, Answer>(
   }
 }
 
-/** False where the next step is to be taken by itself. */
+/** False if the next step has to run alone. */
 function together(isTimed: boolean, run: () => void): boolean {
   const own = { isTimed, isLeft: false };
   shared = own;
@@ -103,7 +116,10 @@ function together(isTimed: boolean, run: () => void): boolean {
 
 type Ended<Answer> = { answer: Answer } | { error: unknown };
 
-/** Undefined where the limit ended it. What the code throws is caught inside, since it may throw the error of a limit of its own. */
+/**
+ * Undefined if the limit ended the code. Errors are caught inside, since the code may throw the
+ * error of a time limit of its own.
+ */
 function ending<Answer>(run: () => Answer, ms: number): Ended<Answer> | undefined {
   let ended: Ended<Answer> | undefined;
   Reflect.set(globalThis, place, () => {
@@ -121,7 +137,10 @@ function ending<Answer>(run: () => Answer, ms: number): Ended<Answer> | undefine
   return ended;
 }
 
-/** A script has a time limit, and a function has none: it finds the function here. */
+/**
+ * A script can have a time limit, and a function cannot. The script finds the function under this
+ * symbol.
+ */
 const place = Symbol.for("carillon.withinLimit");
 const script = new Script('globalThis[Symbol.for("carillon.withinLimit")]()');
 

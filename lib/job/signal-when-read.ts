@@ -2,10 +2,13 @@ import type { HandlerContext } from "./handler-context.ts";
 
 type Signalling = Pick<HandlerContext, "signal">;
 
-/** By a symbol, which neither shows among the members nor is lost by whoever derives an object from the context. */
+/** A symbol: it is not among the visible members, and objects derived from the context keep it. */
 const source = Symbol("source");
 
-/** One for all contexts: with accessors of its own each would be an object of another shape, and slow to make. */
+/**
+ * Shared by all contexts: with accessors of its own each context would have another hidden class,
+ * and be slow to make.
+ */
 const whenRead: PropertyDescriptor & ThisType<SignalWhenRead> = {
   enumerable: true,
   configurable: true,
@@ -33,8 +36,9 @@ class SignalWhenRead implements Signalling {
 }
 
 /**
- * The members of a handler's context, and among them the signal of its run. It is made when it is read: nearly no handler does that,
- * and one costs as much as all else of a short run.
+ * The members of a handler's context, with the signal of its run. The signal is made when it is
+ * first read: hardly any handler reads it, and making it costs as much as all other parts of a
+ * short run.
  */
 export function withSignal<Members extends object>(run: Signalling, members: Members): Signalling & Members {
   return Object.assign(new SignalWhenRead(run), members);

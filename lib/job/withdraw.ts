@@ -4,10 +4,11 @@ import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
 
 /**
- * Deletes the jobs of a cadence that are not due yet at the cut: they never started, and are planned anew. The cadence
- * tells which occurrences there may be, so each is probed by its primary key. What a calendar left out ahead of its time goes too.
- * A statement of its own, before the next version is planned: in one statement with it the new row would meet the old one
- * (both in the same snapshot) as a conflict, and the withdrawn job would live.
+ * Deletes the jobs of a cadence that are not due yet at the cut: they never started, and are
+ * planned again. The cadence gives the possible occurrences, so each is looked up by its primary
+ * key. Jobs that a calendar skipped ahead of their time are deleted too. It is a statement of its
+ * own, before the next version is planned: in one statement, the new row would conflict with the
+ * old one in the same snapshot, and the withdrawn job would stay.
  */
 export async function withdraw(
   tx: Tx,
@@ -20,8 +21,8 @@ export async function withdraw(
 }
 
 /**
- * What a calendar leaves out ahead of its time, where it is much, is noted as a range: of such ranges only what lies before the
- * cut stands.
+ * Shortens ranges. Many occurrences that a calendar skips ahead of time are stored as a range; only
+ * the part before the cut stays.
  */
 async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, after: number): Promise<void> {
   if (!leavesOut(cadence)) return;
@@ -40,8 +41,9 @@ async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, aft
 }
 
 /**
- * The same for a cadence that cannot be read any more: its jobs are found by their rows. Those that wait are in parcels of their shard, which are
- * few beside the jobs of the same minutes. What a calendar left out is in no parcel, and is looked for among these jobs.
+ * The same for a cadence that cannot be read any more: its jobs are found by their rows. Waiting
+ * jobs are in parcels of their shard, which are few beside the jobs of the same minutes. Jobs that
+ * a calendar skipped are in no parcel, and are searched among those jobs.
  */
 export async function withdrawUnread(
   tx: Tx,
@@ -74,7 +76,7 @@ export async function withdrawUnread(
       delete from carillon.passed_over where schedule_id = ${id} and reason = 'calendar' and from_at > ${from}`;
 }
 
-/** As `withdraw`, where the occurrences are told by other means than the cadence as it stands. */
+/** As `withdraw`, for occurrences that the caller knows. */
 export async function withdrawAt(tx: Tx, scheduleId: string, occurrences: Date[], cut: Date): Promise<void> {
   if (occurrences.length === 0) return;
   await tx`
@@ -87,7 +89,10 @@ export async function withdrawAt(tx: Tx, scheduleId: string, occurrences: Date[]
     where id = ${scheduleId} and max_fires is not null and exists (select from withdrawn)`;
 }
 
-/** Deletes the jobs that were made ahead of a hold's end by itself: what the hold keeps is decided again when it goes. */
+/**
+ * Deletes jobs that were made ahead of the end of a hold. Their occurrences are resolved again when
+ * the hold ends.
+ */
 export async function withdrawReleased(
   tx: Tx,
   scheduleId: string,
@@ -96,7 +101,7 @@ export async function withdrawReleased(
     heldSince,
     heldUntil,
   }: {
-    /** Null where the cadence cannot be read: all that were made for this end. */
+    /** Null if the cadence cannot be read: all jobs that were made for this end. */
     released: readonly Date[] | null;
     heldSince: Date;
     heldUntil: Date;

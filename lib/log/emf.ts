@@ -8,18 +8,21 @@ import {
 
 export interface EmfSettings {
   namespace: string;
-  /** Which function tells: the first dimension of all its metrics. */
+  /** The name of the function: the first dimension of all its metrics. */
   source: string;
   now: () => Date;
   write: (line: string) => void;
 }
 
-/** CloudWatch takes so many values of one metric in a line; of more, as many are told that lie evenly among them. */
+/**
+ * The limit of CloudWatch for values of one metric in a line. Of more values, this many are
+ * written, evenly spaced in their order.
+ */
 const valuesMax = 100;
 
 /**
- * Metrics as lines of the log: CloudWatch's Embedded Metric Format. Nothing is called and nothing waits. Without a measure
- * there is no line.
+ * Metrics as lines of the log, in CloudWatch's Embedded Metric Format. No service is called and
+ * nothing waits. Without a value there is no line.
  */
 export function emfMetrics({ namespace, source, now, write }: EmfSettings): Metrics {
   return {

@@ -1,13 +1,13 @@
 /**
- * What of an error a log may hold. The database and the JSON parser quote the values they stumble over, which may be a payload
- * or a secret: of their messages the quoted parts are left out. Everything else that carries values (details, parameters, causes) never
- * gets here.
+ * An error as text that a log may contain. The database and the JSON parser quote values in their
+ * messages, which may be a payload or a secret: the quoted parts are left out. Other parts with
+ * values (details, parameters, causes) are not included.
  */
 export function errorText(error: unknown): string {
   return textWithin(error, { errors: readMax });
 }
 
-/** How many errors of a tree are still read. */
+/** How many errors of a tree are still to be read. */
 interface Left {
   errors: number;
 }
@@ -16,14 +16,14 @@ function textWithin(error: unknown, left: Left): string {
   try {
     return readText(error, left);
   } catch {
-    // A proxy, or an error whose members are not what they should be.
+    // A proxy, or an error with unusual members.
     return "an error that cannot be read";
   }
 }
 
 const plainName = /^[\w.$-]{1,100}$/;
 
-/** The class of what was thrown, where it is a name and no sentence. */
+/** The class of a thrown value, if it is a plain name. */
 export function errorClass(error: unknown): string {
   try {
     return error instanceof Error ? plainClass(error.name) : `something of type ${typeof error}`;
@@ -42,7 +42,10 @@ function readText(error: unknown, left: Left): string {
   return oneLine(`${error.name}: ${messageOf(error)}`);
 }
 
-/** An error may hold itself, and five errors of five errors of five … have no end: all errors of a tree share one count. */
+/**
+ * An error may contain itself, and aggregates of aggregates may be endless: all errors of a tree
+ * share one count.
+ */
 function textsOf({ errors }: AggregateError, left: Left): string[] {
   const texts: string[] = [];
   for (const each of errors.slice(0, aggregatedMax)) {
@@ -53,7 +56,7 @@ function textsOf({ errors }: AggregateError, left: Left): string[] {
   return texts;
 }
 
-/** An error as it may leave a function: its runtime logs it with all that hangs on it. */
+/** An error that may leave a function: Lambda's runtime logs it with all of its members. */
 export function loggableError(error: unknown): Error {
   const loggable = new Error(errorText(error));
   loggable.name = error instanceof Error ? error.name : "Error";
@@ -62,7 +65,7 @@ export function loggableError(error: unknown): Error {
   return loggable;
 }
 
-/** Where it happened, without the message, which a stack begins with. */
+/** The frames of the stack, without the message at its beginning. */
 export function framesOf(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const lines = (error.stack ?? "").split("\n");
@@ -72,7 +75,10 @@ export function framesOf(error: unknown): string {
 const aggregatedMax = 5;
 const readMax = 20;
 const lengthMax = 1_000;
-/** Control characters are looked for in the beginning of a text alone, however long it is. */
+/**
+ * Control characters are searched in the beginning of a text only, so that a long text costs no
+ * more.
+ */
 const searchedMax = 10_000;
 
 function oneLine(text: string): string {
@@ -89,13 +95,16 @@ function messageOf(error: Error): string {
   return error.message;
 }
 
-/** Classes of SQLSTATE whose messages quote names of the schema and no values: broken constraints, and what is wrong with a statement. */
+/**
+ * Classes of SQLSTATE whose messages quote names of the schema and no values: broken constraints,
+ * and faults of a statement.
+ */
 const namesAlone = /^(23|42)/;
 
-/** What functions raise may say anything. */
+/** Errors raised by functions; their text may contain anything. */
 const raised = /^P0/;
 
-/** A value may hold quotation marks itself: from the first to the last nothing is told. */
+/** A value may contain quotation marks: the text from the first to the last mark is left out. */
 function databaseMessage(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (namesAlone.test(code)) return `${code} ${error.message}`;

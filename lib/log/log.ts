@@ -1,18 +1,21 @@
 import { type LogEvent, wording } from "./wording.ts";
 
-/** Ids, states, counts and durations. Payloads, tokens, headers and addresses with secrets never belong here. */
+/**
+ * Ids, states, counts and durations. Payloads, tokens, headers and addresses with secrets must not
+ * be in them.
+ */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export type LogLevel = "info" | "warn" | "error";
 
-/** Called as it stands here: taken from it, a method may not know where to write. */
+/** Call its methods on the log itself: they may need `this`. */
 export interface Log {
   info(this: Log, event: LogEvent, fields?: LogFields): void;
   warn(this: Log, event: LogEvent, fields?: LogFields): void;
   error(this: Log, event: LogEvent, fields?: LogFields): void;
 }
 
-/** The log of code that is not ours, which chooses its own events. It is a `Log` too. */
+/** The log of foreign code, which chooses its own events. It is a `Log` too. */
 export interface HandlerLog {
   info(this: HandlerLog, event: string, fields?: LogFields): void;
   warn(this: HandlerLog, event: string, fields?: LogFields): void;
@@ -33,20 +36,23 @@ function makeLog(emit: (level: LogLevel, event: string, fields: LogFields) => vo
   };
 }
 
-/** One JSON object a line, for CloudWatch and other machines; with the trace, where X-Ray keeps one of this invocation. */
+/**
+ * One JSON object per line, for CloudWatch and other machines. It contains the trace if X-Ray
+ * records this invocation.
+ */
 export function jsonLog(write: Write = toStdout, trace: () => string | undefined = sampledTrace): HandlerLog {
   return makeLog((level, event, fields) =>
     write(JSON.stringify({ level, event, trace: trace(), ...fields })),
   );
 }
 
-/** Lambda says it anew for each invocation, also of those of which X-Ray keeps nothing. */
+/** Lambda sets the variable for each invocation, also for those that X-Ray does not record. */
 function sampledTrace(): string | undefined {
   const header = process.env["_X_AMZN_TRACE_ID"] ?? "";
   return /\bSampled=1\b/.test(header) ? /\bRoot=([^;]+)/.exec(header)?.[1] : undefined;
 }
 
-/** One sentence a line, for a person at a terminal. */
+/** One sentence per line, for a person at a terminal. */
 export function textLog(source: string, now: () => Date, write: Write = toStdout): HandlerLog {
   return makeLog((level, event, fields) => {
     const time = now().toISOString().slice(11, 23);
@@ -55,7 +61,7 @@ export function textLog(source: string, now: () => Date, write: Write = toStdout
   });
 }
 
-/** Says nothing. */
+/** Writes nothing. */
 export const silentLog: HandlerLog = makeLog(() => {});
 
 const sentences: ReadonlyMap<string, string> = new Map(Object.entries(wording));

@@ -1,12 +1,15 @@
-/** Every metric of Carillon, with its unit as CloudWatch spells it. What each function tells has its own line. */
+/**
+ * Every metric of Carillon, with its unit as CloudWatch spells it, grouped by the function that
+ * writes it.
+ */
 export const metricUnits = {
-  // The tick: what was written since the last one, whoever wrote it.
+  // The tick: rows written since the last tick, by any function.
   Fired: "Count",
   Missed: "Count",
   Skipped: "Count",
   Cancelled: "Count",
   PulseSecondsPassed: "Count",
-  // The tick: what stands.
+  // The tick: current state.
   DueJobs: "Count",
   OldestDueMs: "Milliseconds",
   OpenParcels: "Count",
@@ -15,7 +18,7 @@ export const metricUnits = {
   Quarantined: "Count",
   PlanLagMs: "Milliseconds",
   OldestTransactionMs: "Milliseconds",
-  // Where days go into an archive.
+  // Only with an archive.
   ArchiveLagMs: "Milliseconds",
   TickMs: "Milliseconds",
   // Workers, by queue.
@@ -26,7 +29,7 @@ export const metricUnits = {
   LatenessMs: "Milliseconds",
   Pulses: "Count",
   PulsesFailed: "Count",
-  // By the tick as well, which adds up what no worker can fail to tell.
+  // Also written by the tick, which counts them even when a worker dies.
   PulsesLost: "Count",
   PulseLatenessMs: "Milliseconds",
   // The worker of the slow queue, each time the canary arrives.
@@ -42,11 +45,13 @@ export type MetricName = keyof typeof metricUnits;
 export type Measured = Readonly<Partial<Record<MetricName, number | readonly number[]>>>;
 
 export interface Metrics {
-  /** One line; of all that is measured by one invocation together. */
+  /** Writes one line, for all values that one invocation measured together. */
   write(measured: Measured, dimensions?: MetricDimensions): void;
 }
 
-/** What a metric is told apart by, beside the function. Each further value is a metric that costs. */
+/**
+ * The dimensions of a metric besides the function. Each further value costs as a metric of its own.
+ */
 export interface MetricDimensions {
   queue?: "fast" | "slow";
 }

@@ -1,4 +1,7 @@
-/** The text of anything that was thrown or given. Never fails: not everything can be made into text. */
+/**
+ * The text of any value, such as a thrown one. It never fails, though some values cannot be
+ * converted to text.
+ */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   try {

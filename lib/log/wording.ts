@@ -1,6 +1,6 @@
 /**
- * Every line that Carillon logs, worded in one place: the event's name is what machines read, the sentence what people read.
- * `{field}` is filled in from the event's fields. Alphabetical by name.
+ * The wording of every line that Carillon logs. The event name is for machines, the sentence for
+ * people. `{field}` is filled in from the event's fields. Alphabetical by name.
  */
 export const wording = {
   "api.failed": "{method} {path} failed: {error}",
@@ -8,13 +8,13 @@ export const wording = {
   "archive.day": "day {day} is in the archive: {jobs} jobs with {attempts} attempts in {parts} parts",
   "batch.failed": "operation {operation} of a batch, on {key}, failed: {error}",
   "batch.untried":
-    "{operations} operations of a batch were not tried, since its time was up or too many others failed",
+    "{operations} operations of a batch were not tried: its time was up, or too many others had failed",
   "database.held":
-    "a transaction waited {ms} ms for computing in this function (at most {most} is meant): its locks were held meanwhile",
-  "events.failed": "the event bus could not answer: {error}",
+    "a transaction waited {ms} ms for this function's own computing (limit {most} ms), with its locks held",
+  "events.failed": "the event bus failed on a request: {error}",
   "events.undelivered": "event {event} matched rule {rule} but could not be sent to {target}: {error}",
-  "function.stray-exception": "an exception that was thrown outside of any run was passed over: {error}",
-  "function.stray-rejection": "a promise that nothing awaits was rejected: {error}",
+  "function.stray-exception": "an exception was thrown outside of a handler's run and is ignored: {error}",
+  "function.stray-rejection": "a promise that no code awaits was rejected, and is ignored: {error}",
   "handler.greeted": "hello, {name} (job {job})",
   "handler.digested": "{group} is reminded of {reminders} things in one message",
   "handler.order-escalated":
@@ -22,108 +22,116 @@ export const wording = {
   "handler.order-unshipped": "order {order} has not been shipped since {since}",
   "inbox.applied": "{applied} commands of the SQL inbox were applied, {refused} were refused",
   "ingest.done":
-    "{commands} commands in {messages} messages: {applied} applied, {passedOver} passed over, {refused} refused, {early} early; {stay} messages stay",
+    "{commands} commands in {messages} messages: {applied} applied, {passedOver} skipped, {refused} refused, {early} too early; {stay} messages stay on the queue",
   "ingest.failed": "{messages} messages stay on the queue of commands: {error}",
   "ingest.not-again":
-    "command {command} for {key} is not taken any more after an older one that came late: {kind}",
-  "ingest.not-soon": "{messages} messages whose schedule is not there yet come again later: {error}",
+    "command {command} for {key} was refused when it was applied again after an older, late command: {kind}",
+  "ingest.not-soon":
+    "{messages} messages name a schedule that does not exist yet, and are retried later: {error}",
   "ingest.refused": "command {command} of message {message} for {key} is dead: {kind}",
   "ingest.untold":
-    "{commands} dead commands did not reach the dead-letter queue, and their messages come again: {error}",
+    "{commands} dead commands could not be sent to the dead-letter queue; their messages are retried: {error}",
   "job.dead": "job {job} is dead after {attempt} attempts: {error}",
-  "job.failed": "job {job} failed at attempt {attempt} and will be tried again: {error}",
-  "lifecycle.given-up":
-    "{events} events were not told: bus {bus} has not taken them for a day, and they are dropped",
-  "lifecycle.held": "schedule {key} is held by Carillon: {reason}",
-  "lifecycle.holds-left": "schedules that are to be held wait for the tick: {error}",
-  "lifecycle.left": "events stay in the outbox for the tick: {error}",
-  "lifecycle.untold": "bus {bus} did not take {events} events, which will be told again: {error}",
-  "limits.defined": "the limits that handlers define changed for {targets} targets",
-  "limits.not-defined": "the limits that handlers define could not be taken over, and will be later: {error}",
+  "job.failed": "job {job} failed at attempt {attempt} and will be retried: {error}",
+  "lifecycle.given-up": "{events} events were dropped: bus {bus} has not accepted them for a day",
+  "lifecycle.held": "schedule {key} was put on hold by Carillon: {reason}",
+  "lifecycle.holds-left":
+    "holds of failing schedules could not be set, and are left to the next tick: {error}",
+  "lifecycle.left": "events stay in the outbox and are left to the next tick: {error}",
+  "lifecycle.untold": "bus {bus} did not accept {events} events, which will be sent again: {error}",
+  "limits.defined": "the limits from handler definitions changed for {targets} targets",
+  "limits.not-defined":
+    "the limits from handler definitions could not be stored, and will be retried: {error}",
   "local.batch-failed":
-    "{function} failed on {messages} messages of {queue}, which stay there for now: {error}",
-  "local.broken": "the stack cannot go on: {reason}",
+    "{function} failed on {messages} messages of {queue}, which stay on it and are retried: {error}",
+  "local.broken": "the stack cannot continue: {reason}",
   "local.close-failed": "{function} did not close cleanly: {error}",
   "local.give-back-failed":
-    "{messages} messages of {queue} that nobody has begun come again only after their visibility timeout: {error}",
+    "{messages} unprocessed messages of {queue} could not be returned, and appear again after their visibility timeout: {error}",
   "local.invoke-failed": "a function that was invoked failed: {error}",
   "local.poll-failed": "{queue} could not be read: {error}",
-  "local.delete-failed": "{messages} messages could not be removed from {queue} and will come again: {error}",
+  "local.delete-failed":
+    "{messages} messages could not be removed from {queue} and will be delivered again: {error}",
   "local.request-failed": "the API function failed: {error}",
-  "local.stop-cut": "not everything stopped in time; the rest is cut off, and nothing is lost",
+  "local.stop-cut": "not everything stopped in time; the rest is ended by force, and nothing is lost",
   "local.stopping": "stopping",
   "local.tick-dropped": "a tick was dropped because earlier ones still run; the next minute makes up for it",
   "local.tick-failed": "the tick failed; the next minute is its retry: {error}",
   "local.token": "the admin token is in {file}",
   "migration.ahead":
-    "the database is ahead of this release, which works with it as it is: nothing was done, and a newer one goes on from there",
+    "the database is newer than this release and compatible with it: no migration was applied",
   "migration.applied": "migration {number} applied: {name}",
   "migration.blocked":
-    "migration {number} ({name}) lets others pass and tries again; its lock is held by {by}",
-  "migration.unfinished": "the database is not at this release yet: {left}",
-  "parcel.left": "the time for sending was up before {parcels} parcels were sent; they will be offered again",
-  "parcel.split": "parcel {parcel} cannot be claimed, and jobs of it go into {parts} others: {error}",
+    "migration {number} ({name}) lets other transactions pass and retries; its lock is held by {by}",
+  "migration.unfinished": "the migrations of this release are not finished: {left}",
+  "parcel.left": "the time was up before {parcels} parcels were sent; they will be sent again",
+  "parcel.split": "parcel {parcel} cannot be claimed, and was split into {parts} others: {error}",
   "parcel.split-failed": "parcel {parcel}, which cannot be claimed, was neither split nor set aside: {error}",
-  "parcel.lease-left": "parcel {parcel} keeps jobs that cannot be taken from it: {error}",
+  "parcel.lease-left":
+    "parcel {parcel} keeps jobs of an ended lease, which could not be moved out of it: {error}",
   "parcel.lease-ended": "the lease of parcel {parcel} ended without an answer; its jobs run again, alone",
-  "parcel.odd-message": "a message that is no parcel was taken off the queue: {message}",
+  "parcel.odd-message": "a message that names no parcel was deleted from the queue: {message}",
   "parcel.refused": "the queue refused parcel {parcel}: {code} {error}",
-  "parcel.unmarked": "{parcels} parcels were sent but not marked so, and will be offered again: {error}",
-  "parcel.unsent": "{parcels} parcels did not reach the {queue} queue and will be offered again: {error}",
-  "pulse.failed":
-    "{pulses} pulses of {at} were not taken by target {target} and will be tried again: {error}",
-  "pulse.given-up": "{pulses} pulses of {at} are given up: target {target} does not take them: {error}",
+  "parcel.unmarked":
+    "{parcels} parcels were sent but could not be marked as sent, and will be sent again: {error}",
+  "parcel.unsent": "{parcels} parcels could not be sent to the {queue} queue and will be sent again: {error}",
+  "pulse.failed": "{pulses} pulses of {at} were not accepted by target {target} and will be retried: {error}",
+  "pulse.given-up": "{pulses} pulses of {at} are dropped: target {target} does not accept them: {error}",
   "pulse.passed-over":
-    "no tick came for {seconds} seconds of shard {shard}: its pulses there are passed over",
+    "no tick ran for {seconds} seconds of shard {shard}: the pulses of these seconds are skipped",
   "pulse.unmade":
-    "{pulses} pulses of target {target} are given up, since no message can be made of them: {ids}",
-  "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
+    "{pulses} pulses of target {target} are dropped, since no message can be made of them: {ids}",
+  "postgres.leftover": "a Postgres of an earlier run was still running (process {pid}) and was stopped",
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "quarantine.dropped":
-    "an entry of {consumer} in the quarantine was dropped, since its item is not the number of a schedule: {item}",
+    "an entry of {consumer} in the quarantine was dropped, since its item is not the id of a schedule: {item}",
   "quarantine.entry-locked":
-    "{consumer} failed on {item}, whose entry in the quarantine another transaction has locked: it is tried again with the next tick: {error}",
+    "{consumer} failed on {item}, whose entry in the quarantine is locked by another transaction; the next tick retries it: {error}",
   "quarantine.set-aside":
-    "{consumer} failed on {item}, which is set aside (tries so far: {tries}) and tried again at {next}: {error}",
+    "{consumer} failed on {item}, which is set aside (attempts so far: {tries}) and retried at {next}: {error}",
   "tick.cadences-reclaimed": "{cadences} cadences were deleted, since no schedule uses them",
   "tick.days-dropped": "days dropped: {days}",
-  "tick.days-kept": "days could not be attached or dropped now and will be next minute: {error}",
+  "tick.days-kept": "days could not be attached or dropped, and the next tick retries it: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
-  "tick.events-told": "{events} events were told to bus {bus}",
-  "tick.purged":
-    "{schedules} schedules that were over and {auditEntries} entries of the audit were let go of",
+  "tick.events-told": "{events} events were sent to bus {bus}",
+  "tick.purged": "{schedules} ended or deleted schedules and {auditEntries} entries of the audit were purged",
   "tick.transactions-hidden":
-    "how long transactions have been open is not measured: the owner of the tables may not see those of others (grant pg_read_all_stats to it)",
-  "tick.unfinished": "the tick ran out of time; the next one goes on ({jobs} jobs so far)",
-  "tick.unmeasured": "the metrics of this tick lack what stands, which could not be read: {error}",
+    "the age of open transactions is not measured: the owner of the tables may not see other roles' transactions (grant pg_read_all_stats to it)",
+  "tick.unfinished": "the tick ran out of time; the next one continues ({jobs} jobs so far)",
+  "tick.unmeasured": "the metrics of this tick lack the current state, which could not be read: {error}",
   "tick.zones-planned":
-    "every schedule is planned by time zone data {version}: {checked} looked at, {moved} moved",
-  "tick.targets-reclaimed": "{targets} targets to which nothing goes any more are deleted",
-  "tick.zones-recorded": "time zone data {version} is in force, after {from}; zones that differ: {zones}",
-  "token.use-not-noted": "that token {token} is used could not be noted, and will be later: {error}",
+    "every schedule is planned by time zone data {version}: {checked} checked, {moved} moved",
+  "tick.targets-reclaimed": "{targets} targets that no schedule uses were deleted",
+  "tick.zones-recorded": "time zone data {version} replaces {from}; zones that differ: {zones}",
+  "token.use-not-noted": "the use of token {token} could not be recorded, and will be retried: {error}",
   "webhook.answered": "{host} answered {status} to job {job} after {ms} ms",
   "webhook.failed": "job {job} got no answer from {host} in {ms} ms: {error}",
   "webhook.refused": "job {job} was not sent: {error}",
-  "worker.beat-failed": "a sign of life for parcel {parcel} did not arrive; the next one may: {error}",
+  "worker.beat-failed": "the lease of parcel {parcel} could not be renewed this time: {error}",
   "worker.blocked":
-    "a handler has blocked the process for {seconds} s: it is ended, and its jobs come back when their leases end",
-  "worker.claim-apart": "{parcels} are claimed one by one, since no claim took them together: {error}",
-  "worker.company-left": "no others are worked along with parcel {parcel}: {error}",
+    "a handler has blocked the process for {seconds} s: the process is ended, and its jobs are retried when their leases end",
+  "worker.claim-apart":
+    "parcels {parcels} are claimed one by one, since claiming them together failed: {error}",
+  "worker.company-left":
+    "no other parcels of the target could be claimed along with parcel {parcel}: {error}",
   "worker.failed": "message {message} stays on its queue: {error}",
-  "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
-  "worker.pages-left": "of parcel {parcel} what has no page of large payloads yet goes back: {error}",
+  "worker.lease-lost": "parcel {parcel} could not be settled: another worker has taken over its lease",
+  "worker.pages-left":
+    "the jobs of parcel {parcel} whose large payloads could not be read are handed back: {error}",
   "schedule.not-deleted":
-    "schedule {key} stays as it is, since the cancel of its group cannot write it: {error}",
-  "job.not-cancelled": "job {job} stays as it is, since a cancel of many cannot write it: {error}",
-  "job.not-retried": "job {job} stays as it is, since a retry of many cannot write it: {error}",
+    "schedule {key} was not changed, since the cancel of its group could not write it: {error}",
+  "job.not-cancelled": "job {job} was not changed, since a bulk cancel could not write it: {error}",
+  "job.not-retried": "job {job} was not changed, since a bulk retry could not write it: {error}",
   "job.unsettled":
-    "job {job} of {key} stays in parcel {parcel}, since what became of it cannot be written: {error}",
-  "worker.settle-again": "parcel {parcel} is settled by another try: {error}",
-  "worker.settle-halves": "parcel {parcel} is settled in halves, since no settle took all its jobs: {error}",
+    "job {job} of {key} stays in parcel {parcel}, since its result could not be written: {error}",
+  "worker.settle-again": "settling parcel {parcel} failed and is retried: {error}",
+  "worker.settle-halves":
+    "parcel {parcel} is settled in halves, since settling all its jobs together failed: {error}",
   "worker.lanes-left": "the lanes of schedule {schedule} are left to the next tick: {error}",
   "worker.turns-left":
-    "whose turn has come at target {target} could not be asked, and the next tick will: {error}",
-  "worker.settle-apart": "{parcels} are settled one by one, since no settle took them together: {error}",
+    "the next turns at target {target} could not be given, and are left to the next tick: {error}",
+  "worker.settle-apart":
+    "parcels {parcels} are settled one by one, since settling them together failed: {error}",
 } as const;
 
 export type LogEvent = keyof typeof wording;

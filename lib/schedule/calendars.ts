@@ -4,7 +4,7 @@ import { type Author, originText } from "./shape/caller.ts";
 import type { Json } from "./shape/json.ts";
 import { type CalendarRef, sameRules } from "./stored/cadence-columns.ts";
 
-/** A calendar as it stands in the database, in its newest version. */
+/** A calendar from the database, in its newest version. */
 export interface StoredCalendar {
   id: number;
   name: string;
@@ -17,16 +17,17 @@ export interface StoredCalendar {
   updatedBy: string;
 }
 
-/** What a caller says of a calendar. */
+/** The content of a calendar, from a caller. */
 export interface CalendarBody {
   description: string | null;
   rules: CalendarRules;
 }
 
 /**
- * A calendar by the rules in force, which stay in force until the transaction ends: whoever edits it afterwards finds the schedule
- * that is resolved by them. Null where there is none of this name. Locked first, then read: one statement that waited for the lock
- * would join the new head with the old version.
+ * A calendar with its current rules; null if no calendar has this name. The rules stay current
+ * until the transaction ends: a later edit of them finds the schedule that is resolved now. Locked
+ * first, then read: a single statement that waited for the lock would join the new head with the
+ * old version.
  */
 export async function findCalendar(tx: Tx, name: string): Promise<CalendarRef | null> {
   const [held] = await tx<{ id: number }[]>`
@@ -39,7 +40,7 @@ export async function findCalendar(tx: Tx, name: string): Promise<CalendarRef | 
   return row === undefined ? null : { ...row, rules: sameRules(row.rules) };
 }
 
-/** Those of these names by the rules in force, without a lock, and the time. */
+/** The calendars with these names and their current rules, without a lock, and the time. */
 export async function calendarsNamed(
   tx: Tx,
   names: readonly string[],
@@ -64,7 +65,10 @@ export async function readCalendar(tx: Tx, name: string): Promise<StoredCalendar
   return row ?? null;
 }
 
-/** For an edit: nobody else edits it or refers to it anew until the transaction ends. No other lock is taken after this one. */
+/**
+ * Locks a calendar for an edit: until the transaction ends, no other transaction edits it, and no
+ * schedule starts to refer to it. No other lock is taken after this one.
+ */
 export async function lockCalendar(tx: Tx, name: string): Promise<StoredCalendar | null> {
   const [held] = await tx`
     select from carillon.calendars where name = ${name} and deleted_at is null for no key update`;
@@ -73,7 +77,7 @@ export async function lockCalendar(tx: Tx, name: string): Promise<StoredCalendar
 
 export type CalendarHead = Omit<StoredCalendar, "rules">;
 
-/** In the order of names; `after` is the name at which the page before ended. */
+/** In the order of names; `after` is the last name of the previous page. */
 export async function listCalendarHeads(
   tx: Tx,
   { after, limit }: { after?: string | undefined; limit: number },
@@ -98,7 +102,10 @@ export async function insertCalendar(
   await noteInAudit(tx, { action: "calendar.created", name, version: 1, detail }, author);
 }
 
-/** Its next version. With other rules, every schedule that refers to it is to be planned anew. */
+/**
+ * Writes the next version. With other rules, every schedule that refers to the calendar has to be
+ * planned again.
+ */
 export async function replaceCalendar(
   tx: Tx,
   current: StoredCalendar,

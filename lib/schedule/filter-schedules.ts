@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 
-/** What of a schedule's head is searched for. */
+/** The parts of a filter that concern the head of a schedule. */
 export interface HeadFilter {
   prefix?: string | undefined;
   group?: string | undefined;
@@ -8,11 +8,11 @@ export interface HeadFilter {
   /** A kind of target (`webhook`), or one target by its name (`webhook/api.example.com`). */
   target?: string | undefined;
   createdBy?: string | undefined;
-  /** Whether a hold stands now. */
+  /** Whether the schedule is on hold now. */
   held?: boolean | undefined;
 }
 
-/** The index through which live schedules are walked in the order of keys. */
+/** The index that the search of live schedules uses, in the order of keys. */
 export type Access =
   | { by: "group"; group: string }
   | { by: "tag"; tag: string }
@@ -21,13 +21,19 @@ export type Access =
   | { by: "held" }
   | { by: "key" };
 
-/** Of a kind with more targets than these all keys are walked through: it has many schedules then. */
+/** A kind with more targets than this has many schedules: the search then reads all keys. */
 const mergedMax = 100;
 
-/** What somebody has made is put in order where it is no more than this; of more, the walk through all keys meets enough. */
+/**
+ * Up to this many schedules of one creator are sorted. With more of them, a search of all keys
+ * finds enough.
+ */
 const sortedMax = 5_000;
 
-/** Always the same for a filter, but where few have become many; the order is that of keys either way. */
+/**
+ * Chooses the index of a filter. The choice changes only when few schedules become many; the order
+ * is that of keys either way.
+ */
 export async function accessFor(tx: Tx, filter: HeadFilter): Promise<Access> {
   const { group, tag, target, createdBy, held } = filter;
   if (group !== undefined) return { by: "group", group };
@@ -50,7 +56,7 @@ async function targetsNamed(tx: Tx, name: string): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Null where there are too many, or where schedules are older than the rows of their targets. */
+/** Null if there are too many, or if schedules are older than the rows of their targets. */
 async function targetsOfKind(tx: Tx, kind: string): Promise<number[] | null> {
   const rows = await tx<{ id: number | null }[]>`
     (select id from carillon.targets where name >= ${`${kind}/`} and name < ${`${kind}/${highestCharacter}`} order by name limit ${mergedMax + 1})
@@ -59,7 +65,10 @@ async function targetsOfKind(tx: Tx, kind: string): Promise<number[] | null> {
   return ids.length > mergedMax || ids.length < rows.length ? null : ids;
 }
 
-/** One more than are sorted means that there may be many more. By bounds instead of equality: only the index of names has that order. */
+/**
+ * One id more than `sortedMax` means that there may be many more. The query has bounds instead of
+ * equality, because only the index of names has that order.
+ */
 async function madeBy(tx: Tx, name: string): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
     select id from carillon.schedules where created_by >= ${name} and created_by <= ${name}
@@ -67,7 +76,7 @@ async function madeBy(tx: Tx, name: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Whether the walk gives only what the filter asks for. */
+/** Whether the index alone already gives exactly the schedules of the filter. */
 export function isCovered(access: Access, { group, tag, target, createdBy, held }: HeadFilter): boolean {
   const named = { group, tag, targets: target, ids: createdBy, held, key: undefined }[access.by];
   return [group, tag, target, createdBy, held].every((each) => each === undefined || each === named);
@@ -75,17 +84,17 @@ export function isCovered(access: Access, { group, tag, target, createdBy, held 
 
 export interface KeyRange {
   from: string;
-  /** Whether a schedule whose key is `from` is one of them. */
+  /** Whether the range includes `from` itself. */
   inclusive: boolean;
   to: string;
 }
 
-/** The keys under a prefix that come after one; null where there can be none. */
+/** The keys with a prefix that come after a key; null if there can be none. */
 export function keysBehind(after: string | undefined, prefix = ""): KeyRange | null {
   const to = `${prefix}${highestCharacter}`;
   if (after === undefined) return { from: prefix, inclusive: true, to };
   if (after.startsWith(prefix)) return { from: after, inclusive: false, to };
-  // As the C collation has them, byte by byte.
+  // Compared byte by byte, as in the C collation.
   return Buffer.compare(Buffer.from(after), Buffer.from(prefix)) < 0
     ? { from: prefix, inclusive: true, to }
     : null;
@@ -95,9 +104,10 @@ const head = (tx: Tx) => tx`
   s.id, s.key, s.shard, s.group_key, s.tags, s.target_id, s.target_kind, s.created_by, s.held_since, s.held_until, s.spec_version, s.max_fires`;
 
 /**
- * The next schedules of a walk, in the order of keys. Bounds of both columns together, instead of equality of the first,
- * leave the planner no other index: one of another order would have to be walked through until enough is found. (Those of the first alone
- * tell it how few that are.)
+ * The next schedules of a search, in the order of keys. The bounds of both columns together leave
+ * the planner no other index: with equality of the first column it could choose an index of another
+ * order, and read it until enough rows are found. The bounds of the first column alone show the
+ * planner how few rows there are.
  */
 export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange, most: number) {
   const beyond = inclusive ? tx`>=` : tx`>`;
@@ -142,7 +152,7 @@ export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange
   }
 }
 
-/** Whether a schedule `s` is one of those that are meant. */
+/** Whether a schedule `s` matches the filter. */
 export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held }: HeadFilter) {
   return tx`(true
     ${prefix === undefined ? tx`` : tx`and ${isUnder(tx, prefix)}`}
@@ -153,7 +163,7 @@ export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held }: He
     ${held === undefined ? tx`` : tx`and ${isHeld(tx)} = ${held}`})`;
 }
 
-/** A hold whose end has passed holds nothing, also before the tick has taken it off. */
+/** A hold whose end has passed does not hold, even before the tick has removed it. */
 export const isHeld = (tx: Tx) =>
   tx`(s.held_since is not null and (s.held_until is null or s.held_until > (select carillon.clock())))`;
 
@@ -165,5 +175,7 @@ function goesTo(tx: Tx, target: string) {
 
 const isUnder = (tx: Tx, prefix: string) => tx`s.key >= ${prefix} and s.key < ${prefix + highestCharacter}`;
 
-/** Sorts after every character a key may hold, in the C collation: bounds a prefix from above. */
+/**
+ * Sorts after every character that a key may have, in the C collation: the upper bound of a prefix.
+ */
 export const highestCharacter = "\u{10FFFF}";

@@ -4,18 +4,18 @@ import { keptPlan } from "../db/statement.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import type { Tried } from "../quarantine/try-rows.ts";
 
-/** What a hold was set on: the schedule itself, or a group or tag it belongs to. */
+/** The object of a hold: the schedule itself, or a group or tag that it belongs to. */
 export type HoldScope = "schedule" | "group" | "tag";
 
-/** One owner has one hold on one thing. */
+/** An owner has at most one hold on one object. */
 export interface HoldName {
   scope: HoldScope;
-  /** Of the group or tag; empty for the schedule's own. */
+  /** The name of the group or tag; empty for a schedule's own hold. */
   name: string;
   owner: string;
 }
 
-/** A pause with an owner, a reason and maybe an end. A schedule runs when none is left. */
+/** A pause with an owner, a reason and maybe an end. A schedule runs when it has no hold left. */
 export interface Hold extends HoldName {
   reason: string | null;
   until: Date | null;
@@ -31,21 +31,24 @@ export function ownHold(owner: string): HoldName {
   return { scope: "schedule", name: "", owner };
 }
 
-/** The hold that Carillon sets by itself, where a schedule's jobs do not get through. */
+/** The hold that Carillon sets by itself, on a schedule whose jobs fail in a row. */
 export const carillonsOwn: HoldName = ownHold("carillon");
 
 export function isSameHold(a: HoldName, b: HoldName): boolean {
   return a.scope === b.scope && a.name === b.name && a.owner === b.owner;
 }
 
-/** The holds as they stand after a change, without those that have ended by themselves. */
+/** The holds after a change, without those that have ended by themselves. */
 export function holdsAfter(holds: readonly Hold[], { set = [], remove = [] }: HoldChange, now: Date): Hold[] {
   const gone = [...set, ...remove];
   const left = holds.filter((hold) => !gone.some((each) => isSameHold(each, hold)));
   return [...left, ...set].filter((hold) => hold.until === null || hold.until > now);
 }
 
-/** How holds change for a schedule that is left with these labels, some of which bring holds along. */
+/**
+ * The change of holds for a schedule whose labels are now these; `brought` are the holds of new
+ * labels.
+ */
 export function holdsOfLabels(
   holds: readonly Hold[],
   labels: readonly Pick<HoldName, "scope" | "name">[],
@@ -56,7 +59,7 @@ export function holdsOfLabels(
   return { set: brought, remove: holds.filter(left) };
 }
 
-/** When the last of them ends by itself; null where one has no end. */
+/** The time at which the last hold ends by itself; null if one has no end. */
 export function heldUntilOf(holds: readonly Hold[]): Date | null {
   let last: Date | null = null;
   for (const { until } of holds) {
@@ -86,7 +89,7 @@ export async function holdsOfOne(tx: Tx, scheduleId: string): Promise<Hold[]> {
   return (await holdsOf(tx, [scheduleId])).get(scheduleId) ?? [];
 }
 
-/** Since when a hold stands does not change by renewing it. */
+/** Renewing a hold keeps its `since`. */
 export async function writeHolds(
   tx: Tx,
   scheduleId: string,
@@ -105,12 +108,12 @@ export async function writeHolds(
   }
 }
 
-/** One that has ended and that nobody has taken off yet is not renewed, but begins anew. */
+/** A hold that has ended but was not yet removed starts again instead of being renewed. */
 const renewed = (tx: Tx) => tx`
   set reason = excluded.reason, until = excluded.until,
     since = case when holds.until <= excluded.since then excluded.since else holds.since end`;
 
-/** Other holds of each of these schedules. */
+/** Writes different holds for each of these schedules. */
 export async function writeHoldsOfEach(
   tx: Tx,
   changes: readonly { scheduleId: string; holds: HoldChange }[],
@@ -135,7 +138,7 @@ export async function writeHoldsOfEach(
       on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
 }
 
-/** The same hold on each of these schedules. */
+/** Writes the same hold for each of these schedules. */
 export async function writeHoldOfEach(
   tx: Tx,
   scheduleIds: readonly string[],
@@ -171,8 +174,10 @@ export interface EndedHold extends Tried {
 }
 
 /**
- * Schedules with holds whose end has come, the oldest first, but for those that are left out, and those that could not be planned: what they passed
- * over under the hold is noted once they can be. The clock is asked once, in a query of its own, so that an index can be asked for the answer.
+ * Schedules with holds whose end has passed, the oldest first, except those in the lists. Schedules
+ * that could not be planned are left out: their occurrences passed over under the hold are recorded
+ * once they can be planned. The clock is read once, in a query of its own, so that the index can be
+ * searched with its value.
  */
 export function schedulesWithEndedHolds(
   tx: Tx,

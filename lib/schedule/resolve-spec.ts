@@ -13,7 +13,10 @@ import type { StoredSchedule } from "./stored/stored-schedule.ts";
 import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./stored/timetable.ts";
 import type { Spec } from "./stored/version-rows.ts";
 
-/** What of a body says when: where none of it changes, the cadence stays as it was resolved. Pulses and jobs each count from their own beginning. */
+/**
+ * The fields that determine the cadence. If none of them changes, the cadence stays as it was
+ * resolved. `delivery` is one of them, since pulses and jobs count from different beginnings.
+ */
 const cadenceFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "dst", "delivery"] as const;
 export type CadenceBody = Pick<ScheduleBody, (typeof cadenceFields)[number]>;
 
@@ -21,14 +24,17 @@ export function hasSameCadence(a: CadenceBody, b: CadenceBody): boolean {
   return cadenceFields.every((name) => sameJson(a[name], b[name]));
 }
 
-/** True for what counts from now: putting it again means a new instant. */
+/** True for a `when` that counts from now: another put with it means a new instant. */
 export function isRelative({ when, timezone }: Pick<ScheduleBody, "when" | "timezone">): boolean {
   if (!mayBeRelative(when)) return false;
   const parsed = parseWhen(when, { timezone, now: 0, key: "" });
   return parsed.ok && parsed.relative;
 }
 
-/** The `when` resolved to a cadence, within its window and by its calendar; refused where it cannot be planned. */
+/**
+ * The `when` resolved to a cadence, with its window and calendar. Throws a Refusal if it cannot be
+ * planned.
+ */
 export async function resolveSpec(
   find: FindCalendar,
   key: string,
@@ -43,7 +49,10 @@ export async function resolveSpec(
   return { body, cadence: countingFrom(cadence, first), calendar };
 }
 
-/** What counts from a moment that lies behind, and is over by now, runs at once: it is late, and nobody's fault who asked for it. */
+/**
+ * A time that counts from an earlier moment may be past by now. It then runs at once, and late,
+ * instead of being refused: the caller is not at fault.
+ */
 function cadenceCounted(
   key: string,
   body: ScheduleBody,
@@ -59,8 +68,9 @@ function notBefore(cadence: Cadence, now: number): Cadence {
 }
 
 /**
- * With a spread or a slot, what occurred before a cadence began may be due after it: its window then begins with its first
- * occurrence, so that no later look takes the ones before for its own.
+ * With a spread or a slot, occurrences before the beginning of a cadence may be due after it. The
+ * window of the cadence then starts at its first occurrence, so that no later read includes earlier
+ * ones.
  */
 function countingFrom(cadence: Cadence, first: number | null): Cadence {
   if (first === null) return cadence;
@@ -68,9 +78,12 @@ function countingFrom(cadence: Cadence, first: number | null): Cadence {
   return { ...cadence, startsAt: Math.max(first, cadence.startsAt ?? first) };
 }
 
-/** The cadence of the current version under another body: its calendar stays the version that it was. */
+/**
+ * The current cadence with another body. The calendar stays at the version with which it was
+ * resolved.
+ */
 export function keptSpec(current: StoredSchedule, body: ScheduleBody, now: Date): Spec {
-  // A longer lag must not bring back what was due without it.
+  // A longer lag must not bring back occurrences that were already due.
   const isNew = longestLag(body) > longestLag(current.body);
   if (isNew) refuseCrowdedLag(body, current.cadence);
   const first = isNew ? firstDueAfter(timetableOf(current), (current.heldSince ?? now).getTime()) : null;
@@ -108,13 +121,13 @@ export function resolveCadence(
   return cadence;
 }
 
-/** Pulses are told by seconds alone. */
+/** Pulses are scheduled in whole seconds. */
 function fromWholeSecond(cadence: Cadence): Cadence {
   if (cadence.kind !== "interval") return cadence;
   return { ...cadence, firstAt: Math.ceil(cadence.firstAt / 1_000) * 1_000 };
 }
 
-/** How a schedule's `when` reads: in plain English, and what about it may surprise. */
+/** The description of a schedule's `when` in plain English, and its warnings. */
 export function wordsOf(
   { key, body, cadence, createdAt }: Pick<StoredSchedule, "key" | "body" | "cadence" | "createdAt">,
   now: Date,
@@ -123,7 +136,8 @@ export function wordsOf(
   const startsAt = body.startsAt === null ? null : Date.parse(body.startsAt);
   const parse = (at: Date) => parseWhen(body.when, { timezone, now: at.getTime(), key, startsAt, dst });
   const parsed = parse(now);
-  // What is over can no longer surprise; and what counts from a moment is told by what was resolved then.
+  // An instant that is past has no warnings. A time that counted from now is described by its
+  // resolved instant.
   const warnings = parsed.ok ? parsed.warnings : [];
   const resolved = resolvedText(cadence, timezone);
   if (resolved !== null) return { cadenceText: resolved, warnings };
@@ -149,13 +163,15 @@ function neverRuns({ startsAt, endsAt }: CadenceBody, calendar: CalendarRef | nu
   const bounds = [
     ...(startsAt === null ? [] : [`from ${startsAt}`]),
     ...(endsAt === null ? [] : [`before ${endsAt}`]),
-    ...(calendar === null ? [] : ["on the days its calendar leaves"]),
+    ...(calendar === null ? [] : ["on the days that its calendar allows"]),
   ];
   const fault: Fault = { path: "when", message: `never runs ${bounds.join(" and ") || "any more"}` };
   return new Refusal("invalid", "The `when` cannot be planned.", [fault]);
 }
 
-/** What has occurred and is not due yet is moved by every edit: there must not be thousands of it. */
+/**
+ * Every edit moves the occurrences that are not due yet, so there must not be thousands of them.
+ */
 function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence): void {
   const lag = longestLag(body);
   if (lag === 0 || mostWithin(cadence, lag) <= pendingMax) return;
@@ -172,7 +188,7 @@ export type FindCalendar = (name: string) => Promise<CalendarRef | null>;
 async function calendarNamed(find: FindCalendar, name: string): Promise<CalendarRef> {
   const calendar = await find(name);
   if (calendar !== null) return calendar;
-  throw new Refusal("impossible", "The calendar does not exist here.", [
+  throw new Refusal("impossible", "The calendar does not exist.", [
     { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },
   ]);
 }

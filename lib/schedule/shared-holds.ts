@@ -5,7 +5,7 @@ import type { Hold, HoldName, HoldScope } from "./holds.ts";
 import { type Author, type Caller, type Origin, originText } from "./shape/caller.ts";
 import type { ScheduleBody } from "./shape/schedule-body.ts";
 
-/** A group, or a tag: what schedules are held by together. */
+/** A group or a tag, which can hold its schedules together. */
 export interface Label {
   scope: Exclude<HoldScope, "schedule">;
   name: string;
@@ -16,54 +16,54 @@ export function labelsOf({ group, tags }: Pick<ScheduleBody, "group" | "tags">):
   return group === null ? ofTags : [{ scope: "group", name: group }, ...ofTags];
 }
 
-/** Of `labels` those that are not among `others`. */
+/** The labels that are not in `others`. */
 export function labelsBesides(labels: readonly Label[], others: readonly Label[]): Label[] {
   return labels.filter(
     ({ scope, name }) => !others.some((each) => each.scope === scope && each.name === name),
   );
 }
 
-/** Each of them once: the schedules of a batch mostly share theirs. */
+/** Each label once: the schedules of a batch usually share theirs. */
 export function distinctLabels(labels: readonly Label[]): Label[] {
   return [...new Map(labels.map((label) => [lockName(label), label])).values()];
 }
 
 const lockName = ({ scope, name }: Label) => `${scope}:${name}`;
 
-/** Taken by who comes under these labels, or carries their holds to members. */
+/** For schedules that get these labels, and for the walk that applies holds to members. */
 export function lockLabels(tx: Tx, labels: readonly Label[]): PromiseLike<unknown> {
   return lockLabelsShared(tx, labels.map(lockName));
 }
 
-/** Who asked for what it says. */
+/** The caller that set or released the hold. */
 export function callerOfHold({ author, origin }: Pick<SharedHold, "author" | "origin">): Caller {
   return origin === null ? { name: author } : { name: author, origin };
 }
 
-/** Taken by who sets or releases a hold of a label. */
+/** For setting and releasing a hold of a label. */
 export function lockLabelAlone(tx: Tx, label: Label): PromiseLike<unknown> {
   return lockLabel(tx, lockName(label));
 }
 
-/** A hold of a group or a tag, and how far its members have been seen to. */
+/** A hold of a group or a tag, and the progress of applying it to the members. */
 export interface SharedHold extends Label, Omit<Hold, keyof HoldName> {
   owner: string;
-  /** It binds members whose keys begin with this; empty for all of them. */
+  /** Binds only members whose keys begin with this; empty for all members. */
   prefix: string;
   author: string;
-  /** From where it was set, or released; null in rows of older versions. */
+  /** The source of the request that set or released it; null in rows of older versions. */
   origin: Origin | null;
   revision: string;
-  /** It is being let go. */
+  /** Set once it is released; the walk then takes it off the members. */
   releasedAt: Date | null;
-  /** Null when no member is left to be seen to. */
+  /** The place that the walk has reached; null when it has visited every member. */
   reached: string | null;
   members: number;
 }
 
 export type SharedHoldName = Label & Pick<SharedHold, "owner" | "prefix">;
 
-/** One label has so many holds at most: each new member gets them all. */
+/** The limit per label, because each new member gets all of them. */
 export const sharedHoldsMax = 50;
 
 const columns = (tx: Tx) => tx`
@@ -72,7 +72,7 @@ const columns = (tx: Tx) => tx`
 const named = (tx: Tx, { scope, name, prefix, owner }: SharedHoldName) =>
   tx`scope = ${scope} and name = ${name} and prefix = ${prefix} and owner = ${owner}`;
 
-/** Also such as have ended, or are being let go. */
+/** Includes holds that have ended or are being released. */
 export async function sharedHoldsOf(tx: Tx, { scope, name }: Label): Promise<SharedHold[]> {
   return tx<SharedHold[]>`
     select ${columns(tx)} from carillon.shared_holds h where scope = ${scope} and name = ${name} order by since, owner, prefix`;
@@ -84,14 +84,17 @@ export async function findSharedHold(tx: Tx, hold: SharedHoldName): Promise<Shar
   return found ?? null;
 }
 
-/** A hold that binds whoever comes under its label with a key that begins with the prefix. */
+/** A hold that binds every schedule that gets its label, if the key begins with the prefix. */
 export type BindingHold = Hold & Pick<SharedHold, "prefix">;
 
 export function binds({ prefix }: Pick<SharedHold, "prefix">, key: string): boolean {
   return key.startsWith(prefix);
 }
 
-/** What a schedule under these labels, which are distinct, is held by, as far as its key is one of those that a hold binds. */
+/**
+ * The holds of these labels, which must be distinct. The caller still has to check the prefix of
+ * each against the key.
+ */
 export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date): Promise<BindingHold[]> {
   if (labels.length === 0) return [];
   const holds = await tx<BindingHold[]>`
@@ -102,7 +105,7 @@ export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date):
   return holds.map((hold) => ({ ...hold, since: now }));
 }
 
-/** A request of its own: what an older one has left to be done is no longer wanted. */
+/** Sets a hold, as a new request: the unfinished walk of an older one is dropped. */
 export async function writeSharedHold(
   tx: Tx,
   hold: SharedHoldName & Pick<SharedHold, "reason" | "since" | "until">,
@@ -125,7 +128,7 @@ export async function releaseSharedHold(tx: Tx, hold: SharedHoldName, author: Au
     where ${named(tx, hold)}`;
 }
 
-/** Without letting go of a member: another hold has taken its place. */
+/** Removes a hold without releasing its members: another hold has replaced it. */
 export async function removeSharedHold(tx: Tx, hold: SharedHoldName): Promise<void> {
   await tx`delete from carillon.shared_holds where ${named(tx, hold)}`;
 }
@@ -146,18 +149,18 @@ export async function noteRequest(
       ${originText(author)}::text::jsonb, ${prefix})`;
 }
 
-/** A member that is to be seen to, and its place in the walk through all of them. */
+/** A member that the walk has to visit, and its place in the walk. */
 export interface Member {
   id: string;
   shard: number;
-  /** It passes a lane. */
+  /** Whether its jobs pass a lane. */
   laned: boolean;
   place: string;
 }
 
 /**
- * The next members whose holds are not as wanted. An index has them in order: what a walk costs rises with the
- * members, not with the schedules there are.
+ * The next members whose holds are not as requested. An index has them in order, so the cost of a
+ * walk grows with the members, not with all schedules.
  */
 export function nextMembers(tx: Tx, hold: SharedHold, after: string, limit: number): PromiseLike<Member[]> {
   const { scope, name, owner, prefix, reason, until, releasedAt } = hold;
@@ -183,7 +186,7 @@ export function nextMembers(tx: Tx, hold: SharedHold, after: string, limit: numb
             where t.tag = ${name} and t.key > ${after} and t.key >= ${prefix} and t.key < ${to}`,
           tx`t.key`,
         ];
-  // Asked of each member in turn (`offset 0`): what else is held does not matter.
+  // Checked per member (`offset 0`), so that the cost does not depend on other holds.
   return tx<Member[]>`
     select s.id, s.shard, (s.overlap is not null or s.lane is not null) as laned, s.key as place
     from ${ofLabel} and s.deleted_at is null
@@ -199,14 +202,14 @@ export async function countMembers(tx: Tx, hold: SharedHold, more: number): Prom
     update carillon.shared_holds set members = members + ${more} where ${named(tx, hold)} and revision = ${hold.revision}`;
 }
 
-/** Whoever walks beside this one has done the same up to where it has come. */
+/** Concurrent walks are harmless: each has applied the hold up to the place it writes. */
 export async function moveReached(tx: Tx, hold: SharedHold, place: string): Promise<void> {
   await tx`
     update carillon.shared_holds set reached = ${place}
     where ${named(tx, hold)} and revision = ${hold.revision} and reached is not null`;
 }
 
-/** Everybody has been seen to. A hold that was let go is gone by that. */
+/** Ends a walk that has visited every member. A released hold is deleted. */
 export async function endWalk(tx: Tx, hold: SharedHold): Promise<void> {
   const mine = tx`${named(tx, hold)} and revision = ${hold.revision} and reached is not null`;
   const done =
@@ -221,8 +224,8 @@ export async function endWalk(tx: Tx, hold: SharedHold): Promise<void> {
 }
 
 /**
- * Those of which members are left, the request of longest ago first, but for these revisions. One that another transaction has locked is left for
- * another time: each step of a walk writes its row.
+ * Holds with members left to visit, the oldest request first, except these revisions. A hold that
+ * another transaction has locked is skipped: each step of a walk writes its row.
  */
 export function unfinishedSharedHolds(
   tx: Tx,
@@ -233,7 +236,10 @@ export function unfinishedSharedHolds(
     where reached is not null and revision <> all (${[...without]}::bigint[]) order by revision limit ${limit} for update skip locked`;
 }
 
-/** A hold that has ended binds no member; members look at its end themselves. One that is locked is left for another time. */
+/**
+ * Removes holds that have ended. An ended hold binds no member, since members check the end
+ * themselves. A locked hold is skipped, and removed in a later tick.
+ */
 export async function removeEndedSharedHolds(tx: Tx): Promise<void> {
   await tx`
     delete from carillon.shared_holds where ctid = any(array(

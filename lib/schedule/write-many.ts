@@ -4,7 +4,7 @@ import { type Author, originText } from "./shape/caller.ts";
 import type { Json } from "./shape/json.ts";
 import type { Held, RaisedVersion, ScheduleChange } from "./stored/version-rows.ts";
 
-/** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
+/** As `raiseVersion`, for many schedules of which only the hold changes. */
 export async function raiseHeldVersions(
   tx: Tx,
   schedules: readonly { id: string; held: Held | null }[],
@@ -34,8 +34,8 @@ export async function raiseHeldVersions(
 }
 
 /**
- * A version that changes only the state, of a schedule whose spec cannot be read: what of its spec stands in the head stays as it is there. One
- * that is written from `body` would lose its labels, its target and its limits.
+ * Writes a version that changes only the state, for a schedule whose spec cannot be read. The head
+ * keeps its columns: written from `body`, it would lose its labels, its target and its limits.
  */
 export async function raiseUnread(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function raiseUnread(
   return raised;
 }
 
-/** Schedules that have ended and go by themselves, and their holds with them. */
+/** Deletes schedules that have ended and have `deleteOnEnd`, and their holds. */
 export async function deleteEndedVersions(
   tx: Tx,
   schedules: readonly { id: string }[],
@@ -89,7 +89,7 @@ export async function deleteEndedVersions(
     select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised`;
 }
 
-/** What of a raised head the database alone tells. */
+/** The columns of a raised head that only the database knows. */
 export interface Raised {
   version: number;
   fires: number | null;

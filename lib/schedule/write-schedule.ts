@@ -33,7 +33,10 @@ export interface NewSchedule {
   held: Held | null;
 }
 
-/** In the order of keys: of two that make the same schedules, one waits for the other at the first. */
+/**
+ * Inserts in the order of keys: of two transactions that make the same schedules, one waits for the
+ * other at the first key.
+ */
 export async function insertSchedules(
   tx: Tx,
   schedules: readonly (NewSchedule & { author: Author })[],
@@ -66,11 +69,14 @@ export async function raiseVersion(
     current.unread !== null && raised.spec === undefined
       ? await raiseUnread(tx, current.id, raised, author)
       : (await raiseVersions(tx, [{ current, raised, author }])).get(current.id);
-  if (done === undefined) throw new Error(`Schedule ${current.id} is gone under its lock.`);
+  if (done === undefined) throw new Error(`Schedule ${current.id} is missing although it is locked.`);
   return done;
 }
 
-/** One of several that follow each other on a schedule: but for the last of them, which alone writes the head, each is between two others. */
+/**
+ * One of several edits of a schedule in a batch. Only the last of them writes the head; all others
+ * are between.
+ */
 export interface Raising {
   current: StoredSchedule;
   raised: RaisedVersion;
@@ -78,7 +84,10 @@ export interface Raising {
   isBetween?: boolean;
 }
 
-/** Raises the schedules' versions: plan rows and not yet due jobs of the old ones are no longer their own. By id. */
+/**
+ * Raises the versions of the schedules, by id. Plan rows and pending jobs of the old versions are
+ * then no longer valid.
+ */
 export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<Map<string, Raised>> {
   if (edits.length === 0) return new Map();
   const fresh = new Map<string, number>();
@@ -114,7 +123,7 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
   return new Map(done.map(({ id, ...raised }) => [id, raised]));
 }
 
-/** Holds that have ended by themselves are taken off; the versions stay, since nothing was edited. */
+/** Takes off holds that have ended by themselves. The version stays, since nothing was edited. */
 export async function noteResumed(
   tx: Tx,
   ended: readonly (StoredSchedule & { heldUntil: Date })[],
@@ -130,8 +139,9 @@ export async function noteResumed(
 }
 
 /**
- * Whether rechecks that the version before asked for are over: another time, another target or another payload is another request. A cadence
- * that is planned anew, because its calendar or zone has newer rules, is the same one.
+ * Whether the rechecks of the version before end: another time, target or payload is another
+ * request. A cadence that was planned again because its calendar or zone has newer rules counts as
+ * the same.
  */
 export function asksForElse(
   current: StoredSchedule,

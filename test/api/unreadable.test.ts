@@ -65,7 +65,7 @@ const odd: [name: string, set: string, reason: string][] = [
     `body = body || '{"tags": 5, "group": 7}'`,
     "`tags` is a number, `group` is a number",
   ],
-  ["a body that is a number", "body = '5'", "the body is no object"],
+  ["a body that is a number", "body = '5'", "the body is not an object"],
   ["a target of null", "target = 'null'", "`target` is null"],
   ["a target that is a number", "target = '5'", "`target` is a number"],
   ["a run at infinity", "once_at = 'infinity', cadence_id = null", "The stored once_at is infinite"],

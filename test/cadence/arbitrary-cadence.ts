@@ -11,11 +11,11 @@ const DAY = 86_400_000;
 export interface Placed {
   cadence: Cadence;
   timezone: string;
-  /** An instant around which something happens. */
+  /** An instant with an event nearby. */
   at: number;
 }
 
-/** Overrides of a part, of all and of nothing. */
+/** Overrides of one part, of both and of none. */
 export function arbitraryDst(): fc.Arbitrary<Dst | undefined> {
   return fc.option(
     fc.oneof(
@@ -30,7 +30,10 @@ export function arbitraryDst(): fc.Arbitrary<Dst | undefined> {
 const arbitraryGap = fc.constantFrom("next" as const, "skip" as const);
 const arbitraryOverlap = fc.constantFrom("first" as const, "last" as const, "both" as const);
 
-/** Of every kind but calendared, near a change of the clocks; all its instants are on whole minutes. */
+/**
+ * Cadences of every kind but calendared, near a change of the clocks. All instants are on whole
+ * minutes.
+ */
 export function arbitraryPlaced(): fc.Arbitrary<Placed> {
   const somewhere = fc.oneof(
     { weight: 6, arbitrary: arbitraryNearChange() },
@@ -59,7 +62,7 @@ export function arbitraryPlaced(): fc.Arbitrary<Placed> {
   );
 }
 
-/** What a union can be made of: one rule for clock changes throughout, as a schedule has it. */
+/** A union whose members have one rule for clock changes, as those of a schedule do. */
 export function arbitraryUnion(timezone: string, at: number): fc.Arbitrary<Cadence> {
   return arbitraryDst().chain((dst) =>
     fc

@@ -7,7 +7,10 @@ import { arbitraryRulesAround } from "./arbitrary-rules.ts";
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
-/** A zone with a day near one of its clock changes: half an hour, two hours, over midnight, a whole day. */
+/**
+ * A zone with a day near one of its clock changes: by half an hour, by two hours, over midnight, by
+ * a whole day.
+ */
 const changes = [
   ["Europe/Berlin", "2026-03-29"],
   ["Europe/Berlin", "2026-10-25"],
@@ -46,7 +49,7 @@ export function calendared(
   return { kind: "calendared", of, timezone, on, rules };
 }
 
-/** Mostly near one of the changes above, else in any zone and at any time. */
+/** Mostly near one of the changes above, otherwise in any zone and at any time. */
 function arbitraryPlace(): fc.Arbitrary<{ timezone: string; day: number }> {
   const day = fc.integer({ min: Date.UTC(2010, 0, 1) / DAY, max: Date.UTC(2039, 11, 31) / DAY });
   const anywhere = fc.record({ timezone: fc.constantFrom(...Intl.supportedValuesOf("timeZone")), day });
@@ -63,7 +66,10 @@ function arbitrarySparse(): fc.Arbitrary<string> {
   return fc.tuple(minute, hour, days).map((fields) => fields.join(" "));
 }
 
-/** Of every kind that a calendar can move, a few times a day or seldom, with something to do when clocks change. */
+/**
+ * Cadences of every kind that a calendar can move, with few occurrences a day or fewer, some of
+ * them at clock changes.
+ */
 function arbitraryInner(timezone: string, day: number): fc.Arbitrary<Cadence> {
   const time = fc.constantFrom(0, 30, 120, 150, 540, 1_410).map((minutes) => day * DAY + minutes * MINUTE);
   const daysAway = fc.integer({ min: -50, max: 20 });
@@ -100,7 +106,7 @@ export interface Case {
   at: number;
 }
 
-/** The zone of the cadence may be another than the calendar's. */
+/** The zone of the cadence may differ from that of the calendar. */
 export function arbitraryCase(on: fc.Arbitrary<Calendared["on"]>): fc.Arbitrary<Case> {
   return fc
     .tuple(arbitraryPlace(), fc.constantFrom(null, null, "UTC", "Asia/Tokyo"))

@@ -70,7 +70,7 @@ function arbitraryField(min: number, max: number): fc.Arbitrary<string> {
   );
 }
 
-/** Whole milliseconds from 2010 to 2040, often right on a minute. */
+/** Whole milliseconds from 2010 to 2040, often exactly on a minute. */
 export function arbitraryInstant(): fc.Arbitrary<number> {
   const within = fc.integer({ min: Date.UTC(2010, 0, 1), max: Date.UTC(2040, 0, 1) });
   return fc.oneof(

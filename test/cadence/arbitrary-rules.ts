@@ -11,7 +11,10 @@ export function rulesOf(input: Partial<CalendarRules>): CalendarRules {
   return read.rules;
 }
 
-/** What rules mean, spelled out by texts and Dates: slow, plain, and sharing nothing with lib/cadence. */
+/**
+ * The meaning of rules, implemented with texts and Dates: slow, simple, and independent of
+ * lib/cadence.
+ */
 export function excludesDay(rules: CalendarRules, day: number): boolean {
   const date = dateOf(day);
   const named = (entry: string) => {
@@ -25,7 +28,9 @@ export function excludesDay(rules: CalendarRules, day: number): boolean {
   return rules.weekly.some((each) => each === name) || rules.dates.some(named);
 }
 
-/** Rules with something to say about the weeks around a day: weekends, holidays, bridges, freezes of months. */
+/**
+ * Rules that affect the weeks around a day: weekends, holidays, bridge days, exclusions of months.
+ */
 export function arbitraryRulesAround(day: number): fc.Arbitrary<CalendarRules> {
   const near = fc.integer({ min: day - 40, max: day + 40 });
   const length = fc.oneof(

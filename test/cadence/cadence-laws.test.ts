@@ -34,7 +34,7 @@ function backward(cadence: Cadence, from: number, upTo: number): number[] {
   return found.reverse();
 }
 
-describe("every kind of cadence, whatever it does at clock changes", () => {
+describe("every kind of cadence, with every rule for clock changes", () => {
   test("L6, L7: has the occurrences that a walk through every minute finds, forwards, backwards and counted", () => {
     fc.assert(
       fc.property(arbitraryPlaced(), ({ cadence, at }) => {
@@ -50,7 +50,7 @@ describe("every kind of cadence, whatever it does at clock changes", () => {
     );
   });
 
-  test("L1, L2, L5: comes on a whole minute after the instant asked for, the same from anywhere before it, and previous undoes next", () => {
+  test("L1, L2, L5: has its next occurrence on a whole minute after the given instant, the same from every instant before it, and previous is the inverse of next", () => {
     fc.assert(
       fc.property(
         arbitraryPlaced(),
@@ -78,7 +78,7 @@ describe("every kind of cadence, whatever it does at clock changes", () => {
     );
   });
 
-  test("L3: answers the same whatever was asked before", () => {
+  test("L3: has the same result after any earlier searches", () => {
     fc.assert(
       fc.property(
         arbitraryPlaced(),
@@ -92,7 +92,7 @@ describe("every kind of cadence, whatever it does at clock changes", () => {
     );
   });
 
-  test("runs at each of its occurrences while no calendar skips them", () => {
+  test("runs at each of its occurrences if no calendar skips them", () => {
     fc.assert(
       fc.property(arbitraryPlaced(), ({ cadence, at }) => {
         const next = nextAfter(cadence, at);

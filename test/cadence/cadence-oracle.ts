@@ -4,7 +4,10 @@ import { scanZone, walkZone } from "./minute-scan.ts";
 
 const DAY = 86_400_000;
 
-/** All occurrences in `(from, upTo]`, for cadences on whole minutes: slow, plain, and sharing nothing with lib/cadence. */
+/**
+ * All occurrences in `(from, upTo]`, for cadences on whole minutes: slow, simple, and independent
+ * of lib/cadence.
+ */
 export function occurrencesOf(cadence: Cadence, from: number, upTo: number): number[] {
   switch (cadence.kind) {
     case "once":
@@ -49,7 +52,7 @@ function wallsOf({ every, unit, anchor, from }: CalendarInterval, upTo: number):
     if (unit === "week") wall.setUTCDate(first.getUTCDate() + 7 * units);
     if (unit === "month") wall.setUTCMonth(first.getUTCMonth() + units);
     if (unit === "year") wall.setUTCFullYear(first.getUTCFullYear() + units);
-    // A month too short for the day has rolled over into the next one: back to its last day.
+    // A month that is too short has rolled over into the next one: back to its last day.
     const rolledOver = (unit === "month" || unit === "year") && wall.getUTCDate() !== first.getUTCDate();
     if (rolledOver) wall.setUTCDate(0);
     if (wall.getTime() > upTo) return walls;

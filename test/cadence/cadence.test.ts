@@ -4,15 +4,15 @@ import { nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { countWithin } from "../../lib/cadence/count-within.ts";
 
-describe("a cadence that comes once", () => {
+describe("a cadence of one instant", () => {
   const once: Cadence = { kind: "once", at: 1_000 };
 
-  test("is next until its instant and previous from then on", () => {
+  test("is next before its instant and previous after it", () => {
     expect([nextAfter(once, 999), nextAfter(once, 1_000)]).toEqual([1_000, null]);
     expect([previousBefore(once, 1_000), previousBefore(once, 1_001)]).toEqual([null, 1_000]);
   });
 
-  test("counts in the range that ends with it, not in the one that begins with it", () => {
+  test("counts in the range that ends with its instant, not in the one that begins with it", () => {
     expect(countWithin(once, 0, 1_000)).toEqual({ count: 1, more: false });
     expect(countWithin(once, 1_000, 2_000)).toEqual({ count: 0, more: false });
     expect(countWithin(once, 0, 2_000, 0)).toEqual({ count: 0, more: true });
@@ -42,7 +42,7 @@ describe("an interval", () => {
     expect(previousBefore(interval, before)).toBe(previous);
   });
 
-  test("counts like stepping through it, and knows of more than the maximum without stepping", () => {
+  test("has the count of stepping through it, and detects more than the maximum without stepping", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 5_000 }), (after, upTo) => {
         let steps = 0;
@@ -71,7 +71,7 @@ describe("a union", () => {
   const every = (everyMs: number): Cadence => ({ kind: "interval", everyMs, firstAt: 0 });
   const union: Cadence = { kind: "union", of: [every(4), every(6), { kind: "once", at: 7 }] };
 
-  test("comes once at an instant that several name", () => {
+  test("has one occurrence at an instant of several members", () => {
     const forward: (number | null)[] = [];
     for (let at = nextAfter(union, -1); at !== null && at <= 12; at = nextAfter(union, at)) forward.push(at);
     expect(forward).toEqual([0, 4, 6, 7, 8, 12]);
@@ -98,7 +98,7 @@ describe("a window", () => {
   const seconds: Cadence = { kind: "interval", everyMs: 1_000, firstAt: 0 };
   const window: Cadence = { kind: "window", of: seconds, startsAt: 2_000, endsAt: 5_000 };
 
-  test("holds what comes with its beginning and not what comes with its end", () => {
+  test("includes an occurrence at its start and not one at its end", () => {
     expect([0, 1_999, 2_000, 3_999, 4_000].map((after) => nextAfter(window, after))).toEqual([
       2_000,
       2_000,
@@ -117,7 +117,7 @@ describe("a window", () => {
     expect(countWithin(window, 2_000, 4_000)).toEqual({ count: 2, more: false });
   });
 
-  test("may be open on either side", () => {
+  test("may be open at either end", () => {
     expect(previousBefore({ ...window, startsAt: null }, 2_000)).toBe(1_000);
     expect(nextAfter({ ...window, endsAt: null }, 5_000)).toBe(6_000);
   });

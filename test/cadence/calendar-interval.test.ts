@@ -56,7 +56,7 @@ describe("an interval by the calendar", () => {
     ]);
   });
 
-  test("from the 31st comes on the last day of shorter months, without drifting away from the 31st", () => {
+  test("from the 31st occurs on the last day of shorter months, and on the 31st again after that", () => {
     const startsAt = Date.parse("2027-01-31T08:00:00Z");
     expect(coming(cadenceOf("every month", { ...berlin, startsAt }), "2027-01-01T00:00Z", 5)).toEqual([
       "2027-01-31T08:00Z",
@@ -74,7 +74,7 @@ describe("an interval by the calendar", () => {
     ).toEqual(["2128-02-29T08:00Z"]);
   });
 
-  test("keeps its wall time, is made up for after a gap and comes on the first pass of a repeated hour", () => {
+  test("keeps its wall time, runs at the end of a gap and on the first pass of a repeated hour", () => {
     const startsAt = Date.parse("2026-03-27T01:30:00Z");
     const daily = cadenceOf("every day", { ...berlin, startsAt });
     expect(coming(daily, "2026-03-27T12:00Z", 3)).toEqual([
@@ -106,7 +106,7 @@ describe("an interval by the calendar", () => {
     ).toEqual(["2011-12-28T20:00Z", "2011-12-31T20:00Z"]);
   });
 
-  test("has its k-th occurrence k periods after the anchor, wherever one looks for it", () => {
+  test("has its k-th occurrence k periods after the anchor, in every search", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("day", "week", "month", "year"),
@@ -144,14 +144,14 @@ describe("an interval by the calendar", () => {
       "every year at 09:00 from 2028-02-29, on the last day of shorter months, Europe/Berlin",
     ],
     ["every 3 days", null, "every 3 days at 09:00 counted from 2026-11-21, Europe/Berlin"],
-  ])("%j from %s reads %j", (when, startsAt, description) => {
+  ])("%j from %s has the description %j", (when, startsAt, description) => {
     const context = { ...berlin, startsAt: startsAt === null ? null : Date.parse(startsAt) };
     expect(parseWhen(when, context)).toMatchObject({ description });
   });
 });
 
 describe("an exact interval", () => {
-  test("begins with startsAt, in ISO 8601 as in the short form", () => {
+  test("begins at startsAt, in ISO 8601 and in the short form", () => {
     const startsAt = now + 12_345;
     for (const when of ["every 90m", "every PT1H30M", "every PT90M", "rate(90 minutes)"]) {
       expect(cadenceOf(when, { ...berlin, startsAt })).toEqual({

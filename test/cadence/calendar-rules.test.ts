@@ -40,7 +40,7 @@ describe("a calendar", () => {
     );
   });
 
-  test("finds the nearest day that is free, the day itself if it is", () => {
+  test("finds the nearest allowed day, which may be the day itself", () => {
     fc.assert(
       fc.property(
         someDay.chain((day) => fc.tuple(fc.constant(day), arbitraryRulesAround(day))),
@@ -57,13 +57,13 @@ describe("a calendar", () => {
     );
   });
 
-  test("takes a range of every year over its turn", () => {
+  test("accepts a yearly range over the turn of the year", () => {
     const rules = rulesOf({ dates: ["12-30..01-02"] });
     const dates = ["2026-12-29", "2026-12-30", "2026-12-31", "2027-01-01", "2027-01-02", "2027-01-03"];
     expect(excludedOf(rules, dates)).toEqual(["2026-12-30", "2026-12-31", "2027-01-01", "2027-01-02"]);
   });
 
-  test("has a leap day in leap years only, and ranges run over it in all", () => {
+  test("excludes 29 February in leap years only, and yearly ranges include it in every leap year", () => {
     expect(excludedOf(rulesOf({ dates: ["02-29"] }), ["2027-02-28", "2027-03-01", "2028-02-29"])).toEqual([
       "2028-02-29",
     ]);
@@ -73,7 +73,7 @@ describe("a calendar", () => {
     );
   });
 
-  test("lets a day run that is excepted, whatever else excludes it", () => {
+  test("allows an excepted day, even if other rules exclude it", () => {
     const rules = rulesOf({ weekly: ["sat"], dates: ["2026-12-26"], except: ["2026-12-26"] });
     expect(excludedOf(rules, ["2026-12-19", "2026-12-26", "2027-01-02"])).toEqual([
       "2026-12-19",
@@ -81,7 +81,7 @@ describe("a calendar", () => {
     ]);
   });
 
-  test("looks no further than it says for a free day", () => {
+  test("searches no further than its limit for an allowed day", () => {
     const never: CalendarRules = { dates: ["01-01..12-31"], weekly: [] };
     expect(nextAllowedDay(never, 20_000)).toBeNull();
     expect(previousAllowedDay(never, 20_000)).toBeNull();
@@ -91,7 +91,7 @@ describe("a calendar", () => {
 });
 
 describe("reading a calendar", () => {
-  test("brings rules into one order, each once", () => {
+  test("sorts the entries, each once", () => {
     const read = readCalendarRules({
       weekly: ["sun", "sat", "sun"],
       dates: ["2026-12-26", "12-25", "2026-12-26", "2026-05-01..2026-05-01", "12-24..12-24"],
@@ -103,7 +103,7 @@ describe("reading a calendar", () => {
     });
   });
 
-  test("gives back what it gave when it reads that again", () => {
+  test("reads its own result as the same rules", () => {
     fc.assert(
       fc.property(someDay.chain(arbitraryRulesAround), (rules) => {
         expect(readCalendarRules(JSON.parse(JSON.stringify(rules)))).toEqual({ ok: true, rules });
@@ -111,7 +111,7 @@ describe("reading a calendar", () => {
     );
   });
 
-  test("takes a calendar that excludes nothing yet", () => {
+  test("accepts a calendar that excludes no day", () => {
     expect(readCalendarRules({})).toEqual({ ok: true, rules: { dates: [], weekly: [] } });
   });
 
@@ -165,23 +165,23 @@ describe("reading a calendar", () => {
     [{ dates: ["03-01..02-28"], weekly: ["mon"] }],
     [{ dates: ["2030-01-01..2040-01-07", "2040-01-08..2040-01-09"] }],
     [{ dates: ["2189-12-24..2199-12-31", "01-01..01-10"] }],
-  ])("refuses %j, which leaves no free day for more than ten years", (input) => {
+  ])("refuses %j, which allows no day for more than ten years", (input) => {
     expect(refused(input)).toEqual([
       expect.stringMatching(/^dates: leave no day free for more than 3660 days in a row, as around \d{4}-/),
     ]);
   });
 
-  test("takes rules that leave a free day every few years", () => {
+  test("accepts rules that allow a day every few years", () => {
     expect(refused({ dates: ["03-01..02-28"] })).toEqual([]);
     expect(refused({ dates: ["01-01..12-31"], except: ["07-01"] })).toEqual([]);
     expect(refused({ dates: ["2030-01-01..2040-01-07", "2040-01-09..2050-01-01"] })).toEqual([]);
   });
 
-  test("names a hundred faults of a list that has more", () => {
+  test("reports the first hundred faults of a list", () => {
     expect(refused({ dates: Array.from({ length: 2_000 }, () => "x") })).toHaveLength(100);
   });
 
-  test("never throws, whatever it is given", () => {
+  test("never throws, for any input", () => {
     const almost = fc.record({
       dates: fc.array(fc.anything()),
       weekly: fc.anything(),

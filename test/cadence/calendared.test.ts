@@ -37,8 +37,8 @@ function allBackOf(cadence: Cadence, from: number, upTo: number): number[] {
   return found;
 }
 
-describe("a calendar that moves what falls on excluded days", () => {
-  test("has the occurrences that moving each one by the clock gives, forwards and backwards", () => {
+describe("a calendar that moves occurrences off excluded days", () => {
+  test("has the occurrences that a move of each one by wall time gives, forwards and backwards", () => {
     fc.assert(
       fc.property(arbitraryCase(fc.constantFrom("next", "previous")), ({ cadence, at }) => {
         const wallAt = rememberedClock(cadence.timezone);
@@ -53,16 +53,16 @@ describe("a calendar that moves what falls on excluded days", () => {
         expect(allBackOf(cadence, at, upTo)).toEqual(expected);
         for (const each of expected.slice(0, 5)) {
           const sources = nominal.filter((_, index) => moved[index] === each);
-          const told = nominalOf(cadence, Number(each), inner);
-          expect(told).toEqual(sources.filter((source) => told.includes(source)));
-          expect(told).toHaveLength(Math.min(10, sources.length));
+          const shown = nominalOf(cadence, Number(each), inner);
+          expect(shown).toEqual(sources.filter((source) => shown.includes(source)));
+          expect(shown).toHaveLength(Math.min(10, sources.length));
         }
       }),
       { numRuns: 200 },
     );
   });
 
-  test("L1, L2, L5: next lies ahead, is the same from anywhere before it, and previous leads back", () => {
+  test("L1, L2, L5: next is later, is the same from every instant before it, and previous is its inverse", () => {
     fc.assert(
       fc.property(
         arbitraryCase(fc.constantFrom("next", "previous")),
@@ -86,7 +86,7 @@ describe("a calendar that moves what falls on excluded days", () => {
     );
   });
 
-  test("puts a weekend's run on Monday or on Friday, at the same time of its clocks", () => {
+  test("moves a weekend's run to Monday or to Friday, with the same wall time", () => {
     // The clocks go forward on Sunday 29 March.
     const rules = rulesOf({ weekly: ["sat", "sun"] });
     const saturdays = cron("30 9 * * 6", "Europe/Berlin");
@@ -102,7 +102,7 @@ describe("a calendar that moves what falls on excluded days", () => {
     expect(moved("previous")).toBe("2026-03-27T08:30:00.000Z");
   });
 
-  test("makes one occurrence of those that land on one instant, and tells what they were", () => {
+  test("merges occurrences that move to one instant, and lists their nominal instants", () => {
     const rules = rulesOf({ dates: ["12-24..12-26"] });
     const daily = calendared(cron("0 9 * * *", "UTC"), "next", rules);
     const from = Date.parse("2026-12-23T12:00Z");
@@ -126,7 +126,7 @@ describe("a calendar that moves what falls on excluded days", () => {
     expect(wallClock("Pacific/Apia")(moved)).toBe(Date.parse("2011-12-31T09:00Z"));
   });
 
-  test("leaves out what it would have to move by more than 31 days, and tells which", () => {
+  test("leaves out occurrences that would move by more than 31 days, and returns their stretches", () => {
     const rules = rulesOf({ dates: ["2026-06-01..2026-08-31"] });
     const weekly = cron("0 9 * * 1", "UTC");
     const from = Date.parse("2026-05-26T00:00Z");
@@ -149,14 +149,14 @@ describe("a calendar that moves what falls on excluded days", () => {
     });
   });
 
-  test("has no occurrence any more where all of them are left out for good", () => {
+  test("has no occurrence if all of them are left out", () => {
     const rules = rulesOf({ dates: ["06-01..08-31"], weekly: ["sun"] });
     const each = calendared(cron("0 9 15 7 *", "Europe/Berlin"), "next", rules, "Europe/Berlin");
     expect(nextAfter(each, Date.parse("2026-01-01"))).toBeNull();
     expect(previousBefore(each, Date.parse("2026-01-01"))).toBeNull();
   });
 
-  test("finds the only occurrence from however far away", () => {
+  test("finds the only occurrence from any distance", () => {
     const once: Cadence = { kind: "once", at: Date.parse("2026-12-26T09:00Z") };
     const monday = Date.parse("2026-12-28T09:00Z");
     const moved = calendared(once, "next", rulesOf({ weekly: ["sat", "sun"] }));
@@ -169,7 +169,7 @@ describe("a calendar that moves what falls on excluded days", () => {
 });
 
 describe("a calendar that skips", () => {
-  test("keeps the occurrences, and runs those that the clock shows on a free day", () => {
+  test("keeps the occurrences, and runs those on an allowed day", () => {
     fc.assert(
       fc.property(arbitraryCase(fc.constant("skip")), ({ cadence, at }) => {
         const wallAt = rememberedClock(cadence.timezone);
@@ -188,14 +188,14 @@ describe("a calendar that skips", () => {
     );
   });
 
-  test("comes to the end where nothing ever runs", () => {
+  test("ends the search if no occurrence ever runs", () => {
     const never = calendared(cron("0 9 * * 0,6", "UTC"), "skip", rulesOf({ weekly: ["sat", "sun"] }));
     expect(nextRunAfter(never, Date.parse("2026-01-01"))).toBeNull();
     expect(previousRunBefore(never, Date.parse("2026-01-01"))).toBeNull();
   });
 });
 
-describe("a freeze of a year over what runs each second", () => {
+describe("an excluded year of a cadence of each second", () => {
   const start = Date.parse("2026-03-02");
   const end = Date.parse("2027-03-02");
   const rules = rulesOf({ dates: ["2026-03-02..2027-03-01"] });
@@ -205,14 +205,14 @@ describe("a freeze of a year over what runs each second", () => {
     ["skip", end],
     ["previous", end],
     ["next", end],
-  ] as const)("is gone past in few steps with %s", (on, first) => {
+  ] as const)("is passed in few steps with %s", (on, first) => {
     const steps = counting();
     expect(iso(nextCalendarRun(each(on), start - 1_000, steps.inner))).toBe(iso(first));
     expect(iso(previousCalendarRun(each(on), end, steps.inner))).toBe(iso(start - 1_000));
     expect(steps.taken()).toBeLessThan(200);
   });
 
-  test("costs few steps again and again behind it, where a month of days comes together", () => {
+  test("costs few steps for each occurrence after it, although a month of days moves there", () => {
     const steps = counting();
     let at: number | null = end - 1;
     for (let second = 0; second < 10; second += 1) {

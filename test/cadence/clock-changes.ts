@@ -5,7 +5,10 @@ import { wallClock } from "./minute-scan.ts";
 
 const DAY = 86_400_000;
 
-/** Every kind of clock change: by half an hour, two hours or a whole day, at midnight, at one minute past, in Ramadan. */
+/**
+ * Every kind of clock change: by half an hour, two hours or a whole day, at midnight, at one minute
+ * past, in Ramadan.
+ */
 export const zones = [
   "Africa/Cairo",
   "Africa/Casablanca",
@@ -49,7 +52,10 @@ export function arbitraryNearChange(): fc.Arbitrary<{ timezone: string; at: numb
 
 const everyZone = Intl.supportedValuesOf("timeZone").flatMap((name) => canonicalTimezone(name) ?? []);
 
-/** The same in any zone there is. Where its clocks change is only where to look: what is found there is checked by others. */
+/**
+ * The same in any zone. The code under test finds the changes here, but only as places to test; the
+ * oracles check the results.
+ */
 export function arbitraryNearAnyChange(): fc.Arbitrary<{ timezone: string; at: number }> {
   const decade = fc.integer({ min: 2010, max: 2035 }).map((year) => Date.UTC(year, 0, 1));
   return fc
@@ -61,7 +67,7 @@ export function arbitraryNearAnyChange(): fc.Arbitrary<{ timezone: string; at: n
     });
 }
 
-/** Expressions that have something to do in the hours when clocks change. */
+/** Expressions with occurrences in the hours when clocks change. */
 export function arbitraryNightly(): fc.Arbitrary<string> {
   const minute = fc.constantFrom("0", "1", "15", "30", "0,30", "29-31", "*/15", "*", "59", "5/20");
   const hour = fc.constantFrom("0", "1", "2", "3", "23", "0-3", "1,2", "*", "*/2", "2/1", "12", "22-23");

@@ -37,7 +37,7 @@ function walked(cadence: Cadence, after: number, upTo: number, max: number) {
   return { count, more: false };
 }
 
-test("A cron is counted as a walk through its occurrences counts it, over clock changes, from and to any instant", () => {
+test("A cron has the count of a walk through its occurrences, over clock changes and for any range", () => {
   const dst = fc.record(
     { gap: fc.constantFrom("next", "skip"), overlap: fc.constantFrom("first", "last", "both") },
     { requiredKeys: [] },
@@ -64,7 +64,7 @@ test("A cron is counted as a walk through its occurrences counts it, over clock 
   );
 });
 
-test("What a calendar skips is counted with the rest", () => {
+test("Occurrences that a calendar skips are counted too", () => {
   const of: Cadence = { kind: "cron", expression: "0 9 * * *", timezone: "Europe/Berlin" };
   const cadence: Cadence = {
     kind: "calendared",
@@ -86,7 +86,7 @@ test("A year of seconds is counted without a walk through them", () => {
   });
 });
 
-test("A list of cadences is counted as a walk through its occurrences counts it: an instant that several name counts once", () => {
+test("A union has the count of a walk through its occurrences: an instant of several members counts once", () => {
   const from = Date.UTC(2025, 2, 1);
   const member = fc.oneof(
     fc.record({

@@ -36,7 +36,7 @@ function following(cadence: Cadence, from: number, count: number): (number | nul
 }
 
 describe("a cron expression in UTC", () => {
-  test("L1, L5: the next occurrence lies after the instant asked, on a whole minute", () => {
+  test("L1, L5: the next occurrence is after the given instant, on a whole minute", () => {
     fc.assert(
       fc.property(arbitraryCron(), arbitraryInstant(), (expression, after) => {
         const next = nextAfter(cron(expression), after);
@@ -48,7 +48,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("L2: asked later, but before it, the next occurrence is the same", () => {
+  test("L2: the next occurrence is the same from every instant before it", () => {
     fc.assert(
       fc.property(
         arbitraryCron(),
@@ -110,7 +110,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("the previous occurrence undoes the next", () => {
+  test("the previous occurrence is the inverse of the next", () => {
     fc.assert(
       fc.property(arbitraryCron(), arbitraryInstant(), (expression, after) => {
         const cadence = cron(expression);
@@ -145,7 +145,7 @@ describe("a cron expression in UTC", () => {
   test("croner finds the same occurrences", () => {
     fc.assert(
       fc.property(arbitraryAnyCron(), arbitraryInstant(), (expression, after) => {
-        // croner has no days before the last, and the last workday only by itself.
+        // croner has no days before the last, and the last workday only as a single item.
         fc.pre(!/L-|LW,|,LW/.test(expression));
         const other = new Cron(expression, {
           timezone: "UTC",
@@ -167,11 +167,11 @@ describe("a cron expression in UTC", () => {
     ["0 0 L-28 2 *", "2026-01-01", "2028-02-01", "only a leap February has a 28th day before its last"],
     ["0 0 * * 1#5", "2026-01-01", "2026-03-30", "January and February have no fifth Monday"],
     ["0 0 29 2 ?", "2026-01-01", "2028-02-29", "? restricts nothing"],
-  ])("%s after %s comes on %s: %s", (expression, after, next) => {
+  ])("the next occurrence of %s after %s is on %s: %s", (expression, after, next) => {
     expect(nextAfter(cron(expression), Date.parse(after))).toBe(Date.parse(next));
   });
 
-  test("L4: the sparsest expression is found within a step budget, also over 2100", () => {
+  test("L4: the occurrence of the sparsest expression is found within the step limit, also over 2100", () => {
     const leapDay = cron("0 0 29 2 *");
     expect(nextAfter(leapDay, Date.UTC(2096, 2, 1))).toBe(Date.UTC(2104, 1, 29));
     expect(previousBefore(leapDay, Date.UTC(2104, 1, 29))).toBe(Date.UTC(2096, 1, 29));
@@ -180,7 +180,7 @@ describe("a cron expression in UTC", () => {
     expect(previousBefore(fifthSundayOfFebruary, Date.UTC(2128, 1, 29))).toBe(Date.UTC(2088, 1, 29));
   });
 
-  test("beyond the range of dates there is no occurrence rather than an error", () => {
+  test("beyond the range of dates there is no occurrence, and no error", () => {
     for (const instant of [8.64e15, -8.64e15, Number.POSITIVE_INFINITY, Number.NaN]) {
       expect(nextAfter(cron("* * * * *"), instant)).toBeNull();
       expect(previousBefore(cron("* * * * *"), instant)).toBeNull();

@@ -42,7 +42,7 @@ describe("a cron expression in a zone", () => {
     );
   });
 
-  test("L1, L2, L5: next lies ahead, on a whole minute, and is the same from anywhere before it", () => {
+  test("L1, L2, L5: next is later, on a whole minute, and is the same from every instant before it", () => {
     fc.assert(
       fc.property(
         fc.oneof(arbitraryNightly(), arbitraryCron()),
@@ -81,7 +81,7 @@ describe("a cron expression in a zone", () => {
     );
   });
 
-  test("the sparsest expression is found across all clock changes between", () => {
+  test("the occurrence of the sparsest expression is found across all clock changes between", () => {
     const leapDay = cron("30 2 29 2 *", "America/New_York");
     expect(nextAfter(leapDay, Date.UTC(2096, 2, 1))).toBe(Date.UTC(2104, 1, 29, 7, 30));
     expect(previousBefore(leapDay, Date.UTC(2104, 1, 29, 7, 30))).toBe(Date.UTC(2096, 1, 29, 7, 30));
@@ -111,7 +111,7 @@ describe("a wall time in a zone", () => {
     });
   });
 
-  test("on a day that the zone left out is refused", () => {
+  test("is refused on a day that the zone left out", () => {
     const parsed = parseWhen("at 2011-12-30T12:00", { timezone: "Pacific/Apia", now, key: "a" });
     expect(parsed).toMatchObject({ ok: false, kind: "invalid", position: 3 });
   });

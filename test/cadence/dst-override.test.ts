@@ -17,7 +17,7 @@ function on(day: string, when: string, dst: Dst | null): string[] {
   return found;
 }
 
-describe("in the hour that is missing", () => {
+describe("in a missing hour", () => {
   test.each<[string, Dst | null, string[]]>([
     ["30 2 * * *", null, ["01:00"]],
     ["30 2 * * *", { gap: "next" }, ["01:00"]],
@@ -34,7 +34,7 @@ describe("in the hour that is missing", () => {
   });
 });
 
-describe("in the hour that is repeated", () => {
+describe("in a repeated hour", () => {
   test.each<[string, Dst | null, string[]]>([
     ["30 2 * * *", null, ["00:30"]],
     ["30 2 * * *", { overlap: "first" }, ["00:30"]],
@@ -65,7 +65,7 @@ describe("a time of the wall clock", () => {
     });
   });
 
-  test("says which of two passes it takes, and that one which does not exist is made up for", () => {
+  test("has a warning about its pass, or about its new time if it does not exist", () => {
     const warnings = (when: string, dst: Dst | null) => {
       const parsed = parseWhen(when, { ...berlin, dst });
       return parsed.ok ? parsed.warnings : [];
@@ -82,17 +82,17 @@ describe("a time of the wall clock", () => {
     expect(warnings("at 2026-10-25T03:00", { overlap: "both" })).toEqual([]);
   });
 
-  test("that is skipped never runs, which is refused", () => {
+  test("that dst.gap skips is refused, since it never runs", () => {
     expect(parseWhen("at 2026-03-29T02:30", { ...berlin, dst: { gap: "skip" } })).toMatchObject({
       ok: false,
       kind: "invalid",
       position: 3,
-      message: "2026-03-29 02:30 does not exist in Europe/Berlin and dst.gap says skip, so this never runs.",
+      message: '2026-03-29 02:30 does not exist in Europe/Berlin and dst.gap is "skip", so this never runs.',
     });
   });
 });
 
-test("an override that says nothing is none", () => {
+test("an override without fields counts as none", () => {
   for (const dst of [null, {}, { gap: undefined, overlap: undefined }]) {
     expect(parseWhen("0 9 * * *", { ...berlin, dst })).toEqual(parseWhen("0 9 * * *", berlin));
   }

@@ -9,14 +9,14 @@ import { rulesOf } from "./arbitrary-rules.ts";
 
 const DAY = 86_400_000;
 
-test("what lies years ahead or back, or never comes, is searched for once, and then known", async () => {
+test("an occurrence years ahead or back, or none at all, is searched for once and then remembered", async () => {
   const counted = await countedSteps(new URL("far-steps.ts", import.meta.url));
   const again = counted.filter(({ name }) => name === "again").map(({ steps }) => steps);
   expect(again).toHaveLength(8);
   expect(Math.max(...again), JSON.stringify(counted)).toBeLessThan(100);
 });
 
-test("what is remembered is what a search would find, from wherever it is asked", () => {
+test("a remembered occurrence is the one that a search would find, from every instant", () => {
   const yearly = fc.constantFrom("0 9 29 2 *", "30 2 28 3 *", "0 0 1 1 *", "15 12 24-26 12 *");
   const on = fc.constantFrom("skip" as const, "next" as const, "previous" as const);
   const closed = fc.constantFrom("12-20..01-06", "02-01..04-30", "02-27..03-30");
@@ -28,7 +28,7 @@ test("what is remembered is what a search would find, from wherever it is asked"
         const { at } = arbitrary;
         const rare = () =>
           calendared(cron(expression, "Europe/Berlin"), how, rulesOf({ dates: [dates] }), "Europe/Berlin");
-        // Rules that are another object are remembered apart.
+        // Another object of rules has no remembered occurrences.
         const afresh = (cadence: Cadence): Cadence => structuredClone(cadence);
         for (const cadence of [arbitrary.cadence, rare()]) {
           for (const step of [0, ...steps]) {
@@ -44,7 +44,7 @@ test("what is remembered is what a search would find, from wherever it is asked"
   );
 });
 
-test("what was found by a zone's own rules is no answer under others", () => {
+test("an occurrence remembered under a zone's own rules is not used under other rules", () => {
   const cadence = calendared(
     cron("0 9 29 2 *", "Europe/Berlin"),
     "next",

@@ -5,7 +5,7 @@ import { rulesOf } from "./arbitrary-rules.ts";
 const spring = rulesOf({ dates: ["02-01..04-30"] });
 const now = Date.parse("2026-03-02T10:00:00Z");
 
-/** Cadences that never run, that run years from now or that ran years ago, each asked for twice. */
+/** Cadences that never run, that run in years or that ran years ago, each searched twice. */
 export function* cases(): Generator<[string, () => unknown]> {
   for (const on of ["skip", "next"] as const)
     for (const expression of ["0 9 28 2 *", "cron(0 9 1 6 ? 2060)"]) {

@@ -37,7 +37,7 @@ describe.each(["UTC", "America/New_York", "Australia/Lord_Howe"])(
   },
 );
 
-describe("the golden refusals", () => {
+describe("a golden refusal", () => {
   test.each(rejects.map(({ expr, why }) => ({ expr: expr ?? `0 0 ${"1,".repeat(130)}1 * *`, why })))(
     "$expr is refused: $why",
     ({ expr }) => {

@@ -3,7 +3,10 @@ import golden from "../fixtures/golden-cron.json" with { type: "json" };
 
 const instant = z.iso.datetime().transform((text) => Date.parse(text));
 
-/** Known answers, refusals and zones, gathered from the manuals and the fault reports of many schedulers. */
+/**
+ * Known results, refusals and zones, collected from the manuals and the bug reports of many
+ * schedulers.
+ */
 export const { cases, rejects, zones } = z
   .object({
     cases: z.array(

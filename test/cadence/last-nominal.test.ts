@@ -7,13 +7,13 @@ import { arbitraryCase } from "./arbitrary-calendared.ts";
 const inner = { nextAfter, previousBefore };
 const reach = (moveDaysMax + 2) * 86_400_000;
 
-test("of all that a calendar moves to one run, the last is found, in every zone and around its clock changes", () => {
+test("the last of the occurrences that a calendar moves to one run is found, in every zone and around its clock changes", () => {
   fc.assert(
     fc.property(arbitraryCase(fc.constantFrom("next", "previous")), ({ cadence, at }) => {
       const run = nextAfter(cadence, at);
       fc.pre(run !== null);
       const last = lastNominalOf(cadence, run, inner);
-      if (last === null) throw new Error("A run comes from somewhere.");
+      if (last === null) throw new Error("The run has no nominal instant.");
       expect(movedTo(cadence, last)).toBe(run);
       expect(Math.max(...nominalOf(cadence, run, inner))).toBeLessThanOrEqual(last);
       for (let later = nextAfter(cadence.of, last); later !== null && later <= run + reach; ) {
@@ -25,7 +25,7 @@ test("of all that a calendar moves to one run, the last is found, in every zone 
   );
 });
 
-test("nothing is told of an instant that is no run", () => {
+test("an instant that is no run has no nominal instant", () => {
   fc.assert(
     fc.property(arbitraryCase(fc.constantFrom("next", "previous")), ({ cadence, at }) => {
       fc.pre(nextAfter(cadence, at - 1) !== at);

@@ -1,11 +1,17 @@
-/** The definition of a cron expression spelled out step by step: slow, plain, and sharing nothing with lib/cadence. */
+/**
+ * The definition of a cron expression, implemented step by step: slow, simple, and independent of
+ * lib/cadence.
+ */
 const SECOND = 1_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 86_400_000;
 const GAP_MAX = 3 * 60 * MINUTE;
 
-/** All occurrences in `(from, upTo]`: minute by minute, and second by second where the expression has seconds. */
+/**
+ * All occurrences in `(from, upTo]`: minute by minute, and second by second if the expression has
+ * seconds.
+ */
 export function scanUtc(expression: string, from: number, upTo: number): number[] {
   const matches = wallMatcher(expression);
   const step = expression.split(" ").length === 6 ? SECOND : MINUTE;
@@ -16,7 +22,7 @@ export function scanUtc(expression: string, from: number, upTo: number): number[
   return found;
 }
 
-/** What clock changes do, spelled out. */
+/** The rule for clock changes. */
 export interface Rule {
   gap: "next" | "skip";
   overlap: "first" | "last" | "both";
@@ -24,7 +30,7 @@ export interface Rule {
 
 type Override = { [Side in keyof Rule]?: Rule[Side] | undefined };
 
-/** The same in a zone, with the rule for clock changes, of which `dst` overrides a part or all. */
+/** The same in a zone, with the rule for clock changes; `dst` overrides parts of it. */
 export function scanZone(
   expression: string,
   timezone: string,
@@ -43,7 +49,10 @@ export function scanZone(
 
 const LOOK_AROUND = 30 * 60 * MINUTE;
 
-/** Walks through real time minute by minute, from well before to well after, and looks at what the clocks on the wall show. */
+/**
+ * Walks through real time minute by minute, from well before to well after the range, and reads the
+ * wall time of each minute.
+ */
 export function walkZone(
   matches: (wall: number) => boolean,
   timezone: string,
@@ -79,7 +88,7 @@ function someMatch(matches: (wall: number) => boolean, from: number, end: number
   return false;
 }
 
-/** Wall time by the fields that Intl writes, as if they were UTC. */
+/** Wall time from the fields that Intl writes, as if they were UTC. */
 export function wallClock(timezone: string): (instant: number) => number {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: timezone,
@@ -101,8 +110,9 @@ export function wallClock(timezone: string): (instant: number) => number {
 }
 
 /**
- * The same, asked of instants in their order. Intl is asked at each full hour and, only within an hour at whose two ends the clocks differ, at each
- * instant: clocks that moved and moved back within one hour would go unseen, and no zone has had any.
+ * The same for instants in rising order. It calls Intl at each full hour, and at each instant only
+ * in an hour whose two ends have different offsets. Clocks that moved and moved back within one
+ * hour would be missed, and no zone has had any.
  */
 function wallClockInOrder(timezone: string): (instant: number) => number {
   const wallAt = wallClock(timezone);
@@ -161,7 +171,8 @@ function isSpecialDay(item: string, wall: number): boolean {
   if (!item.endsWith("W") || !isWorkday(wall)) return false;
   const wanted = Date.UTC(date.getUTCFullYear(), monthOf(wall), Number(item.slice(0, -1)));
   if (monthOf(wanted) !== monthOf(wall)) return false;
-  // Of the workdays of the month the one at the smallest distance; a Saturday's is Friday, a Sunday's Monday, never a tie.
+  // The workday of the month at the smallest distance. For a Saturday it is Friday, for a Sunday
+  // Monday, so there is never a tie.
   const distance = Math.abs(wanted - Math.floor(wall / DAY) * DAY);
   return [-2, -1, 0, 1, 2]
     .map((days) => wanted + days * DAY)

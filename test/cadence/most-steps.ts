@@ -1,7 +1,7 @@
 import { mostWithin } from "../../lib/cadence/most-within.ts";
 import { cron } from "./arbitrary-calendared.ts";
 
-/** An expression is compiled when it is met first, and asked for after that. */
+/** An expression is compiled at its first use; later uses do not count that. */
 export function* cases(): Generator<[string, () => unknown]> {
   for (const [expression, zone] of [
     ["0 9 * * *", "UTC"],

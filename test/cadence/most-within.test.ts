@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Half an hour, an hour and two, forward and back, and none. */
+/** Changes by half an hour, an hour and two hours, forward and back, and zones without a change. */
 const changes = [
   ["Australia/Lord_Howe", "2026-10-03T15:30:00Z"],
   ["Australia/Lord_Howe", "2027-04-03T15:00:00Z"],
@@ -27,7 +27,10 @@ const changes = [
   ["UTC", "2026-07-01T00:00:00Z"],
 ] as const;
 
-/** The most that a walk through what comes, from two days before an instant on, finds in one window. */
+/**
+ * The largest number of occurrences in one window, found by a walk that begins two days before an
+ * instant.
+ */
 function mostFound(cadence: Cadence, around: number, length: number): number {
   const found: number[] = [];
   let first = 0;
@@ -52,7 +55,7 @@ const arbitraryPlace = fc
   .constantFrom(...changes)
   .map(([timezone, at]) => ({ timezone, at: Date.parse(at) }));
 
-/** Of every kind that a calendar moves. */
+/** Cadences of every kind that a calendar moves. */
 function arbitraryInner(timezone: string, at: number): fc.Arbitrary<Cadence> {
   return fc.oneof(
     arbitraryMember(timezone, at),
@@ -69,8 +72,8 @@ function arbitraryInner(timezone: string, at: number): fc.Arbitrary<Cadence> {
   );
 }
 
-describe("the most occurrences that a window of a length can hold", () => {
-  test("are never fewer than a window holds, whatever the cadence, its zone and the changes of its clocks", () => {
+describe("the largest number of occurrences in a window of a length", () => {
+  test("is never less than the number in any window, for every cadence, zone and clock change", () => {
     fc.assert(
       fc.property(
         arbitraryPlace.chain(({ timezone, at }) =>
@@ -90,7 +93,7 @@ describe("the most occurrences that a window of a length can hold", () => {
     );
   });
 
-  test("are never fewer than a window holds where a calendar moves several days to one", () => {
+  test("is never less than the number in any window if a calendar moves several days to one", () => {
     fc.assert(
       fc.property(
         arbitraryPlace.chain(({ timezone, at }) =>
@@ -112,7 +115,7 @@ describe("the most occurrences that a window of a length can hold", () => {
     );
   });
 
-  test("are told exactly of a cron of whole minutes that takes every day in UTC, and of an interval", () => {
+  test("is exact for a cron of whole minutes that runs every day in UTC, and for an interval", () => {
     fc.assert(
       fc.property(arbitraryCron(), arbitraryLength, (expression, length) => {
         const [minute, hour] = expression.split(" ");
@@ -131,11 +134,11 @@ describe("the most occurrences that a window of a length can hold", () => {
     ["* * * * * *", "UTC", HOUR, 3_601],
     ["0-20 0 * * * *", "UTC", DAY, 525],
     ["* * 1 * *", "Australia/Lord_Howe", 16 * HOUR, 964],
-  ])("of `%s` in %s are near to what there is", (expression, timezone, length, most) => {
+  ])("is close to the real number for `%s` in %s", (expression, timezone, length, most) => {
     expect(mostWithin(cron(expression, timezone), length)).toBe(most);
   });
 
-  test("are no more of a window than while it is open", () => {
+  test("is bounded by the length of the cadence's own window", () => {
     const of: Cadence = { kind: "interval", everyMs: MINUTE, firstAt: 0 };
     expect(mostWithin({ kind: "window", of, startsAt: 0, endsAt: HOUR }, DAY)).toBe(61);
     expect(mostWithin({ kind: "window", of, startsAt: 0, endsAt: null }, DAY)).toBe(1_441);
@@ -146,7 +149,7 @@ function wholeDays(cadence: Cadence, length: number): number {
   return mostFound(cadence, Date.parse("2026-07-03T00:00:00Z"), length);
 }
 
-test("A spread is judged in steps by the times of a day that its cadence has, not by the minutes of a day", async () => {
+test("The check of a spread takes steps for the times of day of its cadence, not for the minutes of a day", async () => {
   const counted = await countedSteps(new URL("most-steps.ts", import.meta.url));
   const again = counted.filter(({ name }) => name === "again").map(({ steps }) => steps);
   expect(again).toHaveLength(2);

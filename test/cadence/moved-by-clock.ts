@@ -6,7 +6,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Asking Intl for the same instants again and again would take most of the time. */
+/** Remembered, because repeated calls of Intl for the same instants would take most of the time. */
 export function rememberedClock(timezone: string): (instant: number) => number {
   const shown = new Map<number, number>();
   const wallAt = wallClock(timezone);
@@ -19,7 +19,9 @@ export function rememberedClock(timezone: string): (instant: number) => number {
 
 export const dayIn = (wall: number) => Math.floor(wall / DAY);
 
-/** Where an occurrence goes, found by looking at the clock of its zone: null where it is left out. */
+/**
+ * The instant to which an occurrence moves, found by the clock of its zone; null if it is left out.
+ */
 export function movedByClock(
   { on, rules }: Calendared,
   wallAt: (instant: number) => number,
@@ -44,7 +46,10 @@ function dayShown(wallAt: (instant: number) => number, day: number): boolean {
   return false;
 }
 
-/** The first instant whose clock shows a wall time or, where none does, the first that shows a later one. */
+/**
+ * The first instant whose clock shows a wall time or, if none does, the first that shows a later
+ * one.
+ */
 function firstShowing(wallAt: (instant: number) => number, wall: number): number {
   const offsets = new Set<number>();
   for (let at = wall - 27 * HOUR; at <= wall + 27 * HOUR; at += HOUR / 2) offsets.add(wallAt(at) - at);

@@ -80,11 +80,11 @@ describe("a note on a gap", () => {
       ],
     ],
     ["45 1,3 * * *", undefined, []],
-  ] as const)("says what became of %j with %j", (expression, dst, expected) => {
+  ] as const)("explains the effect of a gap on %j with %j", (expression, dst, expected) => {
     expect(notes(zoned(expression, dst), spring, 200)).toEqual(expected);
   });
 
-  test("names the day before where the gap ends at midnight, and a gap of half an hour", () => {
+  test("names the day before if the gap ends at midnight, and is right for a gap of half an hour", () => {
     const greenland = "America/Scoresbysund";
     expect(notes(zoned("30 23 * * *", undefined, greenland), "2025-03-29T12:00Z", 2, greenland)).toEqual([
       "2025-03-30T00:00:00-01:00 | 23:30 does not exist on 2025-03-29: the clocks go from 23:00 to 00:00",
@@ -95,14 +95,14 @@ describe("a note on a gap", () => {
     ]);
   });
 
-  test("tells of a day that a zone left out", () => {
+  test("names a day that a zone left out", () => {
     const apia = "Pacific/Apia";
     expect(notes(zoned("0 9 * * *", undefined, apia), "2011-12-29T00:00Z", 3, apia)).toEqual([
       "2011-12-31T09:00:00+14:00 | 09:00 does not exist on 2011-12-30 and is left out: the clocks go from 2011-12-30 00:00 to 2011-12-31 00:00",
     ]);
   });
 
-  test("stands at intervals by the calendar, within a union and within a window too", () => {
+  test("exists for intervals by the calendar, in a union and in a window too", () => {
     const monthly: Cadence = {
       kind: "calendar-interval",
       every: 1,
@@ -120,7 +120,7 @@ describe("a note on a gap", () => {
     expect(notes(window, "2026-01-01", 3)).toEqual([note]);
   });
 
-  test("does not tell of what lies before a window", () => {
+  test("does not mention a gap before a window", () => {
     const from = (startsAt: string): Cadence => ({
       kind: "window",
       of: zoned("30 2 * * *", { gap: "skip" }),
@@ -148,7 +148,7 @@ describe("a note on a repeated hour", () => {
     expect(notes(zoned(expression, dst), autumn, 40)).toEqual(expected);
   });
 
-  test("stands at exact intervals and at a single time, which show such an hour as well", () => {
+  test("exists for exact intervals and for a single time too", () => {
     const every: Cadence = { kind: "interval", everyMs: HOUR, firstAt: Date.parse("2026-01-01T00:30Z") };
     expect(notes(every, autumn, 40)).toEqual([
       `${first}; this is the first`,
@@ -164,14 +164,14 @@ describe("a note on a calendar", () => {
   const weekends = rulesOf({ weekly: ["sat", "sun"], dates: ["12-25"] });
   const before = "2026-12-23T12:00Z";
 
-  test("counts what was skipped since the run before", () => {
+  test("counts the occurrences that were skipped since the run before", () => {
     const daily = calendared(zoned("0 9 * * *"), "skip", weekends, berlin);
     expect(notes(daily, before, 4)).toEqual([
       "2026-12-28T09:00:00+01:00 | 3 left out by the calendar before this",
     ]);
   });
 
-  test("names the days that were moved, or taken along", () => {
+  test("names the days whose occurrences moved to the run", () => {
     const sundays = (on: "next" | "previous") => calendared(zoned("0 9 * * 0"), on, weekends, berlin);
     expect(notes(sundays("next"), before, 1)).toEqual([
       "2026-12-28T09:00:00+01:00 | moved from 2026-12-27 by the calendar",
@@ -184,21 +184,21 @@ describe("a note on a calendar", () => {
     ]);
   });
 
-  test("counts what found no day to move to, and does not list a month of days", () => {
+  test("counts occurrences without a day to move to, and shortens a long list of days", () => {
     const frozen = calendared(zoned("0 9 * * *"), "next", rulesOf({ dates: ["06-01..08-31"] }), berlin);
     expect(notes(frozen, "2026-05-31T12:00Z", 2)).toEqual([
       "2026-09-01T09:00:00+02:00 | 61 left out by the calendar before this; also takes what the calendar moved from 2026-08-01, 2026-08-02, 2026-08-03 and other days",
     ]);
   });
 
-  test("stops counting at a thousand, and soon where each of many runs has a thousand before it", () => {
+  test("stops counting at a thousand, and earlier if many runs have a thousand before them", () => {
     const seldom: Cadence = { kind: "union", of: [zoned("* * * * 0,6"), zoned("0 9 * * 1")] };
     const described = notes(calendared(seldom, "skip", weekends, berlin), before, 30);
     expect(described[0]).toMatch(/\| more than 1,000 left out by the calendar before this$/);
     expect(described.at(-1)).toMatch(/\| some left out by the calendar before this$/);
   });
 
-  test("says where a clock change moved what the calendar had moved", () => {
+  test("names a clock change that moved an occurrence after the calendar had", () => {
     const saturdays = calendared(zoned("30 2 * * 6"), "next", rulesOf({ weekly: ["sat"] }), berlin);
     expect(notes(saturdays, "2026-03-27", 1)).toEqual([
       "2026-03-29T03:00:00+02:00 | moved from 2026-03-28 by the calendar; 02:30 does not exist on this day: the clocks go from 02:00 to 03:00",
@@ -208,7 +208,7 @@ describe("a note on a calendar", () => {
     ]);
   });
 
-  test("does not tell of a gap on a day that is skipped anyway", () => {
+  test("does not mention a gap on a day that is skipped anyway", () => {
     const halfHourly = calendared(zoned("30 2 * * *", { gap: "skip" }), "skip", weekends, berlin);
     expect(notes(halfHourly, "2026-03-27T12:00Z", 2)).toEqual([
       "2026-03-30T02:30:00+02:00 | 1 left out by the calendar before this",
@@ -239,7 +239,7 @@ describe("the coming runs", () => {
     );
   });
 
-  test("have no note where the clocks show what the expression says, and one where they do not", () => {
+  test("have no note if the wall time fits the expression, and one if it does not", () => {
     fc.assert(
       fc.property(arbitraryCase(fc.constant("skip")), ({ cadence: { of }, at }) => {
         fc.pre(of.kind === "cron");
@@ -258,7 +258,7 @@ describe("the coming runs", () => {
     );
   });
 
-  test("are at most a thousand, and fewer where there are no more", () => {
+  test("are at most a thousand, and fewer if the cadence ends", () => {
     const each = zoned("* * * * *");
     const asked = (cadence: Cadence, n: number): DescribedOccurrence[] =>
       describeOccurrences(cadence, { timezone: "UTC", after: 0, n });

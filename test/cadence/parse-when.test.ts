@@ -49,7 +49,7 @@ describe("a time", () => {
     ["in 1500ms", 1_500],
     ["in 0s", 0],
     ["in 1 hour 30 minutes", 5_400_000],
-  ])("%j counts from now and says so", (when, ms) => {
+  ])("%j counts from now and is marked as relative", (when, ms) => {
     expect(parseWhen(when, context)).toMatchObject({
       ok: true,
       relative: true,
@@ -57,7 +57,7 @@ describe("a time", () => {
     });
   });
 
-  test("more than a minute past is over, whichever way it is written", () => {
+  test("more than a minute past is refused as past, in every form", () => {
     expect(parseWhen("at 2026-11-21T07:58:59Z", context)).toMatchObject({ kind: "past", position: 3 });
     expect(parseWhen("@at 1647067401", context)).toMatchObject({ kind: "past", position: 4 });
     expect(parseWhen("cron(0 9 ? * 2 2020-2025)", context)).toMatchObject({ kind: "past", position: 0 });
@@ -153,11 +153,11 @@ describe("a cron expression", () => {
     ["0 8 * * 1#2", "at 08:00 on the second Monday of the month, UTC"],
     ["0 8 * * friL", "at 08:00 on the last Friday of the month, UTC"],
     ["cron(0 9 ? * 2-6 2027-2029)", "at 09:00 on Monday to Friday in 2027 to 2029, UTC"],
-  ])("%j reads %j", (when, description) => {
+  ])("%j has the description %j", (when, description) => {
     expect(parseWhen(when, context)).toMatchObject({ description });
   });
 
-  test("L8: the normal form reads as itself and has the same occurrences", () => {
+  test("L8: the normal form is its own normal form, and has the same occurrences", () => {
     fc.assert(
       fc.property(arbitraryAnyCron(), arbitraryInstant(), (expression, after) => {
         const parsed = parseWhen(expression, context);

@@ -4,7 +4,10 @@ import { expect, test } from "vitest";
 import { readCronFields } from "../../lib/cadence/cron/cron-fields.ts";
 import { arbitraryCron, arbitrarySecondCron } from "./arbitrary-cron.ts";
 
-/** What cron-parser reads: Sunday is both 0 and 7 there. Null for what it refuses: lists that name a value twice. */
+/**
+ * The fields as cron-parser reads them: Sunday is both 0 and 7 there. Null for expressions that it
+ * refuses: lists that name a value twice.
+ */
 function readByCronParser(expression: string): Read | null {
   const fields = fieldsOf(expression);
   if (fields === null) return null;
@@ -51,10 +54,11 @@ test("cron-parser reads the same values into every field of five and of six", ()
     fc.property(fc.oneof(arbitraryCron(), arbitrarySecondCron()), (expression) => {
       const theirs = readByCronParser(expression);
       const [day, month, weekday] = expression.split(" ").slice(-3);
-      // `2/2` in day-of-week runs to Saturday here; cron-parser goes on to 7 and so adds Sunday.
+      // `2/2` in day-of-week runs to Saturday here; cron-parser continues to 7 and so adds Sunday.
       if (theirs === null) return;
       fc.pre(!/(^|,)\d\/\d+/.test(weekday ?? ""));
-      // Cron-parser leaves out days that the named months lack; with both day fields restricted, ours are folded into one.
+      // Cron-parser leaves out days that the named months lack. With both day fields restricted,
+      // ours are merged.
       const alone = { day: month === "*" && weekday === "*", weekday: day === "*" };
       const comparable = ({ days, weekdays, ...times }: Read) => ({
         ...times,
@@ -68,7 +72,7 @@ test("cron-parser reads the same values into every field of five and of six", ()
 });
 
 test.for(["0 0 * * 6-7", "0 0 * * sun,MON", "*/7 3-9/2 1,15 jan-mar,12 5", "5/15 * * * *", "0 0 * * 7"])(
-  "cron-parser reads %s as we do",
+  "cron-parser reads %s as Carillon does",
   (expression) => {
     expect(readByUs(expression)).toEqual(readByCronParser(expression));
   },

@@ -25,7 +25,7 @@ describe("a place by key", () => {
     ["a", "H H LW,H * *", "43 7 26,LW * *"],
     ["a", "H,30 H/6 * * *", "30,43 1/6 * * *"],
     ["a", "@hourly", "0 * * * *"],
-  ])("of the key %j makes of %j for ever %j", (key, when, expected) => {
+  ])("of the key %j turns %j into %j, always", (key, when, expected) => {
     expect(normal(when, key)).toBe(expected);
   });
 
@@ -43,7 +43,7 @@ describe("a place by key", () => {
       const place = placeByKey(`team-${number % 7}/job-${number}`, field, size);
       counts[place] = (counts[place] ?? 0) + 1;
     }
-    // The deviation of so many draws is 20; six of them is what no even spread over 60 places shows.
+    // The standard deviation is 20. An even spread over 60 places does not reach six of them.
     expect(counts).toHaveLength(size);
     expect(Math.min(...counts)).toBeGreaterThan(400 - 6 * 20);
     expect(Math.max(...counts)).toBeLessThan(400 + 6 * 20);
@@ -56,7 +56,7 @@ describe("a place by key", () => {
     expect(same.length).toBeLessThan(50);
   });
 
-  test("lies in its range, and a step goes on from it to the end of the range", () => {
+  test("is in its range, and a step continues from it to the end of the range", () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -82,7 +82,7 @@ describe("a place by key", () => {
     );
   });
 
-  test("in day-of-month is one that every month has, unless a range says otherwise", () => {
+  test("in day-of-month is a day that every month has, unless the expression has a range", () => {
     const days = new Set(
       Array.from({ length: 2_000 }, (_, number) =>
         Number(normal("0 0 H * *", `key ${number}`).split(" ")[2]),

@@ -55,7 +55,7 @@ describe("the stored form of a cadence", () => {
     );
   });
 
-  test("is not made of members that differ in their zone or their rule for clock changes", () => {
+  test("is refused for members that differ in their zone or their rule for clock changes", () => {
     const elsewhere: Cadence = { kind: "cron", expression: "0 9 * * *", timezone: "UTC" };
     const skipping: Cadence = { ...cron, dst: { gap: "skip" } };
     for (const other of [elsewhere, skipping]) {
@@ -69,7 +69,7 @@ describe("the stored form of a cadence", () => {
     ["every 2 month from then", ""],
     ["at noon", ""],
     ["0 9 * * *", "gap sometimes"],
-  ])("is nothing that it did not write: %j with %j", (expression, dst) => {
+  ])("refuses texts that it did not write: %j with %j", (expression, dst) => {
     expect(() => readStoredForm({ expression, timezone: "UTC", dst })).toThrow(/not the stored form/);
   });
 });

@@ -31,7 +31,7 @@ describe("a zone's name", () => {
     expect(canonicalTimezone(name)).toBeNull();
   });
 
-  test("every zone that the runtime knows is accepted, and its stored name is stored as itself", () => {
+  test("is accepted for every zone of the runtime, and its stored name is stored unchanged", () => {
     for (const name of Intl.supportedValuesOf("timeZone")) {
       const canonical = canonicalTimezone(name);
       expect(canonical, name).not.toBeNull();
@@ -39,7 +39,7 @@ describe("a zone's name", () => {
     }
   });
 
-  test("UTC is known without asking Intl, which would load its data where a function starts", () => {
+  test("UTC is resolved without Intl, whose data would be loaded at the start of a function", () => {
     const asked = vi.spyOn(Intl, "DateTimeFormat");
     try {
       expect(canonicalTimezone("UTC")).toBe("UTC");

@@ -140,35 +140,38 @@ describe("a refusal", () => {
     ["0 9 * * * | 0 10 * * *", "a list"],
     ["H(5) * * * *", "H(0-29)"],
     ["* * * * 9", "0–7, names (sun–sat)"],
-  ])("of %j helps: %s", (when, hint) => {
+  ])("of %j has the hint: %s", (when, hint) => {
     expect(parseWhen(when, context)).toMatchObject({ ok: false, message: expect.stringContaining(hint) });
   });
 
-  test("of a time counted from now beside startsAt names the time", () => {
+  test("of a time counted from now beside startsAt points at the time", () => {
     expect(parseWhen("in 3h", { ...context, startsAt: context.now })).toMatchObject({
       kind: "invalid",
       position: 3,
     });
   });
 
-  test("of what is over by the time the schedule begins says so", () => {
+  test("of years before startsAt is marked as past", () => {
     const startsAt = Date.parse("2028-01-01T00:00:00Z");
     expect(parseWhen("cron(0 9 ? * 2 2027)", { ...context, startsAt })).toMatchObject({ kind: "past" });
     expect(parseWhen("cron(0 9 ? * 2 2028)", { ...context, startsAt })).toMatchObject({ ok: true });
   });
 });
 
-/** The most that one text takes: a search through 400 years that finds nothing is some 36,000 steps. */
+/**
+ * The limit of steps for one text: a search through 400 years without a result takes about 36,000
+ * steps.
+ */
 const stepsMax = 50_000;
 
-describe("whatever the text", () => {
-  test("a parse throws nothing, and a fault points into the text", () => {
+describe("for every text", () => {
+  test("a parse throws no error, and a fault points into the text", () => {
     fc.assert(
       fc.property(whens, zone, fc.string(), (when, timezone, key) => {
         const parsed = parseWhen(when, { ...context, timezone, key });
         if (parsed.ok) {
-          for (const told of [parsed.description, ...parsed.warnings])
-            expect(told).not.toMatch(/undefined|NaN|null/);
+          for (const words of [parsed.description, ...parsed.warnings])
+            expect(words).not.toMatch(/undefined|NaN|null/);
           expect(storedForm(parsed.cadence).expression.length).toBeLessThanOrEqual(2_000);
           return;
         }
@@ -182,14 +185,14 @@ describe("whatever the text", () => {
     );
   });
 
-  test("a parse takes no more steps than a search through 400 years does", async () => {
+  test("a parse takes no more steps than a search through 400 years", async () => {
     const counted = await countedSteps(new URL("./when-steps.ts", import.meta.url));
     expect(counted.length).toBeGreaterThan(3_000);
     const texts = (name: string) => Math.max(1, [JSON.parse(name)].flat().length);
     expect(counted.filter(({ name, steps }) => steps > stepsMax * texts(name))).toEqual([]);
   });
 
-  test("what is understood is understood again from its normal form", () => {
+  test("an accepted text has a normal form that is accepted too, with the same cadence", () => {
     let understood = 0;
     fc.assert(
       fc.property(arbitraryMutant(), zone, (when, timezone) => {

@@ -5,7 +5,7 @@ import { arbitraryMonster, whens, zone } from "./when-texts.ts";
 
 const context = { now: Date.parse("2026-11-21T08:00:00Z") };
 
-/** Expressions that have to be searched for to the end of what a search may take. */
+/** Expressions whose search goes up to its limit. */
 const rarest = [
   "0 0 30 2 *",
   "0 0 31 2,4,6,9,11 *",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** One of each form that is understood. */
+/** One valid text of each form. */
 export const written = [
   "at 2026-12-01T09:00:00+01:00",
   "at(2027-03-28T02:30)",
@@ -50,7 +50,7 @@ const pieces = [
   "\u0000",
 ];
 
-/** A form that is understood, with a few of its characters left out, doubled or replaced. */
+/** A valid text with a few of its characters left out, doubled or replaced. */
 export function arbitraryMutant(): fc.Arbitrary<string> {
   const edit = fc.tuple(
     fc.nat(40),
@@ -67,7 +67,7 @@ export function arbitraryMutant(): fc.Arbitrary<string> {
     );
 }
 
-/** As much as a text can hold, of what costs most to read. */
+/** The longest possible texts, made of the parts that cost most to read. */
 export function arbitraryMonster(): fc.Arbitrary<string> {
   const item = fc.constantFrom(
     "H,",
@@ -98,7 +98,7 @@ export function arbitraryMonster(): fc.Arbitrary<string> {
   });
 }
 
-/** The zones in which they are read. */
+/** The zones in which the texts are read. */
 export const zone = fc.constantFrom(
   "UTC",
   "Europe/Berlin",
@@ -113,7 +113,7 @@ const text = fc.oneof(
   arbitraryMutant(),
   arbitraryMonster(),
 );
-/** What a caller may send as `when`: mostly a text, at times a list. */
+/** Values that a caller may send as `when`: mostly a text, sometimes a list. */
 export const whens = fc.oneof(
   { weight: 9, arbitrary: text },
   { weight: 1, arbitrary: fc.array(text, { maxLength: 25 }) },

@@ -21,7 +21,7 @@ const FROM = Date.UTC(2010, 0, 1);
 const TO = Date.UTC(2040, 0, 1);
 
 describe("the offset of a zone", () => {
-  test("is the one that Intl's own fields show, in every zone at any time", () => {
+  test("agrees with the fields of Intl, in every zone at any time", () => {
     const clocks = new Map(Intl.supportedValuesOf("timeZone").map((name) => [name, wallClock(name)]));
     fc.assert(
       fc.property(fc.constantFrom(...clocks.keys()), arbitraryInstant(), (timezone, at) => {
@@ -36,7 +36,7 @@ describe("the offset of a zone", () => {
 });
 
 describe("the changes of a zone", () => {
-  test("begin with the offset in force and name every other with its instant", () => {
+  test("begin with the current offset, and list every later one with its instant", () => {
     expect(offsetChanges("Europe/Berlin", Date.UTC(2026, 0, 1), Date.UTC(2027, 0, 1))).toEqual([
       { from: Date.UTC(2026, 0, 1), offset: HOUR },
       { from: Date.parse("2026-03-29T01:00:00Z"), offset: 2 * HOUR },
@@ -73,13 +73,13 @@ describe("other rules of a zone", () => {
   const at = Date.parse("2026-07-01T00:00:00Z");
   const noSummer = () => zoneOf([{ from: 0, offset: HOUR }]);
 
-  test("hold while the work runs and no longer", () => {
+  test("apply only while the work runs", () => {
     const changed = withZones(noSummer, () => nextAfter(nine, at));
     expect(changed).toBe(Date.parse("2026-07-01T08:00:00Z"));
     expect(nextAfter(nine, at)).toBe(Date.parse("2026-07-01T07:00:00Z"));
   });
 
-  test("end with work that fails, and where they were nested the outer ones are back", () => {
+  test("end with work that fails, and then the outer rules apply again", () => {
     const inner = () => {
       throw new Error("failed");
     };
@@ -92,7 +92,7 @@ describe("other rules of a zone", () => {
   });
 });
 
-describe("a clock change anywhere in the weeks that are looked up together", () => {
+describe("a clock change anywhere in a block of weeks", () => {
   const WEEK = 7 * 24 * HOUR;
   const block = 60 * 52 * WEEK;
   const everyHalfHour = {
@@ -101,7 +101,7 @@ describe("a clock change anywhere in the weeks that are looked up together", () 
   };
   const hours = [-WEEK / HOUR, -25, -2, -1, -0.5, 0, 0.5, 1, 2, 25, WEEK / HOUR];
 
-  test.each(hours)("%d hours from their end: an hour that is repeated is not repeated twice", (distance) => {
+  test.each(hours)("%d hours from its end repeats an hour once", (distance) => {
     const change = block + distance * HOUR;
     const zone = makeZone((instant) => (instant < change ? HOUR : 0));
     const first = { gap: "next", overlap: "first" } as const;
@@ -117,7 +117,7 @@ describe("a clock change anywhere in the weeks that are looked up together", () 
     expect(previousInZone(everyHalfHour, last, zone, change)).toBe(change - 1.5 * HOUR);
   });
 
-  test.each(hours)("%d hours from their end: an hour that is missing is made up for once", (distance) => {
+  test.each(hours)("%d hours from its end moves a time in the gap to one instant", (distance) => {
     const change = block + distance * HOUR;
     const zone = makeZone((instant) => (instant < change ? 0 : HOUR));
     const wall = change + HOUR / 2;
@@ -145,21 +145,21 @@ describe("a search in a zone", () => {
     ["first", "last", "both"].map((overlap) => ({ gap, overlap }) as ClockRule),
   );
 
-  function counted(timezone: string): { zone: Zone; looks: () => number } {
-    let looks = 0;
+  function counted(timezone: string): { zone: Zone; reads: () => number } {
+    let reads = 0;
     const zone = zoneNamed(timezone);
     return {
       zone: {
         spanAt(instant) {
-          looks += 1;
+          reads += 1;
           return zone.spanAt(instant);
         },
       },
-      looks: () => looks,
+      reads: () => reads,
     };
   }
 
-  test("L4: goes to a wall time a century away in few steps, and gives up in few where there is none", () => {
+  test("L4: finds a wall time a century away in few steps, and ends in few steps if there is none", () => {
     const wall = Date.UTC(2126, 6, 1, 12);
     const once = {
       atOrAfter: (from: number) => (from <= wall ? wall : null),
@@ -167,18 +167,18 @@ describe("a search in a zone", () => {
     };
     for (const timezone of zones) {
       for (const rule of rules) {
-        const { zone, looks } = counted(timezone);
+        const { zone, reads } = counted(timezone);
         const next = nextInZone(once, rule, zone, FROM) ?? 0;
         expect(next + zoneNamed(timezone).spanAt(next).offset).toBe(wall);
         expect(nextInZone(once, rule, zone, next)).toBeNull();
         expect(previousInZone(once, rule, zone, next + 100 * 365 * 24 * HOUR)).toBe(next);
         expect(previousInZone(once, rule, zone, next)).toBeNull();
-        expect(looks()).toBeLessThan(40);
+        expect(reads()).toBeLessThan(40);
       }
     }
   });
 
-  test("L4: is not asked beyond what dates can hold", () => {
+  test("L4: ends at the limit of dates", () => {
     const never = { atOrAfter: () => null, atOrBefore: () => null };
     const [rule = { gap: "next", overlap: "first" }] = rules;
     for (const at of [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 8.64e15, Number.NaN]) {

@@ -26,10 +26,10 @@ const region = "us-east-1";
 const credentials = { accessKeyId: "someone", secretAccessKey: "secret" };
 
 test("a client without the SDK's log sends as before, and copies no request for a log", async () => {
-  const told: string[] = [];
+  const logged: string[] = [];
   const logger = {
     debug: () => {},
-    info: ({ commandName }: { commandName: string }) => told.push(commandName),
+    info: ({ commandName }: { commandName: string }) => logged.push(commandName),
     warn: () => {},
     error: () => {},
   };
@@ -42,15 +42,15 @@ test("a client without the SDK's log sends as before, and copies no request for 
   const send = (client: SQSClient) =>
     client.send(new SendMessageCommand({ QueueUrl: emulator.queueUrl("jobs"), MessageBody: "work" }));
 
-  const telling = new SQSClient(settings);
-  expect((await send(telling)).MessageId).toEqual(expect.any(String));
-  expect(told, "the SDK still logs what its clients send").toEqual(["SendMessageCommand"]);
+  const logging = new SQSClient(settings);
+  expect((await send(logging)).MessageId).toEqual(expect.any(String));
+  expect(logged, "the SDK still logs what its clients send").toEqual(["SendMessageCommand"]);
 
   const quiet = withoutSdkLog(new SQSClient(settings));
   expect((await send(quiet)).MessageId).toEqual(expect.any(String));
-  expect(told).toEqual(["SendMessageCommand"]);
+  expect(logged).toEqual(["SendMessageCommand"]);
 
-  telling.destroy();
+  logging.destroy();
   quiet.destroy();
 });
 

@@ -11,11 +11,11 @@ import { attemptsMax, awsClientSettings, requestLimits, sendingTimeouts } from "
 import { callFunction, sendToFunction } from "../../lib/target/invoke-function.ts";
 import { serve } from "../support/tls-front.ts";
 
-/** Servers that take a connection and do not answer, or stop in the middle of an answer. */
+/** Servers that accept a connection and do not answer, or stop in the middle of an answer. */
 
 const silent = () => serve((socket) => void socket.resume());
 
-/** It begins an answer and never ends it. */
+/** Begins an answer and never ends it. */
 const breaking = () =>
   serve((socket) => {
     socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"));
@@ -65,13 +65,13 @@ describe.each(Object.entries(requests))("a request to %s", (_service, request) =
 describe.each(Object.entries(requests).filter(([service]) => service !== "S3"))(
   "an answer of %s that has begun",
   (_service, request) => {
-    test("is given up where it does not go on", async () => {
+    test("is given up when it stops in the middle", async () => {
       await expect(request(await breaking())).rejects.toMatchObject({ name: "TimeoutError" });
     });
   },
 );
 
-test("a call that only hands an event to Lambda's queue has the limit of a small request", async () => {
+test("an asynchronous call of a function has the limit of a small request", async () => {
   const lambda = new LambdaClient(settingsOf("LAMBDA", await silent()));
   const send = vi.spyOn(lambda, "send");
   await expect(sendToFunction(lambda, invoked)).rejects.toMatchObject({ name: "TimeoutError" });
@@ -88,7 +88,7 @@ test("Carillon's own client gives a request up", async () => {
   await expect(carillon.schedules.get("a")).rejects.toMatchObject({ name: "CarillonUnreachable" });
 });
 
-test("all attempts at a request end before what a function keeps back for what it has begun", () => {
+test("all attempts at a request fit into the time that a function reserves for them", () => {
   const longestPausesMs = 2_000;
   expect(attemptsMax * sendingTimeouts.requestTimeout + longestPausesMs).toBeLessThan(15_000);
 });

@@ -22,14 +22,14 @@ async function pidOf(tx: { unsafe: Sql["unsafe"] }): Promise<number> {
 }
 
 describe("a transaction", () => {
-  test("fails by the statement that failed, though one that was sent with it is heard before", async () => {
+  test("fails with the error of the statement that failed, even if a later error arrives first", async () => {
     const sql = open();
     await sql`create table once (n int primary key)`;
     const insert = async (tx: Tx, n: number) => tx`insert into once values (${n})`;
     const together = () =>
       sql.begin((tx) =>
         Promise.all([
-          // Heard late: whoever awaits for others passes it on.
+          // Awaited one step later, as a caller does that passes on the result of another.
           insert(tx, 1).then(async (rows) => rows),
           tx`select ${2}::int`,
         ]),
@@ -39,7 +39,7 @@ describe("a transaction", () => {
     await expect(together()).rejects.toMatchObject({ code: "23505" });
   });
 
-  test("commits what it did, or nothing when its work throws", async () => {
+  test("commits all of its changes, or none when its work throws", async () => {
     const sql = open();
     await sql`create table whole (n int)`;
     expect(await sql.begin(async (tx) => (await tx`insert into whole values (1)`).count)).toBe(1);
@@ -57,7 +57,7 @@ describe("a transaction", () => {
     await expect(outcome).rejects.toMatchObject({ code: "22012" });
   });
 
-  test("has a connection to itself: statements outside wait or go elsewhere", async () => {
+  test("has a connection of its own: other statements wait or use another one", async () => {
     const sql = open({ max: 2 });
     await sql.begin(async (tx) => {
       const [mine, others] = [await pidOf(tx), await pidOf(sql)];
@@ -75,13 +75,13 @@ describe("a transaction", () => {
     expect(order).toEqual(["inside", "outside"]);
   });
 
-  test("that has ended refuses a statement that nobody awaited in time", async () => {
+  test("that has ended refuses a late statement", async () => {
     const sql = open();
     const late = await sql.begin(async (tx) => ({ run: () => tx`select 1` }));
     await expect(late.run()).rejects.toThrow("already ended");
   });
 
-  test("refuses what one part of its work sends after another has failed", async () => {
+  test("refuses statements of one part of its work after another part has failed", async () => {
     const sql = open();
     await sql`create table parts (n int)`;
     const refused: unknown[] = [];
@@ -100,7 +100,7 @@ describe("a transaction", () => {
     expect(await sql`select n from parts`).toEqual([]);
   });
 
-  test("runs in the mode that was asked for", async () => {
+  test("runs in the requested mode", async () => {
     const sql = open();
     const [row] = await sql.begin((tx) => tx`show transaction_read_only`, "read only");
     expect(row).toEqual({ transaction_read_only: "on" });
@@ -108,7 +108,7 @@ describe("a transaction", () => {
 });
 
 describe("a transaction that begins by reading", () => {
-  test("is one, its first statement included", async () => {
+  test("includes its first statement", async () => {
     const sql = open();
     await sql`create table read_first (n int)`;
     const outcome = sql.beginByReading(async (tx) => {
@@ -122,7 +122,7 @@ describe("a transaction that begins by reading", () => {
     expect(await sql`select n from read_first`).toEqual([{ n: 3 }]);
   });
 
-  test("takes a round trip less", async () => {
+  test("takes one round trip less", async () => {
     const counted = await countRoundTrips(database.url);
     const sql = connect({ DATABASE_URL: counted.url });
     onTestFinished(() => sql.end());
@@ -138,10 +138,10 @@ describe("a transaction that begins by reading", () => {
     expect(counted.taken()).toBe(3);
   });
 
-  test("sends nothing behind its first statement where it cannot begin", async () => {
+  test("sends only its first statement if it cannot begin", async () => {
     const sql = open({ max: 1 });
     await sql`create table not_begun (n int)`;
-    // In a transaction that has failed, the server refuses to begin one.
+    // In a failed transaction, the server refuses to begin another one.
     await sql.unsafe("begin");
     await expect(sql.unsafe("select 1 / 0")).rejects.toThrow();
     const seen: unknown[] = [];
@@ -154,15 +154,15 @@ describe("a transaction that begins by reading", () => {
       (reason: unknown) => reason,
     );
     expect(error).toMatchObject({ code: "25P02" });
-    // The second is told why there is no transaction, and not what the server says of itself.
+    // The second statement has the error of `begin`, and not an error of its own.
     expect(seen[0]).not.toBe(error);
     expect(seen[1]).toBe(error);
     expect(await sql`select n from not_begun`).toEqual([]);
   });
 });
 
-describe("values", () => {
-  test("arrays of every kind that Carillon sends come back as they were", async () => {
+describe("a value", () => {
+  test("that is an array comes back unchanged, for every type that Carillon sends", async () => {
     const sql = open();
     const texts = [
       "plain",
@@ -196,7 +196,7 @@ describe("values", () => {
     });
   });
 
-  test("arrays go by the type that the server expects, also of an enum and of json", async () => {
+  test("that is an array has the type that the server expects, also for an enum and json", async () => {
     const sql = open();
     await sql`create type colour as enum ('red', 'green')`;
     const dates = [new Date("2026-01-01T00:00:00Z"), null];
@@ -212,14 +212,14 @@ describe("values", () => {
     });
   });
 
-  test("keys inside json stay as they are, and bigint is text", async () => {
+  test("of json keeps its keys, and a bigint is text", async () => {
     const sql = open();
     const document = { snake_case: { camelCase: 1 } };
     const [row] = await sql`select ${sql.json(document)}::jsonb as some_document, 9007199254740993 as big`;
     expect(row).toEqual({ some_document: document, big: "9007199254740993" });
   });
 
-  test("fragments and helpers of the driver work through the pool", async () => {
+  test("may come from fragments and helpers of the driver, also through the pool", async () => {
     const sql = open();
     await sql`create table helped (n int, label text)`;
     await sql`insert into helped ${sql([
@@ -246,7 +246,7 @@ describe("connecting", () => {
     expect(() => connect({ DATABASE_URL: "postgres://db/x?sslmode=prefer" })).toThrow("verify-full");
   });
 
-  test("to a server that is not there rejects each statement with its cause", async () => {
+  test("to an unreachable server rejects each statement with its cause", async () => {
     const sql = connect({ DATABASE_URL: "postgres://127.0.0.1:1/none" });
     await expect(sql`select 1`).rejects.toMatchObject({
       name: "ConnectionLost",
@@ -264,14 +264,14 @@ describe("connecting", () => {
     await sql.end();
   });
 
-  test("a closed pool refuses further statements", async () => {
+  test("ends when the pool is closed: further statements are refused", async () => {
     const sql = connect({ DATABASE_URL: database.url });
     await sql`select 1`;
     await sql.end();
     await expect(sql`select 1`).rejects.toThrow("closed");
   });
 
-  test("behind a proxy or a pooler a session keeps nothing: no statement is prepared by name", async () => {
+  test("behind a proxy or a pooler prepares no statement by name", async () => {
     const sql = connect({ DATABASE_URL: database.url, DATABASE_PREPARE: "off" });
     onTestFinished(() => sql.end());
     await sql`select ${1}::int`;

@@ -13,7 +13,7 @@ afterEach(() => database.drop());
 const open = () => connect({ DATABASE_URL: database.url });
 const second = "2026-03-02T10:00:00.000Z";
 
-/** Counts for connections that are opened from then on. */
+/** Applies to connections that are opened afterwards. */
 async function setForAll(style: string): Promise<void> {
   const sql = open();
   const [{ name } = { name: "" }] = await sql<{ name: string }[]>`select current_database() as name`;
@@ -22,7 +22,7 @@ async function setForAll(style: string): Promise<void> {
 }
 
 test.each(["German", "SQL, DMY", "Postgres, MDY"])(
-  "A connection on which dates are written in the style %s reads none of them",
+  "A connection with the date style %s refuses to read dates",
   async (style) => {
     await setForAll(style);
     const sql = open();
@@ -37,7 +37,7 @@ test.each(["German", "SQL, DMY", "Postgres, MDY"])(
   },
 );
 
-test("A connection on which ISO dates may be given with the day first reads them", async () => {
+test("A connection with the date style ISO, DMY reads dates", async () => {
   await setForAll("ISO, DMY");
   const sql = open();
   const [row] = await sql<{ at: Date }[]>`select ${new Date(second)}::timestamptz as at`;
@@ -45,7 +45,7 @@ test("A connection on which ISO dates may be given with the day first reads them
   await sql.end();
 });
 
-test("A transaction that sets another style of dates keeps its connection, and later reads get dates as before", async () => {
+test("A transaction that sets another date style keeps its connection, and later statements read dates as before", async () => {
   const sql = open();
   await sql.begin(async (tx) => {
     await tx`set local datestyle = 'German'`;

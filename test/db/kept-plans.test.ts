@@ -9,14 +9,14 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** One connection, which is one session as long as nothing breaks it. */
+/** One connection, which is one session until it is lost. */
 function open(env: Record<string, string> = {}, options: ConnectOptions = {}): Sql {
   const sql = connect({ DATABASE_URL: database.url, ...env }, { max: 1, ...options });
   onTestFinished(() => sql.end());
   return sql;
 }
 
-/** Which statements the session keeps, by the number that each begins with. */
+/** The statements that the session keeps, by the number at the beginning of each. */
 async function keptOf(tx: Tx): Promise<number[]> {
   const rows = await tx<{ n: number }[]>`
     select substring(statement from '^\\s*select (\\d+)')::int as n from pg_prepared_statements
@@ -24,7 +24,7 @@ async function keptOf(tx: Tx): Promise<number[]> {
   return rows.map(({ n }) => n);
 }
 
-/** One statement of each kind, which say by their first number what they are. */
+/** One statement of each kind, with a first number that identifies it. */
 async function runEach(tx: Tx): Promise<void> {
   const instants = tx.array([new Date(0)]);
   await tx`select 1`;
@@ -41,19 +41,19 @@ const fixed = [1, 2, 3];
 const marked = 7;
 
 describe("on a connection that keeps plans", () => {
-  test("statements whose text is always the same are kept, and of those made of parts what is marked", async () => {
+  test("statements with a constant text are kept, and marked ones of those made of parts", async () => {
     const sql = open();
     await runEach(sql);
     expect(await keptOf(sql)).toEqual([...fixed, marked]);
   });
 
-  test("in a transaction as well, and each but once", async () => {
+  test("statements in a transaction are kept too, each once", async () => {
     const sql = open();
     for (let turn = 0; turn < 3; turn++) await sql.begin(runEach);
     expect(await keptOf(sql)).toEqual([...fixed, marked]);
   });
 
-  test("another session has none of them, and one that is had alone has its own", async () => {
+  test("another session has none of them, and a session of `alone` has its own", async () => {
     const sql = open();
     await runEach(sql);
     expect(await keptOf(open())).toEqual([]);
@@ -65,16 +65,20 @@ describe("on a connection that keeps plans", () => {
   });
 });
 
-describe("nothing is kept", () => {
+describe("no plan is kept", () => {
   test.each<[string, Record<string, string>, ConnectOptions]>([
     ["with DATABASE_PREPARE=off", { DATABASE_PREPARE: "off" }, {}],
     [
-      "with DATABASE_PREPARE=off, whatever a function would",
+      "with DATABASE_PREPARE=off, also if the function keeps plans",
       { DATABASE_PREPARE: "off" },
       { keepsPlans: true },
     ],
-    ["where a function wants each plan made for what it meets", {}, { keepsPlans: false }],
-    ["there with DATABASE_PREPARE=on as well", { DATABASE_PREPARE: "on" }, { keepsPlans: false }],
+    ["if the function keeps no plans", {}, { keepsPlans: false }],
+    [
+      "if the function keeps no plans, also with DATABASE_PREPARE=on",
+      { DATABASE_PREPARE: "on" },
+      { keepsPlans: false },
+    ],
   ])("%s", async (_, env, options) => {
     const sql = open(env, options);
     await runEach(sql);
@@ -83,13 +87,13 @@ describe("nothing is kept", () => {
   });
 });
 
-test.each(["yes", "ON", ""])('DATABASE_PREPARE="%s" is refused with what it takes', (value) => {
+test.each(["yes", "ON", ""])('DATABASE_PREPARE="%s" is refused with the allowed values', (value) => {
   expect(() => open({ DATABASE_PREPARE: value })).toThrow(
     `DATABASE_PREPARE is "${value}"; it takes "on" or "off".`,
   );
 });
 
-describe("when a column gets another type beneath a kept statement", () => {
+describe("when the type of a column of a kept statement changes", () => {
   async function changing(table: string): Promise<{ sql: Sql; change(): Promise<void> }> {
     const [sql, owner] = [open(), open({}, { keepsPlans: false })];
     await owner.unsafe(`create table ${table} (id int, amount int)`);
@@ -100,7 +104,7 @@ describe("when a column gets another type beneath a kept statement", () => {
     return { sql, change };
   }
 
-  test("the next run has it: it is sent again where no transaction was broken by it", async () => {
+  test("the next run outside a transaction succeeds, since the driver sends it again", async () => {
     const { sql, change } = await changing("outside");
     const read = () => sql`select * from outside where id = ${1}`;
     expect(await read()).toEqual([{ id: 1, amount: 7 }]);
@@ -109,7 +113,7 @@ describe("when a column gets another type beneath a kept statement", () => {
     expect(await read()).toEqual([{ id: 1, amount: "7" }]);
   });
 
-  test("a transaction that meets it fails, once: the next one has it", async () => {
+  test("the next transaction with it fails, and the one after it succeeds", async () => {
     const { sql, change } = await changing("inside");
     const read = () => sql.begin((tx) => tx`select * from inside where id = ${1}`);
     expect(await read()).toEqual([{ id: 1, amount: 7 }]);

@@ -20,7 +20,10 @@ async function pidOf(tx: { unsafe: Sql["unsafe"] }): Promise<number> {
   return Number(row?.["pid"]);
 }
 
-/** Ends a connection as a failover or an administrator does, and waits until the server has forgotten it. */
+/**
+ * Ends a connection as a failover or an administrator does, and waits until the server has removed
+ * it.
+ */
 async function kill(killer: Sql, pid: number): Promise<void> {
   await killer`select pg_terminate_backend(${pid}, 5000)`;
 }
@@ -34,7 +37,7 @@ describe("a connection that is killed", () => {
     expect(second).not.toBe(first);
   });
 
-  test("rejects the statement under way, once, and nothing is left unhandled", async () => {
+  test("rejects the running statement once, without an unhandled rejection", async () => {
     const [sql, killer] = [open(), open()];
     const pid = await pidOf(sql);
     const outcome = expect(sql`select pg_sleep(30)`).rejects.toThrow(ConnectionLost);
@@ -44,7 +47,7 @@ describe("a connection that is killed", () => {
     expect(await pidOf(sql)).not.toBe(pid);
   });
 
-  test("rejects every statement that was pipelined behind the one under way", async () => {
+  test("rejects every statement that was pipelined behind the running one", async () => {
     const [sql, killer] = [open(), open()];
     const pid = await pidOf(sql);
     const outcomes = Promise.allSettled([
@@ -57,7 +60,7 @@ describe("a connection that is killed", () => {
     expect((await outcomes).map((outcome) => outcome.status)).toEqual(Array(6).fill("rejected"));
   });
 
-  test("idle in a transaction refuses what the transaction still sends, and never runs it elsewhere", async () => {
+  test("while it idles in a transaction refuses later statements of the transaction, and never runs them on another connection", async () => {
     const [sql, killer] = [open({ max: 1 }), open()];
     await sql`create table outside (n int)`;
     const outcome = sql.begin(async (tx) => {
@@ -85,7 +88,7 @@ describe("a connection that is killed", () => {
     expect(await sql`select n from swallowed`).toEqual([]);
   });
 
-  test("again and again, under load, loses no answer and leaves nothing unhandled", async () => {
+  test("again and again under load loses no confirmed row and causes no unhandled rejection", async () => {
     const [sql, killer] = [open({ max: 3, applicationName: "victim" }), open()];
     await sql`create table kept (n int)`;
     let working = true;
@@ -122,7 +125,10 @@ async function untilRunning(watcher: Sql, pid: number): Promise<void> {
   );
 }
 
-/** Waits until this process, too, has heard that the connection is gone: then a statement on it fails at once. */
+/**
+ * Waits until this process has noticed the lost connection too: then a statement on it fails at
+ * once.
+ */
 async function untilGone(watcher: Sql, tx: { unsafe: Sql["unsafe"] }): Promise<void> {
   for (;;) {
     await watcher`select 1`;
@@ -134,8 +140,8 @@ async function untilGone(watcher: Sql, tx: { unsafe: Sql["unsafe"] }): Promise<v
   }
 }
 
-async function untilTrue(watcher: Sql, ask: (sql: Sql) => PromiseLike<readonly unknown[]>): Promise<void> {
-  while ((await ask(watcher)).length === 0);
+async function untilTrue(watcher: Sql, check: (sql: Sql) => PromiseLike<readonly unknown[]>): Promise<void> {
+  while ((await check(watcher)).length === 0);
 }
 
 async function untilSucceeds<T>(attempt: () => PromiseLike<T>): Promise<T> {

@@ -24,23 +24,26 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Another actor holds the plan lock and moves the watermark; `act` comes meanwhile and has to wait. */
+/**
+ * Another transaction holds the plan lock and moves the watermark; `act` starts meanwhile and has
+ * to wait.
+ */
 async function whileAnotherMovesTheWatermark<Result>(act: () => Promise<Result>): Promise<Result> {
   let acting: Promise<Result> | undefined;
   await sql.begin(async (tx) => {
     await lockPlan(tx, shard);
     acting = act();
-    await until("the other one waits for the plan lock", async () => (await waitingLocks(sql)) > 0);
+    await until("`act` waits for the plan lock", async () => (await waitingLocks(sql)) > 0);
     await tx`update carillon.shards set watermark_at = ${later} where id = ${shard}`;
   });
-  if (acting === undefined) throw new Error("Nobody acted.");
+  if (acting === undefined) throw new Error("`act` did not run.");
   return acting;
 }
 
 const reset = () => sql`update carillon.shards set watermark_at = carillon.clock() where id = ${shard}`;
 const watermark = async () => (await readShard(sql, shard)).watermarkAt;
 
-test("an edit reads where its shard stands after it has the plan lock, not before", async () => {
+test("an edit reads the watermark of its shard after it has the plan lock, not before", async () => {
   await reset();
   const [schedule] = await sql<{ id: string }[]>`
     with made as (
@@ -54,14 +57,14 @@ test("an edit reads where its shard stands after it has the plan lock, not befor
   expect(locked?.state.watermarkAt).toEqual(later);
 });
 
-test("a tick reads where its shard stands after it has the plan lock, not before", async () => {
+test("a tick reads the watermark of its shard after it has the plan lock, not before", async () => {
   await reset();
   const batch = await whileAnotherMovesTheWatermark(() => fireShardBatch(sql, shard, 10, systemTiming));
   expect(batch).toMatchObject({ jobs: 0, done: true });
   expect(await watermark()).toEqual(later);
 });
 
-test("a lock is sent when it is asked for, also where nobody awaits it yet", async () => {
+test("a lock is sent at once, also before it is awaited", async () => {
   const held = await sql.begin(async (tx: Tx) => {
     const locks = [lockPlanShared(tx, shard), closeGate(tx, shard)];
     const [row] = await tx<{ held: number }[]>`

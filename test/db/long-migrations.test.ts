@@ -45,7 +45,7 @@ beforeEach(() => {
   log = recordedLog();
 });
 
-/** Time passes by waiting alone, at once; what is looked at in short steps costs none. */
+/** A clock that moves only by waiting, and at once; short waits between checks do not move it. */
 function hastyClock(onPause: (pauses: number) => Promise<void> = async () => {}): Clock {
   let now = Date.parse("2026-03-02T00:00:00Z");
   let pauses = 0;
@@ -61,7 +61,7 @@ function hastyClock(onPause: (pauses: number) => Promise<void> = async () => {})
   };
 }
 
-/** Holds the lock of a table until it is let go. */
+/** Holds the lock of a table until `letGo`. */
 async function holding(table: string): Promise<{ pid: number; letGo(): Promise<void> }> {
   const blocker = open();
   let letGo = () => {};
@@ -73,7 +73,7 @@ async function holding(table: string): Promise<{ pid: number; letGo(): Promise<v
     await tx.unsafe(`update ${table} set note = note where id = 1`);
     const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
     held.resolve(row?.pid ?? 0);
-    // What it ran last, with a value in it that is nobody's business.
+    // The last statement of the session contains a value that no report may show.
     await tx.unsafe(`select count(*) from ${table} where note is distinct from 'a secret of 1234'`);
     await released;
   });
@@ -94,9 +94,9 @@ const numbers = async () =>
   (await sql`select number from carillon.migrations where number > ${released.length} order by 1`).map(
     ({ number }) => number - released.length,
   );
-/** The server's process that runs this at the moment. */
+/** The process of the server that runs this statement now. */
 const backend = (statement: string) =>
-  until(`somebody runs ${statement}`, async () => {
+  until(`a session runs ${statement}`, async () => {
     const [found] = await sql<{ pid: number }[]>`
       select pid from pg_stat_activity where application_name = 'carillon migrate' and query ~ ${statement} and state = 'active'
         and datname = current_database() and pid <> pg_backend_pid()`;
@@ -106,10 +106,10 @@ const backend = (statement: string) =>
 describe("a migration that does not get its lock", () => {
   const alter = "alter table carillon.things add column mark int";
 
-  test("lets those pass who wait behind it, tries again, and gets through when the way is free", async () => {
+  test("lets the transactions behind it pass, retries, and succeeds when the lock is free", async () => {
     const held = await holding("carillon.things");
     const clock = hastyClock(async (pauses) => {
-      // Between two attempts nobody is in anybody's way.
+      // Between two attempts no other transaction has to wait.
       await sql`insert into carillon.things values (${1_000 + pauses}, '')`;
       if (pauses === 3) await held.letGo();
     });
@@ -118,7 +118,7 @@ describe("a migration that does not get its lock", () => {
     expect(blocked).toHaveLength(3);
   });
 
-  test("fails in the end, names who is in the way without the values of a query, and leaves nothing of itself", async () => {
+  test("fails in the end, names the blocking session without the values of its query, and is rolled back", async () => {
     const held = await holding("carillon.things");
     const failing = run(and(alter), { clock: hastyClock(), lockTimeoutMs: 40, runMs: 20_000 });
     const error = await failing.then(
@@ -133,7 +133,7 @@ describe("a migration that does not get its lock", () => {
     expect(await run(and(alter))).toMatchObject({ applied: ["step-1"], left: undefined });
   });
 
-  test("is left to the next run where others have taken the time of this one", async () => {
+  test("is left to the next run if earlier migrations used up the time of this one", async () => {
     const held = await holding("carillon.things");
     const clock = hastyClock();
     const first = await run(and("create table carillon.others (n int)", alter), {
@@ -141,7 +141,7 @@ describe("a migration that does not get its lock", () => {
       lockTimeoutMs: 40,
       runMs: 3_000,
     });
-    expect(first).toMatchObject({ applied: ["step-1"], left: expect.stringContaining("kept from its lock") });
+    expect(first).toMatchObject({ applied: ["step-1"], left: expect.stringContaining("waits for a lock") });
     await expect(run(and("", alter), { clock, lockTimeoutMs: 40, runMs: 3_000 })).rejects.toThrow(
       "did not get its lock",
     );
@@ -149,13 +149,13 @@ describe("a migration that does not get its lock", () => {
   });
 });
 
-test("a transaction that takes longer than a run is cancelled by the server, and says what to do instead", async () => {
+test("a transaction that takes longer than a run is cancelled by the server, and the error says what to do instead", async () => {
   const endless = and("select pg_sleep(600)");
-  await expect(run(endless, { runMs: 60, lockTimeoutMs: 50 })).rejects.toThrow("belongs into batches");
+  await expect(run(endless, { runMs: 60, lockTimeoutMs: 50 })).rejects.toThrow("Split it into batches");
   expect(await numbers()).toEqual([]);
 });
 
-test("a run whose connection is killed in the middle leaves nothing of its migration, and the next one goes on", async () => {
+test("a run whose connection is killed rolls back its migration, and the next run continues", async () => {
   const one = "create table carillon.one (n int)";
   const two = "create table carillon.two (n int)";
   const sleeping = and(one, `${two}; select pg_sleep(600)`);
@@ -168,7 +168,7 @@ test("a run whose connection is killed in the middle leaves nothing of its migra
   expect(await run(and(one, two))).toEqual({ applied: ["step-2"], left: undefined, ahead: false });
 });
 
-test("of two at once one waits, says for whom, and then finds everything done", async () => {
+test("of two runs at once one waits, names the other, and then finds no work left", async () => {
   const held = await holding("carillon.things");
   const steps = and("alter table carillon.things add column mark int");
   const first = run(steps);
@@ -189,11 +189,11 @@ describe("outside a transaction", () => {
       await sql`select indisvalid as valid from pg_index where indexrelid = to_regclass('carillon.things_by_note')`
     ).map((row) => row["valid"]);
 
-  test("an index is built while others write, and what a build that died left behind is built anew", async () => {
+  test("an index is built while others write, and the index of a killed build is built again", async () => {
     const held = await holding("carillon.things");
     const failing = expect(run(and(build))).rejects.toThrow("connection");
     const pid = await backend("create index");
-    await until("the index stands", async () => (await valid()).length > 0);
+    await until("the index exists", async () => (await valid()).length > 0);
     await open()`select pg_terminate_backend(${pid}, 5000)`;
     await failing;
     await held.letGo();
@@ -202,7 +202,7 @@ describe("outside a transaction", () => {
     expect(await valid()).toEqual([true]);
   });
 
-  test("one that outlives its run is left to the server, keeps others out, and is found done", async () => {
+  test("a statement that outlives its run continues on the server, keeps other runs out, and is found done", async () => {
     const held = await holding("carillon.things");
     const first = await run(and(build), { runMs: 200 });
     expect(first).toMatchObject({
@@ -212,7 +212,7 @@ describe("outside a transaction", () => {
     const second = await run(and(build), { clock: hastyClock(), runMs: 2_000 });
     expect(second.left).toContain("another run migrates");
     expect(second.left).toContain(`waits for process ${held.pid}`);
-    // A release that is put back meanwhile has nothing to wait for.
+    // A release that is rolled back meanwhile does not have to wait.
     expect(await run(released)).toMatchObject({ left: undefined });
     await held.letGo();
     expect(await run(and(build))).toMatchObject({ applied: ["step-1"] });
@@ -228,9 +228,9 @@ describe("in batches", () => {
   const notes = () =>
     sql`select coalesce(note, '') as note, count(*)::int from carillon.things group by 1 order by 1`;
 
-  test("a run does portions until its time is over, the next goes on there, and each row is reached once", async () => {
+  test("a run does batches until its time is over, the next run continues there, and each row is changed once", async () => {
     expect(await run(and(batch(40)), { runMs: 0 })).toMatchObject({
-      left: expect.stringContaining("come to 40"),
+      left: expect.stringContaining("reached 40"),
     });
     expect(await notes()).toEqual([
       { note: "", count: 60 },
@@ -242,16 +242,16 @@ describe("in batches", () => {
     expect(await sql`select from carillon.unfinished_migrations`).toEqual([]);
   });
 
-  test("one that does not move on is refused instead of done for ever", async () => {
+  test("a batch that makes no progress is refused instead of repeated for ever", async () => {
     const stuck = "-- carillon: in batches\nselect '1' as place where $1::text is distinct from 'never'";
     await expect(run(and(stuck))).rejects.toThrow("moves on");
   });
 });
 
-describe("a release that is put back", () => {
+describe("a release that is rolled back", () => {
   const last = () => released.length;
 
-  test("does nothing on a database that was left fit for it", async () => {
+  test("does nothing on a database whose newer migrations are compatible with it", async () => {
     const newer = and(`-- carillon: back to ${last()}\ncreate table carillon.others (n int)`);
     await run(newer);
     expect(await run(released, { mayBeOlder: true })).toEqual({ applied: [], left: undefined, ahead: true });
@@ -259,17 +259,17 @@ describe("a release that is put back", () => {
   });
 
   test.each([
-    ["says nothing of older ones", ""],
-    ["is fit for newer ones alone", "-- carillon: back to 9999\n"],
-  ])("is refused where one of what it does not know %s", async (_, says) => {
+    ["names no older release", ""],
+    ["is compatible with newer releases only", "-- carillon: back to 9999\n"],
+  ])("is refused if a migration that it does not know %s", async (_, says) => {
     const fit = `-- carillon: back to ${last()}\ncreate table carillon.others (n int)`;
     await run(and(fit, `${says}create table carillon.more (n int)`));
     await expect(run(released, { mayBeOlder: true })).rejects.toThrow(NewerDatabase);
   });
 });
 
-test("a line that says something else of a migration is refused by name", () => {
+test("an unknown line `-- carillon: …` is refused with its text", () => {
   expect(() => migrationFrom(40, "typo", "-- carillon: out of transaction")).toThrow(
-    'says "out of transaction"',
+    'has the line "-- carillon: out of transaction"',
   );
 });

@@ -8,7 +8,7 @@ afterEach(() => {
   server.close();
 });
 
-/** What a statement fails with where the server answers a connection like this. */
+/** The error of a statement when the server answers a connection in this way. */
 async function failureAt(answer: (socket: Socket) => void): Promise<unknown> {
   const open = new Set<Socket>();
   server = createServer((socket) => {
@@ -18,7 +18,7 @@ async function failureAt(answer: (socket: Socket) => void): Promise<unknown> {
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("It has a port.");
+  if (address === null || typeof address === "string") throw new Error("The server has no port.");
   const sql = connect({ DATABASE_URL: `postgres://someone:secret@127.0.0.1:${address.port}/none` });
   try {
     return await sql`select 1`.then(
@@ -31,7 +31,7 @@ async function failureAt(answer: (socket: Socket) => void): Promise<unknown> {
   }
 }
 
-/** An error as a server sends it that lets nobody in. */
+/** An error as a server sends it when it refuses a login. */
 function fatal(state: string): Buffer {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${state}\0Mnot now\0\0`);
   const head = Buffer.alloc(5);
@@ -41,7 +41,7 @@ function fatal(state: string): Buffer {
 }
 
 test.each(["57P03", "57P02", "57P01", "53300"])(
-  "a server that lets nobody in yet (%s) may a moment later",
+  "a server that refuses logins for now (%s) is a passing failure",
   async (state) => {
     const failure = await failureAt((socket) => socket.end(fatal(state)));
     expect(failure).toMatchObject({ code: state });
@@ -49,7 +49,7 @@ test.each(["57P03", "57P02", "57P01", "53300"])(
   },
 );
 
-test("a server that takes the connection and says nothing may do better a moment later", async () => {
+test("a server that accepts the connection and is silent is a passing failure", async () => {
   const failure = await failureAt(() => {});
   expect(failure).toBeInstanceOf(Error);
   expect(isPassingFailure(failure)).toBe(true);

@@ -7,7 +7,7 @@ import { testDatabase } from "../support/database.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-/** What may be told apart in the text of a statement, by the name that docs/proxy.md gives it. */
+/** The parts of statements that pin a session, and their names in docs/proxy.md. */
 const pinning: readonly [pattern: RegExp, name: (found: string) => string][] = [
   [
     /\bset\s+(?:local\s+|session\s+)?(?:\w+\.)?\w+\s*(?:=|\bto\b)/gi,
@@ -22,10 +22,10 @@ const pinning: readonly [pattern: RegExp, name: (found: string) => string][] = [
   [/\bprepare\s+\w+\s*(?:\(|as\b)|\bexecute\s+\w+\s*\(/gi, (text) => text],
 ];
 
-/** By migrations alone, which go past a proxy: as the owner, to the server itself. */
+/** Files of migrations, which connect to the server directly as the owner, without the proxy. */
 const ofMigrations = /^lib\/db\/(apply-migration|blockers|iam-logins|migrat\S*|password-logins)\.ts$/;
 
-/** What functions are made of. */
+/** The source files of functions. */
 function sources(): string[] {
   return ["lib", "functions"]
     .flatMap((folder) =>
@@ -44,7 +44,7 @@ function statementsOf(file: string): string[] {
   );
 }
 
-/** An update sets columns, in one piece or as the end of an upsert, and that is no setting. */
+/** Removes the assignments of updates and upserts, which look like settings. */
 function withoutAssignments(statement: string): string {
   return statement
     .replace(/\b(?:update\b[\s\S]*?|do\s+update\s+)\bset\b/gi, "update")
@@ -60,27 +60,28 @@ function pinningIn(file: string): string[] {
     .map((found) => found.toLowerCase().replaceAll(/\s+/g, " ").trim());
 }
 
-test("docs/proxy.md tells every statement of the functions that pins a connection of RDS Proxy, and no other", () => {
+test("docs/proxy.md lists every statement of the functions that pins a connection of RDS Proxy, and no other", () => {
   const found = sources()
     .filter((file) => !ofMigrations.test(file))
     .flatMap((file) => pinningIn(file).map((what) => `${file}: ${what}`));
   const page = readFileSync(path.join(root, "docs/proxy.md"), "utf8");
-  const told = [...page.matchAll(/^\| `(lib\/[^`]+)` \| `([^`]+)` \|/gm)].map(
+  const listed = [...page.matchAll(/^\| `(lib\/[^`]+)` \| `([^`]+)` \|/gm)].map(
     ([, file, what]) => `${file}: ${what}`,
   );
-  expect([...new Set(found)].toSorted()).toEqual(told.toSorted());
+  expect([...new Set(found)].toSorted()).toEqual(listed.toSorted());
 });
 
-test("whether anything is prepared by name is decided in one place, and docs/proxy.md says by what", () => {
+test("whether statements are prepared by name is decided in one place, and docs/proxy.md names the setting", () => {
   const containing = (pattern: RegExp) =>
     sources().filter((file) => pattern.test(readFileSync(path.join(root, file), "utf8")));
-  // Every connection is one of these lines; the other use of the driver makes statements and runs none.
+  // Every connection is made in line.ts; the driver in sql.ts only makes statements.
   expect(containing(/\bpostgres\(/)).toEqual(["lib/db/line.ts", "lib/db/sql.ts"]);
   expect(containing(/\.prepare\s*(?:[?|&]{2})?=(?!=)|\bprepare:/)).toEqual([
     "lib/db/line.ts",
     "lib/db/statement.ts",
   ]);
-  // Functions connect by their environment, and the migration, which goes past a proxy, as it likes.
+  // Functions connect by their environment. Only the migration, which uses no proxy, connects in
+  // another way.
   expect(containing(/\bconnectAs\(/)).toEqual(["lib/db/connect.ts", "lib/db/migrate/connect-as-owner.ts"]);
   expect(containing(/\bconnectAsOwner\(/)).toEqual([
     "functions/migrate.ts",
@@ -89,7 +90,7 @@ test("whether anything is prepared by name is decided in one place, and docs/pro
   expect(readFileSync(path.join(root, "docs/proxy.md"), "utf8")).toContain("`DATABASE_PREPARE=off`");
 });
 
-test("behind the proxy a session has no statement by name, be it fixed or one that is marked", async () => {
+test("behind the proxy a session has no prepared statement, neither a fixed nor a marked one", async () => {
   const database = await testDatabase();
   onTestFinished(() => database.drop());
   const sql = connect({ DATABASE_URL: database.url, DATABASE_PREPARE: "off" });
@@ -101,8 +102,8 @@ test("behind the proxy a session has no statement by name, be it fixed or one th
   });
 });
 
-test("what pins is seen, in whatever case and however it is spaced", () => {
-  const seen = (statement: string) =>
+test("a statement that pins is found in any case and spacing", () => {
+  const finds = (statement: string) =>
     pinning.some(([pattern]) => statement.search(new RegExp(pattern.source, pattern.flags)) >= 0);
   const pins = [
     "SET search_path = carillon",
@@ -119,7 +120,7 @@ test("what pins is seen, in whatever case and however it is spaced", () => {
     "discard all",
     "declare c cursor with hold for select 1",
   ];
-  expect(pins.filter((statement) => !seen(statement))).toEqual([]);
+  expect(pins.filter((statement) => !finds(statement))).toEqual([]);
   const shared = [
     "select pg_advisory_xact_lock(1, 2)",
     "select pg_try_advisory_xact_lock_shared(1)",
@@ -127,5 +128,5 @@ test("what pins is seen, in whatever case and however it is spaced", () => {
     withoutAssignments("insert into t values (1) on conflict (a) do update set n = excluded.n"),
     "begin isolation level read committed",
   ];
-  expect(shared.filter(seen)).toEqual([]);
+  expect(shared.filter(finds)).toEqual([]);
 });

@@ -13,7 +13,7 @@ import { touched } from "../support/touched.ts";
 
 const schedules = 200_000;
 
-/** Whatever is this large, no page may read it from its beginning. */
+/** Tables too large for a page to read from the beginning. */
 const large =
   /^(jobs|plan|dead_jobs)_\d+$|^(schedules|schedule_versions|schedule_tags|parcels|plan_far|holds|audit)$/;
 
@@ -36,7 +36,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Of any one index and of any one table so many entries are read at most. */
+/** The largest number of entries read from any one index or table. */
 async function mostRead(act: () => Promise<unknown>): Promise<number> {
   const { scanned, index } = await touched(sql, act);
   const tables = Object.entries(scanned).flatMap(([name, read]) => (large.test(name) ? [read] : []));
@@ -44,29 +44,33 @@ async function mostRead(act: () => Promise<unknown>): Promise<number> {
   return Math.max(0, ...tables, ...indexes);
 }
 
-/** Entries of one index for a page of 50, where it may be more than a few for each item. */
+/**
+ * The limit of entries read from one index for a page of 50, if it is more than a few for each
+ * item.
+ */
 const bounds: Readonly<Record<string, number>> = {
-  // Four statements look at 200, 1,000, 4,000 and 15,000; all keys that begin with an `a` are of schedules that have ended.
+  // Four statements read 200, 1,000, 4,000 and 15,000; all schedules whose keys begin with an `a`
+  // have ended.
   active: 21_000,
   "next of a rare target": 21_000,
   "kind of many targets": 12_000,
-  // So many are no longer put in order.
+  // More rows than this are not sorted.
   "common creator": 5_500,
   "rare creator": 1_000,
-  // Fewer are looked at, since each is looked up among the dead jobs.
+  // Fewer are read, since each is looked up among the dead jobs.
   failing: 6_000,
   "failing of a tag": 8_000,
-  // Three statements look at 500, 2,000 and 7,500.
+  // Three statements read 500, 2,000 and 7,500.
   "succeeded jobs": 3_500,
   "cancelled jobs": 21_000,
   "jobs of a rare target": 21_000,
   "jobs of a tag, an hour": 21_000,
-  // All that is open, where it is little.
+  // All open jobs, since there are few.
   "waiting jobs": 6_000,
   "retrying jobs": 6_000,
 };
 
-describe("a page of schedules and the one behind it read what they return, or as much as is said", () => {
+describe("a page of schedules and the next one read no more than their limit", () => {
   test.each(Object.entries(scheduleSearches))("%s", async (name, filter) => {
     let next: string | undefined;
     const most = bounds[name] ?? 2_000;
@@ -80,7 +84,7 @@ describe("a page of schedules and the one behind it read what they return, or as
   });
 });
 
-describe("a page of jobs and the one behind it", () => {
+describe("a page of jobs and the next one read no more than their limit", () => {
   test.each(Object.entries(jobSearches))("%s", async (name, filter) => {
     let next: Awaited<ReturnType<typeof jobSearch>>["next"];
     const most = bounds[name] ?? 2_500;
@@ -93,7 +97,7 @@ describe("a page of jobs and the one behind it", () => {
   });
 });
 
-describe("a count", () => {
+describe("a count of schedules", () => {
   test.each(Object.entries(scheduleSearches))("of %s is bounded", async (_, filter) => {
     let count = 0;
     const read = await mostRead(async () => {
@@ -104,7 +108,7 @@ describe("a count", () => {
   });
 });
 
-test("a page far into a group or a tag begins where it stands", async () => {
+test("a page far into a group, a tag or a target reads only from its beginning on", async () => {
   for (const filter of [{ group: "huge" }, { tag: "common" }, { target: "queue/bench" }])
     expect(await mostRead(() => scheduleSearch(sql, filter, "s:c"))).toBeLessThan(1_500);
 });

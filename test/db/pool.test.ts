@@ -12,7 +12,7 @@ afterAll(() => database.drop());
 
 const IDLE_MS = 30_000;
 
-/** A pool whose clock stands still until it is moved. */
+/** A pool with a clock that the test moves. */
 function setup(max = 1): { sql: Sql; moveClock(ms: number): void; opened(): number } {
   const { hostname, port, username, password, pathname } = new URL(database.url);
   const login = {
@@ -43,7 +43,7 @@ function setup(max = 1): { sql: Sql; moveClock(ms: number): void; opened(): numb
   };
 }
 
-test("a line is used again while it is fresh, and never after a pause in which the other end may have gone", async () => {
+test("a line is reused while it is fresh, and never after a pause in which the server may have gone", async () => {
   const { sql, moveClock, opened } = setup();
   await sql`select 1`;
   moveClock(IDLE_MS);
@@ -57,7 +57,7 @@ test("a line is used again while it is fresh, and never after a pause in which t
   expect(opened()).toBe(3);
 });
 
-test("never more lines are open than allowed, and all that is asked is answered in turn", async () => {
+test("never more lines are open than allowed, and every statement gets its answer", async () => {
   const { sql, opened } = setup(2);
   const answers = await Promise.all(
     Array.from({ length: 500 }, async (_, n) => {
@@ -69,11 +69,11 @@ test("never more lines are open than allowed, and all that is asked is answered 
   expect(opened()).toBe(2);
 });
 
-test("a transaction is not kept waiting by statements that come after it", async () => {
+test("a transaction does not wait for later statements", async () => {
   const { sql } = setup(1);
   const order: string[] = [];
   const before = sql`select pg_sleep(0.05)`.then(() => order.push("before"));
-  // A statement is handed in a microtask after it is awaited, a transaction at once.
+  // A statement reaches the pool a microtask after it is awaited, a transaction at once.
   await Promise.resolve();
   const transaction = sql.begin(async (tx) => {
     await tx`select 1`;
@@ -84,7 +84,7 @@ test("a transaction is not kept waiting by statements that come after it", async
   expect(order).toEqual(["before", "transaction", "after"]);
 });
 
-test("work that throws at once leaves its line in order for the next", async () => {
+test("work that throws at once leaves its line usable", async () => {
   const { sql, opened } = setup(1);
   const failing = sql.begin(() => Promise.reject(new Error("no")));
   await expect(failing).rejects.toThrow("no");
@@ -93,7 +93,7 @@ test("work that throws at once leaves its line in order for the next", async () 
   expect(opened()).toBe(1);
 });
 
-test("closing waits for what is under way and refuses what waits", async () => {
+test("closing waits for running statements and refuses waiting ones", async () => {
   const { sql } = setup(1);
   const underWay = sql`select pg_sleep(0.05)`.then(() => {});
   await Promise.resolve();
@@ -105,9 +105,9 @@ test("closing waits for what is under way and refuses what waits", async () => {
 test.each([
   ["a statement", (sql: Sql) => sql`create table public.written (n int)`],
   ["a transaction", (sql: Sql) => sql.begin((tx) => tx`create table public.written (n int)`)],
-] as const)("A line on which the server takes no writes of %s is not used again", async (_, write) => {
+] as const)("A line whose server refuses a write of %s is not used again", async (_, write) => {
   const { sql, opened } = setup();
-  // As after a failover: the server that was the writer is a reader, for as long as this connection lasts.
+  // As after a failover: the former writer is a reader, for the life of this connection.
   await sql`set default_transaction_read_only = on`;
   await expect(write(sql)).rejects.toMatchObject({ code: "25006" });
   await write(sql);

@@ -38,10 +38,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What the server says to it; nothing of it stays. */
+/** The outcome of a statement; its changes are rolled back. */
 async function codeOf(role: Role, statement: string): Promise<string> {
   const sql = as.get(role);
-  if (sql === undefined) throw new Error(`Nobody is logged in as ${role}.`);
+  if (sql === undefined) throw new Error(`There is no connection as ${role}.`);
   class Undone extends Error {}
   try {
     await sql.begin(async (tx) => {
@@ -56,10 +56,10 @@ async function codeOf(role: Role, statement: string): Promise<string> {
   return "allowed";
 }
 
-/** The same of many that change nothing: all are sent at once. */
+/** The same for many statements that change nothing, all sent at once. */
 function codesOf(role: Role, statements: readonly string[]): Promise<string[]> {
   const sql = as.get(role);
-  if (sql === undefined) throw new Error(`Nobody is logged in as ${role}.`);
+  if (sql === undefined) throw new Error(`There is no connection as ${role}.`);
   return Promise.all(
     statements.map((statement) =>
       sql.unsafe(statement).then(
@@ -72,13 +72,13 @@ function codesOf(role: Role, statements: readonly string[]): Promise<string[]> {
 
 const refused = "42501";
 
-test("the document has the rights that there are: `npm run schema` writes them", async () => {
+test("docs/database-roles.md has exactly the granted rights, which `npm run schema` writes", async () => {
   const granted = await grantedRights(owner);
   expect(granted.map(({ of }) => Object.keys(of).length).every((count) => count > 10)).toBe(true);
   expect(document).toBe(withRights(document, rightsText(granted)));
 });
 
-test("what runs with its owner's rights looks for names where nobody else puts any", async () => {
+test("a function with its owner's rights resolves names only in schemas where no other role can create any", async () => {
   const definers = await owner<{ name: string; path: string | null }[]>`
     select p.oid::regprocedure::text as name, (select c from unnest(p.proconfig) c where c like 'search_path=%') as path
     from pg_proc p where p.pronamespace = 'carillon'::regnamespace and p.prosecdef`;
@@ -93,7 +93,10 @@ interface Column {
   generated: boolean;
 }
 
-/** Of each role and table, a statement for each right, column by column where rights may differ; and what the document says to it. */
+/**
+ * For each table and role a statement per right, column by column if rights may differ, and whether
+ * the document allows it.
+ */
 async function triesOf(role: Role): Promise<{ statement: string; allowed: boolean }[]> {
   const columns = await owner<Column[]>`
     select c.relname as table, a.attname as column, c.relkind = 'v' as view, a.attgenerated <> '' as generated from pg_class c join pg_attribute a on a.attrelid = c.oid
@@ -110,7 +113,8 @@ async function triesOf(role: Role): Promise<{ statement: string; allowed: boolea
       const words = documented[table]?.[role] ?? "";
       const may = (right: string) => mayOn(words, right, column);
       const select = { statement: `select ${column} from carillon.${table} limit 0`, allowed: may("select") };
-      // The server writes what is generated, and says so before it asks for rights.
+      // The server writes generated columns, and refuses a statement on them before it checks
+      // rights.
       if (view || generated) return [select];
       return [
         select,
@@ -127,7 +131,9 @@ async function triesOf(role: Role): Promise<{ statement: string; allowed: boolea
   ];
 }
 
-/** `select, update (offer_at, offers)`: of the whole table, or of this column. */
+/**
+ * Whether `select, update (offer_at, offers)` grants a right on the whole table or on this column.
+ */
 function mayOn(words: string, right: string, column: string): boolean {
   const limited = new RegExp(`\\b${right} \\(([^)]*)\\)`).exec(words)?.[1];
   if (limited !== undefined) return limited.split(", ").includes(column);
@@ -135,7 +141,7 @@ function mayOn(words: string, right: string, column: string): boolean {
 }
 
 describe.each(roles)("as %s", (role) => {
-  test("each right of each table and column is tried: what the document gives is had, and nothing else", async () => {
+  test("exactly the documented rights on tables and columns exist", async () => {
     const tries = await triesOf(role);
     expect(tries.length).toBeGreaterThan(300);
     const codes = await codesOf(
@@ -146,14 +152,14 @@ describe.each(roles)("as %s", (role) => {
     expect(wrong).toEqual([]);
   });
 
-  test("no table is emptied", async () => {
+  test("no table can be truncated", async () => {
     for (const name of Object.keys(documented).filter((each) => !/[(]|_seq$|revisions$/.test(each))) {
-      // Of a view the server says that it is none.
+      // For a view the server reports the wrong kind of object.
       expect([refused, "42809"], name).toContain(await codeOf(role, `truncate carillon.${name}`));
     }
   });
 
-  test("each function that the document does not give is refused", async () => {
+  test("each undocumented function is refused", async () => {
     const functions = await owner<{ name: string; call: string }[]>`
       select format('%s(%s)', p.proname, replace(oidvectortypes(p.proargtypes), 'timestamp with time zone', 'timestamptz')) as name,
         format('select carillon.%I(%s)', p.proname, coalesce((select string_agg(format('(select null::%s)', format_type(t.type, null)), ', ' order by t.place)
@@ -167,14 +173,14 @@ describe.each(roles)("as %s", (role) => {
     expect(open).toEqual([]);
   });
 
-  test("no day's own table is open, though what is in it may be reached through the whole", async () => {
+  test("no partition of a day is accessible by its own name, although its rows are through the parent table", async () => {
     const days = await owner<{ name: string; later: boolean }[]>`
       select c.oid::regclass::text as name, c.relname like '%20310101' as later from pg_class c
       where c.relnamespace = 'carillon'::regnamespace and c.relispartition and c.relkind = 'r'`;
     expect(days.filter(({ later }) => later).length).toBeGreaterThan(2);
     for (const { name, later } of days) {
       const tried = [`delete from ${name} where false`, `drop table ${name}`];
-      // Those that the first migrations made came before a grant to read all tables that there were.
+      // The first partitions are older than a grant to read all tables of that time.
       if (later) tried.push(`select from ${name}`);
       for (const statement of tried) expect(await codeOf(role, statement), statement).toBe(refused);
     }
@@ -220,14 +226,14 @@ describe.each(roles)("as %s", (role) => {
     expect(await codeOf(role, statement)).toBe(refused);
   });
 
-  test("nor is the server its own, where nothing is a transaction", async () => {
+  test("statements that run only outside a transaction are refused too", async () => {
     const statements = ["alter system set log_statement = 'all'", "create database mine"];
     expect(await codesOf(role, statements)).toEqual([refused, refused]);
   });
 
   const members: Partial<Record<Role, Role[]>> = { handler: ["worker"], ingest: ["handler", "worker"] };
   test.each(roles.filter((other) => other !== role && members[role]?.includes(other) !== true))(
-    "does not become %s",
+    "cannot become %s",
     async (other) => {
       expect(await codeOf(role, `set role carillon_${other}`)).toBe(refused);
     },

@@ -8,7 +8,10 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
-/** Tables of schedules' rows that were written at some time, and in which of them the shard was not the schedule's. */
+/**
+ * The tables of schedules' rows that were written at some time, and those with a row whose shard is
+ * not the schedule's.
+ */
 const written = new Set<string>();
 const wrong = new Set<string>();
 const tables = [
@@ -36,12 +39,12 @@ beforeAll(async () => {
 
 afterAll(() => world.stop());
 
-async function look(): Promise<void> {
+async function checkRows(): Promise<void> {
   for (const table of tables) {
     const [found] = await world.sql<{ rows: number; astray: number }[]>`
       select count(*)::int as rows, count(*) filter (where t.shard is distinct from s.shard)::int as astray
       from carillon.${world.sql(table)} t join carillon.schedules s on s.id = t.schedule_id`;
-    if (found === undefined) throw new Error(`Nothing is known of ${table}.`);
+    if (found === undefined) throw new Error(`The query about ${table} returned no row.`);
     if (found.rows > 0) written.add(table);
     if (found.astray > 0) wrong.add(`${table}: ${found.astray} of ${found.rows}`);
   }
@@ -50,14 +53,14 @@ async function look(): Promise<void> {
 async function live(until: number): Promise<void> {
   await world.clock.setNow(at(until));
   await world.tick();
-  await look();
+  await checkRows();
   await world.work();
-  await look();
+  await checkRows();
 }
 
 const deps = () => ({ sql: world.as.api, queue: world.queue });
 
-test("is the schedule's in every row that is written, whoever writes it", { timeout: 60_000 }, async () => {
+test("the shard is the schedule's in every row that any part writes", { timeout: 60_000 }, async () => {
   const again = new Set(["again"]);
   world.outcome = ({ key }) => {
     if (key === "dies") return failed("no");
@@ -88,14 +91,15 @@ test("is the schedule's in every row that is written, whoever writes it", { time
   await world.resume("steady");
   await live(19 * minute);
   await live(21 * minute);
-  // Nobody ticks for hours.
+  // Hours without a tick.
   await live(9 * hour);
   await live(9 * hour + minute);
-  // More than becomes jobs at once; while it is held the rest waits, and when it is deleted it is passed over.
+  // A backfill with more jobs than are made at once. The rest waits while the schedule is held, and
+  // is passed over when it is deleted.
   await world.pause("let-go");
   const params = { key: "let-go", from: at(hour), to: at(5 * hour), limit: 1_000, caller };
   expect(await backfillSchedule(deps(), params)).toMatchObject({ accepted: 241 });
-  await look();
+  await checkRows();
   await live(9 * hour + 2 * minute);
   await world.remove("let-go");
   await live(9 * hour + 10 * minute);
@@ -103,7 +107,7 @@ test("is the schedule's in every row that is written, whoever writes it", { time
   expect([...written].sort()).toEqual([...tables].sort());
 });
 
-test("is the schedule's in what a worker leaves that is never heard of again", async () => {
+test("the shard is the schedule's in the rows that a crashed worker leaves", async () => {
   await world.put("crashed", { when: "in 1m", target: { handler: "slow" } });
   await world.clock.advance(minute);
   await world.tick();

@@ -5,7 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 
-/** What one tick, claim, settle or edit of a schedule reads and writes: these say which shard each row belongs to. */
+/**
+ * The tables that one tick, claim, settle or edit of a schedule reads and writes. Each row has the
+ * number of its shard.
+ */
 const hot: readonly string[] = [
   ...["shards", "schedules", "schedule_versions", "holds", "plan", "plan_far", "backlog"],
   ...[
@@ -21,24 +24,24 @@ const hot: readonly string[] = [
   ...["pulses", "pulses_passed"],
 ];
 
-/** Why all others do not. */
+/** Why the other tables have no shard. */
 const others: Readonly<Record<string, readonly string[]>> = {
-  "small, and read by all: the same on every server": [
+  "small, and read by all parts: the same on every server": [
     ...["cadences", "calendars", "calendar_versions", "targets", "pulse_targets", "shared_holds"],
     ...["lifecycle", "retention", "zone_data", "zone_updates", "caller_prefixes", "migrations"],
   ],
-  "found by a lane, which has jobs of several shards where a group shares it": ["lane_entries"],
+  "found by a lane, which has jobs of several shards if a group shares it": ["lane_entries"],
   "found by a label, a key or a time over all schedules": ["schedule_tags", "audit"],
-  "belongs to a caller, before it is known which schedules it means": [
+  "belongs to a caller, before its schedules are known": [
     ...["tokens", "token_allowances", "earlier_secrets", "idempotency", "idempotency_steps"],
     ...["inbox", "inbox_refusals", "command_marks", "dead_commands"],
   ],
-  "a sum of what a transaction did, or of a minute, and of no schedule": [
+  "a sum of a transaction or of a minute, not of a schedule": [
     ...["tallies", "target_work", "schedule_tallies", "schedule_counts"],
     ...["minutes", "minute_lateness", "minute_pulse_lateness"],
   ],
-  "a queue, read in its own order by one at a time, whatever it tells of": ["outbox", "quarantine"],
-  "housekeeping, of days or of a round through everything": [
+  "a queue, read in its own order by one part at a time": ["outbox", "quarantine"],
+  "housekeeping of days, or a round through all rows": [
     ...[
       "archived_days",
       "open_days",
@@ -54,14 +57,17 @@ const others: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What is unique without the schedule in it, and so would need another number where many servers give numbers. */
+/**
+ * Indexes that are unique without the schedule, and so would need more columns if several servers
+ * gave numbers.
+ */
 const uniqueByItself: Readonly<Record<string, string>> = {
   shards_pkey: "id is the shard",
   schedules_pkey: "id decides the shard",
-  schedules_live_key: "two shards could each take the same key: docs/scale.md says what that takes",
-  parcels_pkey: "a parcel is of one shard: (shard, id) says no less",
-  backlog_pkey: "a row owes for one schedule: (shard, id) says no less",
-  wanted_holds_pkey: "a row is of one schedule: (shard, id) says no less",
+  schedules_live_key: "two shards could each take the same key: docs/scale.md has the consequences",
+  parcels_pkey: "a parcel belongs to one shard: (shard, id) is as unique",
+  backlog_pkey: "a row belongs to one schedule: (shard, id) is as unique",
+  wanted_holds_pkey: "a row belongs to one schedule: (shard, id) is as unique",
 };
 
 let database: TestDatabase;
@@ -78,7 +84,7 @@ afterAll(async () => {
 });
 
 describe("the shard", () => {
-  test("is thought of for every table", async () => {
+  test("is decided for every table", async () => {
     const tables = await sql<{ name: string }[]>`
       select relname as name from pg_class
       where relnamespace = 'carillon'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`;
@@ -86,7 +92,7 @@ describe("the shard", () => {
     expect(tables.map(({ name }) => name)).toEqual(known.toSorted());
   });
 
-  test("stands in every hot table, and in each of its days", async () => {
+  test("is a column of every hot table, and of each of its days", async () => {
     await sql`select carillon.attach_days('2031-05-05', '2031-05-05')`;
     const lacking = await sql<{ name: string }[]>`
       select c.oid::regclass::text as name from pg_class c left join pg_inherits i on i.inhrelid = c.oid
@@ -98,7 +104,7 @@ describe("the shard", () => {
     expect(day).toEqual({ there: true });
   });
 
-  test("could stand in every unique index of a hot table without changing what it says", async () => {
+  test("could be a column of every unique index of a hot table without changing its meaning", async () => {
     const unique = await sql<{ name: string; columns: string[] }[]>`
       select c.relname as name, array(select a.attname::text from pg_attribute a where a.attrelid = i.indexrelid order by a.attnum) as columns
       from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
@@ -109,7 +115,7 @@ describe("the shard", () => {
     expect(without.map(({ name }) => name).sort()).toEqual(Object.keys(uniqueByItself).sort());
   });
 
-  test("is named by every statement that writes a row of them", async () => {
+  test("is set by every statement that inserts a row of a hot table", async () => {
     const functions = await sql<{ name: string; text: string }[]>`
       select proname as name, prosrc as text from pg_proc where pronamespace = 'carillon'::regnamespace`;
     const inserts = [...functions, ...sources()].flatMap(({ name, text }) =>
@@ -121,11 +127,11 @@ describe("the shard", () => {
     const forgetful = inserts.filter(({ columns }) => !columns.split(/,\s*/).includes("shard"));
     expect(forgetful).toEqual([]);
     const written = new Set(inserts.map(({ table }) => table));
-    // `plan` and `plan_far` are named by a variable in one place; each has others.
+    // `plan` and `plan_far` are named by a variable in one place; each also has other statements.
     expect([...written].sort()).toEqual(hot.filter((name) => name !== "shards").sort());
   });
 
-  test("takes a job no more room than it had: it lies in what was filled up", async () => {
+  test("needs no more space per job: it fits into the padding of the row", async () => {
     await sql.begin(async (tx) => {
       await tx`create temporary table with_shard on commit drop as select * from carillon.jobs limit 0`;
       await tx`create temporary table without_shard on commit drop as select * from carillon.jobs limit 0`;

@@ -8,7 +8,7 @@ import { isPassingFailure } from "../../lib/db/passing-failure.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { serve } from "../support/tls-front.ts";
 
-/** A database that takes a connection and does not answer, or stops answering. */
+/** A database that accepts a connection and does not answer, or stops answering. */
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** As the stack sets RDS Proxy up. */
+/** The wait for a connection of RDS Proxy, as the stack sets it. */
 const proxyWaitSeconds = 10;
 
 const silent = () => serve((socket) => void socket.resume());
@@ -24,13 +24,16 @@ const silent = () => serve((socket) => void socket.resume());
 describe("a statement", () => {
   const url = (port: number, more = "") => ({ DATABASE_URL: `postgres://u:p@localhost:${port}/d${more}` });
 
-  test.each(["", "?sslmode=verify-full"])("fails where no server says who it is (%s)", async (more) => {
-    const sql = connect(url(await silent(), more), { connectMs: 50 });
-    await expect(sql`select 1`).rejects.toSatisfy(isPassingFailure);
-    await sql.end();
-  });
+  test.each(["", "?sslmode=verify-full"])(
+    "fails when the server never answers the connect (%s)",
+    async (more) => {
+      const sql = connect(url(await silent(), more), { connectMs: 50 });
+      await expect(sql`select 1`).rejects.toSatisfy(isPassingFailure);
+      await sql.end();
+    },
+  );
 
-  test("fails where its server falls silent, and the next one has another connection", async () => {
+  test("fails when its server falls silent, and the next one gets another connection", async () => {
     const front = await mutableFront(database.url);
     const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
     await sql`select 1`;
@@ -53,7 +56,7 @@ describe("a statement", () => {
     await sql.end();
   });
 
-  test("is not held against a connection that nothing is asked: a transaction may think for longer", async () => {
+  test("may come after a longer pause: an idle connection in a transaction is not given up", async () => {
     const front = await mutableFront(database.url);
     const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
     const pids = await sql.begin(async (tx) => {
@@ -66,7 +69,7 @@ describe("a statement", () => {
     await sql.end();
   });
 
-  test("of each function's role, and its wait for the proxy, is ended before the function gives its connection up", () => {
+  test("times out at its role or at the proxy before the function gives up the connection", () => {
     const schema = readFileSync(new URL("../fixtures/schema.sql", import.meta.url), "utf8");
     const roles = [...schema.matchAll(/^alter role carillon_(\w+) set statement_timeout=(\d+)s;$/gm)].map(
       ([, role = "", seconds]) => ({ role, ms: (Number(seconds) + proxyWaitSeconds) * 1_000 }),
@@ -78,7 +81,7 @@ describe("a statement", () => {
   });
 });
 
-/** Stands before this Postgres, and lets no answer through while it is mute. */
+/** A front of this Postgres, which drops the server's bytes while it is mute. */
 async function mutableFront(postgresUrl: string) {
   const url = new URL(postgresUrl);
   const { hostname, port } = url;

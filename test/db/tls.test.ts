@@ -11,14 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-// As in Lambda: Node reads what else to trust when it starts.
+// As in Lambda: Node reads additional certificates when it starts.
 const trusting = { NODE_EXTRA_CA_CERTS: fileURLToPath(new URL("authority.pem", certificates)) };
 
 const selectOne = `
   import { connect } from "./lib/db/connect.ts";
   const sql = connect(process.env);
-  const said = await sql\`select 1 as one\`.then(([row]) => row.one, (error) => error.cause?.code ?? error.cause?.message ?? error.message);
-  console.log(said);
+  const result = await sql\`select 1 as one\`.then(([row]) => row.one, (error) => error.cause?.code ?? error.cause?.message ?? error.message);
+  console.log(result);
   await sql.end();`;
 
 function through(port: number, sslmode = "verify-full"): string {
@@ -28,7 +28,7 @@ function through(port: number, sslmode = "verify-full"): string {
   return url.href;
 }
 
-test("a server with a trusted certificate of its name is talked to, encrypted", async () => {
+test("a server with a trusted certificate of its name is accepted, and the connection is encrypted", async () => {
   const port = await serveTlsBefore("localhost", database.url);
   expect(await runNode(selectOne, { DATABASE_URL: through(port), ...trusting })).toBe("1");
 });
@@ -41,14 +41,14 @@ test("a certificate of another name is refused, also by sslmode=require", async 
   }
 });
 
-test("a certificate that nobody vouches for is refused", async () => {
+test("a certificate of an unknown authority is refused", async () => {
   const port = await serveTlsBefore("localhost", database.url);
   const sql = connect({ DATABASE_URL: through(port) });
   await expect(sql`select 1`).rejects.toMatchObject({ cause: { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" } });
   await sql.end();
 });
 
-test("a server without TLS is refused, and so is one that slips clear text in before it", async () => {
+test("a server without TLS is refused, and so is clear text before the handshake", async () => {
   for (const answer of ["N", "S and then some"]) {
     const port = await serve((socket) => socket.once("data", () => socket.write(answer)));
     const sql = connect({ DATABASE_URL: through(port) });
@@ -59,7 +59,7 @@ test("a server without TLS is refused, and so is one that slips clear text in be
   }
 });
 
-test("a server that closes without an answer is an error and not a wait", async () => {
+test("a server that closes without an answer is an error at once", async () => {
   const port = await serve((socket) => socket.destroy());
   const sql = connect({ DATABASE_URL: through(port) });
   await expect(sql`select 1`).rejects.toThrow("could not be reached");
@@ -94,7 +94,7 @@ test("with IAM the password is a token for this user, sent only inside TLS", asy
   expect(sent).toContain("DBUser=carillon_tick");
 });
 
-test("without credentials for a token each statement is rejected, and nothing is left unhandled", async () => {
+test("without credentials for a token each statement is rejected, without an unhandled rejection", async () => {
   const none = { AWS_EC2_METADATA_DISABLED: "true", HOME: "/nowhere", DATABASE_PORT: "1" };
   expect(await runNode(selectOne, { ...byIam, ...none })).toContain("credentials");
 });

@@ -14,7 +14,7 @@ function open(keepsPlans = true): Sql {
   return sql;
 }
 
-/** What each came to; a statement without an answer would hang the test. */
+/** The outcome of each statement; one without an answer would hang the test. */
 async function outcomes(statements: readonly PromiseLike<unknown>[]): Promise<unknown[]> {
   const settled = await Promise.allSettled(statements);
   return settled.map((each) => (each.status === "fulfilled" ? each.value : String(each.reason)));
@@ -73,15 +73,16 @@ const unwritten: [name: string, ask: Ask, good: unknown, bad: unknown, why: RegE
 ];
 
 describe.each([
-  ["where statements are prepared", true],
-  ["where none is prepared", false],
+  ["with prepared statements", true],
+  ["without prepared statements", false],
 ])("%s", (_, keepsPlans) => {
   test.each(unwritten)(
     "%s fails its own statement alone, and each other statement on the connection gets its own answer",
     async (_name, ask, good, bad, why) => {
       const sql = open(keepsPlans);
       await sql`create table if not exists held (v text)`;
-      // Prepared, where that is done: values are then written the moment the statement is sent.
+      // Prepares the statement if that is enabled: values are then written the moment the statement
+      // is sent.
       await ask(sql, good);
       await ask(sql, good);
       const number = async (n: number) => {
@@ -118,7 +119,7 @@ test("A transaction with a value that cannot be sent fails even where its work h
   expect(await sql`select v from caught`).toEqual([]);
 });
 
-test("a value that could not be sent no longer counts once its savepoint is gone back to", async () => {
+test("a value that could not be sent no longer counts after a rollback to its savepoint", async () => {
   const sql = open();
   await sql`create table savepoints (v text)`;
   await sql.begin(async (tx) => {
@@ -143,14 +144,14 @@ test.each<[string, Ask, unknown, unknown]>([
   expect(found).toEqual([[{ n: 1 }], expect.stringContaining("PostgresError: "), [{ n: 2 }]]);
 });
 
-test("what Postgres knows as a date is one, though JavaScript does not", async () => {
+test("a date that only Postgres knows can be sent", async () => {
   const sql = open();
   const isEndless = (at: unknown) => sql`select not isfinite(${at as Date}::timestamptz) as endless`;
   expect(await isEndless(new Date(0))).toEqual([{ endless: false }]);
   expect(await isEndless("infinity")).toEqual([{ endless: true }]);
 });
 
-test("more parameters than the protocol counts fail their statement alone, and are told with their number", async () => {
+test("more parameters than the protocol allows fail their statement alone, with their number in the error", async () => {
   const sql = open();
   const rows = Array.from({ length: 65_534 }, (_, n) => [n]);
   const found = await outcomes([
@@ -172,14 +173,14 @@ test("a helper that the driver cannot make fails its statement alone", async () 
   expect(found).toEqual([[{ n: 1 }], expect.stringContaining("it could not be made"), [{ n: 2 }]]);
 });
 
-test("no caller gets another's answer where the driver fails at what no check has seen", async () => {
+test("no caller gets another's answer when the driver fails at a value that passed the check", async () => {
   const sql = open();
-  let looks = 0;
+  let reads = 0;
   const helper = () => ({
-    // Whoever looks a second time fails: the driver, behind the check.
+    // The first read is the check, the second the driver, which then fails.
     get v() {
-      looks += 1;
-      if (looks > 1) throw new Error("looked twice");
+      reads += 1;
+      if (reads > 1) throw new Error("read twice");
       return "x";
     },
   });
@@ -189,7 +190,8 @@ test("no caller gets another's answer where the driver fails at what no check ha
     sql`select ${sql(helper())}`,
     sql`select 3 as n`,
   ]);
-  // Which of them fail is the driver's to say; an answer is its own, and the connection is another one afterwards.
+  // The driver may fail any of them. An answer must be the statement's own, and later statements
+  // use another connection.
   for (const [place, n] of [
     [0, 1],
     [1, 2],
@@ -200,17 +202,17 @@ test("no caller gets another's answer where the driver fails at what no check ha
   expect(await sql`select 4 as n`).toEqual([{ n: 4 }]);
 });
 
-test("what is sent is what an object was when it was asked for", async () => {
+test("an object is sent with the content that it had when the statement was made", async () => {
   const sql = open();
   const payload = { n: 1 };
-  const asked = sql`select ${sql.json(payload)}::jsonb as v`.execute();
+  const sent = sql`select ${sql.json(payload)}::jsonb as v`.execute();
   await Promise.resolve();
   await Promise.resolve();
   payload.n = 2;
-  expect(await asked).toEqual([{ v: { n: 1 } }]);
+  expect(await sent).toEqual([{ v: { n: 1 } }]);
 });
 
-test("values of every kind arrive as they were", async () => {
+test("values of every type arrive unchanged", async () => {
   const sql = open();
   const at = new Date("2026-01-02T03:04:05.678Z");
   const read = async () => {

@@ -26,7 +26,7 @@ test("of a batch of messages each command whose payload's schema fails is dead, 
     { key: "throws", fault: "cannot be read: its schema threw Error" },
     {
       key: "rejects",
-      fault: "cannot be read: its schema answers with a promise, and has to be synchronous",
+      fault: "cannot be read: its schema returned a promise, and has to be synchronous",
     },
     { key: "says-odd", fault: "half of \ufffd and NUL " },
     { key: "unreadable", fault: "cannot be read: its schema threw Error" },

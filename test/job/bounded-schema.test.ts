@@ -41,9 +41,9 @@ test.each<[string, object]>([
   ["a conversion in place", z.string().overwrite((value) => value)],
   ["a kind of the app's", z.custom(() => true)],
   ["a fallback", z.string().catch(() => "")],
-  ["a schema made late", z.lazy(() => z.string())],
+  ["a schema that is made lazily", z.lazy(() => z.string())],
   ["itself", recursive],
-  ["no zod", {}],
+  ["no schema of zod", {}],
 ])("A schema with %s has a time limit", (_, schema) => {
   expect(isBounded(schema)).toBe(false);
 });

@@ -7,8 +7,8 @@ import { again, done, giveUp, retryAfter, retryAt } from "../../lib/job/handler-
 
 const base = { name: "x", payload: z.unknown(), run: async () => {} };
 
-describe("a definition", () => {
-  test("carries what the way to its handler must know", () => {
+describe("the definition of a handler", () => {
+  test("has the traits of its handler", () => {
     expect(defineJob(base)).toMatchObject({
       name: "x",
       grouped: false,
@@ -34,7 +34,7 @@ describe("a definition", () => {
     [{ name: "" }, /name/],
     [{ concurrency: 0 }, /concurrency takes a whole number from 1/],
     [{ concurrency: 1.5 }, /concurrency/],
-    [{ rate: "10" }, /rate is written like/],
+    [{ rate: "10" }, /rate takes a text like/],
     [{ rate: "0/s" }, /rate/],
     [{ rate: "10/d" }, /rate/],
     [{ maxChecks: -1 }, /maxChecks takes a whole number from 0 to 1000/],
@@ -42,30 +42,30 @@ describe("a definition", () => {
     [{ maxAhead: "a month" }, /maxAhead takes a duration/],
     [{ maxAhead: "0s" }, /maxAhead/],
     [{ maxAhead: "367d" }, /maxAhead/],
-  ])("that makes no sense, %j, is refused when the program starts", (part, message) => {
+  ])("with the invalid setting %j is refused when the program starts", (part, message) => {
     expect(() => defineJob({ ...base, ...part })).toThrow(message);
   });
 });
 
-describe("what a handler returns or throws", () => {
+describe("a result of a handler", () => {
   test.each(["soon", "", "-1h", "2 hours", "1.5h"])("takes no duration like %j", (text) => {
-    expect(() => again(text)).toThrow(`again(${JSON.stringify(text)}): a duration is written like`);
+    expect(() => again(text)).toThrow(`again(${JSON.stringify(text)}): a duration has the form`);
     expect(() => retryAfter(text)).toThrow("retryAfter(");
   });
 
-  test("takes no date that is none", () => {
+  test("takes no invalid date", () => {
     expect(() => again(new Date("?"))).toThrow("again() was given an invalid date");
     expect(() => retryAt(new Date("?"))).toThrow("retryAt() was given an invalid date");
   });
 
-  test("has the date that was given, whatever becomes of that date", () => {
+  test("keeps its date when the caller's date object changes", () => {
     const date = new Date(0);
     const made = [again(date), retryAt(date)];
     date.setTime(Number.NaN);
     expect(made).toMatchObject([{ wanted: { at: new Date(0) } }, { wanted: { at: new Date(0) } }]);
   });
 
-  test("are errors where they are thrown, with their message and their cause", () => {
+  test("that is thrown is an error with its message and its cause", () => {
     const cause = new Error("why");
     for (const error of [
       giveUp("no", { cause }),
@@ -84,7 +84,7 @@ describe("the types of a handler", () => {
   const payload = z.object({ orderId: z.int(), since: z.coerce.date().optional() });
   type Payload = { orderId: number; since?: Date | undefined };
 
-  test("follow from its schema, and from whether it is grouped or holds a transaction", () => {
+  test("depend on its schema, on `grouped` and on `transaction`", () => {
     const made: JobHandler[] = [
       defineJob({
         name: "single",
@@ -106,7 +106,7 @@ describe("the types of a handler", () => {
           expectTypeOf(job.payload.orderId).toEqualTypeOf<number>();
           // @ts-expect-error it holds no transaction
           context.sql;
-          // @ts-expect-error and so edits no schedules in one
+          // @ts-expect-error and so edits no schedules in a transaction
           context.schedule;
         },
       }),
@@ -118,7 +118,7 @@ describe("the types of a handler", () => {
           expectTypeOf(jobs).toEqualTypeOf<readonly HandlerJob<Payload>[]>();
           expectTypeOf(context.group).toEqualTypeOf<string | null>();
           expectTypeOf(context.sql).toEqualTypeOf<Tx>();
-          // @ts-expect-error there are several
+          // @ts-expect-error a grouped handler has several jobs
           context.job;
           return jobs.map(({ id }) => [id, id === "7" ? giveUp("no") : done] as const);
         },
@@ -130,7 +130,7 @@ describe("the types of a handler", () => {
         transaction: false,
         run: async (jobs, context) => {
           expectTypeOf(jobs).toEqualTypeOf<readonly HandlerJob<Payload>[]>();
-          // @ts-expect-error it holds no transaction
+          // @ts-expect-error a handler without a transaction has no sql
           context.sql;
           return new Map(jobs.map(({ id }) => [id, again("1h")]));
         },
@@ -139,12 +139,12 @@ describe("the types of a handler", () => {
     expect(made.map(({ grouped }) => grouped)).toEqual([false, false, true, true]);
   });
 
-  test("take nothing else for a result", () => {
-    // @ts-expect-error a number says nothing
+  test("allow no other result", () => {
+    // @ts-expect-error a number is no result
     defineJob({ name: "number", payload, run: async () => 7 });
     // @ts-expect-error a failure is thrown
     defineJob({ name: "error", payload, run: async () => retryAfter("5m") });
-    // @ts-expect-error of a group each job has a result
+    // @ts-expect-error each job of a group needs a result
     defineJob({ name: "group", payload, grouped: true, run: async () => again("1h") });
   });
 });

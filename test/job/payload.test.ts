@@ -17,7 +17,7 @@ function expectRefused(answer: ApiAnswer, paths: string[]): void {
   expect(answer).toMatchObject({ status: 422, json: { errors: paths.map((path) => ({ path })) } });
 }
 
-describe("a payload that a handler would not take is refused", () => {
+describe("a payload that does not fit the handler's schema is refused", () => {
   const bad = { orderId: "", escalateAfter: "soon" };
   const paths = ["payload.orderId", "payload.escalateAfter"];
 
@@ -26,7 +26,7 @@ describe("a payload that a handler would not take is refused", () => {
     expect(await api.send("GET", "/v1/schedules/put")).toMatchObject({ status: 404 });
   });
 
-  test("where it is missing altogether", async () => {
+  test("when it is missing", async () => {
     expectRefused(await put("put", unshipped), ["payload"]);
   });
 
@@ -35,14 +35,14 @@ describe("a payload that a handler would not take is refused", () => {
     expectRefused(await api.send("POST", "/v1/preview", { body: { ...unshipped, payload: bad } }), paths);
   });
 
-  test("when a patch changes it, or sends it to another handler", async () => {
+  test("when a patch changes it, or names another handler", async () => {
     expect(await put("patched", { ...unshipped, payload: fits })).toMatchObject({ status: 201 });
     expectRefused(await patch("patched", { payload: { orderId: null } }), ["payload.orderId"]);
     expectRefused(await patch("patched", { target: { handler: "greet" } }), ["payload.orderId"]);
     expect(await patch("patched", { payload: { orderId: "8" } })).toMatchObject({ status: 200 });
   });
 
-  test("when it is fired by hand with a payload of its own, and with the schedule's it runs", async () => {
+  test("when a manual fire brings it; without it the fire uses the schedule's payload", async () => {
     await put("fired", { ...unshipped, payload: fits });
     const fire = (body?: object) =>
       api.send("POST", "/v1/schedules/fired/fire", body === undefined ? {} : { body });
@@ -52,7 +52,7 @@ describe("a payload that a handler would not take is refused", () => {
     expect(await fire()).toMatchObject({ status: 202 });
   });
 
-  test("when a version is restored that asks for it", async () => {
+  test("when the version that has it is restored", async () => {
     await put("restored", { ...unshipped, payload: fits });
     await patch("restored", { payload: { orderId: 8 } });
     await api.sql`
@@ -62,13 +62,13 @@ describe("a payload that a handler would not take is refused", () => {
   });
 });
 
-describe("a payload that a handler takes", () => {
-  test("is stored as the caller sent it, without what the schema fills in", async () => {
+describe("a payload that fits the handler's schema", () => {
+  test("is stored as the caller sent it, without the defaults of the schema", async () => {
     const payload = { orderId: 7, note: "x" };
     expect(await put("stored", { ...unshipped, payload })).toMatchObject({ status: 201, json: { payload } });
   });
 
-  test("that its handler does not take any more is not held against a patch of something else", async () => {
+  test("that no longer fits does not fail a patch of another field", async () => {
     await put("aged", { ...unshipped, payload: fits });
     await api.sql`
       update carillon.schedule_versions v set payload = '{"orderId": null}'
@@ -76,7 +76,7 @@ describe("a payload that a handler takes", () => {
     expect(await patch("aged", { description: "still runs" })).toMatchObject({ status: 200 });
   });
 
-  test("is nobody's business where the target is no handler", async () => {
+  test("is not checked when the target is no handler", async () => {
     expect(
       await put("queue", { when: "every 1h", target: { queue: "q" }, payload: { orderId: null } }),
     ).toMatchObject({

@@ -30,35 +30,35 @@ test("a payload is refused with every fault that its handler's schema finds", ()
   expect(faultsOf({}, "of another deployment")).toBeNull();
 });
 
-test("a payload at which its handler's schema throws is refused, without what it holds", () => {
+test("a payload at which its handler's schema throws is refused, and the message contains nothing of it", () => {
   expect(faultsOf({ text: "secret" })).toEqual([
     { path: "payload", message: "cannot be read: its schema threw SyntaxError" },
   ]);
-  const tells = (error: unknown) =>
+  const throws = (error: unknown) =>
     schemaOf(
       z.unknown().transform(() => {
         throw error;
       }),
     );
   const named = Object.assign(new Error("secret"), { name: "the secret" });
-  for (const [error, told] of [
+  for (const [error, shown] of [
     [named, "Error"],
     ["secret", "something of type string"],
     [null, "something of type object"],
   ])
-    expect(faultsOf(1, "own", tells(error))).toEqual([
-      { path: "payload", message: `cannot be read: its schema threw ${told}` },
+    expect(faultsOf(1, "own", throws(error))).toEqual([
+      { path: "payload", message: `cannot be read: its schema threw ${shown}` },
     ]);
 });
 
-test("a payload is stored as it was sent, whatever its handler's schema does to it", () => {
+test("a payload is stored as it was sent, even when its handler's schema changes it", () => {
   const payload = { list: [3, 1, 2] };
   const sorts = z.custom<typeof payload>().transform((given) => given.list.sort());
   expect(faultsOf(payload, "own", schemaOf(sorts))).toBeNull();
   expect(payload).toEqual({ list: [3, 1, 2] });
 });
 
-test("what a schema says of a payload is text that the database takes, and not much of it", () => {
+test("the messages of a schema are cut to a short text that the database can store", () => {
   const says = z.unknown().superRefine((_, context) => {
     context.addIssue({
       code: "custom",
@@ -73,7 +73,7 @@ test("what a schema says of a payload is text that the database takes, and not m
   expect(fault?.message).toBe(`\ufffd${"y".repeat(499)}`);
 });
 
-describe("a schema that answers with a promise", () => {
+describe("a schema that returns a promise", () => {
   const rejections: unknown[] = [];
   const note = (error: unknown) => void rejections.push(error);
   beforeEach(() => process.on("unhandledRejection", note));
@@ -90,17 +90,17 @@ describe("a schema that answers with a promise", () => {
   test.each<[string, z.ZodType]>([
     ["once", z.string().refine(rejects)],
     ["twice", z.string().refine(rejects).refine(rejects)],
-    ["in a union with one that takes it", z.union([z.string().refine(rejects), z.string()])],
+    ["in a union with a schema that accepts the payload", z.union([z.string().refine(rejects), z.string()])],
     ["and accepts", z.string().refine(async () => true)],
     [
       "beside one that throws",
       z.preprocess((text) => [text, text], z.tuple([z.string().refine(rejects), throwsAtOnce])),
     ],
-  ])("%s is refused with a sentence, and what it rejects with ends no process", async (_, schema) => {
+  ])("%s is refused with a sentence, and its rejection does not end the process", async (_, schema) => {
     expect(faultsOf("text", "own", schemaOf(schema))).toEqual([
       {
         path: "payload",
-        message: "cannot be read: its schema answers with a promise, and has to be synchronous",
+        message: "cannot be read: its schema returned a promise, and has to be synchronous",
       },
     ]);
     await new Promise((resolve) => setImmediate(resolve));

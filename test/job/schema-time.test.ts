@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { eachWithinLimit, SchemaTooSlow, withinLimit } from "../../lib/job/schema-time.ts";
 
-/** A time limit alone ends it. */
+/** Only a time limit ends it. */
 function endless(): never {
   for (;;);
 }
@@ -10,7 +10,7 @@ test("A schema that never ends is stopped, and its caller gets an error", () => 
   expect(() => withinLimit({}, endless)).toThrow(SchemaTooSlow);
 });
 
-test("A schema within its limit answers or throws as it does without one", () => {
+test("A schema within its limit returns or throws the same as without a limit", () => {
   expect(withinLimit({}, () => 7)).toBe(7);
   const error = new Error("of its own");
   expect(() =>
@@ -20,7 +20,7 @@ test("A schema within its limit answers or throws as it does without one", () =>
   ).toThrow(error);
 });
 
-test("A schema that was too slow has half the time the next time, and another schema has all of it", () => {
+test("A schema that was too slow has half the limit the next time, and another schema has the whole limit", () => {
   const slow = {};
   expect(() => withinLimit(slow, endless)).toThrow("longer than 1000 ms");
   expect(() => withinLimit(slow, endless)).toThrow("longer than 500 ms");

@@ -16,7 +16,10 @@ afterAll(() => world.stop());
 
 const traits = ["in a parcel", "finished", "started", "an attempt", "a reason"] as const;
 
-/** The table of the page: for each stored state, whether it has each trait always, never or maybe. */
+/**
+ * The table of docs/states.md: for each stored state, whether it has each trait always, never or
+ * maybe.
+ */
 function tableOfPage(): Map<string, string[]> {
   const [top = ""] = page.split("\n## ");
   const rows = top.split("\n").filter((line) => line.startsWith("| "));
@@ -46,7 +49,7 @@ async function isAccepted(state: string, has: readonly boolean[]): Promise<boole
   }
 }
 
-test("the database takes a job in exactly the forms that the page of states gives", async () => {
+test("the database accepts a job in exactly the forms that docs/states.md lists", async () => {
   const table = tableOfPage();
   const stored = await world.sql<
     { state: string }[]
@@ -74,7 +77,7 @@ test("no job is ever stored as started before it was due", async () => {
   ).rejects.toMatchObject({ constraint_name: "jobs_never_early" });
 });
 
-test("the picture shows every state that a job is read in, and no other", () => {
+test("the diagram shows every state of a job that callers read, and no other", () => {
   const arrows = [...page.matchAll(/^ {2}(\S+) --> ([^\s:]+)/gm)].flatMap(([, from, to]) => [from, to]);
   expect([...new Set(arrows)].filter((state) => state !== "[*]").sort()).toEqual([
     "cancelled",

@@ -11,7 +11,7 @@ import { type StackProcess, startProcess } from "../local/local-stack.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 
-/** One for each way in, so that what has leaked says from where. */
+/** One secret text for each source, so that a leak shows where it comes from. */
 const canary = (from: string) => `cAnArY-${from}-9f3e7a`;
 
 const secret = `whsec_${Buffer.from(canary("secret-of-a-webhook")).toString("base64")}`;
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(() => stop.disposeAsync());
 
-/** A receiver that says back everything it was sent, as careless ones do. */
+/** A receiver that echoes everything it gets, as careless ones do. */
 async function echoing(): Promise<string> {
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
     const body = await text(request);
@@ -58,7 +58,7 @@ const call = (method: string, where: string, body?: string, as = token) =>
 
 const put = (key: string, body: unknown) => call("PUT", `/v1/schedules/${key}`, JSON.stringify(body));
 
-/** Its jobs fail, and what was sent comes back in what the targets say. */
+/** Makes jobs that fail, with targets that echo their requests in their errors. */
 async function failEverywhere(host: string): Promise<void> {
   const once = { when: "in 0s", retry: { attempts: 1 } };
   await put("webhook", {
@@ -87,7 +87,7 @@ async function failEverywhere(host: string): Promise<void> {
 }
 
 /** Requests that are refused, each for another reason. */
-async function askInVain(): Promise<number[]> {
+async function sendBadRequests(): Promise<number[]> {
   const answers = [
     await call("GET", "/v1/schedules", undefined, canary("unknown-token")),
     await call("GET", `/v1/schedules?token=${canary("query")}`),
@@ -104,7 +104,7 @@ async function askInVain(): Promise<number[]> {
   return answers.map(({ status }) => status);
 }
 
-/** The database refuses, and quotes what it was given. */
+/** Makes the database refuse values, and quote them in its errors. */
 async function breakTheDatabase(): Promise<number[]> {
   await sql.unsafe(`
     create function carillon.refuse() returns trigger language plpgsql as $$
@@ -130,8 +130,8 @@ async function breakTheDatabase(): Promise<number[]> {
   return answers.map(({ status }) => status);
 }
 
-/** Ways in beside HTTP, where they are there. */
-async function comeByOtherWays(): Promise<void> {
+/** Sends messages by the queues that exist. */
+async function sendBadMessages(): Promise<void> {
   const sqs = new SQSClient({
     endpoint: stack.urls.sqs,
     region: "us-east-1",
@@ -152,10 +152,11 @@ async function comeByOtherWays(): Promise<void> {
   }
 }
 
-/** As it is, and as something on the way may have written it. */
+/** The text in the encodings that a log may contain. */
 function spellings(text: string): string[] {
   const bytes = Buffer.from(text);
-  // Within other bytes base64 begins at one of three places: the part that does not depend on its neighbours is looked for.
+  // Inside other bytes, base64 begins at one of three offsets. Each search text is the part that
+  // does not depend on neighbouring bytes.
   const shifted = [0, 1, 2].map((shift) => {
     const whole = Buffer.concat([Buffer.alloc(shift), bytes])
       .toString("base64")
@@ -165,7 +166,7 @@ function spellings(text: string): string[] {
   return [text, ...shifted, bytes.toString("hex"), encodeURIComponent(text), bytes.toString("base64url")];
 }
 
-test("no token, secret, header or payload gets into a line of the log, whatever goes wrong", {
+test("no token, secret, header or payload gets into a line of the log, with every kind of failure", {
   timeout: 90_000,
 }, async () => {
   const host = await echoing();
@@ -173,13 +174,17 @@ test("no token, secret, header or payload gets into a line of the log, whatever 
   stack = await startProcess(dataDir, env);
   stop.defer(async () => void (await stack.end("SIGTERM")));
   await failEverywhere(host);
-  expect(await askInVain()).toEqual([401, 400, 400, 400, 400, 400, 422]);
+  expect(await sendBadRequests()).toEqual([401, 400, 400, 400, 400, 400, 422]);
   expect(await breakTheDatabase()).toEqual([500, 500, 500]);
-  await comeByOtherWays();
-  const told = [/job .* is dead .*key=webhook/, /job .* is dead .*key=unreachable/, /is dead .*key=lambda/];
-  const more = [/→ 401/, /PUT \/v1\/schedules\/taken-2 failed: .*23505/, /no parcel was taken off the queue/];
-  await until("everything that fails has been told", async () =>
-    [...told, ...more].every((line) => line.test(stack.printed())) ? true : undefined,
+  await sendBadMessages();
+  const logged = [/job .* is dead .*key=webhook/, /job .* is dead .*key=unreachable/, /is dead .*key=lambda/];
+  const more = [
+    /→ 401/,
+    /PUT \/v1\/schedules\/taken-2 failed: .*23505/,
+    /names no parcel was deleted from the queue/,
+  ];
+  await until("every failure has been logged", async () =>
+    [...logged, ...more].every((line) => line.test(stack.printed())) ? true : undefined,
   );
   await stack.end("SIGTERM");
   const leaked = stack
@@ -189,7 +194,7 @@ test("no token, secret, header or payload gets into a line of the log, whatever 
   expect(leaked).toEqual([]);
 });
 
-/** Every spelling of the word that all of them begin with, and of the secret. */
+/** Every spelling of the beginning that all of these texts share, and of the secret. */
 function allCanaries(): string[] {
   return [...spellings("cAnArY-"), ...spellings(secret)];
 }

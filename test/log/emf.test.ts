@@ -4,10 +4,10 @@ import { metricsFrom } from "../../lib/config/metrics-from.ts";
 import { emfMetrics } from "../../lib/log/emf.ts";
 import { type Measured, type MetricDimensions, metricUnits, noMetrics } from "../../lib/log/metrics.ts";
 
-/** The units that CloudWatch knows, of those that are of use here. */
+/** The units of CloudWatch that are of use here. */
 const unit = z.enum(["Count", "Milliseconds", "Seconds", "Bytes", "Percent", "Count/Second", "None"]);
 
-/** What the specification of the Embedded Metric Format demands. */
+/** The rules of the specification of the Embedded Metric Format. */
 const directive = z.strictObject({
   Namespace: z.string().regex(/^[A-Za-z0-9._/#:-]{1,255}$/),
   Dimensions: z.array(z.array(z.string().min(1).max(250)).max(30)).min(1),
@@ -51,7 +51,7 @@ function lineOf(measured: Measured, dimensions?: MetricDimensions): Record<strin
 }
 
 describe("a line of metrics", () => {
-  test("is as the Embedded Metric Format wants it, with every metric there is", () => {
+  test("follows the Embedded Metric Format, with every metric", () => {
     const all = Object.fromEntries(Object.keys(metricUnits).map((name, index) => [name, index]));
     const line = lineOf(all, { queue: "fast" });
     expect(line).toMatchObject({ ...all, function: "worker", queue: "fast", event: "metrics" });
@@ -68,7 +68,7 @@ describe("a line of metrics", () => {
     expect([values[0], values[50], values.at(-1)]).toEqual([0, 1_262, 2_499]);
   });
 
-  test("is not written where there is nothing to tell", () => {
+  test("is not written without a value", () => {
     expect(lineOf({})).toBeUndefined();
     expect(lineOf({ LatenessMs: [] })).toBeUndefined();
     expect(lineOf({ TickMs: Number.NaN })).toBeUndefined();
@@ -76,13 +76,13 @@ describe("a line of metrics", () => {
 });
 
 describe("the metrics of a function", () => {
-  test("are none where people read the log", () => {
+  test("are not written into a log for people", () => {
     expect(metricsFrom({ CARILLON_LOG: "text" }, "tick")).toBe(noMetrics);
     expect(metricsFrom({ CARILLON_LOG: "silent" }, "tick")).toBe(noMetrics);
     expect(metricsFrom({}, "tick")).not.toBe(noMetrics);
   });
 
-  test.each(["AWS/Lambda", "", "with blank", "ü"])("are not told under the namespace %j", (namespace) => {
+  test.each(["AWS/Lambda", "", "with blank", "ü"])("are refused under the namespace %j", (namespace) => {
     const env = { CARILLON_METRICS_NAMESPACE: namespace };
     expect(() => metricsFrom(env, "tick")).toThrow(/CARILLON_METRICS_NAMESPACE/);
   });

@@ -30,7 +30,7 @@ const errorOf = async (act: () => unknown): Promise<unknown> => {
   throw new Error("It did not fail.");
 };
 
-describe("what a log tells of an error", () => {
+describe("the text of an error in a log", () => {
   const faults: [string, RegExp, () => unknown][] = [
     [
       "a value that does not fit",
@@ -39,23 +39,23 @@ describe("what a log tells of an error", () => {
     ],
     ["a value out of range", /22/, () => sql.unsafe(`select '${canary}'::date`)],
     [
-      "a row that is there already",
+      "a row that exists already",
       /23505 .*"tokens_/,
       () =>
         sql.unsafe(`insert into carillon.tokens (id, hash, name, scope, created_at, created_by)
         select gen_random_uuid(), '${canary}'::bytea, 'x', 'read', now(), 'x' from generate_series(1, 2)`),
     ],
     [
-      "what a function raises",
+      "an exception that a function raises",
       /P0001/,
       () => sql.unsafe(`do $$ begin raise exception 'not "${canary}"'; end $$`),
     ],
-    ["a column that is not there", /42703 column "nothing" does not exist/, () => sql`select nothing`],
+    ["a column that does not exist", /42703 column "nothing" does not exist/, () => sql`select nothing`],
     ["text that is no JSON", /SyntaxError/, () => JSON.parse(`{"a": ${canary}}`)],
     ["a shape that does not fit", /ZodError/, () => z.strictObject({}).parse({ [canary]: 1 })],
-    ["what is no error", /a string was thrown/, () => Promise.reject(canary)],
+    ["a thrown text", /a string was thrown/, () => Promise.reject(canary)],
     [
-      "several together",
+      "an aggregate",
       /AggregateError: PostgresError: 22P02.*SyntaxError/,
       async () => {
         const one = await errorOf(() => sql.unsafe(`select '${canary}'::int`));
@@ -64,22 +64,22 @@ describe("what a log tells of an error", () => {
     ],
   ];
 
-  test.each(faults)("%s", async (_, told, act) => {
+  test.each(faults)("%s", async (_, text, act) => {
     const error = await errorOf(act);
-    expect(errorText(error)).toMatch(told);
+    expect(errorText(error)).toMatch(text);
     const loggable = loggableError(error);
     const everything = `${errorText(error)} ${loggable.message} ${loggable.stack} ${JSON.stringify(loggable)}`;
     expect(everything).not.toContain(canary);
   });
 
-  test("is one line, of a bounded length, with the place where it happened apart", () => {
+  test("is one line of bounded length, and the stack is kept apart", () => {
     const error = new Error(`a\nb\u2028c ${"x".repeat(5_000)}`);
     expect(errorText(error)).toMatch(/^Error: a b c x{900,1000}$/);
     expect(loggableError(error).stack).toContain("error-text.test.ts");
   });
 });
 
-/** Of this depth and width, with its own text at each leaf. */
+/** A tree of errors with this depth and width, and a text at each leaf. */
 function tree(depth: number, width: number): Error {
   if (depth === 0) return new Error("leaf");
   return new AggregateError(Array.from({ length: width }, () => tree(depth - 1, width)));
@@ -101,14 +101,14 @@ test.each([
   ["is a deep tree", () => tree(12, 2)],
   ["is a wide tree", () => tree(3, 10)],
   ["is a list of a thousand", wide],
-])("The text of an error that %s is of a bounded length, and tells some twenty errors at most", (_, make) => {
+])("The text of an error that %s is of a bounded length, and has about twenty errors at most", (_, make) => {
   const text = errorText(make());
   expect(text.length).toBeLessThanOrEqual(1_000);
   expect(readOf(text)).toBeLessThanOrEqual(21);
   expect(readOf(text)).toBeGreaterThan(1);
 });
 
-test("An error that cannot be read keeps no other of its list from being told", () => {
+test("An error that cannot be read does not hide the other errors of its list", () => {
   const odd = new Proxy(new Error("odd"), {
     get: () => {
       throw new Error("no");
@@ -119,7 +119,7 @@ test("An error that cannot be read keeps no other of its list from being told", 
   );
 });
 
-test("no line of the log is given an error as it came", () => {
+test("no line of the log gets an error without errorText", () => {
   const root = path.resolve(import.meta.dirname, "../..");
   const files = ["lib", "functions"].flatMap((folder) =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })

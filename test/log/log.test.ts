@@ -9,7 +9,7 @@ afterEach(() => {
   else process.env[variable] = before;
 });
 
-/** A line as it is written while Lambda says this of the trace. */
+/** A line written while Lambda has this trace header. */
 function lineWith(header: string | undefined): unknown {
   if (header === undefined) delete process.env[variable];
   else process.env[variable] = header;
@@ -21,13 +21,13 @@ function lineWith(header: string | undefined): unknown {
 describe("a line of the log", () => {
   const root = "1-5759e988-bd862e3fe1be46a994272793";
 
-  test("names the trace that X-Ray keeps of this invocation", () => {
+  test("has the trace if X-Ray records this invocation", () => {
     const header = `Root=${root};Parent=53995c3f42cd8ad8;Sampled=1;Lineage=1:a87bd80c:0`;
     expect(lineWith(header)).toEqual({ level: "info", event: "tick.done", trace: root, jobs: 1 });
   });
 
   test.each([undefined, "", `Root=${root};Parent=53995c3f42cd8ad8;Sampled=0`, "Sampled=1"])(
-    "names none where there is none to be found: %s",
+    "has no trace with the header %s",
     (header) => expect(lineWith(header)).toEqual({ level: "info", event: "tick.done", jobs: 1 }),
   );
 });

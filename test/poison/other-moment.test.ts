@@ -48,7 +48,7 @@ test("A schedule without its versions cannot be fired by a caller, and can after
   await expect(fire()).rejects.toMatchObject({
     kind: "conflict",
     message:
-      "The stored version 1 has no row in carillon.schedule_versions. Put the schedule anew, or delete it.",
+      "The stored version 1 has no row in carillon.schedule_versions. Replace the schedule with a PUT, or delete it.",
   });
   expect(await withJobs()).toEqual([]);
   await world.put("b", body);

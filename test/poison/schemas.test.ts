@@ -142,7 +142,7 @@ test.each<[string, () => Promise<boolean>]>([
   const { odd, other } = await bothJobs(world);
   expect(odd).toMatchObject({
     ...triedAgain,
-    error: expect.stringContaining("its schema answers with a promise"),
+    error: expect.stringContaining("its schema returned a promise"),
   });
   expect(other).toMatchObject(succeeded);
   expect(JSON.stringify(world.log.lines)).not.toContain(secret);

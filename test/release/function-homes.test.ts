@@ -13,13 +13,13 @@ const readHomes = () => functionHomes();
 const namesOf = (homes: readonly FunctionHome[]) => homes.map(({ name }) => name);
 
 describe("a function of the database", () => {
-  test("is the same in its file and in the last migration that defines it", async () => {
+  test("is the same in its file as in the last migration that defines it", async () => {
     const [homes, migrations] = await Promise.all([readHomes(), readMigrations(migrationsDirectory)]);
     expect(namesOf(changedFunctions(homes, migrations)), "run `npm run migration -- <name>`").toEqual([]);
     expect(homelessFunctions(homes, migrations), "functions without a file in lib/").toEqual([]);
   });
 
-  test("has one file, and the database has no function without one and no second one of its name", async () => {
+  test("has one file, and the database has no function without a file and no overloads", async () => {
     const database = await testDatabase();
     const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
     try {
@@ -32,8 +32,9 @@ describe("a function of the database", () => {
     }
   });
 
-  // Nearly every statement about time calls the clock: its file says so, and names none of them.
-  test("names each function and each file of lib/ that calls it", async () => {
+  // The clock is an exception: nearly every statement about time calls it, so its file names no
+  // callers.
+  test("names in its file each function and each file of lib/ that calls it", async () => {
     const homes = (await readHomes()).filter(({ name }) => name !== "clock");
     const callers = [
       ...homes.map(({ name, file, text }) => ({ word: name, file, text })),
@@ -52,7 +53,7 @@ describe("a function of the database", () => {
 });
 
 interface Caller {
-  /** How a contract names it. */
+  /** Its name in the contract of a function. */
   word: string;
   file: string;
   text: string;
@@ -125,12 +126,12 @@ describe("npm run migration", () => {
     expect(await written("0002-tables.sql")).not.toContain("create");
   });
 
-  test("names functions that have no file any more", async () => {
+  test("reports functions whose file is gone", async () => {
     await rm(path.join(root, "lib", "parcel", "sql", "one.sql"));
     expect(await write("fewer")).toMatch(/No file in lib\/ has carillon\.one: drop it/);
   });
 
-  test("never changes a released migration, nor one that others follow", async () => {
+  test("never changes a released migration, nor one that is followed by others", async () => {
     await expect(write("all")).rejects.toThrow("has been released");
     await write("second");
     await write("third");

@@ -7,7 +7,7 @@ import { unsafeIn } from "./unsafe.ts";
 
 const { lastMigration, migrationsDigest } = previousRelease;
 
-test("a released migration is never edited: databases have it already", async () => {
+test("a released migration is never edited, since databases have applied it", async () => {
   const released = (await readMigrations(migrationsDirectory)).slice(0, lastMigration);
   expect(released).toHaveLength(lastMigration);
   const digest = createHash("sha256");
@@ -15,7 +15,7 @@ test("a released migration is never edited: databases have it already", async ()
   expect(digest.digest("hex")).toBe(migrationsDigest);
 });
 
-test("a newer migration leaves the previous release's functions working, or says why it may break them", async () => {
+test("a newer migration keeps the previous release's functions working, or says why it may break them", async () => {
   const newer = (await readMigrations(migrationsDirectory)).slice(lastMigration);
   const faults = newer.flatMap((migration) =>
     [...unsafeIn(migration.text, migration.kind), ...faultsOfKind(migration)].map(
@@ -25,29 +25,29 @@ test("a newer migration leaves the previous release's functions working, or says
   expect(faults).toEqual([]);
 });
 
-describe("the check", () => {
+describe("the check of migrations", () => {
   test.each([
-    ["alter table carillon.jobs drop column note", "may still use what is dropped"],
-    ["drop function carillon.settle(bigint)", "may still use what is dropped"],
-    ["alter table carillon.jobs rename column note to remark", "the old name alone"],
-    ["alter function carillon.settle(bigint) rename to settle_one", "the old name alone"],
+    ["alter table carillon.jobs drop column note", "may still use the dropped object"],
+    ["drop function carillon.settle(bigint)", "may still use the dropped object"],
+    ["alter table carillon.jobs rename column note to remark", "only the old name"],
+    ["alter function carillon.settle(bigint) rename to settle_one", "only the old name"],
     ["revoke select on carillon.jobs from carillon_tick", "may still need the right"],
-    ["alter table carillon.jobs add column note text not null", "has no default"],
-    ["alter table carillon.jobs add note text, add mark int not null", "has no default"],
+    ["alter table carillon.jobs add column note text not null", "without a default"],
+    ["alter table carillon.jobs add note text, add mark int not null", "without a default"],
     ["alter table carillon.jobs alter column note set not null", "may leave it out"],
-    ["alter table carillon.jobs alter note type varchar(9)", "written anew"],
+    ["alter table carillon.jobs alter note type varchar(9)", "is rewritten"],
     ["alter table carillon.jobs add column id uuid not null default gen_random_uuid()", "differs by row"],
     ["alter table carillon.jobs add constraint short check (length(note) < 9)", "not valid"],
     ["alter table carillon.jobs add constraint one unique (note)", "its index is built"],
-    ["create index jobs_by_note on carillon.jobs (note)", "nobody writes"],
+    ["create index jobs_by_note on carillon.jobs (note)", "writes to the table wait"],
     [
       "create trigger kept before insert on carillon.jobs for each row execute function carillon.keep()",
-      "goes through it",
+      "also runs for writes",
     ],
     ["update carillon.jobs set note = ''", "rows stay locked"],
     ["do $$ begin delete from carillon.jobs; end $$", "rows stay locked"],
     ["do $do$ begin alter table carillon.jobs drop column note; end $do$", "may still use"],
-  ])("sees what hurts: %s", (text, why) => {
+  ])("reports the unsafe statement: %s", (text, why) => {
     expect(unsafeIn(`-- A comment.\n${text};`)).toEqual([expect.stringContaining(why)]);
   });
 
@@ -66,11 +66,11 @@ describe("the check", () => {
     "comment on table carillon.jobs is 'we never drop column; nor rename'",
     "-- drop table carillon.jobs;\nselect 1",
     "-- safe: since 0028 nobody has read it\nalter table carillon.jobs drop column note",
-  ])("lets pass what does not: %s", (text) => {
+  ])("accepts the safe migration: %s", (text) => {
     expect(unsafeIn(`${text};`)).toEqual([]);
   });
 
-  test("lets a migration in batches change rows, which are free again after each", () => {
+  test("accepts a migration in batches that changes rows, since each batch commits", () => {
     const text =
       "with portion as (select 1), written as (update carillon.jobs set note = '') select $1 as place";
     expect(unsafeIn(text)).toHaveLength(1);
@@ -82,7 +82,7 @@ describe("the check", () => {
   test.each([
     ["", "select 1", `back to ${lastMigration}`],
     [`-- carillon: back to ${lastMigration - 1}`, "select 1", `back to ${lastMigration}`],
-    [back, "create index concurrently if not exists a on carillon.b (c)", "alone"],
+    [back, "create index concurrently if not exists a on carillon.b (c)", "only outside"],
     [
       `${back}\n-- carillon: outside a transaction`,
       "create index concurrently a on carillon.b (c)",
@@ -91,12 +91,12 @@ describe("the check", () => {
     [`${back}\n-- carillon: outside a transaction`, "insert into carillon.b values (1)", "run again"],
     [`${back}\n-- carillon: in batches`, "select 1 as place", "after $1"],
     [`${back}\n-- carillon: in batches`, "select $1 as place; select 2", "one statement"],
-  ])("holds a migration to its kind: %s %s", (says, text, why) => {
+  ])("reports a fault in the kind of a migration: %s %s", (says, text, why) => {
     const migration = migrationFrom(lastMigration + 1, "one", `${says}\n${text};`);
     expect(faultsOfKind(migration)).toEqual([expect.stringContaining(why)]);
   });
 
-  test("wants a reason for each statement by itself, and tells where one is missing", () => {
+  test("requires a reason for each statement, and reports the line of a statement without one", () => {
     const text = "-- safe: nobody reads it\nalter table carillon.a drop b;\n\nalter table carillon.a drop c;";
     expect(unsafeIn(text)).toEqual([expect.stringMatching(/^line 4: alter table carillon\.a drop c: /)]);
     expect(unsafeIn("-- safe:\ndrop table carillon.a;")).toHaveLength(1);

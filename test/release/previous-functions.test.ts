@@ -9,7 +9,10 @@ import { previousRelease } from "../../lib/tools/migration/previous-release.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const taken = ["lib", "functions", "test", "package.json", "vitest.config.ts", "tsconfig.json"];
-/** Tests of that release in which its functions go their whole way, each logged in with its own rights where it says so. */
+/**
+ * Tests of that release that together run all of its functions, each with its own login where the
+ * test says so.
+ */
 const wholeWay = [
   "test/db/roles.test.ts",
   "test/functions/order-unshipped.test.ts",
@@ -39,13 +42,15 @@ beforeAll(async () => {
 });
 afterAll(() => rm(previous, { recursive: true, force: true }));
 
-// A copy without history, as an archive or a shallow clone is, does not have the previous release's code.
+// An archive or a shallow clone has no history, and so lacks the code of the previous release.
 describe.runIf(hasHistory)("the previous release's code, on the tables of this one", () => {
-  test("goes the whole way: API, tick, workers, commands", { timeout: 300_000 }, async () => {
+  test("passes its tests of API, tick, workers and commands", { timeout: 300_000 }, async () => {
     await runItsTests(wholeWay);
   });
 
-  test("would be seen to fail on tables that it does not know", { timeout: 120_000 }, async () => {
+  test("fails on tables that it does not know, so a break would be noticed", {
+    timeout: 120_000,
+  }, async () => {
     const present = await readMigrations(migrationsDirectory);
     const number = String(present.length + 1).padStart(4, "0");
     const breaking = join(previous, "migrations", `${number}-renames.sql`);
@@ -62,7 +67,9 @@ function runItsTests(files: readonly string[]): Promise<void> {
   return run(process.execPath, [join("node_modules", "vitest", "vitest.mjs"), "run", ...files], previous);
 }
 
-/** The output of the program goes into the error, because a failure here is one of many tests there. */
+/**
+ * The output of the program goes into the error, because a failure here is one of many tests there.
+ */
 function run(program: string, words: readonly string[], cwd: string): Promise<void> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST")));
   return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { hiddenSql, sqlPieces } from "../../lib/db/sql-text.ts";
 export interface MigrationStatement {
   /** Lowercase, without comments, texts and bodies of functions; white space is one blank. */
   words: string;
-  /** What `-- safe: …` before it or in it says. */
+  /** The reason from a comment `-- safe: …` before or in the statement. */
   reason: string | undefined;
   line: number;
 }
@@ -11,8 +11,8 @@ export interface MigrationStatement {
 const reasonGiven = /--[ \t]*safe:[ \t]*(\S[^\n]*)/;
 
 /**
- * The statements of a migration, as far as a check needs them. What runs at once, the body of a `do`, is a statement's own words; what is kept
- * for later, the body of a function, is not.
+ * The statements of a migration, as far as a check needs them. The body of a `do` runs at once, so
+ * it is included; the body of a function runs later, so it is not.
  */
 export function statementsOf(whole: string): MigrationStatement[] {
   return sqlPieces(whole).map(({ before, text, at }) => ({

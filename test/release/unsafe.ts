@@ -3,47 +3,47 @@ import { statementsOf } from "./statements.ts";
 
 interface Rule {
   pattern: RegExp;
-  /** Why the previous release's functions, which run on meanwhile, would be hurt. */
+  /** Why the previous release's functions, which still run meanwhile, would fail or wait. */
   hurts: string;
-  /** Whether it is harmless where the migration has made the table itself. */
+  /** Whether it is harmless if the migration has made the table itself. */
   harmlessOnNew: boolean;
 }
 
-/** Harmless in batches, each of which is soon over. */
-const keepsRows = "rows stay locked, or nothing is written, until the migration ends";
+/** Harmless in batches, each of which is short. */
+const keepsRows = "rows stay locked, or writes wait, until the migration ends";
 
 const rules: Rule[] = [
   rule(
     /(^|[ ;])drop (?!(not null|identity|expression)\b)/,
-    "the previous release may still use what is dropped",
+    "the previous release may still use the dropped object",
     false,
   ),
-  rule(/\brename\b/, "the previous release knows the old name alone", false),
-  rule(/\bset schema\b/, "the previous release knows the old place alone", false),
+  rule(/\brename\b/, "the previous release knows only the old name", false),
+  rule(/\bset schema\b/, "the previous release knows only the old schema", false),
   rule(/(^|[ ;])revoke\b(?!.* from public$)/, "the previous release may still need the right", false),
   rule(
     /\badd (column )?(?!constraint\b)[^,]*\bnot null\b(?![^,]*\bdefault\b)(?<!\bdefault\b[^,]*)/,
-    "a column that must be given and has no default fails on rows that exist, and on inserts of the previous release",
+    "a required column without a default fails on existing rows, and on inserts of the previous release",
     true,
   ),
   rule(
     /\balter (column )?\w+ set not null\b/,
-    "inserts of the previous release may leave it out, and the table is read whole under a lock that stops everybody",
+    "inserts of the previous release may leave it out, and the table is read whole under a lock that blocks every statement",
     true,
   ),
   rule(
     /\balter (column )?\w+ (set data )?type\b/,
-    "the table is written anew under a lock that stops everybody",
+    "the table is rewritten under a lock that blocks every statement",
     true,
   ),
   rule(
     /\badd (column )?[^,]*\bdefault\b[^,]*\b(random|clock_timestamp|gen_random_uuid|uuidv7|nextval|statement_timestamp)\(/,
-    "a default that differs by row writes the table anew under a lock that stops everybody",
+    "a default that differs by row rewrites the table under a lock that blocks every statement",
     true,
   ),
   rule(
     /\badd (column )?[^,]*\b(generated always as|\w*serial)\b/,
-    "the table is written anew under a lock that stops everybody",
+    "the table is rewritten under a lock that blocks every statement",
     true,
   ),
   rule(
@@ -53,15 +53,15 @@ const rules: Rule[] = [
   ),
   rule(
     /\badd (constraint \S+ )?(unique|primary key|exclude)\b/,
-    "its index is built under a lock that stops everybody",
+    "its index is built under a lock that blocks every statement",
     true,
   ),
   rule(
     /\bcreate (unique )?index (?!concurrently\b)/,
-    "nobody writes to the table while it is built; build it concurrently, outside a transaction",
+    "writes to the table wait while it is built; build it concurrently, outside a transaction",
     true,
   ),
-  rule(/\bcreate (constraint )?trigger\b/, "what the previous release writes goes through it too", true),
+  rule(/\bcreate (constraint )?trigger\b/, "it also runs for writes of the previous release", true),
   rule(
     /(^|[ ;(])(?<!\b(?:for|do|before|after|or|key) )(update|delete from|truncate|cluster|vacuum|reindex|lock table|lock)\b/,
     keepsRows,
@@ -69,14 +69,17 @@ const rules: Rule[] = [
   ),
 ];
 
-/** What a migration does that functions of the previous release, which run until they are replaced, may not survive; each as a sentence. */
+/**
+ * The statements of a migration that may break functions of the previous release, which run until
+ * they are replaced. Each as a sentence.
+ */
 export function unsafeIn(text: string, kind: MigrationKind = "transaction"): string[] {
   const made = new Set<string>();
   return statementsOf(text).flatMap(({ words, reason, line }) => {
     const table = /^create table (?:if not exists )?([\w.]+)/.exec(words)?.[1];
     if (table !== undefined) made.add(table);
     if (reason !== undefined) return [];
-    // What a new function or view is called, and what it says, is no statement of this migration.
+    // The name and the body of a new function or view are no statements of this migration.
     if (/^create (or replace )?(function|procedure|view|table|type)\b/.test(words)) return [];
     const onNew = [...made].some((each) =>
       new RegExp(`(alter table|on|from|update|into) (only )?${each}\\b`).test(words),

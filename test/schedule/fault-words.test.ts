@@ -7,7 +7,7 @@ function messagesOf(schema: z.ZodType, input: unknown): string[] {
   return read.success ? [] : shapeFaults(read.error).map(({ message }) => message);
 }
 
-describe("a fault is said in our own words", () => {
+describe("a fault has Carillon's own words", () => {
   test.each<[string, z.ZodType, unknown]>([
     ["is required", z.object({ a: z.string() }), {}],
     ["is required", z.object({ a: z.enum(["x", "y"]) }), {}],
@@ -26,14 +26,14 @@ describe("a fault is said in our own words", () => {
     ["is not a UUID", z.uuid(), "x"],
     ["is not an instant such as 2026-12-01T09:00:00Z", z.iso.datetime(), "x"],
     ["takes a string or a list", z.union([z.string(), z.array(z.string())]), 1],
-    ["has none of the forms that it may have", z.union([z.uuid(), z.url()]), ""],
+    ["has none of the allowed forms", z.union([z.uuid(), z.url()]), ""],
     ["is not understood", z.string().refine(() => false), ""],
   ])("%s", (message, schema, input) => {
     const said = messagesOf(schema, input);
     expect(said).toEqual([message]);
   });
 
-  test("and a schema's own stay as they are", () => {
+  test("but the messages of a schema stay unchanged", () => {
     expect(messagesOf(z.string("Invalid card"), 1)).toEqual(["Invalid card"]);
     expect(messagesOf(z.string().min(3, "Too small: a card"), "")).toEqual(["Too small: a card"]);
   });

@@ -38,11 +38,11 @@ describe("a merge patch", () => {
     [{ e: null }, { a: 1 }, { e: null, a: 1 }],
     [[1, 2], { a: "b", c: null }, { a: "b" }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
-  ])("does as RFC 7396 says: %j with %j is %j", (target, patch, result) => {
+  ])("follows RFC 7396: %j with %j is %j", (target, patch, result) => {
     expect(mergePatch(target, patch, 0)).toEqual(result);
   });
 
-  test("leaves what it does not name", () => {
+  test("keeps the fields that it does not name", () => {
     expect(patched({ description: "new" })).toEqual({ ...stored, description: "new" });
     expect(patched({})).toEqual(stored);
   });
@@ -62,12 +62,12 @@ describe("a merge patch", () => {
     expect(patched({ payload: { b: { d: 3 }, a: null } }).payload).toEqual({ b: { c: 2, d: 3 } });
   });
 
-  test("changes the kind of a target when the old kind is taken away", () => {
+  test("changes the kind of a target when it removes the old kind", () => {
     expect(patched({ target: { handler: null, queue: "demo" } }).target).toEqual({ queue: "demo" });
     expect(() => patched({ target: { queue: "demo" } })).toThrow(Refusal);
   });
 
-  test("touches no hold when paused is null", () => {
+  test("changes no hold when paused is null", () => {
     expect(patched({ paused: null })).toEqual(stored);
     expect(patched({ paused: true }).paused).toBe(true);
   });
@@ -87,12 +87,12 @@ describe("a merge patch", () => {
     expect(() => patched(patch)).toThrow(Refusal);
   });
 
-  test("of any depth is answered, not choked on", () => {
+  test("of any depth is refused without a crash", () => {
     const deep: unknown = JSON.parse(`${'{"payload":'.repeat(50_000)}1${"}".repeat(50_000)}`);
     expect(() => patched(deep)).toThrow(Refusal);
   });
 
-  test("with a member named __proto__ in the payload alters nothing but the payload", () => {
+  test("with a member named __proto__ in the payload changes only the payload", () => {
     const { payload } = patched(JSON.parse('{"payload":{"__proto__":{"x":1}}}'));
     expect(JSON.stringify(payload)).toBe('{"a":1,"b":{"c":2},"__proto__":{"x":1}}');
     expect(Object.getPrototypeOf(payload)).toBe(Object.prototype);
@@ -105,7 +105,7 @@ describe("a patch of a retry policy", () => {
     return parseScheduleBody(patchedSchedule(found, { retry: patch })).retry;
   };
 
-  test("of the same kind keeps what it does not name", () => {
+  test("of the same kind keeps the members that it does not name", () => {
     expect(retryOf({ base: "3s", attempts: 9 }, { max: "9s" })).toMatchObject({
       base: "3s",
       max: "9s",
@@ -114,7 +114,7 @@ describe("a patch of a retry policy", () => {
     expect(retryOf({ jitter: "none" }, { backoff: "exponential" })).toMatchObject({ jitter: "none" });
   });
 
-  test("that names another kind starts from what is usual for that kind", () => {
+  test("that names another kind starts from the defaults of that kind", () => {
     expect(retryOf({ base: "3s", attempts: 9 }, { backoff: "fixed" })).toEqual({
       attempts: 9,
       backoff: "fixed",
@@ -148,8 +148,8 @@ describe("a patch of the payload alone", () => {
     { when: "every 10s", target: { queue: "demo", batch: 10 }, delivery: "pulse" },
   ].map((body) => (payload: unknown) => parseScheduleBody({ ...body, payload }));
 
-  /** What is asked for then, or the words in which it is refused. */
-  function told(read: () => ScheduleBody): unknown {
+  /** The body that is read, or the refusal with its words. */
+  function readOrRefusal(read: () => ScheduleBody): unknown {
     try {
       return read();
     } catch (error) {
@@ -158,7 +158,7 @@ describe("a patch of the payload alone", () => {
     }
   }
 
-  test("says what all of the body read anew would say", () => {
+  test("has the same result as reading the whole body again", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...bodies),
@@ -167,7 +167,9 @@ describe("a patch of the payload alone", () => {
         (bodyWith, payload, patched) => {
           const body = bodyWith(payload);
           for (const patch of [{ payload: patched }, {}])
-            expect(told(() => patchedBody(body, patch))).toEqual(told(() => whole(body, patch)));
+            expect(readOrRefusal(() => patchedBody(body, patch))).toEqual(
+              readOrRefusal(() => whole(body, patch)),
+            );
         },
       ),
     );
@@ -175,14 +177,16 @@ describe("a patch of the payload alone", () => {
 
   test.each([
     ["too large for a pulse", "a".repeat(17_000)],
-    ["too large for any", "a".repeat(250_000)],
+    ["too large for a job", "a".repeat(250_000)],
     ["nested too deep", nested(200)],
-    ["what no database stores", { a: "\u0000" }],
+    ["a character that Postgres cannot store", { a: "\u0000" }],
     ["none", null],
   ])("is refused in the same words: %s", (_, payload) => {
     for (const bodyWith of bodies) {
       const body = bodyWith({ a: 1 });
-      expect(told(() => patchedBody(body, { payload }))).toEqual(told(() => whole(body, { payload })));
+      expect(readOrRefusal(() => patchedBody(body, { payload }))).toEqual(
+        readOrRefusal(() => whole(body, { payload })),
+      );
     }
   });
 

@@ -24,7 +24,7 @@ describe("a pulse", () => {
     [{ when: "@every 90m", startsAt: "2030-01-01T00:00:00Z", endsAt: "2031-01-01T00:00:00Z" }],
     [{ spread: "5m", tags: ["a"], group: "g", description: "…", deleteOnEnd: true, paused: true }],
     [{ target: { queue: "demo", batch: 1_000, attributes: { a: "b" } } }],
-    // What is asked for by default is nothing that is asked for.
+    // A value that equals the default counts as left out.
     [
       {
         retry: { attempts: 5 },
@@ -34,7 +34,7 @@ describe("a pulse", () => {
         maxFires: null,
       },
     ],
-  ])("takes %j", (body) => {
+  ])("accepts %j", (body) => {
     expect(parseScheduleBody({ ...least, ...body })).toMatchObject({ delivery: "pulse" });
   });
 
@@ -66,13 +66,13 @@ describe("a pulse", () => {
   ])("refuses %j with its path", (body, path) => {
     const { kind, faults } = refusalOf({ ...least, ...body });
     expect([kind, faults.map((fault) => fault.path)]).toEqual(["impossible", [path]]);
-    // The same is fine for a job.
+    // A job accepts the same body.
     expect(parseScheduleBody({ ...least, ...body, delivery: "ledger" })).toMatchObject(
       path === "payload" || path === "target" || path === "when" ? {} : { delivery: "ledger" },
     );
   });
 
-  test("names all faults, and what is no schedule at all before them", () => {
+  test("is refused with all faults, and with the faults of its shape first", () => {
     expect(refusalOf({ ...least, maxFires: 1, slot: "5s" }).faults).toHaveLength(2);
     expect(refusalOf({ ...least, maxFires: 1, tags: 1 })).toMatchObject({
       kind: "invalid",
@@ -80,7 +80,7 @@ describe("a pulse", () => {
     });
   });
 
-  test("has its payload measured as the database writes it", () => {
+  test("has its payload measured in the bytes that the database writes", () => {
     const sizes: [Json, string][] = [
       [{ a: [1, -2.5, {}], b: [] }, '{"a": [1, -2.5, {}], "b": []}'],
       [
@@ -96,7 +96,7 @@ describe("a pulse", () => {
   });
 });
 
-describe("a batch", () => {
+describe("the `batch` of a queue target", () => {
   test.each<[unknown, string, string]>([
     [{ ...least, target: { queue: "demo", batch: 0 } }, "invalid", "target.batch"],
     [{ ...least, target: { queue: "demo", batch: 1_001 } }, "invalid", "target.batch"],

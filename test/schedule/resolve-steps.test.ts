@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { countedSteps } from "../support/counted-steps.ts";
 
-test("a spread is judged by what its cadence says, in few steps, and not by a search through what it will come to", async () => {
+test("a spread is checked against the form of its cadence in few steps, without a search for occurrences", async () => {
   const counted = await countedSteps(new URL("resolve-steps.ts", import.meta.url));
   const steps = new Map(counted.map(({ name, steps: taken }) => [name, taken]));
   const added = counted.flatMap(({ name, steps: taken }) => {

@@ -12,7 +12,7 @@ const cadences = {
   irregular: { when: "3,17,42 9-17 * * 1-5", calendar: { name: "weekends", on: "previous" } },
 };
 
-/** Each cadence resolved without a spread, and with one. */
+/** Each cadence resolved without a spread, and with several spreads. */
 export async function* cases(): AsyncGenerator<[string, () => Promise<unknown>]> {
   for (const [name, cadence] of Object.entries(cadences)) {
     for (const spread of ["0s", "10m", "12h"]) {

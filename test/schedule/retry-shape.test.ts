@@ -32,7 +32,7 @@ describe("a retry policy", () => {
     { backoff: "linear" },
     { backoff: "fixed", base: "2h", max: "3h" },
     { delays: ["1s"], jitter: "full" },
-  ])("%j as it is read back means the same", (given) => {
+  ])("%j keeps its meaning when it is read back", (given) => {
     const whole = retryShape.parse(given);
     expect(retryShape.parse(whole)).toEqual(whole);
   });
@@ -49,7 +49,7 @@ describe("a retry policy", () => {
     [{ attempts: 101 }, ["attempts"]],
     [{ backoff: "quadratic" }, ["backoff"]],
     [{ tries: 3 }, ["tries"]],
-  ])("%j is refused, and why", (given, paths) => {
+  ])("%j is refused with the path of its fault", (given, paths) => {
     expect(faultsOf(given)).toEqual(paths);
   });
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sameJson } from "../../lib/schedule/shape/same-json.ts";
 
-/** What it stands for: writing both and reading them back. */
+/** The definition of equality: both values are written as JSON and read back. */
 const asRead = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null");
 
 describe("two values are the same JSON", () => {
@@ -36,12 +36,12 @@ describe("two values are the same JSON", () => {
     [JSON.parse('{"__proto__": 1}'), {}],
     [JSON.parse('{"__proto__": 1}'), JSON.parse('{"__proto__": 2}')],
     [{ toString: 1 }, { valueOf: 1 }],
-  ])("but not %j and %j", (a, b) => {
+  ])("but %j and %j are not", (a, b) => {
     expect(sameJson(a, b)).toBe(false);
     expect(sameJson(b, a)).toBe(false);
   });
 
-  test("whenever they read back as the same", () => {
+  test("exactly if they are equal after writing and reading", () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     fc.assert(
       fc.property(

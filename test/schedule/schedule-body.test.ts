@@ -19,7 +19,7 @@ const pathsOf = (input: unknown) => refusalOf(input).faults.map((fault) => fault
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
 
 describe("a schedule body", () => {
-  test("needs only when and target, and comes back with every default", () => {
+  test("needs only when and target, and gets every default", () => {
     expect(parseScheduleBody(least)).toEqual({
       when: "every 5m",
       timezone: "UTC",
@@ -63,7 +63,7 @@ describe("a schedule body", () => {
     expect(parseScheduleBody({ ...least, timezone: "europe/berlin" }).timezone).toBe("Europe/Berlin");
   });
 
-  test("fills in what an object leaves out", () => {
+  test("fills in the members that an object leaves out", () => {
     const body = parseScheduleBody({ ...least, retry: { attempts: 2 }, catchUp: { limit: 7 } });
     expect(body.retry).toEqual({
       attempts: 2,
@@ -100,7 +100,7 @@ describe("a schedule body", () => {
     ["an array", [], [""]],
     ["nothing required", {}, ["target", "when"]],
     ["an empty when", { ...least, when: "" }, ["when"]],
-    ["a when beyond all measure", { ...least, when: "x".repeat(257) }, ["when"]],
+    ["a when that is too long", { ...least, when: "x".repeat(257) }, ["when"]],
     [
       "a when that is no cron, beside another fault",
       { ...least, when: "* * *", tags: [""] },
@@ -129,9 +129,9 @@ describe("a schedule body", () => {
     ["retry.attempts above 100", { ...least, retry: { attempts: 101 } }, ["retry.attempts"]],
     ["half an attempt", { ...least, retry: { attempts: 1.5 } }, ["retry.attempts"]],
     ["a base that is no duration", { ...least, retry: { base: "soon" } }, ["retry.base"]],
-    ["a base of nothing", { ...least, retry: { base: "0s" } }, ["retry.base"]],
+    ["a base of zero", { ...least, retry: { base: "0s" } }, ["retry.base"]],
     ["a max below the base", { ...least, retry: { base: "2h" } }, ["retry.max"]],
-    ["a timeout of nothing", { ...least, timeout: "0s" }, ["timeout"]],
+    ["a timeout of zero", { ...least, timeout: "0s" }, ["timeout"]],
     ["a timeout above 10 minutes", { ...least, timeout: "10m1s" }, ["timeout"]],
     ["paused as a word", { ...least, paused: "yes" }, ["paused"]],
     [
@@ -179,12 +179,12 @@ describe("a schedule body", () => {
     );
   });
 
-  test("a payload is counted in the bytes that are sent, and the refusal says them", () => {
+  test("a payload is counted in the bytes that are sent, and the refusal names the number", () => {
     const { faults } = refusalOf({ ...least, payload: "\uffff".repeat(80_000) });
     expect(faults).toEqual([{ path: "payload", message: "takes at most 245760 bytes as JSON, has 480002" }]);
   });
 
-  test("an enormous number of faults is answered with the first hundred, their paths shortened", () => {
+  test("of a thousand faults the answer has the first hundred, with shortened paths", () => {
     const faulty = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, n) => [`${n}${"x".repeat(1_000)}`, 1]),
     );

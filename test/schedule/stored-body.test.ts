@@ -6,7 +6,7 @@ const target = { queue: "demo" };
 const read = (sparse: unknown, stored: unknown = target) =>
   readBody({ sparse, target: stored, payload: null });
 
-test("A stored body is read as it was asked for, with names that a newer release has written", () => {
+test("A stored body is read back as it was written, also with fields of a newer release", () => {
   const body = parseScheduleBody({
     when: ["every 5m", "0 9 * * *"],
     target,
@@ -49,21 +49,24 @@ test.each([
   ],
   [{ when: [5] }, "`when` is a list that does not fit"],
   [{ tags: ["t"] }, "`when` is missing"],
-  [[], "the body is no object"],
-  [null, "the body is no object"],
-])("Of a stored body (%j) what cannot be read is named and has its default", (sparse, reason) => {
-  const { body, fault } = read(sparse);
-  expect(fault).toBe(`The stored version cannot be read: ${reason}.`);
-  expect(body).toMatchObject({
-    target,
-    catchUp: defaults.catchUp,
-    spread: "0s",
-    endsAt: null,
-    calendar: null,
-  });
-});
+  [[], "the body is not an object"],
+  [null, "the body is not an object"],
+])(
+  "A field of a stored body (%j) that cannot be read is named in the fault, and has its default",
+  (sparse, reason) => {
+    const { body, fault } = read(sparse);
+    expect(fault).toBe(`The stored version cannot be read: ${reason}.`);
+    expect(body).toMatchObject({
+      target,
+      catchUp: defaults.catchUp,
+      spread: "0s",
+      endsAt: null,
+      calendar: null,
+    });
+  },
+);
 
-test("What can be read of a stored body is kept beside what cannot", () => {
+test("The readable fields of a stored body are kept when others cannot be read", () => {
   const { body } = read({ when: "every 5m", group: "g", catchUp: null }, null);
   expect(body).toEqual({ ...defaults, when: "every 5m", group: "g", target: { handler: "" } });
 });
@@ -77,7 +80,7 @@ test.each([
   [{ event: { bus: 5 } }, "an object that does not fit"],
   [{ webhook: { url: "https://example.com" } }, "an object that does not fit"],
   [{ webhook: { url: "sk-live", headers: {} } }, "an object that does not fit"],
-])("A stored target (%j) that cannot be read is named by its kind, without its values", (stored, kind) => {
+])("A stored target (%j) that cannot be read is named by its type, without its values", (stored, kind) => {
   expect(read({ when: "every 5m" }, stored).fault).toBe(
     `The stored version cannot be read: \`target\` is ${kind}.`,
   );

@@ -28,7 +28,7 @@ const everything = {
   timeout: "1m30s",
 };
 
-describe("what is asked for", () => {
+describe("the spec of a schedule", () => {
   test("is stored without the defaults and read back whole", async () => {
     const least = parseScheduleBody({ when: "every 5m", target: { handler: "greet" } });
     expect(sparseBody(least)).toEqual({ when: "every 5m" });
@@ -42,14 +42,17 @@ describe("what is asked for", () => {
     ["false", { when: "every 5m", payload: false }],
     ["zero", { when: "every 5m", payload: 0 }],
     ["an empty list", { when: "every 5m", payload: [] }],
-  ])("comes back from the database as it was, and the same again changes nothing: %s", async (key, body) => {
-    await world.put(key, body);
-    const asked = parseScheduleBody({ target: { queue: "demo" }, ...body });
-    expect((await readSchedule(world.sql, key))?.body).toEqual(asked);
-    expect(await world.put(key, body)).toMatchObject({ change: "unchanged", schedule: { body: asked } });
-  });
+  ])(
+    "is read back from the database unchanged, and the same put again changes nothing: %s",
+    async (key, body) => {
+      await world.put(key, body);
+      const expected = parseScheduleBody({ target: { queue: "demo" }, ...body });
+      expect((await readSchedule(world.sql, key))?.body).toEqual(expected);
+      expect(await world.put(key, body)).toMatchObject({ change: "unchanged", schedule: { body: expected } });
+    },
+  );
 
-  test("is kept in every version, also when it was a pause that came between", async () => {
+  test("is kept for every version, also with a pause in between", async () => {
     await world.put("versions", { when: "every 5m", payload: 1 });
     await world.pause("versions");
     await world.patch("versions", { payload: 2 }, "bob");
@@ -63,7 +66,7 @@ describe("what is asked for", () => {
     ]);
   });
 
-  test("by many at once with one new cron makes one cadence", async () => {
+  test("with a new cron makes one cadence, also when many are put at once", async () => {
     await Promise.all(Array.from({ length: 8 }, (_, n) => world.put(`cron-${n}`, { when: "17 3 * * 2" })));
     await world.put("elsewhere", { when: "17 3 * * 2", timezone: "Asia/Tokyo" });
     const made =

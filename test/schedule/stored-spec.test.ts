@@ -4,12 +4,12 @@ import { orUnread, type StoredSpec } from "../../lib/schedule/stored/stored-spec
 
 const spec: StoredSpec = { body: defaults, cadence: { kind: "once", at: 0 }, unread: null };
 
-test("A spec that reading fails on is read as one that cannot be read, with the error as its reason", () => {
+test("A spec on which a reader fails is read as unreadable, with the error as its reason", () => {
   const read = orUnread(spec, (each) => {
     if (each.cadence.kind !== "unreadable") throw new TypeError("x is not a function");
     return each;
   });
-  const unread = "What is stored of the schedule cannot be read: TypeError: x is not a function.";
+  const unread = "The stored schedule cannot be read: TypeError: x is not a function.";
   expect(read).toMatchObject({
     body: defaults,
     unread,
@@ -17,7 +17,7 @@ test("A spec that reading fails on is read as one that cannot be read, with the 
   });
 });
 
-test("A spec that can be read is read once, as it is", () => {
+test("A readable spec is read once, unchanged", () => {
   let reads = 0;
   expect(
     orUnread(spec, (each) => {

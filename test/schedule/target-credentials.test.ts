@@ -26,8 +26,8 @@ function refused(wanted: Target, current: Target | null): [string, string][] {
   throw new Error("It was not refused.");
 }
 
-describe("what is shown of a webhook", () => {
-  test("is everything but its secrets and what its headers let somebody do", () => {
+describe("a webhook as it is shown", () => {
+  test("hides its secrets and the headers with credentials", () => {
     expect(shownTarget(standing)).toEqual({
       webhook: {
         url: "https://example.com/hook",
@@ -47,30 +47,30 @@ describe("what is shown of a webhook", () => {
     "X-Amz-Security-Token",
     "X-Session",
     "password",
-  ])("the header %s is hidden", (name) => {
+  ])("hides the header %s", (name) => {
     expect(JSON.stringify(shownTarget(hook({ headers: { [name]: "canary" } })))).not.toContain("canary");
   });
 
-  test("written back is what stood there before", () => {
+  test("keeps its credentials when it is written back", () => {
     expect(withCredentials(targetShape.parse(shownTarget(standing)), standing)).toEqual(standing);
     const elsewhere = targetShape.parse({ queue: "demo" });
     expect(withCredentials(elsewhere, standing)).toEqual(elsewhere);
   });
 
-  test("says where what is hidden differs, and never how", () => {
+  test("shows the paths of hidden values that differ, and never the values", () => {
     expect(hiddenDifferences(standing, standing)).toEqual([]);
     const other = hook({ headers: { Authorization: "Bearer new", "x-kind": "x" }, secret: [one, three] });
     expect(hiddenDifferences(standing, other)).toEqual([
       "target.webhook.headers.Authorization",
       "target.webhook.secret",
     ]);
-    // What comes or goes shows in what is visible.
+    // A value that was added or removed already shows in the visible parts.
     expect(hiddenDifferences(standing, hook({}))).toEqual([]);
   });
 });
 
-describe("a kept credential", () => {
-  test("stays when another path, another method or other headers are asked for", () => {
+describe("a stored credential", () => {
+  test("stays when the path, the method or other headers change", () => {
     const wanted = hook(
       { method: "PUT", headers: { authorization: "***", b: "c" }, secret: "***" },
       "https://EXAMPLE.com:443/other",
@@ -83,17 +83,17 @@ describe("a kept credential", () => {
     );
   });
 
-  test("is gone when it is not asked for", () => {
+  test("is removed when the request leaves it out", () => {
     expect(withCredentials(hook({}), standing)).toEqual(hook({}));
   });
 
-  test("goes on beside a new one, as the older of two", () => {
+  test("stays beside a new one, as the older of two", () => {
     expect(withCredentials(hook({ secret: [three, "***"] }), standing)).toEqual(
       hook({ secret: [three, one] }),
     );
   });
 
-  test("is sent to no other host, so that nobody can have it sent to himself", () => {
+  test("is sent to no other host, so a caller cannot direct it to a host of their own", () => {
     const wanted = { headers: { authorization: "***" }, secret: "***" };
     for (const url of ["https://evil.example/hook", "https://example.com:444/", "http://example.com/"]) {
       const faults = refused(hook(wanted, url), standing);
@@ -101,7 +101,7 @@ describe("a kept credential", () => {
         "target.webhook.headers.authorization",
         "target.webhook.secret",
       ]);
-      expect(faults[0]?.[1]).toContain("for another one give it anew");
+      expect(faults[0]?.[1]).toContain("is stored for another host");
     }
     expect(withCredentials(hook({ secret: three }, "https://evil.example/"), standing)).toEqual(
       hook({ secret: three }, "https://evil.example/"),
@@ -110,15 +110,15 @@ describe("a kept credential", () => {
 
   test.each<[string, Target | null]>([
     ["a new schedule", null],
-    ["one with another target", targetShape.parse({ queue: "demo" })],
-    ["one without any", hook({})],
-  ])("is not there in %s", (_, current) => {
+    ["a schedule with another target", targetShape.parse({ queue: "demo" })],
+    ["a webhook without credentials", hook({})],
+  ])("does not exist for %s", (_, current) => {
     const faults = refused(hook({ headers: { cookie: "***" }, secret: "***" }), current);
     expect(faults.map(([path]) => path)).toEqual(["target.webhook.headers.cookie", "target.webhook.secret"]);
-    expect(faults[0]?.[1]).toContain("give the value itself");
+    expect(faults[0]?.[1]).toContain("send the value itself");
   });
 
-  test("is no matter for a header that carries none", () => {
+  test("does not matter for a header without a credential", () => {
     expect(withCredentials(hook({ headers: { "x-stars": "***" } }), null)).toEqual(
       hook({ headers: { "x-stars": "***" } }),
     );

@@ -139,13 +139,13 @@ describe("a target", () => {
 
   test.each([
     [hook({ headers: { Host: "evil.example" } }), "is a header that Carillon sets itself"],
-    [hook({ headers: { "a b": "x" } }), "is not a name that a header can have"],
-  ])("%j is told what is wrong with a name", (input, message) => {
+    [hook({ headers: { "a b": "x" } }), "is not a valid name of a header"],
+  ])("%j is refused with the fault of the name", (input, message) => {
     const { error } = targetShape.safeParse(input, { reportInput: true });
     expect(error === undefined ? [] : shapeFaults(error)).toMatchObject([{ message }]);
   });
 
-  test("no message of a fault tells what the secret or a header was", () => {
+  test("no message of a fault contains the secret or a header", () => {
     const given = {
       url: "https://example.com/",
       secret: "whsec_notreally",

@@ -1,4 +1,7 @@
-/** For clocks of tests whose time moves on while somebody waits: who sleeps only until told to stop is not waited for. */
+/**
+ * For clocks of tests that move on during a sleep: a sleep with a signal only ends when the signal
+ * aborts.
+ */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -6,7 +9,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** And nobody's time is up. */
+/** An alarm for clocks on which no time limit runs out. */
 export function neverRings(): () => void {
   return () => {};
 }

@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
 import { endServerConnection } from "./server-connection.ts";
 
-// Registered before those of the file itself, it runs after them.
+// Registered before the hooks of the test file itself, so it runs after them.
 afterAll(endServerConnection);

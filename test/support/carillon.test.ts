@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => world.stop());
 
-test("time stands still in the database and in its twin until a test moves both", async () => {
+test("the clock of the database and its copy in the program stand still until a test moves both", async () => {
   const inDatabase = async () => (await world.sql<{ now: Date }[]>`select carillon.clock() as now`)[0]?.now;
   expect(await inDatabase()).toEqual(new Date(monday));
   await world.clock.advance(1_500);
@@ -20,7 +20,7 @@ test("time stands still in the database and in its twin until a test moves both"
   expect(world.clock.now()).toEqual(new Date(monday));
 });
 
-test("a sleeper wakes when the clock has passed its time", async () => {
+test("a sleep ends when the clock has reached its end", async () => {
   let awake = false;
   const sleeping = world.clock.sleep(1_000).then(() => {
     awake = true;
@@ -31,7 +31,7 @@ test("a sleeper wakes when the clock has passed its time", async () => {
   await sleeping;
 });
 
-test("a schedule goes its whole way: put, fired, sent, claimed, delivered, settled", async () => {
+test("a schedule is put, fired, sent, claimed, delivered and settled", async () => {
   await world.put("hello", { when: "in 3m30s", payload: { n: 1 } });
   await world.clock.advance(60_000);
   expect(await world.tick()).toMatchObject({ jobs: 1, parcels: 1, finished: true });

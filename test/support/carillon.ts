@@ -41,14 +41,17 @@ export interface Delivered {
   payload: unknown;
 }
 
-/** A Carillon of a test's own: a database whose clock stands still, queues in memory, and each phase on demand. */
+/**
+ * A Carillon for one test: a database whose clock stands still, queues in memory, and each phase on
+ * demand.
+ */
 export interface Carillon {
   databaseUrl: string;
-  /** As the owner of everything. */
+  /** Connected as the owner. */
   sql: Sql;
-  /** As each function is connected. */
+  /** Connected as each function is. */
   as: { tick: Sql; worker: Sql; api: Sql };
-  /** What ticks and workers have at hand besides; a test replaces it. */
+  /** Further dependencies of ticks and workers; a test replaces them. */
   more: { tick: Partial<TickDeps>; worker: Partial<WorkerDeps> };
   clock: DatabaseClock;
   queue: MemoryQueue;
@@ -59,14 +62,17 @@ export interface Carillon {
   resume(key: string, owner?: string): Promise<EditDone>;
   remove(key: string): Promise<void>;
   tick(settings?: Partial<TickSettings>): Promise<Ticked>;
-  /** Works every message that is visible, and whatever becomes visible by that at this moment; returns what stays on the queue. */
+  /**
+   * Works every message that is visible, and every one that becomes visible by that at this moment.
+   * Returns the messages that stay on the queue.
+   */
   work(timeLeftMs?: number): Promise<string[]>;
   /** How deliveries end; a test replaces it. */
   outcome: (job: ClaimedJob) => Delivery | Promise<Delivery>;
-  /** Of the parcels of one slow target so many may be worked at once; a test replaces it. */
+  /** The number of parcels of one slow target that may be worked at once; a test replaces it. */
   window: number | null;
   delivered: Delivered[];
-  /** As they are stored, in the order of occurrences. */
+  /** The stored rows, in the order of occurrences. */
   jobs(key?: string): Promise<StoredJob[]>;
   stop(): Promise<void>;
 }
@@ -126,14 +132,14 @@ export async function carillon({
   return world;
 }
 
-/** Makes the connections with which each function of the test's Carillon works. */
+/** Makes the connections for each function of the test's Carillon. */
 export type RoleUrls = (owner: Sql, databaseUrl: string) => Promise<{ tick: Sql; worker: Sql; api: Sql }>;
 
 const batchMax = 10;
 
 async function work(world: Carillon, sql: Sql, timeLeftMs: number): Promise<string[]> {
   const { clock, queue, log } = world;
-  // Whoever waits out the last second before a parcel is ready moves the time on.
+  // A worker that waits out the last second before a parcel is ready moves the clock.
   const waiting: Clock = {
     now: clock.now,
     sleep: (ms, signal) => (signal === undefined ? clock.advance(ms) : aborted(signal)),

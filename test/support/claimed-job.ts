@@ -2,7 +2,7 @@ import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import type { Target } from "../../lib/schedule/shape/target-shape.ts";
 import { at } from "./instants.ts";
 
-/** A job as a claim gives it, for the schedule `7`. */
+/** A job as a claim returns it, for the schedule `7`. */
 export function claimedJob<Own extends Target>(
   target: Own,
   parts: Partial<Omit<ClaimedJob, "target">> = {},

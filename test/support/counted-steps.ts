@@ -7,8 +7,9 @@ export interface Counted {
 }
 
 /**
- * Runs the `cases` that a module exports, one after the other, and counts the steps of each. Unlike milliseconds, steps are the same
- * on every machine. A process of its own counts them: what has been compiled before the counting begins is counted coarsely.
+ * Runs the `cases` that a module exports, one after the other, and counts the steps of each. Unlike
+ * milliseconds, steps are the same on every machine. They are counted in a process of its own: code
+ * that was compiled before the counting begins is counted coarsely.
  */
 export async function countedSteps(module: URL, env: Record<string, string> = {}): Promise<Counted[]> {
   const seed = process.env["CARILLON_SEED"];
@@ -17,7 +18,7 @@ export async function countedSteps(module: URL, env: Record<string, string> = {}
     ...env,
   });
   const counted: Counted[] = JSON.parse(printed);
-  if (counted.every(({ steps }) => steps === 0)) throw new Error(`Nothing was counted of ${module.href}.`);
+  if (counted.every(({ steps }) => steps === 0)) throw new Error(`No step of ${module.href} was counted.`);
   return counted;
 }
 
@@ -37,7 +38,7 @@ const counting = (module: string) => `
   };
   post("Profiler.enable");
   post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
-  // Since it was asked last.
+  // Counts since the last call.
   const taken = () => {
     let steps = 0;
     for (const { url, functions } of post("Profiler.takePreciseCoverage").result)

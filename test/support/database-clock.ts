@@ -1,12 +1,12 @@
 import type { AlarmClock } from "../../lib/clock.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 
-/** The clock of a test database in a test's hand, and the twin of it that the program is given. */
+/** The clock of a test database, which the test moves, and its copy for the program. */
 export interface DatabaseClock extends AlarmClock {
-  /** Also back in time. Whoever's sleep is over by then wakes. */
+  /** Moves the clock, also back in time. Sleeps that have reached their end wake. */
   setNow(at: Date | string): Promise<void>;
   advance(ms: number): Promise<void>;
-  /** Lets time go on by itself, so many times as fast as it really does; 0 stops it. */
+  /** Lets the clock run by itself, at this multiple of real time; 0 stops it. */
   run(factor: number): Promise<void>;
 }
 
@@ -16,8 +16,9 @@ interface Sleeper {
 }
 
 /**
- * Replaces `carillon.clock()`, which every statement asks for the time, and lets the database begin at `start` as if it had been
- * migrated then. Time stands still until it is moved. Every role may ask the replaced clock, as it may the real one.
+ * Replaces `carillon.clock()`, from which every statement reads the time, and prepares the database
+ * as if it had been migrated at `start`. The clock stands still until it is moved. Every role may
+ * call the replaced clock, as it may the real one.
  */
 export async function databaseClock(sql: Sql, start: Date | string): Promise<DatabaseClock> {
   let base = new Date(start).getTime();
@@ -85,7 +86,10 @@ async function replaceClock(sql: Sql, at: Date): Promise<void> {
   await sql`insert into carillon.test_clock values (${at}, clock_timestamp(), 0)`;
 }
 
-/** Days and shards as the migrations would have made them at that moment; there is nothing else in the database yet. */
+/**
+ * Makes the days and shards as the migrations would have made them at that moment. The database is
+ * empty otherwise.
+ */
 async function beginAt(sql: Sql, at: Date): Promise<void> {
   const days = await sql<{ name: string }[]>`
     select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent

@@ -1,16 +1,16 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
-/** The roles that the migrations make, in the order in which docs/database-roles.md has them. */
+/** The roles that the migrations make, in the order of docs/database-roles.md. */
 export const roles = ["tick", "worker", "handler", "ingest", "api", "archive", "caller"] as const;
 export type Role = (typeof roles)[number];
 
-/** By what it is on, what each role may do there: words as in the table of the document. */
+/** The rights of each role by object, in the words of the document's tables. */
 export type Rights = Record<string, Record<Role, string>>;
 
 const begin = "<!-- rights: begin -->";
 const end = "<!-- rights: end -->";
 
-/** The rights as the document writes them, one table for each kind of thing. */
+/** The rights as the document has them, one table for each kind of object. */
 export function rightsText(rights: { title: string; of: Rights }[]): string {
   const tables = rights.map(({ title, of }) => {
     const head = [`| ${title} | ${roles.join(" | ")} |`, `|---|${roles.map(() => "---|").join("")}`];
@@ -26,7 +26,7 @@ export function withRights(document: string, text: string): string {
   return document.replace(new RegExp(`${begin}[\\s\\S]*${end}`), () => text);
 }
 
-/** What the document says: what stands in its tables, all in one. */
+/** The rights in all tables of the document. */
 export function documentedRights(document: string): Rights {
   const rights: Rights = {};
   const section = document.slice(document.indexOf(begin), document.indexOf(end));
@@ -45,7 +45,7 @@ export function documentedRights(document: string): Rights {
   return rights;
 }
 
-/** What the database says, with what a role has by being a member of another. */
+/** The rights in the database, including those that a role has as a member of another. */
 export async function grantedRights(sql: Sql): Promise<{ title: string; of: Rights }[]> {
   return [
     { title: "Table or view", of: byName(await onTables(sql)) },

@@ -2,7 +2,10 @@ import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { serverConnection } from "./server-connection.ts";
 
-/** What a test's database is a clone of: empty, migrated, or migrated with a clock that stands still on the tests' Monday. */
+/**
+ * The templates of a test's database: empty, migrated, or migrated with a clock that stands still
+ * on the tests' Monday.
+ */
 export const templates = {
   empty: "template1",
   migrated: "carillon_migrated",
@@ -11,16 +14,17 @@ export const templates = {
 
 export interface TestDatabase {
   url: string;
-  /** By a socket, which takes a quarter less for each statement; `connect` alone knows it. */
+  /** By a socket, which takes a quarter less time for each statement. Only `connect` can use it. */
   socketUrl: string;
   name: string;
-  /** Leave it out when a test has failed: the database then stays for a look until the run ends. */
+  /** Not called after a failed test, so that its database can be inspected until the run ends. */
   drop(): Promise<void>;
 }
 
 /**
- * A database of its own, which takes some 20 ms to clone; with every migration applied unless it is to be empty. It may also be a copy of another test
- * database, statistics included, to which no connection is open.
+ * A database for one test, which takes about 20 ms to clone. Every migration is applied unless it
+ * is to be empty. It can also be a copy of another test database, statistics included, to which no
+ * connection may be open.
  */
 export async function testDatabase(
   of: keyof typeof templates | TestDatabase = "migrated",

@@ -4,7 +4,7 @@ import { Stop } from "../../lib/target/stop.ts";
 
 export const timeEnough = (): number => 660_000;
 
-/** Of a worker that has time enough and cancels nothing. */
+/** The context of a worker that has time enough and cancels nothing. */
 export function deliveryContext(parts: Partial<DeliveryContext> = {}): DeliveryContext {
   return {
     parcel: { id: "1", fence: 1 },

@@ -1,7 +1,7 @@
 import type { AlarmClock } from "../../lib/clock.ts";
 
 export interface ManualClock extends AlarmClock {
-  /** Moves the time on, and wakes in order whoever's sleep or alarm ends by then. */
+  /** Moves the clock, and ends sleeps and alarms on the way, in order. */
   advance(ms: number): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function manualClock(start: string): ManualClock {
   };
 }
 
-/** Lets everything go on that waits for nothing but promises. */
+/** Lets all work continue that waits only for promises. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -16,13 +16,13 @@ export interface QueuedMessage {
 
 export interface MemoryQueue extends ParcelQueue {
   messages: QueuedMessage[];
-  /** Every request that came, as it came. */
+  /** Every request, unchanged. */
   requests: SendMessageBatchRequestEntry[][];
-  /** What becomes of an entry: it arrives unless this says something else. A test replaces it. */
+  /** The result of an entry: it arrives unless this says otherwise. A test replaces it. */
   fate: (entry: SendMessageBatchRequestEntry) => "arrives" | "refused" | "unanswered" | "twice" | "lost";
-  /** Put in place of an answer, as when the network is away. */
+  /** Thrown instead of an answer, as when the network is down. */
   outage: Error | null;
-  /** Takes off what is visible by now, in the order in which it became so. */
+  /** Takes the visible messages off, in the order in which they became visible. */
   take(queue: QueueClass): SQSRecord[];
   put(queue: QueueClass, body: string, delaySeconds?: number): void;
 }
@@ -33,8 +33,8 @@ const urls = {
 } as const;
 
 /**
- * The two queues in memory, on a test's clock: the emulator's delays take real time. The client is the real one, answered
- * before it would speak to the network.
+ * The two queues in memory, on a test's clock, because the emulator's delays take real time. The
+ * client is the real one, and answered before it would use the network.
  */
 export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
   let made = 0;

@@ -11,7 +11,7 @@ const root = path.join(import.meta.dirname, "..", "..");
 const modules = path.join(root, "node_modules");
 const cache = path.join(modules, ".cache", "carillon-package");
 
-/** All of which the package is made. */
+/** The folders and files of the package. */
 const folders = ["functions", "infra", "lib", "migrations"];
 const files = [
   "package.json",
@@ -21,20 +21,21 @@ const files = [
   "tsconfig.client.json",
   "tsconfig.cdk.json",
 ];
-/** What npm has installed, and how it is built here. */
+/** The installed packages, and this file, which builds the package. */
 const besides = [path.join("node_modules", ".package-lock.json"), path.relative(root, import.meta.filename)];
 
 const lock = 20_260_302;
 const keptMs = 86_400_000;
 
 /**
- * The tarball that npm would publish, as a path. It is built in a copy, so that no test changes the `dist` of the repository, and once
- * for all that ask: those of this run, and of later ones until something of it is changed.
+ * The path of the tarball that npm would publish. It is built in a copy, so that no test changes
+ * the `dist` of the repository. It is built once and shared by all tests, also of later runs, until
+ * a file of the package changes.
  */
 export async function packedPackage(): Promise<string> {
   const packed = path.join(cache, `${await contentKey()}.tgz`);
   const server = await serverConnection();
-  // A lock of the database goes with the process that has it, however that ends.
+  // A lock of the database ends with its process, however that ends.
   await server`select pg_advisory_lock(${lock})`;
   try {
     if (!(await isThere(packed))) await pack(packed);
@@ -76,7 +77,7 @@ async function pack(packed: string): Promise<void> {
     await run("npm", ["run", "build", "--silent"], { cwd: copy });
     await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], { cwd: copy });
     const [tarball = ""] = await Array.fromAsync(glob("*.tgz", { cwd: folder }));
-    // Into place whole: a run that is killed meanwhile leaves no half of it.
+    // Moved into place whole: a run that is killed meanwhile leaves no partial file.
     await cp(path.join(folder, tarball), `${packed}.new`);
     await rename(`${packed}.new`, packed);
   } finally {
@@ -84,7 +85,7 @@ async function pack(packed: string): Promise<void> {
   }
 }
 
-/** Another run may still install from one that is not so old. */
+/** Another run may still install from a recent one. */
 async function forgetOld(): Promise<void> {
   for await (const name of glob("*", { cwd: cache })) {
     const file = path.join(cache, name);

@@ -1,12 +1,12 @@
 import type { Carillon } from "./carillon.ts";
 import { at, minute } from "./instants.ts";
 
-/** When the jobs of `oneParcel` are due. */
+/** The due time of the jobs of `oneParcel`. */
 export const due = at(minute);
 
 /**
- * So many schedules (`job-0`, `job-1` …), due together in a minute and fired, in one parcel of up to 250; its id. The clock stands where
- * they are due.
+ * Makes schedules (`job-0`, `job-1` …) that are due together in a minute, and fires them in one
+ * parcel of up to 250. Returns the parcel's id, and leaves the clock at the due time.
  */
 export async function oneParcel(world: Carillon, count: number, body: object = {}): Promise<string> {
   for (let index = 0; index < count; index++)

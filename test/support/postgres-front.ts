@@ -1,13 +1,16 @@
 import { connect as connectTcp } from "node:net";
 import { serve } from "./tls-front.ts";
 
-/** Hears one connection, in the pieces in which its bytes arrive. */
+/** Receives the bytes of one connection, in the pieces in which they arrive. */
 export interface Listener {
   said(bytes: Buffer): void;
   answered?(bytes: Buffer): void;
 }
 
-/** Passes on what is said to this Postgres, with a listener on each connection; answers with the URL of the database behind it. */
+/**
+ * A front that forwards to this Postgres, with a listener on each connection. Returns the URL of
+ * the database behind it.
+ */
 export async function frontOf(postgresUrl: string, listen: () => Listener): Promise<string> {
   const url = new URL(postgresUrl);
   const { port, hostname } = new URL(postgresUrl);

@@ -1,8 +1,8 @@
 const lengthBytes = 4;
 
 /**
- * Reads the messages of Postgres's protocol out of bytes that arrive in pieces of any size: each message is a letter and a length before its
- * body. The client's first message has no letter.
+ * Reads the messages of Postgres's protocol out of bytes that arrive in pieces of any size: each
+ * message is a letter and a length before its body. The client's first message has no letter.
  */
 export function messageReader(
   from: "client" | "server",

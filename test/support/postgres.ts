@@ -23,7 +23,10 @@ declare module "vitest" {
 const memoryDirectory = "/dev/shm";
 const memoryNeeded = 4 * 2 ** 30;
 
-/** Thousands of databases are cloned in a run: in memory, where there is enough of it, in a tenth of the time. */
+/**
+ * A directory in memory if it has enough space: a run clones thousands of databases, which takes a
+ * tenth of the time there.
+ */
 async function quickDirectory(): Promise<string> {
   try {
     const { bavail, bsize } = await statfs(memoryDirectory);
@@ -33,7 +36,9 @@ async function quickDirectory(): Promise<string> {
   }
 }
 
-/** One server for the whole run. Nothing in it outlives the run, so it never waits for a disk. */
+/**
+ * One server for the whole run. Its data does not outlive the run, so it never waits for a disk.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(path.join(await quickDirectory(), "carillon-test-"));
   const server = await startPostgres({
@@ -46,7 +51,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       max_wal_size: "256MB",
       max_connections: "300",
       max_prepared_transactions: "10",
-      // It analyzes tables at moments of its own, and plans and counts of rows read would depend on them. A test that wants statistics makes them.
+      // Autovacuum would analyze tables at moments of its own, and change plans and counts of rows
+      // read. A test that needs statistics makes them.
       autovacuum: "off",
     },
   });
@@ -65,7 +71,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return teardown;
 }
 
-/** Migrated once, and once more with time standing still, so that a test need not make either. */
+/**
+ * Makes a migrated template, and another one whose clock stands still, so that a test need not make
+ * either.
+ */
 async function makeTemplates(serverUrl: string): Promise<void> {
   const server = connect({ DATABASE_URL: serverUrl });
   const within = async (name: string, template: string, act: (sql: Sql) => Promise<unknown>) => {
@@ -80,7 +89,8 @@ async function makeTemplates(serverUrl: string): Promise<void> {
   await within(templates.migrated, "template1", (sql) => migrate(sql, migrations, silentLog));
   await within(templates.still, templates.migrated, async (sql) => {
     await databaseClock(sql, monday);
-    // As the first tick of a database does, so that not every test's first tick does.
+    // The first tick of a database records the zone data. Done here, so that not every test's first
+    // tick does it.
     const { zoneData } = tickDefaults;
     if (zoneData !== null) await recordRuntime({ sql, log: silentLog }, null, zoneData, () => false);
   });

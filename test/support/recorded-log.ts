@@ -4,7 +4,7 @@ export interface RecordedLog extends HandlerLog {
   lines: { level: LogLevel; event: string; fields: LogFields }[];
 }
 
-/** Keeps what is logged, for a test to look at. */
+/** Keeps the lines of the log for a test. */
 export function recordedLog(): RecordedLog {
   const lines: RecordedLog["lines"] = [];
   const note =

@@ -9,7 +9,10 @@ export type FunctionRole =
   | "carillon_api"
   | "carillon_archive";
 
-/** Roles belong to the whole server, so whoever logs in for a test is a member of a function's role, under a name of its own. */
+/**
+ * Roles belong to the whole server, so a test's login is a member of a function's role with a name
+ * of its own.
+ */
 export async function connectAsMember(
   owner: Sql,
   databaseUrl: string,
@@ -24,7 +27,7 @@ export async function connectAsMember(
   return connect({ DATABASE_URL: url.href }, { max });
 }
 
-/** For a Carillon each of whose functions works with the rights that it has in production. */
+/** Connections whose functions have only the rights that they have in production. */
 export async function functionRoles(
   owner: Sql,
   databaseUrl: string,

@@ -10,7 +10,10 @@ const message = (type: string, body = "") => {
 };
 const messages = (types: string) => Buffer.concat([...types].map((type) => message(type, "body")));
 
-/** How many round trips a conversation is: `>` before what the client says, `<` before what the server answers. */
+/**
+ * The number of round trips of a conversation: `>` marks messages of the client, `<` those of the
+ * server.
+ */
 function counted(conversation: readonly string[], pieceBytes: number): number {
   let taken = 0;
   const listener = roundTripListener(() => {
@@ -33,16 +36,16 @@ test.each([
   ["a statement takes one", [">PDBES", "<12TDDCZ"], 1],
   ["a plain query takes one", [">Q", "<TDCZ"], 1],
   ["two statements that are sent together take one", [">BESBES", "<2CZ2CZ"], 1],
-  ["two statements that are sent one behind the other take one", [">BES", ">BES", "<2CZ", "<2CZ"], 1],
-  ["a statement behind an answer takes one more", [">BES", "<2CZ", ">BES", "<2CZ"], 2],
-  ["what is sent before the end of an answer takes no more", [">BES", "<2C", ">BES", "<Z2CZ"], 1],
+  ["two statements that are sent one after the other take one", [">BES", ">BES", "<2CZ", "<2CZ"], 1],
+  ["a statement after an answer takes one more", [">BES", "<2CZ", ">BES", "<2CZ"], 2],
+  ["a statement before the end of an answer takes no more", [">BES", "<2C", ">BES", "<Z2CZ"], 1],
   [
-    "a statement behind the first of two answers takes one more",
+    "a statement after the first of two answers takes one more",
     [">BESBES", "<2CZ", ">BES", "<2CZ", "<2CZ"],
     2,
   ],
-  ["a statement whose types are asked for takes two", [">PDH", "<1tn", ">BES", "<2CZ"], 2],
-  ["a statement that is refused when its types are asked for takes two", [">PDH", "<E", ">S", "<Z"], 2],
+  ["a statement whose types are described first takes two", [">PDH", "<1tn", ">BES", "<2CZ"], 2],
+  ["a statement that is refused when its types are described takes two", [">PDH", "<E", ">S", "<Z"], 2],
 ])("%s", (_, conversation, roundTrips) => {
   for (const pieceBytes of [1, 2, 3, 7, 10_000]) expect(counted(conversation, pieceBytes)).toBe(roundTrips);
 });

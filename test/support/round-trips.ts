@@ -2,13 +2,16 @@ import { frontOf, type Listener } from "./postgres-front.ts";
 import { messageReader } from "./postgres-messages.ts";
 
 export interface Counted {
-  /** The database, as it is reached through the front that counts. */
+  /** The URL of the database through the front that counts. */
   url: string;
-  /** How often a client has waited for an answer of the server before it said more, since the last call. */
+  /**
+   * The number of times that a client waited for an answer before its next request, since the last
+   * call.
+   */
   taken(): number;
 }
 
-/** Counts how often the clients of this Postgres waited for an answer before they went on. */
+/** Counts how often the clients of this Postgres waited for an answer before their next request. */
 export async function countRoundTrips(postgresUrl: string): Promise<Counted> {
   let taken = 0;
   const url = await frontOf(postgresUrl, () =>
@@ -26,18 +29,22 @@ export async function countRoundTrips(postgresUrl: string): Promise<Counted> {
   };
 }
 
-/** What the client says until it asks for an answer. Requests that were sent after the same answer are of one round. */
+/**
+ * The messages of a client up to the one that demands an answer. Requests that were sent after the
+ * same answer belong to one round.
+ */
 interface Request {
   round: number;
-  /** By Sync or Query, which ReadyForQuery answers, or by Flush, behind which a client waits for the types of the parameters. */
+  /** Sync and Query demand ReadyForQuery. Flush demands the types of the parameters. */
   asked?: "all" | "types";
 }
 
 const asks: Readonly<Record<string, Request["asked"]>> = { S: "all", Q: "all", H: "types" };
 
 /**
- * Listens to one connection, by whole messages: neither TCP nor the driver promises how much arrives at once. Requests that are sent
- * one behind the other without waiting, however they arrive, take one round trip together. The login is not counted.
+ * Listens to one connection, by whole messages: neither TCP nor the driver promises how many bytes
+ * arrive at once. Requests that are sent one after the other without waiting take one round trip
+ * together. The login is not counted.
  */
 export function roundTripListener(onRoundTrip: () => void): Required<Listener> {
   const waiting: Request[] = [];
@@ -65,7 +72,7 @@ export function roundTripListener(onRoundTrip: () => void): Required<Listener> {
 
   const answered = (type: string) => {
     const [first] = waiting;
-    // `Z` is ReadyForQuery. Behind an error the server passes over all that comes before the next Sync.
+    // `Z` is ReadyForQuery. After an error the server skips all messages before the next Sync.
     if (type === "Z") {
       isLoggedIn = true;
       answer(waiting.findIndex(({ asked }) => asked === "all") + 1);

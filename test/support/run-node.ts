@@ -3,14 +3,19 @@ import { fileURLToPath } from "node:url";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Runs a module in a process of its own, for what is only read when a process starts, and answers with what it printed. */
+/**
+ * Runs a module in a process of its own, for state that is only read when a process starts. Returns
+ * its output.
+ */
 export async function runNode(module: string, env: Record<string, string>): Promise<string> {
   const { out, err, end } = await endOfNode(module, env);
   if (end !== 0) throw new Error(`The process ended with ${end}:\n${err}`);
   return out.trim();
 }
 
-/** The same for a process that is to be ended: `end` is its exit code, or the signal that ended it. */
+/**
+ * The same for a process that is to be ended: `end` is its exit code, or the signal that ended it.
+ */
 export async function endOfNode(
   module: string,
   env: Record<string, string>,

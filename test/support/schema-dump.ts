@@ -1,8 +1,9 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
 /**
- * What the migrations made, as text that is the same wherever they ran: types, tables with their columns, constraints and
- * indexes, functions, and who may do what. The days' partitions are left out: their names tell when somebody looked.
+ * The result of the migrations, as text that is the same wherever they ran: types, tables with
+ * their columns, constraints and indexes, functions, and rights. The partitions of days are left
+ * out, since their names depend on the date of the dump.
  */
 export async function schemaDump(sql: Sql): Promise<string> {
   const parts = [
@@ -31,7 +32,7 @@ async function types(sql: Sql): Promise<string[]> {
   );
 }
 
-/** Tables that are no day of another. */
+/** Tables that are no partition of another. */
 const ownTables = (sql: Sql) => sql`
   select c.oid, c.relname, c.relkind, c.reloptions, c.relacl from pg_class c
   where c.relnamespace = 'carillon'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`;
@@ -87,7 +88,7 @@ async function constraints(sql: Sql, table: number): Promise<string[]> {
   );
 }
 
-/** Those that no constraint has made already. */
+/** Indexes that do not belong to a constraint. */
 async function indexes(sql: Sql, table: number): Promise<string[]> {
   return texts(
     await sql<Text[]>`

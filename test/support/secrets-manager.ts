@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 
-/** What a secret holds, by the label of its version; a text alone is what it holds now. */
+/** The content of a secret by version label; a plain text is the current version. */
 export type SecretVersions = string | { readonly AWSCURRENT: string; readonly AWSPREVIOUS?: string };
 
 const asked = z.object({
@@ -12,11 +12,14 @@ const asked = z.object({
 
 export interface SecretsManager {
   readonly url: string;
-  /** Which have been read, in order. */
+  /** The ids of the secrets that were read, in order. */
   readonly reads: string[];
 }
 
-/** As much of Secrets Manager as functions use, for as long as the test; `secrets` may change meanwhile. */
+/**
+ * A server with the part of Secrets Manager that functions use, for the time of the test. `secrets`
+ * may change meanwhile.
+ */
 export async function serveSecrets(
   secrets: Readonly<Record<string, SecretVersions>>,
 ): Promise<SecretsManager> {

@@ -3,13 +3,16 @@ import { inject } from "vitest";
 
 let kept: Promise<Sql> | undefined;
 
-/** The superuser's, to make and drop databases: opened once for each test file, since two of them take as long as the clone itself. */
+/**
+ * The connection of the superuser, which makes and drops databases. It is opened once for each test
+ * file, since connecting twice takes as long as cloning a database.
+ */
 export function serverConnection(): Promise<Sql> {
   kept ??= open();
   return kept;
 }
 
-/** The driver is loaded where it is needed: many test files have no database. */
+/** Loads the driver only when it is needed: many test files use no database. */
 async function open(): Promise<Sql> {
   const { default: postgres } = await import("postgres");
   return postgres(inject("postgresUrl"), { max: 1 });

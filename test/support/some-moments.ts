@@ -1,7 +1,7 @@
 import { diceOf, seeded } from "../race/seeded.ts";
 import { seedOfRun } from "./seed.ts";
 
-/** All moments take minutes: they are tried with CARILLON_CRASH=all. */
+/** Trying every moment takes minutes, so it is done only with CARILLON_CRASH=all. */
 export const triesAllMoments = process.env["CARILLON_CRASH"] === "all";
 
 export interface SomeMoments<Moment> {
@@ -11,9 +11,10 @@ export interface SomeMoments<Moment> {
 }
 
 /**
- * A run tries the decisive moments, and of the others one among each `oneOf` that follow each other. The seed of the run says which one:
- * each run of the gate tries the same. It is not each nth, for moments before and after an operation take turns.
- * With CARILLON_CRASH=all it is one among each `oneOfAll`, which is more than 1 only where all would take hours.
+ * Chooses the moments that a run tries: the decisive ones, and one of each `oneOf` consecutive
+ * ones. The seed of the run chooses it, so each run of the gate tries the same. A fixed step would
+ * not do, since moments before and after an operation alternate. With CARILLON_CRASH=all it is one
+ * of each `oneOfAll`, which is more than 1 only if all of them would take hours.
  */
 export function someMoments<Moment>(
   moments: readonly Moment[],

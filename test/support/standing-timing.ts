@@ -1,6 +1,6 @@
 import type { Clock, Timing } from "../../lib/clock.ts";
 
-/** Goes on with a test's clock alone: nothing is waited for. */
+/** A timing that moves only with the test's clock; its sleeps end at once. */
 export function standingTiming(clock: Clock): Timing {
   return { now: () => clock.now().getTime(), sleep: async () => {} };
 }

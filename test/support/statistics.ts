@@ -1,13 +1,13 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
-/** What the planner has been told of the tables, each with how a test says it. */
+/** The states of the planner's statistics, each with its words in test titles. */
 export const statistics = [
-  ["whose tables nobody has analyzed", "never"],
+  ["whose tables were never analyzed", "never"],
   ["whose tables are analyzed", "filled"],
   ["whose queues were analyzed when two rows were in each, before a tick", "emptied"],
 ] as const;
 
-/** Whose rows come and go within a minute. */
+/** Tables whose rows come and go within a minute. */
 export const queues: readonly string[] = [
   "backlog",
   "inbox",
@@ -25,7 +25,7 @@ export async function tell(sql: Sql, what: (typeof statistics)[number][1]): Prom
   await sql`select carillon.forget_queue_sizes()`;
 }
 
-/** All but two rows of it are elsewhere while it is analyzed. */
+/** Analyzes a table while only two of its rows are in it. */
 async function analyzedWithTwo(sql: Sql, queue: string): Promise<void> {
   const table = sql`${sql("carillon")}.${sql(queue)}`;
   const written = await sql<{ name: string }[]>`

@@ -7,12 +7,15 @@ export const certificates: URL = new URL("../fixtures/tls/", import.meta.url);
 
 const connectedTo = new Map<number, ReadonlySet<Socket>>();
 
-/** How many are connected to a server of this test. Who has heard that the other end is gone is not. */
+/**
+ * The number of connections to a server of this test. A connection ends for it when its socket
+ * closes.
+ */
 export function connections(port: number): number {
   return connectedTo.get(port)?.size ?? 0;
 }
 
-/** A server on the loopback interface that lasts as long as its test; answers with its port. */
+/** A server on the loopback interface for the time of its test. Returns its port. */
 export async function serve(talk: (socket: Socket) => void): Promise<number> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
@@ -32,7 +35,10 @@ export async function serve(talk: (socket: Socket) => void): Promise<number> {
   return address.port;
 }
 
-/** Answers the request for TLS as Postgres does, shows this certificate, and talks on in the clear behind it. */
+/**
+ * Answers the request for TLS as Postgres does, presents this certificate, and talks in the clear
+ * behind it.
+ */
 export async function serveTls(
   certificate: "localhost" | "elsewhere",
   talk: (clear: TLSSocket) => void,
@@ -58,7 +64,8 @@ export function serveTlsBefore(certificate: "localhost" | "elsewhere", postgresU
   return serveTls(certificate, (clear) => {
     const behind = connectTcp(Number(port), hostname);
     behind.on("error", () => clear.destroy());
-    // What an end still says when the other is gone must be read, or that it is gone too is never heard.
+    // The remaining bytes of one end must be read after the other is gone, or its close event never
+    // comes.
     behind.on("close", () => clear.resume());
     clear.on("close", () => behind.resume());
     clear.pipe(behind).pipe(clear);

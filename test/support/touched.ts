@@ -1,7 +1,10 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
 export interface Touched {
-  /** Rows that were read by scanning a table from its beginning, by table; tables that were not scanned do not appear. */
+  /**
+   * Rows that were read by scanning a table from its beginning, by table. Tables that were not
+   * scanned are left out.
+   */
   scanned: Record<string, number>;
   /** Entries that were read, by index. */
   index: Record<string, number>;
@@ -13,9 +16,12 @@ interface Counted {
   read: string;
 }
 
-/** What Postgres itself counted while `act` ran over this one connection: no plan is guessed from another one's explanation. */
+/**
+ * The counts of Postgres itself while `act` ran on this one connection: more reliable than an
+ * `explain` of another run.
+ */
 export async function touched(sql: Sql, act: () => Promise<unknown>): Promise<Touched> {
-  await tellWhatOthersDid(sql);
+  await flushOthersCounts(sql);
   const [tablesBefore, indexesBefore] = await count(sql);
   await act();
   const [tables, indexes] = await count(sql);
@@ -23,10 +29,11 @@ export async function touched(sql: Sql, act: () => Promise<unknown>): Promise<To
 }
 
 /**
- * A connection tells what it did up to ten seconds later, and `act` would be charged with it. Those that do nothing are ended, for they tell it then; whoever
- * has them makes others.
+ * Ends idle connections, so that they report their counts before `act` starts. A connection reports
+ * its counts up to ten seconds late, and they would be added to those of `act`. Pools open new
+ * connections.
  */
-async function tellWhatOthersDid(sql: Sql): Promise<void> {
+async function flushOthersCounts(sql: Sql): Promise<void> {
   await sql`
     select pg_terminate_backend(pid, 5000) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and state = 'idle' and backend_type = 'client backend'`;

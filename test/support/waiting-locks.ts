@@ -1,8 +1,9 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
 /**
- * How many connections to this one's database wait for a lock; for an advisory one of this class, if it is named. Databases of other
- * tests are on the same server at the same time, and the server tells of all of them.
+ * The number of connections to this database that wait for a lock, or for an advisory lock of this
+ * class. Other tests use other databases of the same server, whose connections the server lists
+ * too.
  */
 export async function waitingLocks(sql: Sql, advisoryClass?: number): Promise<number> {
   const rows =

@@ -5,13 +5,16 @@ import type { Carillon } from "./carillon.ts";
 
 export interface WatchedWorker {
   sql: Sql;
-  /** What it asked of its parcels, in its order. */
+  /** The names of the database functions that the worker called, in order. */
   asked: string[];
-  /** Whether the server is to get a statement that asks this, and when; a test replaces it. */
+  /**
+   * Whether, and when, the server gets a statement that calls a function of this name; a test
+   * replaces it.
+   */
   arrives: (name: string) => boolean | Promise<boolean>;
 }
 
-/** Has the workers of a test's Carillon ask over a connection that is listened to. */
+/** Gives the workers of a test's Carillon a connection that records their calls. */
 export function watchedWorker(world: Carillon, connections: number): WatchedWorker {
   const asked: string[] = [];
   const sql = connectThrough(

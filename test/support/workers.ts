@@ -7,28 +7,29 @@ import { workMessages } from "../../lib/worker/worker.ts";
 import type { Carillon } from "./carillon.ts";
 
 export interface Workers {
-  /** So many invocations at once; a slow one takes one message, a fast one ten. */
+  /** The number of concurrent invocations. A slow one takes one message, a fast one ten. */
   fast?: number;
   slow?: number;
   window?: number | null;
-  /** What a delivery does; it takes time by `clock.sleep`. */
+  /** The delivery; it takes time by `clock.sleep`. */
   deliver: (clock: Clock) => Deliver;
-  /** Time goes on by this when nobody can do anything. */
+  /** The step of the clock when all workers wait. */
   stepMs: number;
-  /** Whether the tick comes each minute. */
+  /** Whether a tick runs each minute. */
   ticks?: boolean;
 }
 
 const batch: Readonly<Record<QueueClass, number>> = { fast: 10, slow: 1 };
 
 /**
- * Workers side by side, as many as there are invocations at once, over the real code and the world's clock: it goes on when each of them
- * waits for it. Ends when `over` says so: whoever waits for the clock then waits on, with what it holds.
+ * Runs concurrent workers, one for each invocation, with the real code and the world's clock, which
+ * moves when all of them wait for it. It ends when `over` returns true; workers that wait for the
+ * clock then keep their parcels.
  */
 export async function runWorkers(world: Carillon, workers: Workers, over: () => boolean): Promise<void> {
   const run = new Run(world, workers);
   for (let steps = 0; !over(); steps++) {
-    if (steps > 20_000) throw new Error("The workers do not come to an end.");
+    if (steps > 20_000) throw new Error("The workers did not end within 20,000 steps.");
     await run.workUntilAllWait();
     if (over()) break;
     await world.clock.advance(workers.stepMs);
@@ -41,7 +42,7 @@ class Run {
   readonly #workers: Workers;
   readonly #arrived: Record<QueueClass, SQSRecord[]> = { fast: [], slow: [] };
   readonly #busy: Record<QueueClass, number> = { fast: 0, slow: 0 };
-  /** Messages under work, and those of them that wait for the clock. */
+  /** Messages in work, and those of them that wait for the clock. */
   #working = 0;
   #waiting = 0;
   #failure: unknown = null;
@@ -53,7 +54,7 @@ class Run {
 
   async workUntilAllWait(): Promise<void> {
     for (;;) {
-      // Whoever was woken by the clock is on its way by then.
+      // Lets workers continue that the clock has woken.
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#failure !== null) throw this.#failure;
       const started = this.#start("fast") + this.#start("slow");
@@ -95,7 +96,7 @@ class Run {
     const clock: Clock = {
       now: this.#world.clock.now,
       sleep: async (ms, signal) => {
-        // The signs of life wait beside the work.
+        // The renewal of leases waits beside the work, and does not count.
         if (signal !== undefined) return this.#world.clock.sleep(ms, signal);
         waitingHere += 1;
         if (waitingHere === 1) this.#waiting += 1;

@@ -9,7 +9,10 @@ import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts"
 import { grantedRights, rightsText, withRights } from "./database-rights.ts";
 import { schemaDump } from "./schema-dump.ts";
 
-/** `npm run schema`: migrates a database of its own and writes down what came of it and who may do what, for a reader and for the tests on drift. */
+/**
+ * `npm run schema`: migrates a database of its own, and writes its schema and its rights for
+ * readers and for the tests that compare them.
+ */
 const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-schema-"));
 const server = await startPostgres({ dataDir, settings: { fsync: "off" } });
 const sql = connect({ DATABASE_URL: server.url });

@@ -163,7 +163,7 @@ describe("a handler", () => {
   test("that returns something else is not taken to be done", async () => {
     const odd = defineJob({ name: "odd", payload: any, run: async () => JSON.parse('{"kind":"done"}') });
     expect(await deliverWith([odd])(job("odd"))).toMatchObject([
-      { kind: "failed", error: expect.stringContaining("returned something else") },
+      { kind: "failed", error: expect.stringContaining("returned an unknown value") },
     ]);
   });
 
@@ -294,7 +294,7 @@ describe("a grouped handler", () => {
     const confused = together(async () => [["7-0-c0", groupDone]]);
     for (const [handler, error] of [
       [throws, "boom"],
-      [confused, "none of its jobs"],
+      [confused, "not one of its jobs"],
     ] as const)
       expect(await deliverWith([handler])(of("a", 1), of("a", 2))).toMatchObject([
         { kind: "failed", error: expect.stringContaining(error) },

@@ -123,7 +123,8 @@ test.each([
   const { odd, other } = await oddBesideOther(single(() => result));
   expect(odd).toMatchObject({
     ...triedAgain,
-    error: "TypeError: The handler single returned something else than nothing, done or again(…).",
+    error:
+      "TypeError: The handler single returned an unknown value; it may return nothing, done or again(…).",
   });
   expect(other).toMatchObject(succeeded);
 });
@@ -205,7 +206,7 @@ describe("a grouped handler", () => {
       }),
     );
     const error = expect.stringMatching(
-      /^TypeError: .*returned something else than nothing or, for each job, a pair/,
+      /^TypeError: .*returned an unknown value; it may return nothing, or a pair/,
     );
     expect([odd, other]).toMatchObject([
       { ...triedAgain, error },
@@ -218,7 +219,7 @@ test.each([
   [
     "rejects",
     () => Promise.reject(new Error("boom")),
-    "TypeError: The payload cannot be read: its schema answers with a promise, and has to be synchronous.",
+    "TypeError: The payload cannot be read: its schema returned a promise, and has to be synchronous.",
   ],
   [
     "throws what cannot be read",

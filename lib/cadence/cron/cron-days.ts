@@ -2,13 +2,16 @@ import { civilFromDays, daysFromCivil, daysInMonth, weekdayOfDays } from "../zon
 import type { CronFields } from "./cron-field.ts";
 import { specialDayOf } from "./cron-special.ts";
 
-/** Finds the days that match an expression; days are counted from 1970-01-01, null says that there is none. */
+/** Finds the days that match an expression. Days count from 1970-01-01; null means none. */
 export interface DaySearch {
   atOrAfter(days: number): number | null;
   atOrBefore(days: number): number | null;
 }
 
-/** The calendar repeats after 400 years, so what was not found in as many months never comes. */
+/**
+ * The calendar repeats after 400 years. A day that is not found within as many months does not
+ * exist.
+ */
 const MONTHS_MAX = 4_800;
 
 export function daySearch(fields: CronFields): DaySearch {
@@ -56,8 +59,8 @@ function highestBit(mask: number): number {
 }
 
 /**
- * The matching days of a month as bits; bit n is day n, bit 0 stays empty. Which days a weekday falls on depends only on the
- * weekday of the first, so these masks are made once.
+ * The matching days of a month as bits: bit n is day n, bit 0 stays empty. The days of a weekday
+ * depend only on the weekday of the first, so these masks are made once.
  */
 function monthMasks({ days, weekdays }: CronFields): (year: number, month: number) => number {
   const everyDay = days === null && weekdays === null;

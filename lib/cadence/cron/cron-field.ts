@@ -6,7 +6,7 @@ import { readSpecialDay, type SpecialDay } from "./cron-special.ts";
 
 export interface Word {
   text: string;
-  /** Where it begins in what the caller wrote. */
+  /** Its position in the caller's text. */
   at: number;
 }
 
@@ -17,11 +17,11 @@ export interface Field {
   specials: readonly SpecialDay[];
   /** Exactly `*` or `?`: the field does not restrict. */
   open: boolean;
-  /** Holds a `*` or a `/`. */
+  /** Contains a `*` or a `/`. */
   stepped: boolean;
 }
 
-/** `key` is the schedule's, by which an `H` takes its place. */
+/** `key` is the key of the schedule; it determines the value of an `H`. */
 export function readField(word: Word, shape: FieldShape, key: string): Field | WhenFault {
   if (word.text === "?" && shape.specials !== "none") {
     return { ok: true, values: [], specials: [], open: true, stepped: false };
@@ -52,7 +52,10 @@ export function readField(word: Word, shape: FieldShape, key: string): Field | W
   };
 }
 
-/** One item of a list: `*`, a value or a range, each perhaps with a step. Its values are added to `values`. */
+/**
+ * Reads one item of a list: `*`, a value or a range, each perhaps with a step. Adds its values to
+ * `values`.
+ */
 function readItem({ text, at }: Word, shape: FieldShape, values: Set<number>): WhenFault | null {
   const [whole = "", base = "", slash, width = ""] =
     /^(\*|[0-9A-Za-z]+(?:-[0-9A-Za-z]*)?)(?:(\/)(.*))?/.exec(text) ?? [];
@@ -68,7 +71,10 @@ function readItem({ text, at }: Word, shape: FieldShape, values: Set<number>): W
 
 const SPREAD = /^h(?:\(([^)]*)(\))?)?(?:(\/)(.*))?/i;
 
-/** `H`, `H(a-b)`, `H/n` and `H(a-b)/n`: one value, or values at even distances, from where the key says. */
+/**
+ * Reads `H`, `H(a-b)`, `H/n` and `H(a-b)/n`: one value, or values at even distances, from a start
+ * that the key determines.
+ */
 function readSpread(
   word: Word,
   shape: FieldShape,
@@ -104,7 +110,7 @@ interface Span {
   to: number;
 }
 
-/** `*`, `a` or `a-b`; a single value that a step follows runs to the end of the field. */
+/** Reads `*`, `a` or `a-b`. A single value with a step runs to the end of the field. */
 function readSpan({ text, at }: Word, shape: FieldShape, stepFollows: boolean): Span | WhenFault {
   if (text === "*") return { ok: true, from: shape.min, to: shape.last };
   const [fromText = "", toText] = text.split("-");
@@ -151,7 +157,7 @@ function notUnderstood({ text, at }: Word, shape: FieldShape): WhenFault {
   );
 }
 
-/** Names are written with three letters: `monday` and `sept` mean those that they begin with. */
+/** Names have three letters: `monday` and `sept` mean the names that they begin with. */
 function nearestName(text: string, { names }: FieldShape): string | null {
   if (!/^[A-Za-z]+$/.test(text)) return null;
   const lower = text.toLowerCase();
@@ -163,20 +169,23 @@ export interface DayField {
   specials: readonly SpecialDay[];
 }
 
-/** What a cron expression says, read and checked: the values of each field in rising order. */
+/** A cron expression, read and checked: the values of each field in rising order. */
 export interface CronFields {
   ok: true;
   seconds: readonly number[];
   minutes: readonly number[];
   hours: readonly number[];
-  /** 1–31, or null where the field does not restrict. */
+  /** 1–31; null if the field does not restrict. */
   days: DayField | null;
   months: readonly number[];
-  /** 0 (Sunday) – 6, or null where the field does not restrict. */
+  /** 0 (Sunday) – 6; null if the field does not restrict. */
   weekdays: DayField | null;
   /** Only AWS expressions can restrict it. */
   years: readonly number[] | null;
-  /** True without `*` or `/` in second, minute and hour: clock changes treat such an expression apart. */
+  /**
+   * True without `*` or `/` in second, minute and hour. Clock changes treat such an expression
+   * differently.
+   */
   fixedTime: boolean;
   /** One text for all spellings of the same meaning. */
   normal: string;

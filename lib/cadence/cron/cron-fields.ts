@@ -21,8 +21,9 @@ const FIVE =
 const AWS = "cron(…) has six fields: minute hour day-of-month month day-of-week year";
 
 /**
- * Reads an expression of five or six fields or, beginning with `cron(`, one of AWS. `text` begins at `start` of what the
- * caller wrote; positions of faults count from there. An `H` takes its place by `key`; the normal form has none.
+ * Reads an expression of five or six fields or, beginning with `cron(`, one of AWS. `text` begins
+ * at `start` of the caller's text; positions of faults count from its beginning. `key` determines
+ * the value of an `H`; the normal form has none.
  */
 export function readCronFields(text: string, start: number, key = ""): CronFields | WhenFault {
   if (/^cron\(/i.test(text)) return readAwsFields(text, start, key);
@@ -41,7 +42,10 @@ export function readCronFields(text: string, start: number, key = ""): CronField
   return readWords({ second, minute, hour, day, month, weekday, year }, weekdayShape, key);
 }
 
-/** Where the first parenthesis closes, with others perhaps opened and closed within it; -1 where it does not. */
+/**
+ * The position of the parenthesis that closes the first one, with pairs perhaps inside; -1 if it is
+ * not closed.
+ */
 function closingOf(text: string): number {
   let open = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -66,7 +70,7 @@ function readAwsFields(text: string, start: number, key: string): CronFields | W
   if ((day.text === "?") === (weekday.text === "?")) {
     return invalid(weekday.at, "In cron(…) either day-of-month or day-of-week is ?, and only one of them.");
   }
-  // AWS alone gives a bare L in day-of-week a meaning: the last day of the week.
+  // Only AWS gives a bare L in day-of-week a meaning: the last day of the week.
   const sevenForL = /^L$/i.test(weekday.text) ? { ...weekday, text: "7" } : weekday;
   const second = { text: "0", at: start };
   return readWords({ second, minute, hour, day, month, weekday: sevenForL, year }, awsWeekdayShape, key);
@@ -108,7 +112,8 @@ function readWords(words: Expression<Word>, weekdays: FieldShape, key: string): 
 }
 
 function assemble({ second, minute, hour, day, month, weekday, year }: Expression<Field>): CronFields {
-  // Either of the two day fields is enough; so where one of them takes every day, neither restricts.
+  // A day that either of the two day fields matches is enough. If one of them takes every day,
+  // neither restricts.
   const everyDay =
     (!day.open && day.values.length === sizeOf(dayShape)) ||
     (!weekday.open && weekday.values.length === sizeOf(weekdayShape));
@@ -146,7 +151,7 @@ interface Texts {
   years: readonly number[] | null;
 }
 
-/** Only with a year does the normal form keep the shape of AWS; it is the one that has a place for it. */
+/** The normal form has the shape of AWS only with a year, for which no other shape has a field. */
 function normalText({ time, days, months, weekdays, years }: Texts): string {
   if (years === null) {
     return [time, dayText(days, weekdayShape), months, dayText(weekdays, weekdayShape)].join(" ");

@@ -6,7 +6,7 @@ import { timeSearch } from "./cron-times.ts";
 
 const SECONDS_PER_DAY = 86_400;
 
-/** What is not found within a whole cycle of the calendar never comes. */
+/** A time that is not found within a whole cycle of the calendar does not exist. */
 export function cronSearch(fields: CronFields): CountingSearch {
   const times = timeSearch(fields);
   const days = daySearch(fields);

@@ -1,18 +1,20 @@
-/** What the field of a cron expression can hold. */
+/** The allowed content of a field of a cron expression. */
 export interface FieldShape {
   name: string;
   min: number;
   max: number;
-  /** What a `*` or a step without an end runs to. */
+  /** The last value of a `*`, and of a step without an end. */
   last: number;
   names: readonly string[];
   /** The number of the first name. */
   namesFrom: number;
-  /** The value that a written number stands for: days of the week are 0 (Sunday) – 6, however a dialect counts them. */
+  /** The value of a written number. Days of the week are 0 (Sunday) – 6, whatever the dialect. */
   valueOf(written: number): number;
-  /** Where an `H` without a range takes its place; null where none can stand. */
+  /** The range of an `H` without a range; null if the field takes no `H`. */
   spread: { from: number; to: number } | null;
-  /** Which special forms it takes besides: `?`, and those for days of the month or of the week. */
+  /**
+   * The special forms that the field takes: `?`, and those for days of the month or of the week.
+   */
   specials: "none" | "day" | "weekday";
 }
 
@@ -75,7 +77,7 @@ export const monthShape: FieldShape = {
   namesFrom: 1,
 };
 
-/** Sunday can be written 7, but it is the first day, so steps do not run on to it. */
+/** Sunday can be written 7, but it is the first day, so steps do not reach it. */
 export const weekdayShape: FieldShape = {
   name: "day-of-week",
   min: 0,
@@ -111,7 +113,7 @@ const specialsOf = {
   weekday: ", ?, the nth (mon#2) and the last (friL) of the month",
 };
 
-/** For messages: what may stand in the field. */
+/** The allowed content of the field, for messages. */
 export function allowedIn(shape: FieldShape): string {
   const names = shape.names.length === 0 ? "" : `, names (${shape.names[0]}–${shape.names.at(-1)})`;
   const lists = "lists (a,b), ranges (a-b), steps (*/n, a-b/n, a/n)";

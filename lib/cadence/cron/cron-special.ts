@@ -1,9 +1,9 @@
 import { invalid, quoted, type WhenFault } from "../fault.ts";
 import { awsWeekdayShape, type FieldShape } from "./cron-shape.ts";
 
-/** A day that no number names, because it depends on the month. Weekdays are 0 (Sunday) – 6. */
+/** A day without a number, because it depends on the month. Weekdays are 0 (Sunday) – 6. */
 export type SpecialDay =
-  /** `L`, `L-3`: so many days before the last of the month. */
+  /** `L`, `L-3`: this many days before the last of the month. */
   | { kind: "beforeLast"; days: number }
   /** `LW`: the last day of the month that is Monday to Friday. */
   | { kind: "lastWorkday" }
@@ -14,7 +14,7 @@ export type SpecialDay =
   /** `5L`: the last Friday of the month. */
   | { kind: "lastOf"; weekday: number };
 
-/** Reads an item of a day field if it is special; null where it is not. */
+/** Reads an item of a day field if it is special; null if it is not. */
 export function readSpecialDay(text: string, at: number, shape: FieldShape): SpecialDay | WhenFault | null {
   if (shape.specials === "day") return readDayOfMonth(text, at);
   return shape.specials === "weekday" ? readDayOfWeek(text, at, shape) : null;
@@ -48,13 +48,13 @@ function readDayOfWeek(text: string, at: number, shape: FieldShape): SpecialDay 
   if (written < shape.min || written > shape.max) {
     return invalid(
       at,
-      `${quoted(dayText)} is no day of the week: ${shape.min}–${shape.max} or sun–sat go here.`,
+      `${quoted(dayText)} is no day of the week; allowed are ${shape.min}–${shape.max} and sun–sat.`,
     );
   }
   const weekday = shape.valueOf(written);
   if (sign !== "#") return { kind: "lastOf", weekday };
   if (/^[1-5]$/.test(nthText)) return { kind: "nth", weekday, nth: Number(nthText) };
-  return invalid(at + dayText.length + 1, "After # goes which one of the month it is, 1 to 5.");
+  return invalid(at + dayText.length + 1, "# takes the number of that weekday in the month, 1 to 5.");
 }
 
 /** The normal spelling of a special day. */
@@ -74,7 +74,10 @@ export function specialText(special: SpecialDay, weekdayShape: FieldShape): stri
   }
 }
 
-/** The day of a month that a special day is, or null in a month without it. `firstWeekday` is that of the month's first day. */
+/**
+ * The day of the month that a special day is; null in a month without it. `firstWeekday` is the
+ * weekday of the month's first day.
+ */
 export function specialDayOf(special: SpecialDay, firstWeekday: number, length: number): number | null {
   const weekdayOf = (day: number) => (firstWeekday + day - 1) % 7;
   switch (special.kind) {

@@ -2,9 +2,9 @@ import type { Field } from "./cron-field.ts";
 import { type FieldShape, hourShape, minuteShape, secondShape, sizeOf } from "./cron-shape.ts";
 
 /**
- * Second, minute and hour by their values, whatever they were spelled like; the second is left out where it is 0. An
- * expression that is not fixed-time must show by a `*` or `/` that it is not, or reading the normal form would make a fixed
- * time of it.
+ * Second, minute and hour by their values, independent of their spelling; a second of 0 is left
+ * out. An expression that is not fixed-time keeps a `*` or `/`: without one, the normal form would
+ * be read as a fixed time.
  */
 export function timeText({ second, minute, hour }: { second: Field; minute: Field; hour: Field }): string {
   const interval = second.stepped || minute.stepped || hour.stepped;
@@ -16,7 +16,7 @@ export function timeText({ second, minute, hour }: { second: Field; minute: Fiel
   return `${secondText}${markedText(minute.values)} ${valuesText(hour.values)}`;
 }
 
-/** Uneven minutes with a step in them all the same: `*\/15,7`, and as the last resort `9-9/1`. */
+/** Uneven minutes, with a step nevertheless: `*\/15,7`, and as the last resort `9-9/1`. */
 function markedText(values: readonly number[]): string {
   for (let step = 2; step <= 30; step += 1) {
     const rest = values.filter((value) => value % step !== 0);

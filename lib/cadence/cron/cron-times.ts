@@ -1,12 +1,15 @@
 import type { CronFields } from "./cron-field.ts";
 
-/** Finds the times of day that match an expression, in seconds since midnight; -1 says that the day has none left. */
+/**
+ * Finds the times of day that match an expression, in seconds since midnight; -1 means that the day
+ * has none left.
+ */
 export interface TimeSearch {
   first: number;
   last: number;
   atOrAfter(second: number): number;
   atOrBefore(second: number): number;
-  /** How many come before this second of the day. */
+  /** The number of matching times before this second of the day. */
   countBefore(second: number): number;
 }
 
@@ -55,11 +58,11 @@ interface Nearest {
   first: number;
   last: number;
   size: number;
-  /** How many values lie below. */
+  /** The number of values below this one. */
   below(value: number): number;
-  /** The nearest value at or above, -1 where there is none. */
+  /** The nearest value at or above; -1 if there is none. */
   up(from: number): number;
-  /** The nearest value at or below, -1 where there is none. */
+  /** The nearest value at or below; -1 if there is none. */
   down(from: number): number;
 }
 

@@ -3,7 +3,7 @@ import type { CronFields, DayField } from "./cron-field.ts";
 import { weekdayShape } from "./cron-shape.ts";
 import { type SpecialDay, specialDayOf, specialText } from "./cron-special.ts";
 
-/** What in an expression often means something else than its writer thinks. */
+/** Warnings about parts of an expression that often do not mean what their writer expects. */
 export function cronWarnings(fields: CronFields): string[] {
   const { days, weekdays, seconds } = fields;
   const warnings: string[] = [];
@@ -24,10 +24,13 @@ export function cronWarnings(fields: CronFields): string[] {
   return warnings;
 }
 
-/** So many days named one by one are meant one by one; of more it is understood that some months lack the last ones. */
+/**
+ * A short list of days is meant day by day. For a longer one it is obvious that some months lack
+ * its last days.
+ */
 const NAMED_MAX = 4;
 
-/** Days that some of the months do not have: nothing runs in place of them. */
+/** Days that some of the months do not have. Nothing runs in their place. */
 function missingDays({ values, specials }: DayField, months: readonly number[]): string[] {
   const warnings: string[] = [];
   const named = values.length <= NAMED_MAX ? values : [];
@@ -55,7 +58,7 @@ function dayWords(day: number): string {
   return day === 30 ? "day 30 does not run in February" : "day 29 runs in February only in leap years";
 }
 
-/** In a common year. */
+/** The length of the month in a common year. */
 function shortest(month: number): number {
   return daysInMonth(2001, month);
 }

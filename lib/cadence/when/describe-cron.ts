@@ -18,7 +18,7 @@ const monthWords = [
   "December",
 ];
 
-/** More single times than this are told by their fields instead. */
+/** A longer list of single times is described by its fields instead. */
 const TIMES_MAX = 4;
 
 /** A cron expression in plain English: `at 09:00 on Monday to Friday`. */
@@ -62,7 +62,10 @@ function describeMinutes({ minutes, hours }: CronFields): string {
   return `${every} of the ${hours.length === 1 ? "hour" : "hours"} ${runs(hours, twoDigits)}`;
 }
 
-/** `at minute 5`, `every minute`, `every 15 minutes`, `at minutes 1 to 5 and 30`, `at every 7th minute from 0 to 56` */
+/**
+ * `at minute 5`, `every minute`, `every 15 minutes`, `at minutes 1 to 5 and 30`, `at every 7th
+ * minute from 0 to 56`
+ */
 function oneOrEvery(unit: "second" | "minute", values: readonly number[]): string {
   if (values.length === 1) return `at ${unit} ${values[0]}`;
   const even = evenStep(values, 60);
@@ -114,18 +117,18 @@ function weekdayWord(day: number): string {
   return weekdayWords[day % 7] ?? "";
 }
 
-/** Weeks are told from Monday on, with Sunday as their seventh day. */
+/** Orders days from Monday on, with Sunday as the seventh day. */
 function weekOf(weekdays: readonly number[]): number[] {
   return weekdays.map((day) => (day === 0 ? 7 : day)).sort((a, b) => a - b);
 }
 
-/** The step when the values are `0, n, 2n …` all round a circle of that size. */
+/** The step, if the values are `0, n, 2n …` all round a circle of that size. */
 function evenStep(values: readonly number[], size: number): number | null {
   const step = size / values.length;
   return Number.isInteger(step) && values.every((value, index) => value === index * step) ? step : null;
 }
 
-/** The distance between many values where it is everywhere the same and more than one. */
+/** The constant distance of many values, if it is more than one. */
 function longStep(values: readonly number[]): number | null {
   const [first = 0, second = 0] = values;
   const step = second - first;
@@ -158,7 +161,7 @@ function ordinal(value: number): string {
   return ["", "first", "second", "third", "fourth", "fifth"][value] ?? numbered(value);
 }
 
-/** `2nd`: beside the unit of seconds, a word would be read as one. */
+/** `2nd`: before the word "second", an ordinal in letters would be misread. */
 function numbered(value: number): string {
   const teens = value > 10 && value < 14;
   return `${value}${(teens ? "" : ["th", "st", "nd", "rd"][value % 10]) || "th"}`;

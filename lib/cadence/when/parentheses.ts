@@ -1,6 +1,8 @@
 import { invalid, type WhenFault } from "../fault.ts";
 
-/** What stands in the parentheses of `rate(…)` and `at(…)`: the text up to the closing one, which must be the last character. */
+/**
+ * The text in the parentheses of `rate(…)` and `at(…)`. The closing one must be the last character.
+ */
 export function parenthesised(text: string, openAt: number): { ok: true; inner: string } | WhenFault {
   if (text.charAt(openAt) !== "(") return invalid(openAt, "A ( is missing here.");
   const closeAt = text.indexOf(")", openAt);

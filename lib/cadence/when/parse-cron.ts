@@ -28,7 +28,8 @@ export function parseCron(text: string, start: number, context: WhenContext): Pa
   const cadence: Cadence = { kind: "cron", expression: fields.normal, timezone, ...overrideOf(context) };
   if (fields.years !== null) {
     const next = nextAfter(cadence, before(context));
-    if (next === null) return { ok: false, kind: "past", message: "Its years are over.", position: start };
+    if (next === null)
+      return { ok: false, kind: "past", message: "All of its years are in the past.", position: start };
     if (next > now + FURTHEST_MS) return tooFar(start);
   }
   return {
@@ -48,7 +49,10 @@ interface ReadCron {
   warnings: readonly string[];
 }
 
-/** Millions of schedules share a few expressions: each is read once, unless an `H` in it goes by the key. */
+/**
+ * Reads an expression once, since millions of schedules share a few. An expression with an `H`
+ * depends on the key, so it is read each time.
+ */
 function readCron(text: string, start: number, key: string): ReadCron | WhenFault {
   const known = readByText.get(text);
   if (known !== undefined) return known;

@@ -13,7 +13,7 @@ import { MS_PER_DAY } from "../zone/civil.ts";
 import { zoneNamed } from "../zone/zone-spans.ts";
 import { parenthesised } from "./parentheses.ts";
 
-/** How many days each unit has on average, to tell when an interval is too long. */
+/** The average length of each unit in days, for the limit of an interval. */
 const meanDays: Readonly<Record<CalendarUnit, number>> = { day: 1, week: 7, month: 30.4375, year: 365.25 };
 
 const ONE_UNIT = /^(?:(\d+)[ \t]*)?(day|week|month|year)s?$/i;
@@ -21,7 +21,10 @@ const ISO_MONTHS = /^P(?=\d)(?:(\d+)Y)?(?:(\d+)M)?$/i;
 const EXACT_UNIT = /^(second|minute|hour)$/i;
 const CALENDAR_WORD = /(?<![a-z])(?:days?|weeks?|months?|years?)(?![a-z])/i;
 
-/** `every 5m` is exact; `every 2 weeks`, `every month` and `every P1M` follow the calendar of the zone. */
+/**
+ * `every 5m` is exact; `every 2 weeks`, `every month` and `every P1M` follow the calendar of the
+ * zone.
+ */
 export function parseEvery(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
   const body = text.slice(bodyAt);
   const [whole, countText = "1", unitText = ""] = ONE_UNIT.exec(body) ?? [];
@@ -46,7 +49,7 @@ function unitNamed(text: string): CalendarUnit {
 
 const units: readonly CalendarUnit[] = ["day", "week", "month", "year"];
 
-/** A unit of the calendar with anything else beside it; or no number at all. */
+/** The fault of a text that has a calendar unit with other text beside it, or no number at all. */
 function faultOfMixture(body: string, bodyAt: number): WhenFault | null {
   const calendar = CALENDAR_WORD.exec(body);
   if (calendar !== null) {
@@ -64,13 +67,15 @@ function faultOfMixture(body: string, bodyAt: number): WhenFault | null {
   const hint = meant === null ? "." : `; did you mean ${meant}?`;
   return invalid(
     bodyAt,
-    `${quoted(word)} is not understood${hint} After every goes how often, as in every 5m or every 2 weeks; days of the week are for cron (0 9 * * mon).`,
+    `${quoted(word)} is not understood${hint} every takes an interval, as in every 5m or every 2 weeks; days of the week are for cron (0 9 * * mon).`,
   );
 }
 
 const everyWords = ["second", "minute", "hour", "day", "week", "month", "year"];
 
-/** One name for what means the same: 14 days are two weeks, 12 months are a year, wherever one counts from. */
+/**
+ * One name for equal intervals: 14 days are two weeks and 12 months are a year, from any anchor.
+ */
 function inLargestUnit(every: number, unit: CalendarUnit): Pick<CalendarInterval, "every" | "unit"> {
   if (unit === "day" && every % 7 === 0) return { every: every / 7, unit: "week" };
   if (unit === "month" && every % 12 === 0) return { every: every / 12, unit: "year" };
@@ -122,7 +127,7 @@ interface ReadInterval {
   description: string;
 }
 
-/** As crons, each is read once: millions of schedules share a few. */
+/** Reads an interval once, as for crons: millions of schedules share a few. */
 function readInterval(text: string, bodyAt: number): ReadInterval | WhenFault {
   const body = text.slice(bodyAt);
   const known = readByText.get(body);

@@ -11,7 +11,9 @@ import { zoneNamed } from "../zone/zone-spans.ts";
 import { instantOfWall, wallTimeIn } from "../zone/zoned-search.ts";
 import { parenthesised, skipBlanks } from "./parentheses.ts";
 
-/** `at 2026-12-01T09:00`, `at(2026-12-01T09:00)`: the time in the zone, unless it names its offset. */
+/**
+ * `at 2026-12-01T09:00`, `at(2026-12-01T09:00)`: the time in the zone, unless it names its offset.
+ */
 export function parseAt(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
   if (text.charAt(bodyAt) === "(") {
     const time = parenthesised(text, bodyAt);
@@ -33,7 +35,7 @@ function atWall({ wall }: AtTime, position: number, context: WhenContext): Parse
   const written = `${dateText(wall)} ${timeText(wall)}`;
   const missing = `${written} does not exist in ${timezone}`;
   if (at === null) {
-    const why = time.kind === "gap" && time.long ? "the zone has left out this day" : "dst.gap says skip";
+    const why = time.kind === "gap" && time.long ? "the zone has left out this day" : 'dst.gap is "skip"';
     return invalid(position, `${missing} and ${why}, so this never runs.`);
   }
   const parsed = once(at, position, context);
@@ -64,7 +66,7 @@ export function parseEpoch(text: string, bodyAt: number, context: WhenContext): 
 
 function once(at: number, position: number, { now }: WhenContext): ParsedWhen | WhenFault {
   if (at < now - PAST_GRACE_MS) {
-    return { ok: false, kind: "past", message: `${isoInstant(at)} is over.`, position };
+    return { ok: false, kind: "past", message: `${isoInstant(at)} is in the past.`, position };
   }
   if (at > now + FURTHEST_MS) return tooFar(position);
   return parsedOnce(at, false);

@@ -17,12 +17,12 @@ export type { ParsedWhen, WhenContext } from "../parsed-when.ts";
 const FORMS =
   "Write a cron expression (0 9 * * 1-5), an interval (every 5m) or a time (at 2026-12-01T09:00, in 3h)";
 
-/** Reads what a caller wrote as `when`, one text or several. It never throws, whatever the text. */
+/** Reads the caller's `when`, one text or several. It never throws, for any text. */
 export function parseWhen(when: string | readonly string[], context: WhenContext): ParsedWhen | WhenFault {
   return typeof when === "string" ? parseOne(when, context) : parseList(when, context);
 }
 
-/** Entries that mean the same are one, and their order means nothing. */
+/** Entries with the same meaning are one, and their order does not matter. */
 function parseList(whens: readonly string[], context: WhenContext): ParsedWhen | WhenFault {
   if (whens.length > WHENS_MAX) {
     return { ...invalid(0, `A list takes at most ${WHENS_MAX} whens.`), index: WHENS_MAX };
@@ -64,7 +64,10 @@ function parseList(whens: readonly string[], context: WhenContext): ParsedWhen |
   };
 }
 
-/** Whether it may count from now: its first word tells, and of what is refused nothing is told. */
+/**
+ * Whether the text may count from now: its first word decides. A text that is refused later does
+ * not matter.
+ */
 export function mayBeRelative(when: string | readonly string[]): boolean {
   return (typeof when === "string" ? [when] : when).some((text) => /^[ \t]*in(?![A-Za-z])/i.test(text));
 }
@@ -106,7 +109,7 @@ function parseForm(text: string, start: number, context: WhenContext): ParsedWhe
       return parseRate(text, bodyAt, context);
     case "tz":
     case "cron_tz":
-      return invalid(start, "The zone does not belong into the expression: give it as timezone.");
+      return invalid(start, "An expression takes no zone; set timezone instead.");
     case "":
     case "h":
     case "cron":

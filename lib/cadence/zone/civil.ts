@@ -1,6 +1,7 @@
 /**
- * Calendar arithmetic on plain numbers, in the proleptic Gregorian calendar. Searching a cadence must not make a Date per
- * step. A "wall" instant is a wall-clock time written as the epoch milliseconds it would have in UTC.
+ * Calendar arithmetic on plain numbers, in the proleptic Gregorian calendar, since a search must
+ * not make a Date for each step. A "wall" instant is a wall-clock time written as the epoch
+ * milliseconds that it would have in UTC.
  */
 export const MS_PER_DAY = 86_400_000;
 
@@ -12,7 +13,10 @@ export interface CivilDay {
   day: number;
 }
 
-/** Days from 0000-03-01 to 1970-01-01. Years are counted from March, so that the leap day comes last. */
+/**
+ * Days from 0000-03-01 to 1970-01-01. Years are counted from March, so that the leap day comes
+ * last.
+ */
 const EPOCH_SHIFT = 719_468;
 const MEAN_YEAR_DAYS = 365.2425;
 
@@ -24,7 +28,7 @@ function daysBeforeMarchYear(year: number): number {
 export function daysFromCivil(year: number, month: number, day: number): number {
   const marchYear = month > 2 ? year : year - 1;
   const marchMonth = month > 2 ? month - 3 : month + 9;
-  // From March on, months have 31 30 31 30 31 | 31 30 31 30 31 | 31 …: 153 days in every five.
+  // From March on, months have 31 30 31 30 31 | 31 30 31 30 31 | 31 … days: 153 in every five.
   return daysBeforeMarchYear(marchYear) + Math.floor((153 * marchMonth + 2) / 5) + day - 1 - EPOCH_SHIFT;
 }
 
@@ -55,7 +59,7 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-/** `2026-12-01T09:00:00Z`, with milliseconds only where there are some. */
+/** `2026-12-01T09:00:00Z`, with milliseconds only if they are not zero. */
 export function isoInstant(instant: number): string {
   return new Date(instant).toISOString().replace(".000Z", "Z");
 }

@@ -4,17 +4,17 @@ import { dateText, listText, timeText } from "./wall-text.ts";
 import type { Zone, ZoneSpan } from "./zone-spans.ts";
 import { GAP_MAX_MS, OFFSET_MAX_MS, wallTimeIn } from "./zoned-search.ts";
 
-/** A cadence as wall times in a zone, and what becomes of them where clocks change. */
+/** A cadence as wall times in a zone, with the rule for clock changes. */
 export interface ZonedTimes {
   search: WallSearch;
   rule: ClockRule;
   zone: Zone;
 }
 
-/** More times than this in one gap are told by the first and the last. */
+/** A longer list of times in one gap is written as the first and the last. */
 const LISTED_MAX = 4;
 
-/** Why an occurrence is at this instant, where it was moved or merged by a gap; empty where it was not. */
+/** Why an occurrence is at this instant, if a gap moved or merged it; otherwise empty. */
 export function gapNotes({ search, rule, zone }: ZonedTimes, at: number): string[] {
   const span = zone.spanAt(at);
   if (rule.gap === "skip" || span.start !== at || span.offset - span.offsetBefore > GAP_MAX_MS) return [];
@@ -26,19 +26,24 @@ export function gapNotes({ search, rule, zone }: ZonedTimes, at: number): string
   return [gapNote(span, missing, wall, missing.length > 1 ? " and run once" : "")];
 }
 
-/** An occurrence whose wall time was taken over from another day and does not exist on this one. */
+/**
+ * A note on an occurrence whose wall time comes from another day and does not exist on this one.
+ */
 export function movedIntoGapNotes(zone: Zone, at: number, wall: number): string[] {
   const span = zone.spanAt(at);
   return wall === at + span.offset ? [] : [gapNote(span, [wall], at + span.offset, "")];
 }
 
-/** As long as a reader looks back; what is left out before it was told of earlier occurrences. */
+/** The most gaps in one note. Times left out in earlier gaps were noted on earlier occurrences. */
 const GAPS_MAX = 3;
 
-/** Of a zone's spans; more lie between two occurrences only where they are centuries apart. */
+/**
+ * The most spans of a zone to search; only occurrences that are centuries apart have more between
+ * them.
+ */
 const SPANS_MAX = 2_000;
 
-/** What was left out in `(since, at]` because it does not exist, but for the days that do not count. */
+/** Notes on the times in `(since, at]` that do not exist, except on days that do not count. */
 export function leftOutNotes(
   { search, rule, zone }: ZonedTimes,
   { since, at, countsOn }: { since: number; at: number; countsOn: (wall: number) => boolean },
@@ -58,7 +63,7 @@ export function leftOutNotes(
   return notes;
 }
 
-/** Which pass it is where the clocks show this time more than once. */
+/** A note on which pass it is, if the clocks show this time more than once. */
 export function passNotes(zone: Zone, overlap: ClockRule["overlap"], at: number): string[] {
   const { start, end, offset } = zone.spanAt(at);
   if (at - start > OFFSET_MAX_MS && end - at > OFFSET_MAX_MS) return [];
@@ -79,7 +84,7 @@ function gapOf({ start, offset, offsetBefore }: ZoneSpan): Gap {
   return { from: start + offsetBefore, end: start + offset };
 }
 
-/** All wall times of a gap or, where they are many, more than are listed, the last one among them. */
+/** All wall times of a gap; of many, more than are listed, with the last one among them. */
 function wallsIn(search: WallSearch, { from, end }: Gap): number[] {
   const walls: number[] = [];
   let wall = search.atOrAfter(from);
@@ -91,7 +96,7 @@ function wallsIn(search: WallSearch, { from, end }: Gap): number[] {
   return last === null ? walls : [...walls, last];
 }
 
-/** `at` is the wall time of the occurrence that the note is for: its own day is not named. */
+/** `at` is the wall time of the occurrence that has the note; the note does not name its day. */
 function gapNote(span: ZoneSpan, missing: readonly number[], at: number, tail: string): string {
   const { from, end } = gapOf(span);
   const [first = from] = missing;

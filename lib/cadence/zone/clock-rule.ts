@@ -1,4 +1,7 @@
-/** What a schedule asks for where clocks change; what it leaves out follows the rule for its kind of cadence. */
+/**
+ * The rule of a schedule for clock changes. Fields that are left out follow the rule for its kind
+ * of cadence.
+ */
 export interface Dst {
   /** A time that does not exist runs at the first instant after the gap, or not at all. */
   gap?: "next" | "skip" | undefined;
@@ -12,9 +15,10 @@ export interface ClockRule {
 }
 
 /**
- * The rule for clock changes, that of the oldest crons. A fixed time that falls into a gap comes once, at the first instant
- * after it, and several in one gap are one; in a repeated hour it comes on the first pass only. Anything else follows real
- * time: it leaves out what does not exist and comes in both passes.
+ * The default rules for clock changes, those of the oldest crons. A fixed time in a gap runs once,
+ * at the first instant after the gap, and several times in one gap are one run; in a repeated hour
+ * it runs on the first pass only. Any other cadence follows real time: it skips times that do not
+ * exist and runs in both passes.
  */
 const fixedTimeRule: ClockRule = { gap: "next", overlap: "first" };
 const realTimeRule: ClockRule = { gap: "skip", overlap: "both" };

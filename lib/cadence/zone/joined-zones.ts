@@ -1,6 +1,9 @@
 import type { Zone } from "./zone-spans.ts";
 
-/** A zone that has the rules of one up to an instant and those of another from then on: where they differ there, its clocks change. */
+/**
+ * A zone with the rules of one zone before an instant and those of another from then on. Where the
+ * two differ at that instant, its clocks change.
+ */
 export function joinedZones(earlier: Zone, later: Zone, at: number): Zone {
   return {
     spanAt(instant) {

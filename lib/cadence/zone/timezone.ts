@@ -1,6 +1,9 @@
 import { BoundedMap } from "../../bounded-map.ts";
 
-/** ICU answers with these old names although IANA has renamed the zones; people write and expect the new ones. */
+/**
+ * ICU answers with these old names although IANA has renamed the zones; people write and expect the
+ * new ones.
+ */
 const newName: ReadonlyMap<string, string> = new Map([
   ["Africa/Asmera", "Africa/Asmara"],
   ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],
@@ -23,7 +26,10 @@ const newName: ReadonlyMap<string, string> = new Map([
   ["Pacific/Truk", "Pacific/Chuuk"],
 ]);
 
-/** ICU also takes three-letter names that IANA never had and that mean different zones to different people (IST, CST, BST). */
+/**
+ * ICU also accepts three-letter names that are not in IANA's list and mean different zones to
+ * different people (IST, CST, BST).
+ */
 const threeLetterNames: ReadonlySet<string> = new Set(
   "CET EET EST GMT HST MET MST PRC ROC ROK UCT UTC WET".split(" "),
 );
@@ -31,9 +37,9 @@ const threeLetterNames: ReadonlySet<string> = new Set(
 const LENGTH_MAX = 64;
 
 /**
- * The IANA name of a zone in its one spelling (`europe/berlin` and `US/Eastern` become `Europe/Berlin` and
- * `America/New_York`), or null for what is no IANA name: offsets, abbreviations, the empty string, which would mean the
- * zone of the host.
+ * The IANA name of a zone in its one spelling: `europe/berlin` and `US/Eastern` become
+ * `Europe/Berlin` and `America/New_York`. Null for a text that is no IANA name: an offset, an
+ * abbreviation, or the empty string, which would mean the zone of the host.
  */
 export function canonicalTimezone(name: string): string | null {
   if (name.length > LENGTH_MAX || !/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return null;
@@ -43,7 +49,10 @@ export function canonicalTimezone(name: string): string | null {
   return known === null ? null : (newName.get(known) ?? known);
 }
 
-/** Making a formatter only to hear a name takes longer than all the rest of reading a schedule. */
+/**
+ * Resolves each name once: making a formatter for it takes longer than reading all the rest of a
+ * schedule.
+ */
 function resolvedOnce(name: string): string | null {
   const known = resolved.get(name);
   if (known !== undefined) return known;
@@ -52,9 +61,9 @@ function resolvedOnce(name: string): string | null {
   return canonical;
 }
 
-// There are some 600 names, but their spellings in capitals and small letters are without number.
+// There are about 600 names, but very many spellings of them in capitals and small letters.
 const resolved = new BoundedMap<string, string | null>(2_000);
-// The zone of whoever names none. To ask for it, ICU's data would be loaded by every function that starts.
+// UTC is the default zone. Without this entry, every function would load ICU's data at its start.
 resolved.set("UTC", "UTC");
 
 function resolvedByIntl(name: string): string | null {

@@ -16,11 +16,11 @@ export interface Stretch {
   start: number;
   /** Exclusive. */
   end: number;
-  /** Added to an instant of the stretch, this gives the wall time in question. */
+  /** The difference between an instant of the stretch and its wall time. */
   offset: number;
 }
 
-/** The stretches of time in which a zone's clocks show some wall times. */
+/** The stretches of time in which a zone's clocks show these wall times. */
 export function stretchesShowing(zone: Zone, { from, end }: Walls): Stretch[] {
   const stretches: Stretch[] = [];
   for (let at = from - OFFSET_MAX_MS; at < end + OFFSET_MAX_MS; ) {
@@ -37,7 +37,7 @@ export function stretchesShowing(zone: Zone, { from, end }: Walls): Stretch[] {
   return stretches;
 }
 
-/** The first wall time that comes, by its first pass, after an instant. */
+/** The first wall time that comes, on its first pass, after an instant. */
 export function wallAfter(zone: Zone, instant: number): number {
   let wall = Number.NEGATIVE_INFINITY;
   for (let at = instant - OFFSET_MAX_MS; at <= instant; ) {

@@ -1,7 +1,7 @@
 import { MS_PER_DAY } from "./civil.ts";
 import { zoneNamed } from "./zone-spans.ts";
 
-/** What the clocks of a zone show at an instant: `2026-03-29T03:00:00+02:00`. */
+/** The wall time of a zone at an instant: `2026-03-29T03:00:00+02:00`. */
 export function wallText(instant: number, timezone: string): string {
   const { offset } = zoneNamed(timezone).spanAt(instant);
   const wall = new Date(instant + offset).toISOString().replace(/(?:\.000)?Z$/, "");
@@ -13,7 +13,7 @@ export function dateText(wall: number): string {
   return new Date(wall).toISOString().split("T", 1).join();
 }
 
-/** The time of day of a wall instant: `02:30`, with seconds where there are some. */
+/** The time of day of a wall instant: `02:30`, with seconds if they are not zero. */
 export function timeText(wall: number): string {
   const seconds = Math.floor((((wall % MS_PER_DAY) + MS_PER_DAY) % MS_PER_DAY) / 1_000);
   const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];

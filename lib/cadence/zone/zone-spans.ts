@@ -1,12 +1,18 @@
 import { BoundedMap } from "../../bounded-map.ts";
 
-/** A stretch of time in which a zone keeps one offset. `end` is exclusive; where two meet, the offset has mostly changed. */
+/**
+ * A stretch of time in which a zone keeps one offset. `end` is exclusive; the offset of the next
+ * span usually differs.
+ */
 export interface ZoneSpan {
   start: number;
   end: number;
   /** Milliseconds east of UTC. */
   offset: number;
-  /** The offset just before `start`: smaller means that the clocks went forward (a gap), larger that they went back. */
+  /**
+   * The offset just before `start`: smaller if the clocks went forward (a gap), larger if they went
+   * back.
+   */
   offsetBefore: number;
 }
 
@@ -24,7 +30,7 @@ const utc: Zone = (() => {
   return { spanAt: () => always };
 })();
 
-/** There are about 420 zones; the bound is there so that nothing grows without one. */
+/** There are about 420 zones; the bound limits the memory in any case. */
 const ZONES_MAX = 512;
 const zones = new BoundedMap<string, Zone>(ZONES_MAX);
 
@@ -32,7 +38,7 @@ type ZoneLookup = (timezone: string) => Zone | null;
 
 let otherZones: ZoneLookup | null = null;
 
-/** By canonical name, as `canonicalTimezone` gives it. */
+/** Takes a canonical name from `canonicalTimezone`. */
 export function zoneNamed(timezone: string): Zone {
   if (timezone === "UTC") return utc;
   const other = otherZones?.(timezone) ?? null;
@@ -45,8 +51,9 @@ export function zoneNamed(timezone: string): Zone {
 }
 
 /**
- * Lets every cadence follow other zone rules while `work` runs, as those of an earlier release of the zone data; null leaves a
- * zone as it is. `work` must not be asynchronous: whatever else ran meanwhile would get these rules too.
+ * Makes every cadence follow other zone rules while `work` runs, such as those of an earlier
+ * release of the zone data. `lookup` returns null for a zone that stays as it is. `work` must be
+ * synchronous: other code that ran meanwhile would use these rules too.
  */
 export function withZones<Result>(lookup: ZoneLookup, work: () => Result): Result {
   const before = otherZones;
@@ -58,19 +65,19 @@ export function withZones<Result>(lookup: ZoneLookup, work: () => Result): Resul
   }
 }
 
-/** True while `withZones` has cadences follow other rules than the zones' own. */
+/** True while `withZones` makes cadences follow other rules than the zones' own. */
 export function followsOtherZones(): boolean {
   return otherZones !== null;
 }
 
-/** From this instant on, this offset. */
+/** The offset that a zone has from this instant on. */
 export interface OffsetChange {
   from: number;
   /** Milliseconds east of UTC. */
   offset: number;
 }
 
-/** The offset that a zone has at `from`, and every other one that it changes to until `to`. */
+/** The offset of a zone at `from`, and each change of it until `to`. */
 export function offsetChanges(timezone: string, from: number, to: number): OffsetChange[] {
   const zone = zoneNamed(timezone);
   let { offset, end } = zone.spanAt(from);
@@ -83,7 +90,10 @@ export function offsetChanges(timezone: string, from: number, to: number): Offse
   return changes;
 }
 
-/** A zone that has these offsets, in rising order; before the first change it has the offset of that too. */
+/**
+ * A zone with these offsets, in rising order. Before the first change it has the offset of that
+ * change.
+ */
 export function zoneOf(changes: readonly OffsetChange[]): Zone {
   const spans = changes.map(({ from, offset }, index): ZoneSpan => {
     const earlier = changes[index - 1];
@@ -103,11 +113,14 @@ function spanHolding(spans: readonly ZoneSpan[], instant: number): ZoneSpan {
 
 const WEEK_MS = 604_800_000;
 
-/** Spans are looked up once for each 52 weeks of a zone. */
+/** Spans are computed once for each 52 weeks of a zone. */
 const BLOCK_MS = 52 * WEEK_MS;
 const BLOCKS_MAX = 256;
 
-/** Asking Intl costs about a microsecond, so it is asked only to find the changes; between them an offset is a constant. */
+/**
+ * A zone from a function for its offset. A call of Intl costs about a microsecond, so it is used
+ * only to find the changes; between them the offset is constant.
+ */
 export function makeZone(offsetAt: (instant: number) => number): Zone {
   const blocks = new BoundedMap<number, readonly ZoneSpan[]>(BLOCKS_MAX);
   return {
@@ -124,9 +137,10 @@ export function makeZone(offsetAt: (instant: number) => number): Zone {
 }
 
 /**
- * The spans that lie in a block, whole or in part. Looks at the offset once a week and halves the way to each change; a change
- * that is undone within a week would be missed, the shortest span of any zone since 2005 has 21 days. It looks a week further
- * on both sides, so that a change near the end of a block is seen from beyond it: what follows it may be a repeated hour.
+ * The spans that lie in a block, whole or in part. It reads the offset once a week and halves the
+ * way to each change. A change that is undone within a week would be missed; the shortest span of
+ * any zone since 2005 has 21 days. It reads a week further on both sides, so that a change near the
+ * end of a block is seen from beyond it: a repeated hour may follow the change.
  */
 function spansOfBlock(blockStart: number, offsetAt: (instant: number) => number): ZoneSpan[] {
   const scanEnd = blockStart + BLOCK_MS + WEEK_MS;
@@ -149,7 +163,9 @@ function spansOfBlock(blockStart: number, offsetAt: (instant: number) => number)
   return spans.filter((span) => span.end > blockStart && span.start < blockStart + BLOCK_MS);
 }
 
-/** Somewhere in `(from, to)` the offset changes; clocks change on whole seconds. */
+/**
+ * The first second after the change of the offset in `(from, to)`. Clocks change on whole seconds.
+ */
 function firstSecondWithout(
   offset: number,
   from: number,
@@ -166,7 +182,9 @@ function firstSecondWithout(
   return other * 1_000;
 }
 
-/** The formatter writes `…, GMT-04:56:02`; zero is `GMT` or `GMT+00:00`, by version. */
+/**
+ * The formatter writes `…, GMT-04:56:02`; zero is `GMT` or `GMT+00:00`, depending on the version.
+ */
 function offsetByIntl(timezone: string): (instant: number) => number {
   const format = new Intl.DateTimeFormat("en-US", { timeZone: timezone, timeZoneName: "longOffset" });
   return (instant) => {

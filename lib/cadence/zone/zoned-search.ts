@@ -2,21 +2,26 @@ import type { ClockRule, Dst } from "./clock-rule.ts";
 import type { CountingSearch, WallSearch } from "./wall-search.ts";
 import type { Zone, ZoneSpan } from "./zone-spans.ts";
 
-/** A change of more than three hours is a correction of the calendar, not a gap to be made up for. */
+/**
+ * A change of more than three hours is a correction of the calendar: times in it do not run later.
+ */
 export const GAP_MAX_MS = 3 * 3_600_000;
 
-/** Few steps are usual: it goes from one wall time that is searched for to the next, looking only at the spans around them. */
+/**
+ * Most searches need few steps: each goes from one wall time of the cadence to the next, and reads
+ * only the spans around it.
+ */
 const SPANS_MAX = 1_000;
 
-/** No zone is further from UTC than this, so a wall time is looked for around the same time in UTC. */
+/** The bound of offsets from UTC: a wall time is searched this far around the same time in UTC. */
 export const OFFSET_MAX_MS = 26 * 3_600_000;
 
-/** Dates hold no instants much beyond this, and nothing is looked for there. */
+/** Near the limit of dates; nothing is searched beyond it. */
 const INSTANT_MAX = 8e15;
 
 /**
- * Both functions look at one span of the zone after the other. What occurs in a span is fixed by the span alone, so that it
- * does not matter from where one asks.
+ * Both functions read one span of the zone after the other. The occurrences in a span depend on the
+ * span alone, so the start of a search does not change them.
  */
 export function nextInZone(search: WallSearch, rule: ClockRule, zone: Zone, after: number): number | null {
   if (!(Math.abs(after) < INSTANT_MAX)) return null;
@@ -26,7 +31,8 @@ export function nextInZone(search: WallSearch, rule: ClockRule, zone: Zone, afte
     if (rule.gap === "next" && span.start === from && fellIntoGap(search, span)) return span.start;
     const wall = search.atOrAfter(Math.max(from + span.offset, firstWall(span, rule)));
     if (wall !== null && wall < endWall(span, rule, zone)) return wall - span.offset;
-    // Close to its end an hour may be about to be repeated, with wall times that the search has just left behind.
+    // Close to the end of a span, an hour may be repeated, with wall times that the search has just
+    // passed.
     if (span.end - from <= OFFSET_MAX_MS) from = span.end;
     else if (wall === null) return null;
     else from = Math.max(span.end, wall - OFFSET_MAX_MS);
@@ -55,7 +61,8 @@ export function previousInZone(
 }
 
 /**
- * How many instants `nextInZone` would find in `(after, upTo]`, span by span; where there are more than `max`, any number above it.
+ * The number of instants that `nextInZone` would find in `(after, upTo]`, span by span; if there
+ * are more than `max`, any number above it.
  */
 export function countInZone(
   search: CountingSearch,
@@ -71,7 +78,7 @@ export function countInZone(
     const first = nextInZone(search, rule, zone, from - 1);
     if (first === null || first >= end) return count;
     const span = zone.spanAt(first);
-    // What comes at the very beginning of a span may be several wall times that fell into the gap before it: one instant.
+    // Several wall times that fell into the gap before a span are one instant at its beginning.
     const fell = first === span.start && rule.gap === "next" && fellIntoGap(search, span);
     if (fell) count += 1;
     const wallFrom = Math.max((fell ? first + 1 : first) + span.offset, firstWall(span, rule));
@@ -82,12 +89,18 @@ export function countInZone(
   return count;
 }
 
-/** From which wall time on a span has occurrences: what runs on the first pass does not come again in a repeated hour. */
+/**
+ * The first wall time of a span that can be an occurrence. A time that runs on the first pass is
+ * left out of the repeated hour.
+ */
 function firstWall({ start, offset, offsetBefore }: ZoneSpan, { overlap }: ClockRule): number {
   return start + (overlap === "first" ? Math.max(offset, offsetBefore) : offset);
 }
 
-/** Up to which wall time, exclusive: what runs on the last pass leaves out the hour that is going to be repeated. */
+/**
+ * The end, exclusive, of the wall times of a span. A time that runs on the last pass is left out of
+ * the hour before its repetition.
+ */
 function endWall({ end, offset }: ZoneSpan, { overlap }: ClockRule, zone: Zone): number {
   return end + (overlap === "last" ? Math.min(offset, zone.spanAt(end).offset) : offset);
 }
@@ -99,11 +112,14 @@ function fellIntoGap(search: WallSearch, { start, offset, offsetBefore }: ZoneSp
   return wall !== null && wall < start + offset;
 }
 
-/** What a wall time is in a zone. */
+/** How a wall time maps to instants of a zone. */
 export type WallTime =
-  /** It comes at these instants, mostly one. */
+  /** The instants with this wall time, usually one. */
   | { kind: "exists"; at: readonly [number, ...number[]] }
-  /** The clocks go past it, `end` is the first instant after the gap; `long` where a zone left out a whole day. */
+  /**
+   * The clocks skip this time. `end` is the first instant after the gap; `long` is true if the zone
+   * left out a whole day.
+   */
   | { kind: "gap"; end: number; long: boolean };
 
 export function wallTimeIn(zone: Zone, wall: number): WallTime {
@@ -122,7 +138,7 @@ export function wallTimeIn(zone: Zone, wall: number): WallTime {
   return first === undefined ? gap : { kind: "exists", at: [first, ...rest] };
 }
 
-/** The instant at which a wall time comes once; null where it never does. */
+/** The instant at which a wall time occurs once; null if it never does. */
 export function instantOfWall(zone: Zone, wall: number, dst?: Dst): number | null {
   const time = wallTimeIn(zone, wall);
   if (time.kind === "gap") return time.long || dst?.gap === "skip" ? null : time.end;

@@ -7,22 +7,25 @@ import { type Blocker, blockersText, watchBlockers } from "./blockers.ts";
 import { applyOutside } from "./migrate-outside.ts";
 import type { Migration } from "./migration.ts";
 
-/** What a run of migrations has at hand. */
+/** Parameters of a run of migrations. */
 export interface Applying {
   sql: Sql;
   log: Log;
   clock: Clock;
   session: Session;
-  /** The server's process behind the session. */
+  /** The process id of the session on the server. */
   pid: number;
   limits: { runMs: number; lockTimeoutMs: number };
-  /** When the run is to end, in milliseconds. */
+  /** When the run has to end, in milliseconds. */
   until: number;
-  /** Nothing has been applied yet in this run, and it is not cut short: the migration has all of the time that there is. */
+  /**
+   * True until a migration has been applied, unless the run is cut short: the migration then has
+   * the whole time of a run.
+   */
   first: boolean;
 }
 
-/** What is left of it, in words; undefined when it is done. */
+/** A sentence about the work that remains; undefined when the migration is done. */
 type Left = string | undefined;
 
 const PAUSE_MS = 1_000;
@@ -33,7 +36,8 @@ export async function applyMigration(run: Applying, migration: Migration): Promi
     case "transaction":
       return patiently(run, migration, async (tx) => {
         await tx`lock table carillon.migrations in exclusive mode`;
-        // Applies nothing twice, even if a person applied it by hand without the lock of this session.
+        // Skips a migration that is already recorded: a person may have applied it by hand, without
+        // the lock of this session.
         if (!(await record(tx, migration))) return;
         await tx.unsafe(migration.text);
       });
@@ -51,7 +55,7 @@ export async function applyMigration(run: Applying, migration: Migration): Promi
   }
 }
 
-/** Portions, until one finds nothing left. Where it has come to is kept with what it has done. */
+/** Runs batches until one finds no rows left. The place reached commits together with its batch. */
 async function inBatches(run: Applying, migration: Migration): Promise<Left> {
   let place: string | null = null;
   for (;;) {
@@ -60,9 +64,9 @@ async function inBatches(run: Applying, migration: Migration): Promise<Left> {
     });
     if (left !== undefined) return left;
     if (place === null) return undefined;
-    // A portion is as good as a migration: what comes after it had not the whole run.
+    // After a batch, as after a migration, the run no longer has its whole time.
     run.first = false;
-    if (run.clock.now().getTime() >= run.until) return `${nameOf(migration)} has come to ${place}`;
+    if (run.clock.now().getTime() >= run.until) return `${nameOf(migration)} has reached ${place}`;
   }
 }
 
@@ -90,8 +94,9 @@ async function oneBatch(tx: Tx, migration: Migration): Promise<string | null> {
 }
 
 /**
- * A transaction that waits for a lock has everybody wait who comes after it. So it waits for a moment, lets them pass, and tries again, until it
- * gets through or the time is over.
+ * Retries after a lock timeout, until the migration gets its lock or the time is over. While a
+ * transaction waits for a lock, every later transaction waits behind it. So it waits briefly, lets
+ * them pass, and tries again.
  */
 async function patiently(
   run: Applying,
@@ -130,21 +135,24 @@ async function patiently(
 
 function blocked(run: Applying, migration: Migration, blockers: Blocker[]): Left {
   const who = blockersText(blockers);
-  if (!run.first) return `${nameOf(migration)} is kept from its lock by ${who}`;
+  if (!run.first) return `${nameOf(migration)} waits for a lock that is held by ${who}`;
   throw new Error(
-    `${nameOf(migration)} did not get its lock: it is held by ${who}. Nothing of it was applied. End that (see "A deployment is stuck" in the runbook), and deploy again.`,
+    `${nameOf(migration)} did not get its lock: it is held by ${who}. Nothing of it was applied. End that session (see "A deployment is stuck" in the runbook), and deploy again.`,
   );
 }
 
 function tooLong(run: Applying, migration: Migration, ms: number, cause: unknown): Left {
-  if (!run.first) return `${nameOf(migration)} needs a run to itself`;
+  if (!run.first) return `${nameOf(migration)} needs the whole time of a run`;
   throw new Error(
-    `${nameOf(migration)} was cancelled after ${Math.round(ms / 1000)} s; one transaction has ${Math.round(run.limits.runMs / 1000)} s. Nothing of it was applied. What takes longer belongs into batches, or outside a transaction.`,
+    `${nameOf(migration)} was cancelled after ${Math.round(ms / 1000)} s; one transaction has ${Math.round(run.limits.runMs / 1000)} s. Nothing of it was applied. Split it into batches, or run it outside a transaction.`,
     { cause },
   );
 }
 
-/** For this transaction alone. The second counts what the first counts anew with each statement, where the server knows it. */
+/**
+ * Sets the limits for this transaction alone. `statement_timeout` starts again with each statement;
+ * `transaction_timeout`, where the server has it, bounds their sum.
+ */
 async function bound(tx: Tx, statementMs: number, lockMs: number): Promise<void> {
   const [whole, lock] = [String(Math.round(statementMs)), String(lockMs)];
   await tx`

@@ -2,16 +2,16 @@ import type { Clock } from "../../clock.ts";
 import type { Tx } from "../connect.ts";
 import { shownSql } from "../sql-text.ts";
 
-/** A session that another one waits for. */
+/** A session that blocks another one. */
 export interface Blocker {
   pid: number;
   role: string;
   since: Date;
-  /** What it runs, or ran last. */
+  /** The statement that it runs, or ran last. */
   query: string;
 }
 
-/** Those whom this session waits for at the moment, the one first that has been there longest. */
+/** The sessions that block this one now, the oldest transaction first. */
 export async function blockersOf(sql: Tx, pid: number): Promise<Blocker[]> {
   const rows = await sql<Blocker[]>`
     select b.pid, coalesce(a.usename, 'a role that is hidden') as role, coalesce(a.query, '') as query,
@@ -22,23 +22,23 @@ export async function blockersOf(sql: Tx, pid: number): Promise<Blocker[]> {
 }
 
 export function blockerText({ pid, role, since, query }: Blocker): string {
-  // Postgres says so of a transaction that was prepared, and has no process any more.
+  // Postgres reports process 0 for a prepared transaction, which has no process.
   if (pid === 0) return "a prepared transaction (see pg_prepared_xacts)";
   const last = query === "" ? "" : `: ${shownSql(query)}`;
   return `process ${pid} of ${role}, there since ${since.toISOString()}${last}`;
 }
 
 export function blockersText(blockers: readonly Blocker[]): string {
-  if (blockers.length === 0) return "somebody who could not be seen";
+  if (blockers.length === 0) return "a session that is not visible";
   return blockers.map(blockerText).join("; ");
 }
 
 export interface Watch {
-  /** Whoever was seen last. */
+  /** Returns the blockers that were seen last. */
   end(): Blocker[];
 }
 
-/** Asks, while a session waits, whom for: once it has given up, nobody blocks it any more. */
+/** Looks for blockers while a session waits. Once the session has given up, it has none. */
 export function watchBlockers(sql: Tx, pid: number, clock: Clock, everyMs: number): Watch {
   const over = new AbortController();
   let seen: Blocker[] = [];
@@ -50,7 +50,7 @@ export function watchBlockers(sql: Tx, pid: number, clock: Clock, everyMs: numbe
       if (blockers.length > 0) seen = blockers;
     }
   };
-  // Who cannot look sees nobody, and says so; what is watched goes on.
+  // A failure here must not stop the migration. It leaves the list empty, which the report shows.
   watch().catch(() => {});
   return {
     end: () => {

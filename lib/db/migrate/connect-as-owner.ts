@@ -7,8 +7,9 @@ import type { Sql } from "../sql.ts";
 const masterSecret = z.object({ username: z.string().min(1), password: z.string().min(1) });
 
 /**
- * Connects as the owner of everything, with the secret of the master user (`DATABASE_SECRET_ARN`). The secret is read at each
- * connect, since RDS rotates its own. For migrations only; apart from `connect` so that no other bundle carries this client.
+ * Connects as the owner of the database, with the secret of the master user
+ * (`DATABASE_SECRET_ARN`). Each connect reads the secret, since RDS rotates it. For migrations
+ * only, and apart from `connect`, so that no other bundle contains this client.
  */
 export async function connectAsOwner(
   env: Environment,
@@ -28,7 +29,7 @@ export async function connectAsOwner(
   return connectAs(account, options);
 }
 
-/** Says nothing of what it read: both JSON and zod may quote it. */
+/** The error contains nothing of the secret: errors of JSON and zod may quote it. */
 function accountIn(text: string): z.output<typeof masterSecret> {
   try {
     return masterSecret.parse(JSON.parse(text));

@@ -10,8 +10,10 @@ import { setPasswordLogins } from "./password-logins.ts";
 const arnByRole = z.record(z.enum(functionRoles), z.string().min(1));
 
 /**
- * How the functions' roles get their logins: by IAM on RDS, with or without a proxy before it (`DATABASE_PROXY`), and with `DATABASE_AUTH=secret` by the passwords in the secrets that
- * `DATABASE_ROLE_SECRET_ARNS` names, a JSON object of ARNs by role. They are read before the transaction that they are written in.
+ * Returns the step that gives the functions' roles their logins. They log in by IAM on RDS, with or
+ * without a proxy (`DATABASE_PROXY`), or with `DATABASE_AUTH=secret` by passwords.
+ * `DATABASE_ROLE_SECRET_ARNS` names their secrets, as a JSON object of ARNs by role. The secrets
+ * are read before the transaction that writes the passwords.
  */
 export async function functionLogins(
   env: Environment,

@@ -1,7 +1,10 @@
 import type { Tx } from "../connect.ts";
 import { lockLogins } from "../locks.ts";
 
-/** The roles that the migrations make, one for each function that queries; the worker that runs handlers may edit schedules too. */
+/**
+ * The roles that the migrations make, one for each function that queries. `carillon_handler` is of
+ * the worker that runs handlers: it may edit schedules too.
+ */
 export const functionRoles = [
   "carillon_tick",
   "carillon_worker",
@@ -13,7 +16,10 @@ export const functionRoles = [
 
 export type FunctionRole = (typeof functionRoles)[number];
 
-/** Lets the functions' roles log in, by IAM tokens and nothing else: whoever is in RDS's role `rds_iam` has no use for a password. */
+/**
+ * Lets the functions' roles log in by IAM tokens alone: a member of RDS's role `rds_iam` cannot use
+ * a password.
+ */
 export async function grantIamLogins(tx: Tx, idleSessions: IdleSessions): Promise<void> {
   await lockLogins(tx);
   for (const role of functionRoles) {
@@ -23,14 +29,16 @@ export async function grantIamLogins(tx: Tx, idleSessions: IdleSessions): Promis
 }
 
 /**
- * Lambda freezes an environment with its connections open and may forget it hours later. Functions use none that idled for 30 s, so that the
- * server may close them; those of a proxy are shared, and the proxy closes what idles in front of it.
+ * Whether the server closes idle sessions of functions. Lambda freezes an environment with its
+ * connections open and may drop it hours later. Functions use no connection that idled for 30 s, so
+ * the server may close it. The sessions of a proxy are shared, and the proxy closes idle ones by
+ * itself.
  */
 export type IdleSessions = "closed" | "kept";
 
 export async function letIn(tx: Tx, role: FunctionRole, idleSessions: IdleSessions): Promise<void> {
   const [database] = await tx<{ name: string }[]>`select current_database() as name`;
-  if (database === undefined) throw new Error("The database does not say its name.");
+  if (database === undefined) throw new Error("The database returned no name.");
   await tx`alter role ${tx(role)} login`;
   const inDatabase = tx`alter role ${tx(role)} in database ${tx(database.name)}`;
   if (idleSessions === "closed") await tx`${inDatabase} set idle_session_timeout = '60s'`;

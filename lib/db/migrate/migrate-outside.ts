@@ -12,8 +12,10 @@ interface Outside {
 const buildsIndex = /^create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s+on\s/i;
 
 /**
- * Statement by statement, each of which does nothing when it was done before. One that outlives the run is left to the server, which ends it and
- * then lets go of the lock, with nobody there: so an index may take longer than a function has. What is left, in words; or undefined.
+ * Runs the statements one by one. Each does nothing when it was done before. A statement that
+ * outlives the run continues on the server, which releases the lock when it ends: so building an
+ * index may take longer than a function may run. Returns a sentence about the work that remains, or
+ * undefined.
  */
 export async function applyOutside(run: Outside, migration: Migration): Promise<string | undefined> {
   for (const { text: statement } of sqlPieces(migration.text)) {
@@ -26,7 +28,10 @@ export async function applyOutside(run: Outside, migration: Migration): Promise<
   return undefined;
 }
 
-/** What a build that died leaves behind is kept up to date with each write and used by nobody, and `if not exists` would take it for done. */
+/**
+ * An index whose build died is updated by each write but used by no query, and `if not exists`
+ * would take it for complete.
+ */
 async function dropIfInvalid(session: Session, index: string): Promise<void> {
   const invalid = await session`
     select from pg_class c join pg_index i on i.indexrelid = c.oid

@@ -7,7 +7,7 @@ import { blockersOf, blockersText } from "./blockers.ts";
 import type { Migration } from "./migration.ts";
 import { holderText, migrationLockHolder, prepareSession, tryMigrationLock } from "./migration-lock.ts";
 
-/** The database was migrated by a newer release than this code: running on would read tables that mean something else. */
+/** A newer release has migrated the database: this code would misread its tables. */
 export class NewerDatabase extends Error {
   override readonly name = "NewerDatabase";
 
@@ -18,7 +18,10 @@ export class NewerDatabase extends Error {
   }
 }
 
-/** The database was migrated by code with other migrations, so its tables are not those that this code knows. */
+/**
+ * The database has other migrations than this code, so its tables differ from those that the code
+ * expects.
+ */
 export class OtherDatabase extends Error {
   override readonly name = "OtherDatabase";
 
@@ -30,13 +33,19 @@ export class OtherDatabase extends Error {
 }
 
 export interface MigrateLimits {
-  /** How long one run may take. What one transaction does, or waits for, takes no longer. */
+  /** The limit of one run, and so of each transaction and each wait in it. */
   runMs: number;
-  /** The run has less time than others: what does not get through in it has not failed. */
+  /** The run has less time than usual: a migration that does not finish in it has not failed. */
   isCutShort: boolean;
-  /** How long a statement waits for a lock before it lets those pass who wait behind it. Functions wait for five seconds at most. */
+  /**
+   * How long a statement waits for a lock before it lets the transactions behind it pass. Functions
+   * wait for at most five seconds.
+   */
   lockTimeoutMs: number;
-  /** A release that is older than the database does nothing, if the database was left so that it works with it. For putting one back. */
+  /**
+   * For a rollback of the release. A release that is older than the database does nothing, if the
+   * newer migrations left the database usable for it.
+   */
   mayBeOlder: boolean;
 }
 
@@ -48,7 +57,7 @@ const defaults: MigrateLimits = {
 };
 
 export interface MigrateDeps {
-  /** At least two connections: one that migrates, and one that sees who is in its way. */
+  /** At least two connections: one migrates, and one looks for sessions that block it. */
   sql: Sql;
   log: Log;
   clock: Clock;
@@ -56,9 +65,14 @@ export interface MigrateDeps {
 
 export interface MigrationRun {
   applied: string[];
-  /** What is still to be done, or in whose hands it is; undefined when the database is at this release. */
+  /**
+   * The work that remains, or the run that is doing it, in words; undefined when the database is at
+   * this release.
+   */
   left: string | undefined;
-  /** The database is ahead of this release, and was left so that it works with it. */
+  /**
+   * The database is newer than this release, and its migrations left it usable for this release.
+   */
   ahead: boolean;
 }
 
@@ -75,8 +89,8 @@ export async function migrate(sql: Sql, migrations: Migration[], log: Log): Prom
 }
 
 /**
- * Brings the database up to date as far as the time allows; the next run goes on from there. A migration that does not get through although it
- * had a run to itself fails, and leaves nothing of itself.
+ * Brings the database up to date as far as the time allows; the next run continues there. A
+ * migration that fails to finish although it had a whole run is an error, and is rolled back.
  */
 export async function migrateOnce(
   deps: MigrateDeps,
@@ -87,7 +101,8 @@ export async function migrateOnce(
   const { sql, clock } = deps;
   const until = clock.now().getTime() + limits.runMs;
   await prepareTables(sql);
-  // Asked before anything is locked: a release that is put back must not wait for what the newer one has left to the server.
+  // Read before any lock: after a rollback of the release, it must not wait for a statement that
+  // the newer release left running on the server.
   const missing = await missingOf(sql, migrations, limits.mayBeOlder);
   if (missing === "ahead") return { applied: [], left: undefined, ahead: true };
   if (missing.length === 0) return { applied: [], left: undefined, ahead: false };
@@ -96,7 +111,8 @@ export async function migrateOnce(
     const pid = await prepareSession(session);
     let first = !limits.isCutShort;
     while (!(await tryMigrationLock(session))) {
-      if (clock.now().getTime() >= until) return { applied: [], left: await whoMigrates(sql), ahead: false };
+      if (clock.now().getTime() >= until)
+        return { applied: [], left: await runningMigration(sql), ahead: false };
       first = false;
       await clock.sleep(LOCK_POLL_MS);
     }
@@ -107,7 +123,7 @@ export async function migrateOnce(
 async function applyMissing(applying: Applying, migrations: Migration[]): Promise<MigrationRun> {
   const { session, clock, log, until } = applying;
   const applied: string[] = [];
-  // Read again: who had the lock before may have done some, or all.
+  // Read again: the previous holder of the lock may have applied some or all.
   const missing = await missingOf(session, migrations, false);
   for (const migration of missing === "ahead" ? [] : missing) {
     const { number, name } = migration;
@@ -122,15 +138,18 @@ async function applyMissing(applying: Applying, migrations: Migration[]): Promis
   return { applied, left: undefined, ahead: false };
 }
 
-async function whoMigrates(sql: Sql): Promise<string> {
+async function runningMigration(sql: Sql): Promise<string> {
   const holder = await migrationLockHolder(sql);
-  if (holder === undefined) return "another run has just ended";
+  if (holder === undefined) return "another run ended just now";
   const blockers = await blockersOf(sql, holder.pid);
   const waits = blockers.length === 0 ? "" : `, which waits for ${blockersText(blockers)}`;
   return `another run migrates: ${holderText(holder)}${waits}`;
 }
 
-/** The migrations to apply, or "ahead" if the database is newer than this release and its functions work with it. */
+/**
+ * The migrations to apply; "ahead" if the database is newer than this release but its functions
+ * work with it.
+ */
 async function missingOf(
   sql: Pick<Sql, "unsafe">,
   migrations: Migration[],
@@ -150,7 +169,7 @@ async function missingOf(
   throw new NewerDatabase(found, last);
 }
 
-/** Whether all that this release does not know was written so that its functions work on. */
+/** Whether every migration that this release does not know keeps its functions working. */
 async function worksWith(sql: Pick<Sql, "unsafe">, last: number): Promise<boolean> {
   const [newer] = await sql.unsafe<{ fit: boolean }[]>(
     "select coalesce(bool_and(coalesce(back_to <= $1, false)), true) as fit from carillon.migrations where number > $1",
@@ -159,7 +178,9 @@ async function worksWith(sql: Pick<Sql, "unsafe">, last: number): Promise<boolea
   return newer?.fit === true;
 }
 
-/** Two migrators may meet here: `if not exists` alone can still collide inside Postgres' own catalogue. */
+/**
+ * Two runs may meet here: `if not exists` alone can still collide inside the catalogue of Postgres.
+ */
 async function prepareTables(sql: Sql): Promise<void> {
   try {
     await sql.unsafe(`

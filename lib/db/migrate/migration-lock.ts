@@ -12,8 +12,9 @@ export interface LockHolder {
 }
 
 /**
- * One migrates at a time, and the lock is the connection's: it goes when the one who migrates is gone, and not before a statement has ended that
- * the server still works on. So a long one that was left to the server keeps the next run out until it is through.
+ * Allows one migration at a time. The lock belongs to the connection: the server releases it when
+ * the run is gone, but not before a statement that it still executes has ended. So a long statement
+ * that was left to the server keeps the next run out until it is done.
  */
 export async function tryMigrationLock(session: Session): Promise<boolean> {
   const [row] = await session<{ locked: boolean }[]>`
@@ -35,9 +36,10 @@ export function holderText({ pid, role, application, since, query }: LockHolder)
 }
 
 /**
- * So that a run that was killed lets go soon: between statements its connection ends after a minute, and a transaction too. A statement that
- * the server works on goes on without it, as an index that takes an hour must; nobody waits for a lock in a queue that stops others, save where
- * a statement says so itself.
+ * Makes the lock of a killed run end soon: between statements the server closes its connection
+ * after a minute, also within a transaction. A statement that the server is executing continues
+ * without the client, as building an index for an hour must. No statement waits for a lock in a
+ * queue that blocks others, unless it sets a timeout itself.
  */
 export async function prepareSession(session: Session): Promise<number> {
   await session.unsafe(`
@@ -47,7 +49,6 @@ export async function prepareSession(session: Session): Promise<number> {
     set statement_timeout = 0;
     set lock_timeout = 0;`);
   const [row] = await session<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  if (row === undefined)
-    throw new Error("The database does not say which process it serves the migration with.");
+  if (row === undefined) throw new Error("The database returned no process id for the migration.");
   return row.pid;
 }

@@ -1,8 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 
 /**
- * How a migration is run: as one transaction; or statement by statement outside of any, for what Postgres does not do inside; or as one
- * statement that does a portion, each in a transaction of its own, until it has none left.
+ * How a migration runs: as one transaction; statement by statement outside of any transaction, for
+ * statements that Postgres does not allow inside; or as one statement that does a batch, each in a
+ * transaction of its own, until no rows are left.
  */
 export type MigrationKind = "transaction" | "outside" | "batches";
 
@@ -11,7 +12,10 @@ export interface Migration {
   name: string;
   text: string;
   kind: MigrationKind;
-  /** The last migration that the oldest release knows whose functions work with the tables as this one leaves them; null: none older does. */
+  /**
+   * The oldest release whose functions work with the tables after this migration, as the number of
+   * the last migration that it knows. Null: no older release.
+   */
   backTo: number | null;
 }
 
@@ -33,7 +37,7 @@ export async function readMigrations(directory: URL | string): Promise<Migration
 
 const directive = /^-- carillon: *(.*?) *$/gm;
 
-/** Reads what its lines `-- carillon: …` say of it. */
+/** Reads the lines `-- carillon: …` of a migration. */
 export function migrationFrom(number: number, name: string, text: string): Migration {
   const migration: Migration = { number, name, text, kind: "transaction", backTo: null };
   for (const [, words = ""] of text.matchAll(directive)) {
@@ -43,7 +47,7 @@ export function migrationFrom(number: number, name: string, text: string): Migra
     else if (words === "in batches") migration.kind = "batches";
     else {
       throw new Error(
-        `Migration ${number} (${name}) says "${words}" of itself; it may say "back to" and a number, "outside a transaction" or "in batches".`,
+        `Migration ${number} (${name}) has the line "-- carillon: ${words}"; allowed are "back to" and a number, "outside a transaction" and "in batches".`,
       );
     }
   }

@@ -3,7 +3,7 @@ import type { Tx } from "../connect.ts";
 import { lockLogins } from "../locks.ts";
 import { type FunctionRole, letIn } from "./iam-logins.ts";
 
-/** Lets the functions' roles log in with these passwords, for servers that know no IAM. */
+/** Lets the functions' roles log in with these passwords, for servers without IAM. */
 export async function setPasswordLogins(
   tx: Tx,
   logins: readonly { role: FunctionRole; password: string }[],
@@ -11,13 +11,17 @@ export async function setPasswordLogins(
   await lockLogins(tx);
   for (const { role, password } of logins) {
     await leaveIam(tx, role);
-    // Only base64 and signs that mean nothing in SQL; and no statement of this kind takes parameters.
+    // The text holds only base64 and signs without meaning in SQL, and `alter role` takes no
+    // parameters.
     await tx.unsafe(`alter role ${role} password '${scramVerifier(password)}'`);
     await letIn(tx, role, "closed");
   }
 }
 
-/** On RDS a member of `rds_iam` is asked for a token whatever password it has: one that a deployment by IAM had let in would be kept out. */
+/**
+ * RDS demands a token of every member of `rds_iam`, even one with a password: a role of an earlier
+ * deployment by IAM could not log in.
+ */
 async function leaveIam(tx: Tx, role: FunctionRole): Promise<void> {
   const isMember = async () => {
     const [membership] = await tx`
@@ -26,16 +30,19 @@ async function leaveIam(tx: Tx, role: FunctionRole): Promise<void> {
   };
   if (!(await isMember())) return;
   await tx`revoke rds_iam from ${tx(role)}`;
-  // Who did not grant it takes nothing away, and hears no more than a warning.
+  // Revoking a membership that another role granted changes nothing, and only warns.
   if (await isMember())
     throw new Error(
-      `${role} is a member of rds_iam, by which RDS lets it in with no password. Somebody else has granted that: revoke it as they, and deploy again.`,
+      `${role} is a member of rds_iam, so RDS refuses its password. Another role granted that membership: revoke it as that role, and deploy again.`,
     );
 }
 
 const ITERATIONS = 4_096;
 
-/** What Postgres keeps of a password, made here: a password in a statement would stand in the server's log when that statement is logged. */
+/**
+ * The form in which Postgres stores a password. It is computed here, because a password in a
+ * statement would appear in the server's log when that statement is logged.
+ */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, "sha256");
   const keyed = (text: string) => createHmac("sha256", salted).update(text).digest();

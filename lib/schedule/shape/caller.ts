@@ -1,30 +1,32 @@
-/** Where a change comes from; stands in the audit beside who made it. */
+/** The source of a change, for the audit. */
 export interface Origin {
   via: "api" | "queue" | "sql" | "handler";
-  /** The token's id. */
+  /** The id of the token. */
   token?: string | undefined;
-  /** The request's or message's id, as the log has it. */
+  /** The id of the request or message, as in the log. */
   request?: string | undefined;
-  /** The address that sent the request, and how its client names itself. */
+  /** The address of the client, and its user agent. */
   ip?: string | undefined;
   agent?: string | undefined;
-  /** When it was asked for, where it was done later: as text, since it stands in the audit as JSON. */
+  /**
+   * The time of the request, if the change was made later. Text, since the audit stores it as JSON.
+   */
   at?: string | undefined;
 }
 
-/** Who wants a change. */
+/** The requester of a change. */
 export interface Caller {
-  /** Stands as the actor wherever something was done for this caller. */
+  /** The actor in the audit. */
   name: string;
   origin?: Origin;
 }
 
-/** Who has made a change, and when. */
+/** The author of a change, and its time. */
 export interface Author extends Caller {
   at: Date;
 }
 
-/** As the audit takes it; null where Carillon did it by itself. */
+/** The origin as JSON for the audit; null for a change that Carillon made by itself. */
 export function originText({ origin }: Pick<Caller, "origin">): string | null {
   return origin === undefined ? null : JSON.stringify(origin);
 }

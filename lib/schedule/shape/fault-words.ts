@@ -4,12 +4,15 @@ import english from "zod/v4/locales/en.js";
 type Issue = z.core.$ZodIssue;
 type Branches = readonly (readonly Issue[])[];
 
-/** What the library says by itself, in the words of its own; what a schema says is said as it is. */
+/**
+ * The library's own messages are replaced by the words of this file; messages of a schema are used
+ * as they are.
+ */
 const { localeError: libraryWords } = english();
 
-/** What is wrong with what stands at an issue's path. */
+/** A sentence part about the fault at an issue's path. */
 export function faultWords(issue: Issue): string {
-  // It is typed for issues that have no message yet.
+  // `libraryWords` is typed for issues that have no message yet.
   const words: unknown = Reflect.apply(libraryWords, undefined, [issue]);
   return issue.message === words ? ownWords(issue) : issue.message;
 }
@@ -59,7 +62,7 @@ function typeName(type: string): string {
   return typeNames[type] ?? `a ${type}`;
 }
 
-/** What it is instead; of a number that is not whole, nothing need be said. */
+/** The actual type of the input. For a number that is not whole it says nothing more. */
 function besides({ expected, input }: z.core.$ZodIssueInvalidType): string {
   if (typeof input === "number" && (expected === "int" || expected === "number")) return "";
   if (input === null || typeof input === "boolean") return `, not ${input}`;
@@ -73,16 +76,14 @@ function bound(origin: string, most: number | bigint, how: string): string {
   return unit === undefined ? `is ${how} ${most}` : `takes ${how} ${most} ${unit}${most === 1 ? "" : "s"}`;
 }
 
-/** Where none of the forms is meant more than another: what each of them begins with. */
+/** For a union of which no form fits better than another: the types that it allows. */
 function unionWords(branches: Branches): string {
   const forms = branches.flat().flatMap((issue) => {
     if (issue.path.length > 0) return [];
     const words = ownWords(issue);
     return words.startsWith("takes ") ? [words.slice("takes ".length).replace(/, not .*$/, "")] : [];
   });
-  return forms.length === 0
-    ? "has none of the forms that it may have"
-    : `takes ${oneOf([...new Set(forms)])}`;
+  return forms.length === 0 ? "has none of the allowed forms" : `takes ${oneOf([...new Set(forms)])}`;
 }
 
 function oneOf(names: readonly string[]): string {

@@ -1,6 +1,9 @@
 const refused = /[\uFFFE\uFFFF]/;
 
-/** JSON leaves two characters as they are that SQS takes no message with. */
+/**
+ * JSON in which two characters are escaped: SQS refuses them, and JSON.stringify leaves them as
+ * they are.
+ */
 export function jsonForQueues(value: unknown): string {
   const json = JSON.stringify(value);
   if (!refused.test(json)) return json;

@@ -10,19 +10,25 @@ export interface JsonFault {
 
 export const jsonDepthMax = 32;
 
-/** True for what Postgres can keep as jsonb and give back unchanged. */
+/** True if Postgres can store the value as jsonb and return it unchanged. */
 export function isJson(value: unknown): value is Json {
   return jsonFaults(value).length === 0;
 }
 
-/** What in a parsed JSON value could not be stored, each with its path; at most `faultsMax`. */
+/**
+ * The parts of a parsed JSON value that could not be stored, each with its path; at most
+ * `faultsMax`.
+ */
 export function jsonFaults(value: unknown): JsonFault[] {
   const faults: JsonFault[] = [];
   collectFaults(value, [], faults);
   return faults;
 }
 
-/** `path` is one array that grows and shrinks on the way, since most values have no fault to copy it for. */
+/**
+ * `path` is one array that grows and shrinks on the way. Only a fault copies it, and most values
+ * have none.
+ */
 function collectFaults(value: unknown, path: PropertyKey[], faults: JsonFault[]): void {
   const report = (message: string) => faults.push({ path: [...path], message });
   const message = scalarFault(value);

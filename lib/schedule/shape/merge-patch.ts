@@ -6,15 +6,16 @@ import type { ScheduleBody } from "./schedule-body.ts";
 /** One level more than a payload may have, for the body around it. */
 const depthMax = jsonDepthMax + 1;
 
-/** Members of these are fixed, so that a null for one they lack is a slip and not a request. */
+/** Objects with a fixed set of members: a null for an unknown member is a mistake. */
 const fixedObjects = ["catchUp", "retry"] as const;
 
-/** The target as it is read, so that what cannot be read stays what it is. */
+/** The target as it is read: its hidden values stay as they are. */
 type Patched = Omit<ScheduleBody, "target"> & { target: object };
 
 /**
- * A JSON merge patch (RFC 7396) on a stored body: what is not named stays, a null restores the default.
- * The result is for `parseScheduleBody`, which fills the defaults in and names the faults.
+ * A JSON merge patch (RFC 7396) on a stored body: fields that it does not name stay, and a null
+ * restores the default. The result is for `parseScheduleBody`, which fills in the defaults and
+ * reports the faults.
  */
 export function patchedSchedule(found: Patched, patch: unknown): unknown {
   const stored = { ...found, retry: retryUnder(found.retry, isObject(patch) ? patch["retry"] : undefined) };
@@ -28,7 +29,10 @@ export function patchedSchedule(found: Patched, patch: unknown): unknown {
   return isObject(top) ? Object.fromEntries([...Object.entries(top), ...nested]) : top;
 }
 
-/** What of a policy stays under a patch: one of another kind starts from the defaults of its kind. */
+/**
+ * The members of a policy that stay under a patch. A policy of another kind starts from the
+ * defaults of its kind.
+ */
 function retryUnder(stored: RetryPolicy, patch: unknown): Partial<RetryPolicy> {
   if (!isObject(patch)) return stored;
   if (Array.isArray(patch["delays"])) return {};
@@ -47,11 +51,14 @@ export function mergePatch(target: unknown, patch: unknown, depth: number): unkn
     if (value === null) members.delete(name);
     else members.set(name, mergePatch(members.get(name), value, depth + 1));
   }
-  // From entries, because assigning a member named `__proto__` would change the object's nature.
+  // From entries, because assigning a member named `__proto__` would change the object's prototype.
   return Object.fromEntries(members);
 }
 
-/** A null for a field that does not exist stays in the result, where reading it as a schedule names it as unknown. */
+/**
+ * Keeps a null for an unknown field in the result, so that reading it as a schedule reports the
+ * field.
+ */
 function keepUnknownNulls(stored: object, patch: unknown, merged: unknown): unknown {
   if (!isObject(patch) || !isObject(merged)) return merged;
   const unknown = Object.entries(patch).filter(

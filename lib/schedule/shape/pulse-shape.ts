@@ -6,48 +6,61 @@ import { sameJson } from "./same-json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { dayMs, minuteMs } from "./timing-shape.ts";
 
-/** Of what it was to do nothing is kept: it has no plan rows, no jobs of its cadence, and no notes of what was passed over. */
+/**
+ * A pulse keeps no record of its fires: it has no plan rows, no jobs of its cadence, and no notes
+ * of occurrences that were passed over.
+ */
 export function isPulse({ body }: { body: Pick<ScheduleBody, "delivery"> }): boolean {
   return body.delivery === "pulse";
 }
 
-/** As the database writes it. Thousands of pulses are read at once, so that one may not be as large as a job. */
+/**
+ * In bytes, as the database writes it. Thousands of pulses are read at once, so a payload must be
+ * smaller than that of a job.
+ */
 export const pulsePayloadBytesMax = 16 * 1024;
 
-/** What is asked of a job, and of a pulse would be asked in vain. */
+/** Fields that only jobs support, with the reason why a pulse does not. */
 const ofJobsAlone = {
-  catchUp: "nothing of it is kept that could be caught up with",
-  overlap: "nobody knows whether an earlier one is still at work",
-  deadline: "what is late goes late, up to the bound after which it is passed over",
-  maxFires: "nobody counts its fires",
-  retry: "what a target does not take is tried again for a while, by rules that are the same for all",
-  timeout: "nothing is waited for but the answer of SQS or EventBridge",
-  holdAfter: "nobody counts what failed in a row",
-  serial: "one does not wait for another",
-  priority: "all of a second go together",
+  catchUp: "it keeps no record of fires that were missed",
+  overlap: "Carillon does not know when an earlier fire has ended",
+  deadline: "a late fire is still sent, up to a fixed limit after which it is skipped",
+  maxFires: "its fires are not counted",
+  retry: "a failed send is retried for a short time, by fixed rules",
+  timeout: "it waits only for the answer of SQS or EventBridge",
+  holdAfter: "its failures are not counted",
+  serial: "pulses do not wait for each other",
+  priority: "all fires of a second are sent together",
   calendar: "its interval has no days off",
-  slot: "its interval and its `spread` say at which seconds it goes",
-  dst: "its interval follows no clock",
+  slot: "its interval and its `spread` determine the seconds of its fires",
+  dst: "its interval does not follow the clock of a zone",
 } as const satisfies Partial<Record<keyof ScheduleBody, string>>;
 
-/** Refuses what is well-formed and impossible for this kind of delivery; `plain` names nothing but when and where to. */
+/**
+ * Refuses fields that are well-formed but not supported by the delivery. `plain` is a body with
+ * only the required fields.
+ */
 export function refuseByDelivery(body: ScheduleBody, plain: object): void {
   refuse(body, body.delivery === "pulse" ? pulseFaults(body, plain) : ledgerFaults(body));
 }
 
-/** The same where nothing but the payload is another. */
+/** The same check if only the payload has changed. */
 export function refusePayloadByDelivery(body: ScheduleBody): void {
   refuse(body, body.delivery === "pulse" ? payloadFaults(body) : []);
 }
 
 function refuse({ delivery }: ScheduleBody, faults: readonly Fault[]): void {
   if (faults.length > 0)
-    throw new Refusal("impossible", `The schedule asks for what \`${delivery}\` cannot do.`, faults);
+    throw new Refusal(
+      "impossible",
+      `The schedule has fields that \`delivery: "${delivery}"\` does not support.`,
+      faults,
+    );
 }
 
 function ledgerFaults({ target }: ScheduleBody): Fault[] {
   if (!("queue" in target) || target.batch === undefined) return [];
-  return [{ path: "target.batch", message: 'takes `delivery: "pulse"`: each job travels alone' }];
+  return [{ path: "target.batch", message: 'takes `delivery: "pulse"`: each job is sent alone' }];
 }
 
 function pulseFaults(body: ScheduleBody, plain: object): Fault[] {
@@ -61,7 +74,7 @@ function pulseFaults(body: ScheduleBody, plain: object): Fault[] {
     ...(interval === null ? [] : [{ path: "when", message: interval }]),
     ...("queue" in target || "event" in target
       ? []
-      : [{ path: "target", message: "of a pulse is a `queue` or an `event`" }]),
+      : [{ path: "target", message: "of a pulse takes a `queue` or an `event`" }]),
     ...payloadFaults(body),
   ];
 }
@@ -77,31 +90,39 @@ function payloadFaults({ payload }: ScheduleBody): Fault[] {
   ];
 }
 
-/** What is no `when` at all is refused as such, where its cadence is resolved. */
+/**
+ * The fault of an interval. A text that is no valid `when` is refused when its cadence is resolved.
+ */
 function intervalFault({ when, timezone }: ScheduleBody): string | null {
   const parsed = parseWhen(when, { timezone, now: 0, key: "" });
   if (!parsed.ok) return null;
   const { cadence } = parsed;
   if (cadence.kind !== "interval")
-    return "of a pulse is one interval of whole seconds, as in `every 10s` or `every 24h`";
+    return "of a pulse takes one interval of whole seconds, as in `every 10s` or `every 24h`";
   if (cadence.everyMs % 1_000 !== 0 || cadence.everyMs > dayMs)
-    return "of a pulse is an interval of whole seconds, from 1s to 24h";
+    return "of a pulse takes an interval of whole seconds, from 1s to 24h";
   return null;
 }
 
-/** Pulses of one interval would otherwise go at the second at which they were made, thousands of them at once. */
+/**
+ * The default spread of a pulse. Without it, thousands of pulses of one interval would fire at the
+ * same second.
+ */
 export function pulseSpread({ when, timezone }: Pick<ScheduleBody, "when" | "timezone">): string {
   const parsed = parseWhen(when, { timezone, now: 0, key: "" });
   const everyMs = parsed.ok && parsed.cadence.kind === "interval" ? parsed.cadence.everyMs : minuteMs;
   return everyMs < minuteMs ? `${everyMs / 1_000}s` : "1m";
 }
 
-/** By how many whole seconds, of what its key and its spread say in milliseconds. */
+/** Rounds a lag in milliseconds down to whole seconds. */
 export function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1_000) * 1_000;
 }
 
-/** How many bytes a payload has as the database writes it, with a blank after each comma and colon, numbers in full. */
+/**
+ * The size in bytes of a payload as the database writes it, with a blank after each comma and
+ * colon, and numbers in full.
+ */
 export function storedBytes(value: Json): number {
   if (typeof value === "number") return numberBytes(value);
   if (typeof value === "string") return textBytes(value);
@@ -123,6 +144,6 @@ function numberBytes(value: number): number {
   if (exponent === undefined) return text.length;
   const places = Number(exponent);
   const digits = whole.length + fraction.length;
-  // JavaScript writes an exponent only where the point lies outside of the digits.
+  // JavaScript writes an exponent only if the decimal point lies outside of the digits.
   return sign.length + (places < 0 ? 1 + digits - places : places + 1);
 }

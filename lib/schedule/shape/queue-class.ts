@@ -2,7 +2,7 @@ import type { Target } from "./target-shape.ts";
 
 export type TargetKind = "handler" | "event" | "queue" | "webhook" | "lambda";
 
-/** The kind of target by the name it has in the contract. */
+/** The kind of target, by its name in the API. */
 export function targetKind(target: Target): TargetKind {
   if ("handler" in target) return "handler";
   if ("event" in target) return "event";
@@ -10,7 +10,10 @@ export function targetKind(target: Target): TargetKind {
   return "webhook" in target ? "webhook" : "lambda";
 }
 
-/** Messages and events are cheap and leave many at a time; whatever may take long must not keep them waiting. */
+/**
+ * Messages and events are fast and are sent many at a time; targets that may take long must not
+ * delay them.
+ */
 export function queueClass(target: Target): "fast" | "slow" {
   const kind = targetKind(target);
   return kind === "queue" || kind === "event" ? "fast" : "slow";

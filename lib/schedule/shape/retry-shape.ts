@@ -2,15 +2,15 @@ import * as z from "zod";
 import { durationMs } from "../../cadence/duration.ts";
 import { dayMs, durationShape } from "./timing-shape.ts";
 
-/** How often a job is tried, and how long it waits between. */
+/** The number of attempts of a job, and the waits between them. */
 export interface RetryPolicy {
   attempts: number;
-  /** `list`: the waits stand in `delays`, one less than there are attempts. */
+  /** `list`: the waits are in `delays`, one fewer than the attempts. */
   backoff: "fixed" | "linear" | "exponential" | "list";
   base: string;
-  /** No wait is longer. */
+  /** The longest wait. */
   max: string;
-  /** `full`: the wait is anything between nothing and what the backoff says. */
+  /** `full`: the wait is random, from zero to the backoff. */
   jitter: "full" | "none";
   delays?: string[] | undefined;
 }
@@ -59,7 +59,7 @@ interface GivenRetry {
   delays?: string[] | undefined;
 }
 
-/** What contradicts itself; a policy as it is read back does not. */
+/** The fault of members that contradict each other. A policy as it is read back has none. */
 function faultOf({
   attempts,
   backoff,
@@ -72,7 +72,7 @@ function faultOf({
   if (delays !== undefined && backoff !== undefined && backoff !== "list")
     return { path: ["backoff"], message: "is `list` where `delays` names the waits" };
   if (delays !== undefined && attempts !== undefined && attempts !== delays.length + 1)
-    return { path: ["attempts"], message: `is one more than there are \`delays\`: ${delays.length + 1}` };
+    return { path: ["attempts"], message: `is one more than the number of \`delays\`: ${delays.length + 1}` };
   const baseMs = durationMs(base ?? "10s") ?? 0;
   const maxMs = durationMs(max ?? "1h") ?? 0;
   return delays === undefined && baseMs > maxMs

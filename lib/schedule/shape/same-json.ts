@@ -1,6 +1,7 @@
 /**
- * Whether two values are the same once they are JSON: a member that is undefined is none, and JSON knows no negative zero. Without writing
- * and reading either, which took a tenth of the time of a batch of edits.
+ * Whether two values are equal as JSON: an undefined member counts as missing, and JSON has no
+ * negative zero. It compares without writing and reading JSON, which took a tenth of the time of a
+ * batch of edits.
  */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -2,27 +2,32 @@ import type { Json } from "./json.ts";
 import type { RetryPolicy } from "./retry-shape.ts";
 import type { Target } from "./target-shape.ts";
 
-/** `ledger`: a durable job for each occurrence. `pulse`: no row and no write where it fires. */
+/** `ledger`: a durable job for each occurrence. `pulse`: no row and no write for a fire. */
 export type Delivery = "ledger" | "pulse";
 
 export type Priority = "high" | "normal" | "low";
 
-/** What a caller asks for, every default filled in. */
+/** A schedule's body, with every default filled in. */
 export interface ScheduleBody {
-  /** Several are united: an instant that more than one of them names occurs once. */
+  /** The union of several: an instant that more than one of them names occurs once. */
   when: string | string[];
   /** Canonical IANA name. */
   timezone: string;
   target: Target;
   payload: Json;
   group: string | null;
-  /** The jobs of its group's serial schedules run one at a time, in the order in which they are due. */
+  /**
+   * The jobs of its group's serial schedules run one at a time, in the order in which they are due.
+   */
   serial: boolean;
-  /** Among what is ready, what is handed over first. */
+  /** The order among ready jobs. */
   priority: Priority;
   tags: string[];
   description: string | null;
-  /** Instants as JavaScript writes them: nothing before the first, nothing at or after the second. */
+  /**
+   * Instants as JavaScript writes them. No occurrence before the first, none at or after the
+   * second.
+   */
   startsAt: string | null;
   endsAt: string | null;
   maxFires: number | null;
@@ -35,11 +40,14 @@ export interface ScheduleBody {
   dst: { gap?: "next" | "skip" | undefined; overlap?: "first" | "last" | "both" | undefined } | null;
   retry: RetryPolicy;
   timeout: string;
-  /** So many jobs in a row that are dead put it on hold. */
+  /** The number of dead jobs in a row after which the schedule is put on hold. */
   holdAfter: number | null;
   delivery: Delivery;
-  /** It goes by itself when it has ended. */
+  /** The schedule is deleted when it has ended. */
   deleteOnEnd: boolean;
-  /** True sets the caller's own hold, left out touches none; a request of this request, never stored. */
+  /**
+   * True sets the caller's own hold; left out, no hold changes. Part of the request only, never
+   * stored.
+   */
   paused?: boolean;
 }

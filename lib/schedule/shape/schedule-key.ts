@@ -3,12 +3,15 @@ import { lengthInCharacters, textFault } from "./text.ts";
 
 export const keyLengthMax = 255;
 
-/** Control and format characters, lone surrogates, line separators and noncharacters: invisible, or unfit for paths and messages. */
+/**
+ * Control and format characters, lone surrogates, line separators and noncharacters: invisible, or
+ * unfit for paths and messages.
+ */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
 
 /**
- * Why a string cannot be the key of a schedule or the name of a group; null if it can. Both stand in paths, so that
- * whatever a gateway, proxy or client may decode, cut off or resolve is left out.
+ * Why a text cannot be the key of a schedule or the name of a group; null if it can. Both appear in
+ * paths, so characters that a gateway, proxy or client may decode, cut off or resolve are refused.
  */
 export function keyFault(key: string, lengthMax = keyLengthMax): string | null {
   const length = lengthInCharacters(key);
@@ -21,7 +24,10 @@ export function keyFault(key: string, lengthMax = keyLengthMax): string | null {
   return null;
 }
 
-/** What of these rules a regular expression can say that every tool reads: unprintable ones beyond U+FFFF are not in it. */
+/**
+ * The part of these rules that a regular expression can express for every tool: it lacks the
+ * unprintable characters beyond U+FFFF.
+ */
 const neverInKeys =
   "/?#%\\\\\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb\\ufffe\\uffff";
 

@@ -19,7 +19,10 @@ import {
   whenShape,
 } from "./timing-shape.ts";
 
-/** In UTF-8, as the JSON that is sent: with its envelope and attributes it still fits into one message of SQS or EventBridge (256 KB). */
+/**
+ * In UTF-8, as the JSON that is sent. With its envelope and attributes it fits into one message of
+ * SQS or EventBridge (256 KB).
+ */
 export const payloadBytesMax = 240 * 1024;
 
 export const payloadShape = z
@@ -40,7 +43,7 @@ export const payloadShape = z
     return value;
   })
   .meta({
-    description: `What the target receives as \`data\`: any JSON of at most ${payloadBytesMax} bytes.`,
+    description: `The JSON that the target receives as \`data\`, at most ${payloadBytesMax} bytes.`,
   });
 
 const timezoneShape = z
@@ -72,16 +75,19 @@ export const scheduleShape = z.strictObject({
   priority: z
     .enum(["high", "normal", "low"])
     .default("normal")
-    .describe("Among what is ready, what is handed over first."),
+    .describe("The order in which ready jobs are handed over."),
   tags: z
     .array(tagShape)
     .max(50)
     .default([])
     .transform((tags) => [...new Set(tags)])
     .describe("Labels by which schedules are found and held together."),
-  description: storableText({ min: 0, max: 1_000 }).nullable().default(null).describe("For people."),
+  description: storableText({ min: 0, max: 1_000 })
+    .nullable()
+    .default(null)
+    .describe("Free text for people."),
   ...timingShapes,
-  retry: retryShape.prefault({}).describe("How often a job is tried, and how long it waits between."),
+  retry: retryShape.prefault({}).describe("The number of attempts of a job, and the waits between them."),
   timeout: durationShape({ minMs: 100, maxMs: 10 * minuteMs, range: "from 100 ms to 10 minutes" }).default(
     "30s",
   ),
@@ -91,26 +97,26 @@ export const scheduleShape = z.strictObject({
     .max(1_000)
     .nullable()
     .default(null)
-    .describe("So many jobs in a row that are dead put the schedule on hold."),
+    .describe("The number of dead jobs in a row after which the schedule is put on hold."),
   delivery: z
     .enum(["ledger", "pulse"])
     .default("ledger")
     .describe(
-      "`ledger`: one durable job per occurrence. `pulse`: no row and no write per occurrence, at least once, for intervals of whole seconds and the targets `queue` and `event`.",
+      "`ledger`: one durable job per occurrence. `pulse`: no row and no write per occurrence, sent at least once, for intervals of whole seconds and the targets `queue` and `event`.",
     ),
   deleteOnEnd: z
     .boolean()
     .default(false)
-    .describe("It goes by itself when it has ended, unless its last job is dead."),
+    .describe("The schedule is deleted when it has ended, unless its last job is dead."),
   paused: z
     .boolean()
     .optional()
-    .describe("True sets the caller's own hold, false releases it; left out, no hold is touched."),
+    .describe("True sets the caller's own hold, false releases it; left out, no hold changes."),
 });
 
 const plain = scheduleShape.parse({ when: "-", target: { queue: "-" } });
 
-/** Reads a body as JSON gave it; throws a Refusal that names every fault in it. */
+/** Reads a body from parsed JSON. Throws a Refusal that names every fault in it. */
 export function parseScheduleBody(input: unknown): ScheduleBody {
   const shaped = scheduleShape.safeParse(input, { reportInput: true });
   if (!shaped.success) {
@@ -123,7 +129,7 @@ export function parseScheduleBody(input: unknown): ScheduleBody {
   refuseContradictions(fields);
   if (fields.serial && fields.group === null)
     throw new Refusal("invalid", "The schedule is not understood.", [
-      { path: "serial", message: "takes a `group`: it is the jobs of a group that run one at a time" },
+      { path: "serial", message: "takes a `group`: the jobs of a group run one at a time" },
     ]);
   refuseByDelivery(fields, plain);
   return { ...fields, ...(paused === undefined ? {} : { paused }) };
@@ -131,7 +137,9 @@ export function parseScheduleBody(input: unknown): ScheduleBody {
 
 const payloadAlone = scheduleShape.pick({ payload: true });
 
-/** A body that was read before, with the payload of `input`: no other field's rules look at it. */
+/**
+ * A body that was read before, with the payload of `input`. The other fields are not checked again.
+ */
 export function withPayload(body: ScheduleBody, input: unknown): ScheduleBody {
   const shaped = payloadAlone.safeParse(input, { reportInput: true });
   if (!shaped.success)

@@ -2,19 +2,25 @@ import type * as z from "zod";
 import type { Fault } from "../../refusal.ts";
 import { faultWords } from "./fault-words.ts";
 
-/** A body may hold a hundred thousand faults; an answer names so many of them. */
+/** A body may have a hundred thousand faults; an answer lists at most this many. */
 export const faultsMax = 100;
 
 const nameMax = 100;
 
-/** The path of a member below `path`: `target` and `queue` give `target.queue`, `tags` and 3 give `tags[3]`. */
+/**
+ * The path of a member below `path`: `target` and `queue` give `target.queue`, `tags` and 3 give
+ * `tags[3]`.
+ */
 export function memberPath(path: string, member: PropertyKey): string {
   if (typeof member === "number") return `${path}[${member}]`;
   const name = shortened(String(member));
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** All faults that a schema found, each with its own path. The schema must have run with `reportInput`. */
+/**
+ * All faults that a schema found, each with its own path. The schema must have run with
+ * `reportInput`.
+ */
 export function shapeFaults(error: z.ZodError): Fault[] {
   return error.issues.flatMap((issue) => issueFaults(issue, "")).slice(0, faultsMax);
 }
@@ -34,12 +40,14 @@ function issueFaults(issue: Issue, above: string): Fault[] {
       ? [{ path, message: faultWords(issue) }]
       : branch.flatMap((inner) => issueFaults(inner, path));
   }
-  // Why a record does not take a name is said by the name's own rules.
+  // The rules of the name say why a record does not take it.
   if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => issueFaults(inner, path));
   return [{ path, message: faultWords(issue) }];
 }
 
-/** Of a union of objects, the one whose own fields the input has; null where that is not clear. */
+/**
+ * The form of a union that the input most likely means, by its own fields; null if none is clear.
+ */
 function meantBranch(branches: readonly Issue[][]): Issue[] | null {
   const ranked = branches
     .map((branch) => ({ branch, strangeness: branch.reduce((sum, issue) => sum + strangeness(issue), 0) }))

@@ -8,20 +8,20 @@ type Webhook = WebhookTarget["webhook"];
 const secretPath = "target.webhook.secret";
 const headersPath = "target.webhook.headers";
 
-/** Rather one too many: a value that is hidden without need harms nobody. */
+/** It rather hides one value too many: hiding a harmless value does no harm. */
 export function carriesCredential(header: string): boolean {
   return /auth|token|secret|key|passw|cookie|credential|session|signature/i.test(header);
 }
 
-/** In place of a stored one that cannot be read; no handler has this name. */
+/** Replaces a stored target that cannot be read; no handler has this name. */
 export const unknownTarget: Target = { handler: "" };
 
-/** Null for one that cannot be read. */
+/** Null for a target that cannot be read. */
 export function shownIfKnown(target: Target): Target | ShownWebhook | null {
   return "handler" in target && target.handler === "" ? null : shownTarget(target);
 }
 
-/** A target as callers read it. */
+/** A target as callers read it, with its credentials hidden. */
 export function shownTarget(target: Target): Target | ShownWebhook {
   if (!("webhook" in target)) return target;
   const { secret, headers, ...rest } = target.webhook;
@@ -40,7 +40,7 @@ function shownHeaders(headers: Webhook["headers"]): Webhook["headers"] {
   );
 }
 
-/** Where two targets differ in what is not shown. */
+/** The paths of hidden values in which two targets differ. */
 export function hiddenDifferences(before: Target, after: Target): string[] {
   if (!("webhook" in before) || !("webhook" in after)) return [];
   const was = before.webhook;
@@ -54,8 +54,9 @@ export function hiddenDifferences(before: Target, after: Target): string[] {
 }
 
 /**
- * The target with what stands in the place of every `***`. That is only ever sent to the host for which it was given: whoever may
- * change the URL could otherwise have it sent to himself.
+ * The target with the stored value in place of every `***`. A credential is only ever sent to the
+ * host for which it was given. Otherwise a caller who may change the URL could have it sent to a
+ * host of their own.
  */
 export function withCredentials(wanted: Target, standing: Target | null): Target {
   if (!("webhook" in wanted)) return wanted;
@@ -72,7 +73,8 @@ export function withCredentials(wanted: Target, standing: Target | null): Target
     if (!carriesCredential(name) || !isKept(value)) return [[name, value] as const];
     return stands(memberPath(headersPath, name), headerOf(before, name)).map((own) => [name, own] as const);
   });
-  // Alone it stands for all that are there; beside a new one for the newest of them, which goes on as the older of two.
+  // A single `***` stands for all stored secrets. Beside a new secret it stands for the newest
+  // stored one, which becomes the older of the two.
   const secret = wantedSecrets.flatMap((each) =>
     isKept(each)
       ? stands(secretPath, before?.secret).flatMap((own) =>
@@ -86,12 +88,11 @@ export function withCredentials(wanted: Target, standing: Target | null): Target
   };
 }
 
-/** The new one and the one that it takes the place of. */
+/** The new secret and the one that it replaces. */
 const secretsMax = 2;
 
-const noneKept = `is \`${kept}\`, which stands for a value that is kept, and none is: give the value itself`;
-const keptForAnother =
-  "is kept for the host that it was given for: for another one give it anew, or leave it out";
+const noneKept = `is \`${kept}\`, which stands for a stored value, but none is stored: send the value itself`;
+const keptForAnother = "is stored for another host: send the value itself, or leave it out";
 
 function headerOf(webhook: Webhook | null, name: string): string | undefined {
   const wanted = name.toLowerCase();

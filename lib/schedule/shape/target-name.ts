@@ -1,8 +1,8 @@
 import type { Target } from "./target-shape.ts";
 
 /**
- * What a target is counted and limited by: one name for all schedules that go to the same handler, queue, bus or function, and of webhooks
- * to the same host.
+ * The name under which a target is counted and limited: one for all schedules with the same
+ * handler, queue, bus or function, or with a webhook to the same host.
  */
 export function targetName(target: Target): string {
   if ("handler" in target) return `handler/${target.handler}`;

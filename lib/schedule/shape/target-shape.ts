@@ -3,7 +3,10 @@ import { webhookTarget } from "./target-webhook-shape.ts";
 import { storableText } from "./text.ts";
 import { textRecord } from "./text-record.ts";
 
-/** Of the name, URL or ARN of a queue, bus or function. AWS has no longer ones, and an index of all targets takes a few thousand bytes. */
+/**
+ * The limit of the name, URL or ARN of a queue, bus or function. AWS has no longer ones, and an
+ * entry in the index of targets is limited to a few thousand bytes.
+ */
 export const placeLengthMax = 500;
 
 const printableAscii = /^[\x20-\x7e]+$/;
@@ -13,7 +16,7 @@ export const handlerTarget = z.strictObject({
     .string()
     .regex(
       /^[a-z][a-z0-9-]{0,63}$/,
-      "takes lower-case letters, digits and `-`, as the handler's file is named",
+      "takes lower-case letters, digits and `-`, as in the name of the handler's file",
     ),
 });
 
@@ -25,10 +28,10 @@ const queueForms = [
 ];
 
 export const attributesMax = 10;
-/** Beside the largest payload and its envelope they still fit into one message. */
+/** With the largest payload and its envelope, they fit into one message. */
 export const attributeBytesMax = 12_000;
 
-/** As SQS counts them: names, types and values. */
+/** The size as SQS counts it: names, types and values. */
 export function attributeBytes({
   attributes = {},
 }: {
@@ -47,10 +50,10 @@ const attributes = textRecord(
     .max(256)
     .regex(
       /^(?!aws\.|amazon\.)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/i,
-      "is not a name that SQS takes for an attribute",
+      "is not a name that SQS accepts for an attribute",
     ),
   storableText({ max: 1_000 })
-    .regex(/^[^\p{Cc}\uFFFE\uFFFF]*$/u, "holds a character that SQS does not take")
+    .regex(/^[^\p{Cc}\uFFFE\uFFFF]*$/u, "holds a character that SQS does not accept")
     .meta({ pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\ufffe\\uffff]*$" }),
 )
   .refine((value) => Object.keys(value).length <= attributesMax, `takes at most ${attributesMax} attributes`)
@@ -62,7 +65,7 @@ const attributes = textRecord(
   })
   .meta({ maxProperties: attributesMax });
 
-/** A message may become full before. */
+/** A message may reach its size limit before. */
 const pulsesTogetherMax = 1_000;
 
 export const queueTarget = z
@@ -87,7 +90,7 @@ export const queueTarget = z
       .max(pulsesTogetherMax)
       .optional()
       .describe(
-        "Of pulses: up to so many that are due at one second travel in one message, as a CloudEvents batch (a JSON array). Not for a FIFO queue.",
+        "For pulses: the largest number of pulses due at one second that are sent in one message, as a CloudEvents batch (a JSON array). Not for a FIFO queue.",
       ),
   })
   .refine(({ queue, batch }) => batch === undefined || !queue.endsWith(".fifo"), {
@@ -99,7 +102,7 @@ export const queueTarget = z
       batch === undefined || (Object.keys(own).length < attributesMax && !Object.hasOwn(own, "content-type")),
     {
       path: ["attributes"],
-      error: `of batches takes at most ${attributesMax - 1} attributes, and none that is named \`content-type\`: that one says that it is a batch`,
+      error: `of batches takes at most ${attributesMax - 1} attributes, and none named \`content-type\`, which marks the batch`,
     },
   );
 
@@ -119,7 +122,7 @@ export const eventTarget = z.strictObject({
       .regex(printableAscii, "takes printable ASCII characters")
       .refine(
         (source) => !source.startsWith("aws."),
-        "may not begin with `aws.`, which EventBridge keeps for AWS",
+        "may not begin with `aws.`, which EventBridge reserves for AWS",
       )
       .default("carillon"),
     detailType: z
@@ -138,7 +141,10 @@ export const lambdaTarget = z.strictObject({
     .string()
     .max(placeLengthMax)
     .regex(functionForm, "takes the name or ARN of a Lambda function, with an alias or a version if wanted"),
-  /** `async` hands the job to Lambda's own queue; `sync` waits for the function, whose error is then the attempt's. */
+  /**
+   * `async` hands the job to Lambda's own queue. `sync` waits for the function, and its error
+   * becomes that of the attempt.
+   */
   invocation: z.enum(["async", "sync"]).default("async"),
 });
 
@@ -153,5 +159,5 @@ export type EventTarget = z.output<typeof eventTarget>;
 export type QueueTarget = z.output<typeof queueTarget>;
 export type LambdaTarget = z.output<typeof lambdaTarget>;
 
-/** Where a job goes, its defaults filled in. */
+/** The target of a job, with defaults filled in. */
 export type Target = z.output<typeof targetShape>;

@@ -9,26 +9,30 @@ const headersMax = 20;
 const headerCharactersMax = 8_000;
 const secretBytes = { min: 24, max: 64 };
 
-/** Why a webhook cannot have this URL wherever Carillon runs; null if it can. Which hosts it may name is the deployment's to say. */
+/**
+ * Why a URL is not allowed for any webhook; null if it is. The deployment decides which hosts are
+ * allowed.
+ */
 function urlFault(text: string): string | null {
   if (text.length > urlLengthMax) return `takes at most ${urlLengthMax} characters`;
-  // What is read differently by different readers is no address: blanks are dropped by some, `\` is taken for `/`.
+  // Some readers drop blanks, and some read `\` as `/`. A URL with several readings is refused.
   if (/[\s\p{Cc}\\]/u.test(text)) return "takes a URL without blanks and `\\`";
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
     return "takes a URL such as `https://example.com/hook`";
   const { hostname, username, password, hash } = new URL(text);
-  // As it is resolved: a host of other alphabets is written longer there, and its target is named by it.
+  // Measured as it is resolved: a host in another alphabet is longer there, and its target is named
+  // by that form.
   if (hostname.length > hostLengthMax) return `takes a host of at most ${hostLengthMax} characters`;
   if (username !== "" || password !== "")
     return "takes no user and no password: send them in the header `authorization`";
-  return hash === "" && !text.includes("#") ? null : "takes no `#`: what follows it is never sent";
+  return hash === "" && !text.includes("#") ? null : "takes no `#`: the part after it is never sent";
 }
 
 const headers = textRecord(
   z
     .string()
     .max(100)
-    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "is not a name that a header can have")
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "is not a valid name of a header")
     .refine((name) => !isReservedHeader(name), "is a header that Carillon sets itself"),
   z
     .string()
@@ -70,7 +74,7 @@ const secretOrKept = z
   .refine((text) => isKept(text) || isSecret(text), secretTakes)
   .meta({ pattern: `^(${secretPattern}|\\*\\*\\*)$` });
 
-/** One, or while it is exchanged two, the newest first. Kept as a list. */
+/** One secret, or two during a rotation, the newest first. Stored as a list. */
 const secret = z
   .union([secretOrKept.transform((one) => [one]), z.tuple([newSecret]), z.tuple([newSecret, secretOrKept])], {
     error: "takes one secret, or a list of two, the newest first",
@@ -89,9 +93,7 @@ export const webhookTarget = z.strictObject({
     headers,
     secret: secret
       .optional()
-      .describe(
-        "One secret to sign with, or while it is exchanged two, the newest first. Read back as `***`.",
-      ),
+      .describe("One secret to sign with, or two during a rotation, the newest first. Read back as `***`."),
   }),
 });
 
@@ -102,7 +104,8 @@ export function isKept(text: string): boolean {
 }
 
 /**
- * What is read in place of a webhook's secrets and of headers that carry credentials: those can be written and never read. Written
- * back, it means what stands there; so a schedule can be put as it was read.
+ * Shown in place of a webhook's secrets and of headers with credentials, which can be written but
+ * never read. In a written body it stands for the stored value, so a schedule can be put back as it
+ * was read.
  */
 export const kept = "***";

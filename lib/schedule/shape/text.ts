@@ -7,7 +7,7 @@ export function textFault(text: string): string | null {
   return null;
 }
 
-/** The part of a text that Postgres stores: neither NUL nor half of a character. */
+/** The part of a text that Postgres can store: without NUL and halves of surrogate pairs. */
 export function storablePart(text: string, lengthMax = Number.POSITIVE_INFINITY): string {
   return text.replaceAll("\u0000", "").slice(0, lengthMax).toWellFormed();
 }

@@ -10,7 +10,7 @@ import { storableText } from "./text.ts";
 export const minuteMs = 60_000;
 export const dayMs = 24 * 60 * minuteMs;
 
-/** A list of cadences may name so many. */
+/** The largest number of cadences in a list. */
 export const whensMax = 20;
 
 const oneWhen = storableText({ max: 256 });
@@ -37,12 +37,12 @@ export function durationShape({ minMs, maxMs, range }: { minMs: number; maxMs: n
     });
 }
 
-/** Kept as text, in one spelling: a body is compared with what is asked for next. */
+/** Stored as text in one spelling, because bodies are compared. */
 const storedInstant = instantShape.transform((instant) => instant.toISOString());
 
 const firesMax = 1_000_000_000;
 
-/** What says when a schedule runs, beside its `when` and its zone. */
+/** The fields that determine when a schedule runs, besides its `when` and its zone. */
 export const timingShapes = {
   startsAt: storedInstant.nullable().default(null).describe("Nothing occurs before this instant."),
   endsAt: storedInstant.nullable().default(null).describe("Nothing occurs at or after this instant."),
@@ -52,12 +52,14 @@ export const timingShapes = {
     .max(firesMax)
     .nullable()
     .default(null)
-    .describe("After so many jobs of the cadence the schedule has ended."),
+    .describe("The number of jobs of the cadence after which the schedule ends."),
   calendar: z
     .strictObject({ name: keyShape, on: z.enum(["skip", "next", "previous"]).default("skip") })
     .nullable()
     .default(null)
-    .describe("A calendar of days off, and what becomes of an occurrence on one: it is left out, or moved."),
+    .describe(
+      "A calendar of days off. `on` says whether an occurrence on such a day is skipped, or moved to the next or previous allowed day.",
+    ),
   catchUp: z
     .strictObject({
       policy: z.enum(["latest", "all", "skip"]).default("latest"),
@@ -67,18 +69,20 @@ export const timingShapes = {
       limit: z.int().min(1).max(10_000).default(100),
     })
     .prefault({})
-    .describe("What becomes of occurrences that were missed: the latest of them runs, all do, or none."),
+    .describe("Which missed occurrences still run: only the latest, all, or none."),
   deadline: durationShape({ minMs: 1_000, maxMs: 30 * dayMs, range: "from 1s to 30d" })
     .nullable()
     .default(null),
   overlap: z
     .enum(["allow", "skip", "queue"])
     .default("allow")
-    .describe("What a job does while an earlier one of the schedule is not settled."),
+    .describe(
+      "The rule for a job that is ready while an earlier job of the schedule is not settled: it runs beside it, is skipped, or waits.",
+    ),
   spread: durationShape({ minMs: 0, maxMs: dayMs, range: "up to 24h" })
     .optional()
     .describe(
-      "Due is moved by a fixed part of it that the key tells. `0s` where it is left out; of a pulse its interval, up to `1m`.",
+      "Moves the due time by a fixed part of this duration, which depends on the key. The default is `0s`; for a pulse, its interval, up to `1m`.",
     ),
   slot: durationShape({ minMs: 1_000, maxMs: dayMs, range: "from 1s to 24h" }).nullable().default(null),
   dst: z
@@ -88,10 +92,10 @@ export const timingShapes = {
     })
     .nullable()
     .default(null)
-    .describe("Another rule for times that a clock change leaves out or repeats."),
+    .describe("Another rule for times that a clock change skips or repeats."),
 };
 
-/** What each field allows for itself and does not make sense together. */
+/** Refuses fields that are valid alone but contradict each other. */
 export function refuseContradictions({
   startsAt,
   endsAt,
@@ -105,13 +109,16 @@ export function refuseContradictions({
 }): void {
   const faults: Fault[] = [];
   if (startsAt !== null && endsAt !== null && startsAt >= endsAt)
-    faults.push({ path: "endsAt", message: "lies before or at `startsAt`: nothing could ever run" });
+    faults.push({ path: "endsAt", message: "is not after `startsAt`: nothing could ever run" });
   if (slot !== null && (durationMs(spread) ?? 0) + (durationMs(slot) ?? 0) > dayMs)
     faults.push({ path: "slot", message: "and `spread` together move a run by more than 24h" });
   if (faults.length > 0) throw new Refusal("invalid", "The schedule is not understood.", faults);
 }
 
-/** Beside other faults, what is wrong with the `when` is named too; alone it is refused when its cadence is resolved. */
+/**
+ * The faults of the `when`, to be listed beside other faults. A fault in the `when` alone is found
+ * when its cadence is resolved.
+ */
 export function whenFaults(input: unknown): Fault[] {
   if (typeof input !== "object" || input === null || !("when" in input)) return [];
   const when = whenShape.safeParse(input.when);

@@ -16,8 +16,9 @@ export interface CalendarRef {
 }
 
 /**
- * A cadence as a version's row keeps it: what arithmetic alone tells in columns of its own, everything else as a text in
- * carillon.cadences, once for all schedules that share it. Around either may stand a window.
+ * A cadence as a version's row stores it. Cadences that plain arithmetic can compute have columns
+ * of their own. All others are a text in carillon.cadences, one row for all schedules that share
+ * it. Both may have a window.
  */
 export interface CadenceColumns {
   onceAt: Date | null;
@@ -36,8 +37,8 @@ export interface CadenceColumns {
 }
 
 /**
- * The rules of each calendar, beside the first of its rows alone: they may be 50 KB, and 5,000 rows of one batch that each brought them took a
- * gigabyte. `withSharedRules` gives them to the others.
+ * The rules of each calendar, on the first of its rows only: they may be 50 KB, and 5,000 rows of
+ * one batch with a copy each took a gigabyte. `withSharedRules` gives them to the other rows.
  */
 export const rulesOnce = (tx: Tx) =>
   tx`case when row_number() over (partition by r.id) = 1 then r.rules end as rules`;
@@ -51,7 +52,7 @@ export function withSharedRules<Row extends WithRules>(rows: readonly Row[]): re
   return rows.map((row) => ({ ...row, rules: read.get(row.calendarVersion) ?? null }));
 }
 
-/** Of the tables v (versions), c (cadences) and r (versions of calendars). */
+/** Columns of the tables v (versions), c (cadences) and r (versions of calendars). */
 export const cadenceColumns = (tx: Tx, rules = tx`r.rules`) => tx`
   v.once_at as "onceAt", v.first_at as "firstAt", v.every_ms as "everyMs", v.starts_at as "startsAt", v.ends_at as "endsAt",
   v.cadence_id as "cadenceId", c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn",
@@ -70,7 +71,7 @@ export function cadenceOf(row: CadenceColumns): Cadence {
   return { kind: "window", of, startsAt: startsAt?.getTime() ?? null, endsAt: endsAt?.getTime() ?? null };
 }
 
-/** A cadence without a calendar as it is read back once it is written. */
+/** A cadence without a calendar, as it will be read back after it is written. */
 export function asStored(cadence: Cadence): Cadence {
   const { shared, everyMs, ...columns } = plannedColumns(cadence);
   const { expression, timezone, dst } =
@@ -86,7 +87,7 @@ export function asStored(cadence: Cadence): Cadence {
   });
 }
 
-/** Why its own columns tell no cadence: no caller can have asked for such an instant. */
+/** Why the columns hold no valid cadence: a caller cannot have given such an instant. */
 export function columnsFault({ onceAt, firstAt }: Pick<CadenceColumns, "onceAt" | "firstAt">): string | null {
   const odd =
     onceAt !== null && isOutermost(onceAt)
@@ -109,8 +110,9 @@ function unboundedCadence(row: CadenceColumns): Cadence {
 }
 
 /**
- * A row of carillon.cadences. One that this runtime cannot read, as in a zone that its zone data does not have, becomes a cadence without
- * occurrences that says why: the schedules beside it are read, planned and listed as always.
+ * A row of carillon.cadences. If this runtime cannot read it, such as one in a zone that its zone
+ * data lacks, it becomes a cadence without occurrences that has the reason. The schedules beside it
+ * are read, planned and listed as usual.
  */
 export function sharedCadence({
   expression,
@@ -127,7 +129,7 @@ export function sharedCadence({
     const of = readStoredForm({ expression, timezone: zone, dst });
     if (calendarOn === null || rules === null) return of;
     const calendar = sameRules(rules);
-    // Rules that do not read fail here, and not where an occurrence is looked for.
+    // Unreadable rules fail here, and not later in a search.
     isExcluded(calendar, 0);
     return { kind: "calendared", of, timezone: zone, on: calendarOn, rules: calendar };
   } catch (error) {
@@ -136,9 +138,10 @@ export function sharedCadence({
   }
 }
 
-/** Rules are made ready once per object, so that the same rules are the same object whichever row they were read from. */
+/** Gives equal rules as one object, since lookup tables are made per object. */
 export function sameRules(read: CalendarRules): CalendarRules {
-  // Rows of one answer bring the same object, and to write it out for each is most of what reading them takes.
+  // Rows of one answer share the object. Serialising it for each row would take most of the time of
+  // reading them.
   const same = sameAs.get(read);
   if (same !== undefined) return same;
   const text = JSON.stringify(read);
@@ -151,14 +154,14 @@ export function sameRules(read: CalendarRules): CalendarRules {
 const rulesByText = new BoundedMap<string, CalendarRules>(500);
 const sameAs = new WeakMap<CalendarRules, CalendarRules>();
 
-/** What of a cadence a plan row or a version carries itself. */
+/** The columns of a cadence in a plan row or a version. */
 export interface PlannedColumns {
   onceAt: Date | null;
   firstAt: Date | null;
   everyMs: number | null;
   startsAt: Date | null;
   endsAt: Date | null;
-  /** What stands in carillon.cadences instead. */
+  /** The cadence that has a row in carillon.cadences instead. */
   shared: Cadence | null;
 }
 
@@ -180,7 +183,10 @@ export function plannedColumns(cadence: Cadence): PlannedColumns {
   }
 }
 
-/** The id of what of a cadence stands in carillon.cadences, made when it is new; null for what plan rows carry themselves. */
+/**
+ * The id of the cadence's row in carillon.cadences, which is inserted if it is new; null for a
+ * cadence with columns of its own.
+ */
 export async function cadenceId(
   tx: Tx,
   cadence: Cadence,
@@ -189,7 +195,7 @@ export async function cadenceId(
   return (await cadenceIds(tx, [{ cadence, calendar }]))[0] ?? null;
 }
 
-/** The same of many, each in its place. */
+/** The ids for several cadences, each at its index. */
 export async function cadenceIds(
   tx: Tx,
   cadences: readonly { cadence: Cadence; calendar: CalendarRef | null }[],
@@ -208,7 +214,8 @@ export async function cadenceIds(
       cross join lateral (select carillon.keep_cadence(c.id) as id offset 0) k where k.id is not null`);
   const known = new Map((await find()).map(({ text, id }) => [text, id]));
   if (known.size < wanted.length) {
-    // In one order, whoever makes them: two that make the same wait for each other at the first.
+    // In a fixed order, so that two transactions that insert the same rows wait for each other at
+    // the first one.
     await tx`
       insert into carillon.cadences (expression, timezone, dst, calendar_version, calendar_on)
       select expression, timezone, dst, version, "on" from (${rows}) w
@@ -218,12 +225,14 @@ export async function cadenceIds(
   return texts.map((text) => {
     if (text === null) return null;
     const id = known.get(text);
-    if (id === undefined) throw new Error(`The cadence ${text} could neither be made nor found.`);
+    if (id === undefined) throw new Error(`The cadence ${text} could be neither inserted nor found.`);
     return id;
   });
 }
 
-/** What of a cadence stands in carillon.cadences, as one text; null where nothing does. */
+/**
+ * The key of a cadence's row in carillon.cadences, as one text; null if it has columns of its own.
+ */
 function sharedText({
   cadence,
   calendar,
@@ -242,7 +251,7 @@ function sharedText({
   if ((calendared === null) !== (calendar === null))
     throw new Error("A cadence and its calendar come together.");
   const base = calendared?.of ?? shared;
-  // What usually has columns of its own has none beside a calendar: there it is a list of one.
+  // With a calendar, a cadence that has columns of its own otherwise is stored as a list of one.
   const { expression, timezone, dst } = storedForm(
     base.kind === "once" || base.kind === "interval" ? { kind: "union", of: [base] } : base,
   );

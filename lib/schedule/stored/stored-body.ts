@@ -7,7 +7,9 @@ import { unknownTarget } from "../shape/target-credentials.ts";
 import type { Target } from "../shape/target-shape.ts";
 import { isRecord, isStoredTarget, isText, kindOf } from "./stored-target.ts";
 
-/** The fields of a body that differ from the defaults. Target and payload have columns of their own. */
+/**
+ * The fields of a body that differ from the defaults. Target and payload have columns of their own.
+ */
 export type SparseBody = Partial<Omit<ScheduleBody, "target" | "payload" | "paused">> &
   Pick<ScheduleBody, "when">;
 
@@ -17,10 +19,13 @@ export const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { h
 const columnsOfTheirOwn = new Set(["target", "payload", "paused"]);
 const usual: ReadonlyMap<string, unknown> = new Map(Object.entries(defaults));
 
-/** Only what the caller changed is stored: with tens of millions of schedules the defaults would be most of the table. */
+/**
+ * Only values that differ from the defaults are stored: with tens of millions of schedules the
+ * defaults would be most of the table.
+ */
 export function sparseBody(body: ScheduleBody): SparseBody {
   const sparse: SparseBody = { when: body.when };
-  // Also a name that is not known here: a newer release has written it.
+  // Unknown names are stored too: a newer release has written them.
   for (const [name, value] of Object.entries(body)) {
     if (!columnsOfTheirOwn.has(name) && !sameJson(value, usual.get(name))) Reflect.set(sparse, name, value);
   }
@@ -32,8 +37,9 @@ export function fullBody(sparse: SparseBody, target: Target, payload: Json): Sch
 }
 
 /**
- * A policy as it is stored: what was stored before one could say more says less than it does now. Where a member is of another kind than it should be, or
- * of a newer release, the default counts: a wait that is no number could not be written.
+ * A stored policy with all of its members. A policy of an older release has fewer members. The
+ * default replaces a member of the wrong type or of a newer release: a wait that is no number could
+ * not be written.
  */
 export function wholeRetry(stored: unknown): RetryPolicy {
   if (stored == null) return defaults.retry;
@@ -49,13 +55,13 @@ export function wholeRetry(stored: unknown): RetryPolicy {
 export interface ReadBody {
   /** With a default for each field that cannot be read. */
   body: ScheduleBody;
-  /** Which those are; null where there is none. */
+  /** The fields that cannot be read; null if there are none. */
   fault: string | null;
 }
 
 /**
- * A body as it is stored, which every reader takes for what its type says. Only the kinds of its values are looked at: rules may have been
- * others when it was written, and a newer release may know more names.
+ * A stored body, typed for its readers. Only the types of its values are checked: the rules may
+ * have been different when it was written, and a newer release may have more fields.
  */
 export function readBody({
   sparse,
@@ -79,7 +85,7 @@ export function readBody({
   const faults = [
     ...(isRecord(sparse)
       ? odd.map(([name, value]) => `\`${name}\` is ${kindOf(value)}`)
-      : ["the body is no object"]),
+      : ["the body is not an object"]),
     ...(isRecord(sparse) && sparse["when"] === undefined ? ["`when` is missing"] : []),
     ...(isStoredTarget(target) ? [] : [`\`target\` is ${kindOf(target)}`]),
   ];

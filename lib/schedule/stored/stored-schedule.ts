@@ -12,44 +12,62 @@ import {
 import { type SpecColumns, type StoredSpec, specOf } from "./stored-spec.ts";
 import { type VersionColumns, versionColumns, versionsFault } from "./versions-fault.ts";
 
-/** What the quarantine keeps of a schedule that could not be planned: from which occurrence on it goes on. */
+/**
+ * The quarantine's detail of a schedule that could not be planned: the occurrence from which
+ * planning continues.
+ */
 export interface PlanAside {
   [name: string]: string | number | null;
   version: number;
   occurrence: string;
   dueAt: string;
-  /** Where it is what was due under a hold that has ended by itself: since when that held, until `dueAt`. */
+  /**
+   * For occurrences under a hold that has ended by itself: the start of the hold, which lasted
+   * until `dueAt`.
+   */
   heldSince: string | null;
-  /** The occurrence after that hold, where it was passed over too. */
+  /** The occurrence after that hold, if it was passed over too. */
   next: string | null;
-  /** The ledger lacks the occurrences passed over under that hold: the cadence could not be read when the hold was taken off. */
+  /**
+   * The ledger lacks the occurrences that were passed over under that hold: the cadence could not
+   * be read when the hold was removed.
+   */
   ledger?: "behind";
-  /** Names of far rows that were passed over and may still be in their table: the retry takes them out of it. */
+  /**
+   * Names of far rows that were passed over and may still be in their table; the retry removes
+   * them.
+   */
   far?: string;
 }
 
-/** A schedule as it stands in the database: its head and the spec of its current version. */
+/** A schedule from the database: its head and the spec of its current version. */
 export interface StoredSchedule extends StoredSpec {
   id: string;
   key: string;
   shard: number;
   version: number;
-  /** The highest number that a row of its versions has: above `version` where the tables were restored to different moments. */
+  /**
+   * The highest version number among its rows. It is above `version` if the tables were restored to
+   * different moments.
+   */
   lastVersion: number;
-  /** Why it and the rows of its versions are of different moments; null where they are of one. Then `unread` says so too. */
+  /**
+   * Why the head and the version rows are of different moments; null if they match. `unread` then
+   * has this reason too.
+   */
   versionsFault: string | null;
   specVersion: number;
   heldSince: Date | null;
-  /** When the last hold ends by itself. */
+  /** The time at which the last hold ends by itself. */
   heldUntil: Date | null;
-  /** Cadence jobs made so far, counted where they are limited. */
+  /** The cadence jobs made so far; counted only if they are limited. */
   fires: number | null;
   cadenceId: number | null;
   /** The version of the calendar with which its cadence was resolved. */
   calendar: CalendarRef | null;
   /** The lane that all of its jobs pass, because they share a group. */
   lane: string | null;
-  /** It waits in quarantine, since it could not be planned. */
+  /** Set while the schedule is in quarantine because it could not be planned. */
   aside: PlanAside | null;
   createdAt: Date;
   createdBy: string;
@@ -61,7 +79,7 @@ type StoredRow = Omit<StoredSchedule, keyof StoredSpec | "calendar" | "lastVersi
   SpecColumns &
   VersionColumns;
 
-/** Payloads may be large: whoever reads many schedules leaves them out. */
+/** For reads of many schedules, since payloads may be large. */
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
 
 const storedColumns = (tx: Tx, payload = tx`v.payload`, rules = tx`r.rules`) => tx`
@@ -89,7 +107,8 @@ function stored(row: StoredRow): StoredSchedule {
     lastVersion: row.higherVersion ?? version,
     versionsFault: fault,
     specVersion,
-    // No hold is older than its schedule: since `-infinity` there would be occurrences of two thousand years.
+    // A hold is never older than its schedule. From `-infinity` there would be occurrences of two
+    // thousand years.
     heldSince: heldSince !== null && isOutermost(heldSince) ? createdAt : heldSince,
     heldUntil,
     fires,
@@ -111,30 +130,30 @@ export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule 
   return row === undefined ? null : stored(row);
 }
 
-/** By what a schedule's locks are taken. */
+/** The parameters of a schedule's locks. */
 export interface Place {
   id: string;
   shard: number;
 }
 
-/** No more than that. */
+/** Reads the place of a schedule only. */
 export async function findPlace(tx: Tx, key: string): Promise<Place | null> {
   const [row] = await tx<Place[]>`
     select id, shard from carillon.schedules where key = ${key} and deleted_at is null`;
   return row ?? null;
 }
 
-/** The same for who makes a schedule where there is none: it has this id. */
+/** The place of a schedule, or the id for a new one. */
 export async function findPlaceOrNewId(tx: Tx, key: string): Promise<Place | { newId: string }> {
   const [row] = await tx<{ id: string; shard: number | null }[]>`
     select coalesce(s.id, nextval('carillon.schedules_id_seq')) as id, s.shard
     from (select) one left join carillon.schedules s on s.key = ${key} and s.deleted_at is null`;
-  if (row === undefined) throw new Error("A row that is always there was not read.");
+  if (row === undefined) throw new Error("The query for a new schedule id returned no row.");
   const { id, shard } = row;
   return shard === null ? { newId: id } : { id, shard };
 }
 
-/** Those of these keys that there are, without their payloads. */
+/** The existing schedules with these keys, without their payloads. */
 export async function findSchedules(tx: Tx, keys: readonly string[]): Promise<StoredSchedule[]> {
   if (keys.length === 0) return [];
   const rows = await tx<StoredRow[]>`
@@ -143,16 +162,19 @@ export async function findSchedules(tx: Tx, keys: readonly string[]): Promise<St
   return withSharedRules(rows).map(stored);
 }
 
-/** Also one that is deleted. */
+/** Includes a deleted schedule. */
 export async function findScheduleById(tx: Tx, id: string): Promise<StoredSchedule | null> {
   const [row] = await keptPlan(tx<StoredRow[]>`
     select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id}`);
   return row === undefined ? null : stored(row);
 }
 
-/** Those of these schedules that are not deleted, in the order of ids, without their payloads. */
+/**
+ * The schedules with these ids that are not deleted, in the order of ids, without their payloads.
+ */
 export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
-  // Apart (`offset 0`): without statistics an index of all that live would seem worth reading.
+  // A subquery (`offset 0`): without statistics the planner would read the whole index of live
+  // schedules.
   const heads = tx`(select * from carillon.schedules where id = any(${ids}::bigint[]) offset 0)`;
   const rows = await tx<StoredRow[]>`
     select ${storedColumns(tx, withoutPayload(tx), rulesOnce(tx))} from ${withSpec(tx, heads)} where s.deleted_at is null order by s.id`;
@@ -160,8 +182,9 @@ export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise
 }
 
 /**
- * Locks the schedule's row until the transaction ends; null when it was deleted meanwhile. Read by a statement of its own, sent with the
- * lock: whoever has waited would find the row as it is now, and beside it no version but that of before.
+ * Locks the schedule's row until the transaction ends; null if it was deleted meanwhile. The read
+ * is a statement of its own, sent with the lock: a statement that waited for the lock would see the
+ * new head with the versions of before.
  */
 export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule | null> {
   const locked = tx`select from carillon.schedules where id = ${id} for update`.execute();
@@ -172,8 +195,9 @@ export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule |
 }
 
 /**
- * As `lockSchedule`, those that are not deleted. Said so that the index of all keys that live does not tell it: without statistics that
- * would seem worth reading.
+ * As `lockSchedule`, for those of several schedules that are not deleted. The condition is written
+ * with `coalesce`, so that the planner does not choose the index of all live keys: without
+ * statistics it would.
  */
 export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
   const locked = lockRows(tx, ids);
@@ -184,12 +208,12 @@ export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<Sto
   return withSharedRules(rows).map(stored);
 }
 
-/** What is read of them in the same statement is as it was before whoever had one locked. */
+/** Locks the rows. A read in the same statement would use a snapshot older than the lock. */
 export function lockRows(tx: Tx, ids: readonly string[]): PromiseLike<unknown> {
   return tx`select from carillon.schedules where id = any(${ids}::bigint[]) order by id for update`.execute();
 }
 
-/** Throws where one of these was restored to another moment than its versions: what it asked for is not known. */
+/** Throws if one of these was restored to another moment than its versions: its spec is unknown. */
 export function refuseOtherMoment(schedules: readonly Pick<StoredSchedule, "versionsFault">[]): void {
   const [fault] = schedules.flatMap(({ versionsFault: each }) => (each === null ? [] : [each]));
   if (fault !== undefined) throw new Error(fault);

@@ -17,13 +17,14 @@ export interface StoredSpec {
   body: ScheduleBody;
   cadence: Cadence;
   /**
-   * Why the spec cannot be read; null where it can. What can be read of it is in `body`, with defaults for the rest, and its cadence is one that
-   * cannot be read: it is neither planned nor patched, until a put replaces it.
+   * Why the spec cannot be read; null if it can. `body` then has the readable fields with defaults
+   * for the rest, and the cadence is unreadable. The schedule is neither planned nor patched until
+   * a put replaces it.
    */
   unread: string | null;
 }
 
-/** `versionsFault`: why the version is not the one that is to be read. Its own columns may all be null then. */
+/** `versionsFault` says why the version is the wrong one. Its own columns may all be null then. */
 export function specOf(row: SpecColumns, versionsFault: string | null = null): StoredSpec {
   const { body, fault } = readBody(row);
   const cadence = cadenceOf(row);
@@ -31,12 +32,15 @@ export function specOf(row: SpecColumns, versionsFault: string | null = null): S
   return { body, cadence: unread === null ? cadence : unreadCadence(cadence, body.timezone, unread), unread };
 }
 
-/** Calls `read` with a spec. Where that fails, calls it with the spec marked as unreadable, so that the other rows of the page are still read. */
+/**
+ * Calls `read` with a spec. If that fails, calls it with the spec marked as unreadable, so that the
+ * other rows of the page are still read.
+ */
 export function orUnread<Whole extends StoredSpec, Made>(whole: Whole, read: (whole: Whole) => Made): Made {
   try {
     return read(whole);
   } catch (error) {
-    const unread = `What is stored of the schedule cannot be read: ${errorText(error)}.`;
+    const unread = `The stored schedule cannot be read: ${errorText(error)}.`;
     return read({ ...whole, cadence: unreadCadence(whole.cadence, whole.body.timezone, unread), unread });
   }
 }

@@ -1,8 +1,8 @@
 import type { Target } from "../shape/target-shape.ts";
 
 /**
- * Whether a stored target can be shown and delivered to. Only the kinds of its values are looked at: rules may have been others when it was written, and
- * a newer release may know more names.
+ * Whether a stored target can be shown and delivered to. Only the types of its values are checked:
+ * the rules may have been different when it was written, and a newer release may have more fields.
  */
 export function isStoredTarget(target: unknown): target is Target {
   if (!isRecord(target)) return false;
@@ -23,7 +23,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Its value may be a credential. */
+/** The type of a value without the value itself, which may be a credential. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list that does not fit";

@@ -6,15 +6,17 @@ import { durationMs } from "../../cadence/duration.ts";
 import { wholeSeconds } from "../shape/pulse-shape.ts";
 import type { ScheduleBody } from "../shape/schedule-body.ts";
 
-/** When a schedule's occurrences are due, and what becomes of those that could not be planned in time. */
+/**
+ * When a schedule's occurrences are due, and the rule for those that could not be planned in time.
+ */
 export interface Timetable {
   cadence: Cadence;
-  /** By how much due is after the occurrence, from `spread`; the same for every occurrence. */
+  /** The time from an occurrence to its due time, from `spread`; the same for every occurrence. */
   lagMs: number;
   /** Due is rounded up to a multiple of this. */
   slotMs: number | null;
   catchUp: CatchUp;
-  /** How many more cadence jobs there may be. */
+  /** The remaining number of cadence jobs; null without a limit. */
   firesLeft: number | null;
 }
 
@@ -50,8 +52,8 @@ export function timetableOf({
 }
 
 /**
- * True where a plan row's own columns do not tell all of this, or its jobs need a place in a lane: the tick then looks at the
- * schedule's rules.
+ * True if the columns of a plan row do not contain all of these rules, or its jobs need a place in
+ * a lane. The tick then reads the rules of the schedule.
  */
 export function isGoverned({
   slot,
@@ -64,13 +66,13 @@ export function isGoverned({
   return !plain || slot !== null || endsAt !== null || maxFires !== null || overlap !== "allow";
 }
 
-/** The same when so many more of its fires are made. */
+/** The timetable after this many more of its fires. */
 export function afterFires(timetable: Timetable, made: number): Timetable {
   const { firesLeft } = timetable;
   return firesLeft === null ? timetable : { ...timetable, firesLeft: Math.max(0, firesLeft - made) };
 }
 
-/** By how much its spread and its key move each occurrence of a schedule. */
+/** The time by which spread and key move each occurrence of a schedule. */
 export function lagMsOf(
   key: string,
   { spread, delivery }: Pick<ScheduleBody, "spread" | "delivery">,
@@ -79,12 +81,15 @@ export function lagMsOf(
   return delivery === "pulse" ? wholeSeconds(lagMs) : lagMs;
 }
 
-/** Where in `[0, spread)` a schedule stands: evenly spread over keys, and always the same for one. */
+/** The offset of a schedule in `[0, spread)`: evenly spread over keys, and constant for a key. */
 export function spreadOffset(key: string, spreadMs: number): number {
   return spreadMs <= 0 ? 0 : Number(placeOf(key) % BigInt(spreadMs));
 }
 
-/** An edit asks for it before and after, a batch of a thousand for each of its keys. */
+/**
+ * Remembered, because an edit needs it before and after, and a batch of a thousand for each of its
+ * keys.
+ */
 function placeOf(key: string): bigint {
   const known = placeByKey.get(key);
   if (known !== undefined) return known;
@@ -95,7 +100,7 @@ function placeOf(key: string): bigint {
 
 const placeByKey = new BoundedMap<string, bigint>(2_000);
 
-/** Due never falls as occurrences rise, so that due times and occurrences can be told from each other both ways. */
+/** Due times never fall as occurrences rise, so each can be computed from the other. */
 export function dueAt({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "slotMs">, occurrence: number): number {
   const due = occurrence + lagMs;
   return slotMs === null ? due : Math.ceil(due / slotMs) * slotMs;
@@ -107,8 +112,8 @@ export function occurrenceDueBy({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "sl
 }
 
 /**
- * Where a cadence that is new begins: after now; but a single run that it names may lie up to a minute in the past, and is then
- * the first.
+ * The first occurrence of a new cadence: the first after now. A single instant may lie up to a
+ * minute in the past, and is then the first.
  */
 export function firstOf(cadence: Cadence, now: number): number | null {
   return nextAfter(
@@ -117,13 +122,15 @@ export function firstOf(cadence: Cadence, now: number): number | null {
   );
 }
 
-/** As parsing allows it, and a little more for the time between parsing and planning. */
+/** The grace of parsing, and a little more for the time between parsing and planning. */
 const singleGraceMs = 61_000;
 
-/** More occurrences than this between nominal and due would make every edit a long one. */
+/**
+ * The limit of occurrences between nominal and due. With more of them every edit would take long.
+ */
 export const pendingMax = 1_000;
 
-/** How far due can be behind its occurrence, whatever the key. */
+/** The largest possible lag of a due time behind its occurrence, for any key. */
 export function longestLag({ spread, slot }: Pick<ScheduleBody, "spread" | "slot">): number {
   return (durationMs(spread) ?? 0) + (slot === null ? 0 : (durationMs(slot) ?? 0));
 }

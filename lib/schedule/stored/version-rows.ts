@@ -10,26 +10,34 @@ import { type CalendarRef, plannedColumns } from "./cadence-columns.ts";
 import { sparseBody } from "./stored-body.ts";
 import { lagMsOf } from "./timetable.ts";
 
-/** What a new version of a schedule is written from. */
+/** The parameters for writing a new version of a schedule. */
 export interface VersionWritten extends RaisedVersion {
   id: string;
   key: string;
   shard: number;
   version: number;
   specVersion: number;
-  /** Of its spec, also where that is the one before. */
+  /** The body of its spec, even if that is the one of an earlier version. */
   body: ScheduleBody;
-  /** The number of the newest version whose spec differs from the one before it, where this batch writes that version. */
+  /**
+   * The number of the newest version whose spec differs from the one before it, if this batch
+   * writes that version.
+   */
   freshVersion?: number | undefined;
-  /** A version between two edits of one batch: the head is written by the last of them. */
+  /**
+   * A version before the last edit of a schedule in one batch: only the last one writes the head.
+   */
   isBetween?: boolean;
 }
 
-/** The columns are those of `wantedRows`; what is left out is null there, and need not be written and read a thousand times. */
+/**
+ * Values of the columns of `wantedRows`. A column that is left out is null, and so is not written
+ * and read a thousand times.
+ */
 export interface WantedRow {
-  /** What nearly each schedule has of its own. */
+  /** Columns that differ for nearly every schedule. */
   own: Readonly<Record<string, unknown>>;
-  /** What many of a batch have in common. */
+  /** Columns that are equal for many rows of a batch. */
   common: Readonly<Record<string, unknown>>;
 }
 
@@ -75,12 +83,18 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
   };
 }
 
-/** By it the database knows a version that asks for pulses, and writes what their beats read. */
+/**
+ * A lag marks a version as a pulse for the database, which then writes the rows that its beats
+ * read.
+ */
 function pulseLagSeconds(key: string, body: ScheduleBody): number | undefined {
   return body.delivery === "pulse" ? lagMsOf(key, body) / 1_000 : undefined;
 }
 
-/** What tick, claim and settle look at stands in the head; null where they need not look. */
+/**
+ * The values of the body that tick, claim and settle need are in the head; null if they need no
+ * check.
+ */
 function headColumns({ target, serial, maxFires, overlap, deadline, priority, holdAfter }: ScheduleBody) {
   return {
     queue: queueClass(target),
@@ -96,8 +110,9 @@ function headColumns({ target, serial, maxFires, overlap, deadline, priority, ho
 }
 
 /**
- * The rows, so that one and a thousand are the same statement, and the targets that they name. What they have in common is said once for
- * each kind: to read all of it in each row was a quarter of a batch.
+ * The rows as one statement, whether one or a thousand, and the targets that they name. Common
+ * columns are sent once for each kind of row: reading all of them in each row took a quarter of the
+ * time of a batch.
  */
 export function wantedRows(tx: Tx, wanted: readonly WantedRow[]) {
   const { rows, kinds } = byKind(wanted);
@@ -132,11 +147,14 @@ function byKind(wanted: readonly WantedRow[]): { rows: object[]; kinds: readonly
   return { rows, kinds };
 }
 
-/** The lane that its jobs pass because they share a group: whether its handler takes a group together, the database knows. */
+/**
+ * The lane that its jobs pass because they share a group. Only the database knows whether the
+ * handler takes a group together.
+ */
 export const laneOfRow = (tx: Tx) =>
   tx`case when w.group_key is not null then carillon.lane_for(w.target_name, w.group_key, w.serial) end`;
 
-/** A payload of null is one. */
+/** A payload of null counts as a payload. */
 export const versionsWritten = (tx: Tx) => tx`
   versions as (
     insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,
@@ -166,20 +184,20 @@ export interface RaisedVersion {
   cadenceId?: number | null | undefined;
   held: Held | null;
   deleted?: boolean | undefined;
-  /** What the audit says beside who did what. */
+  /** The detail for the audit, besides author and change. */
   detail?: Json | undefined;
 }
 
-/** Since when no occurrence is planned, and until when, where every hold ends by itself. */
+/** The time from which no occurrence is planned, and the end if every hold ends by itself. */
 export interface Held {
   since: Date;
   until: Date | null;
 }
 
-/** What is asked, with its `when` resolved. */
+/** A requested body, with its `when` resolved. */
 export interface Spec {
   body: ScheduleBody;
   cadence: Cadence;
-  /** The version of the calendar it refers to. */
+  /** The version of the calendar that it refers to. */
   calendar: CalendarRef | null;
 }

@@ -1,20 +1,25 @@
 import type { Tx } from "../../db/connect.ts";
 import { Refusal } from "../../refusal.ts";
 
-/** Whether the rows of its versions are there. Of the tables s (schedules) and v (the version that has its spec). */
+/**
+ * Whether the rows of its versions exist. Of the tables s (schedules) and v (the version with its
+ * spec).
+ */
 export interface VersionColumns {
   missingVersion: number | null;
   higherVersion: number | null;
 }
 
-/** One more look into the index for each schedule, and a second where a version changed only its state. */
+/**
+ * Costs one more index lookup for each schedule, and a second if a version changed only its state.
+ */
 export const versionColumns = (tx: Tx) => tx`
   case when v.schedule_id is null then s.spec_version when s.version <> s.spec_version and not exists (
     select from carillon.schedule_versions own where own.schedule_id = s.id and own.version = s.version) then s.version end as "missingVersion",
   (select max(higher.version) from carillon.schedule_versions higher
     where higher.schedule_id = s.id and higher.version > s.version) as "higherVersion"`;
 
-/** Why a schedule and its versions are of different moments; null where they are of one. */
+/** Why a schedule and its versions are of different moments; null if they match. */
 export function versionsFault({
   version,
   missingVersion,
@@ -37,6 +42,6 @@ export async function versionsFaultOf(tx: Tx, id: string): Promise<string | null
 }
 
 /** The sentence for a caller whose schedule cannot be read. */
-export const unreadAdvice = (unread: string) => `${unread} Put the schedule anew, or delete it.`;
+export const unreadAdvice = (unread: string) => `${unread} Replace the schedule with a PUT, or delete it.`;
 
 export const unreadConflict = (unread: string) => new Refusal("conflict", unreadAdvice(unread));

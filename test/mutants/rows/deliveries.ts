@@ -195,8 +195,8 @@ export const deliveryRows: readonly Mutant[] = [
   },
   {
     name: "a promise of a schema is heard",
-    file: "lib/job/hear-promises.ts",
-    text: "    for (const promise of own) hear(promise);\n",
+    file: "lib/job/handled-promises.ts",
+    text: "    for (const promise of own) markHandled(promise);\n",
     replacement: "",
     tests: ["test/job/read-payload.test.ts"],
   },

@@ -221,14 +221,14 @@ export const handlerRows: readonly Mutant[] = [
   {
     name: "a job that a group's results do not name has failed",
     file: results,
-    text: "    if (!byId.has(id)) return new Error(`The handler ${name} gave results, and none for this job.`);\n",
+    text: "    if (!byId.has(id)) return new Error(`The handler ${name} gave results, but none for this job.`);\n",
     replacement: "    if (!byId.has(id)) return done;\n",
     tests: [handlersTest],
   },
   {
     name: "a result of another kind is not done",
     file: results,
-    text: "new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`)",
+    text: "new TypeError(`The handler ${name} returned an unknown value; it may return nothing, done or again(…).`)",
     replacement: "done",
     tests: [handlersTest],
   },
@@ -242,8 +242,8 @@ export const handlerRows: readonly Mutant[] = [
   {
     name: "a group's promise that rejects is heard",
     file: results,
-    text: "  for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) hear(pair[1]);\n",
-    replacement: "  void [hear, isPromise];\n",
+    text: "  for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) markHandled(pair[1]);\n",
+    replacement: "  void [markHandled, isPromise];\n",
     tests: [resultsTest],
   },
   {
