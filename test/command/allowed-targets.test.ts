@@ -76,7 +76,7 @@ describe("a deployment with an allow-list", () => {
       {
         path: "target.event.bus",
         message:
-          "is not among the event buses that schedules may send to here: they are arn:aws:events:eu-central-1:123456789012:event-bus/default",
+          "is not among the event buses that schedules may send to here: allowed are arn:aws:events:eu-central-1:123456789012:event-bus/default",
       },
     ]);
   });
