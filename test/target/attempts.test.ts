@@ -71,7 +71,7 @@ describe("attempts of a parcel", () => {
     const cut = long.run(1, deliveryContext({ timeLeftMs: () => 40_000 }), "10m");
     await long.clock.advance(37_000);
     expect(await cut).toMatchObject([
-      { kind: "failed", error: "AttemptStopped: The worker's own time was up." },
+      { kind: "failed", error: "AttemptStopped: The worker ran out of time." },
     ]);
   });
 

@@ -171,7 +171,7 @@ describe("a handler", () => {
     const mute: JobHandler = { ...defineJob({ name: "mute", payload: any, run: async () => {} }) };
     mute.run = async () => [];
     expect(await deliverWith([mute])(job("mute"))).toMatchObject([
-      { kind: "failed", giveUp: false, error: expect.stringContaining("gave no result for") },
+      { kind: "failed", giveUp: false, error: expect.stringContaining("returned no result for") },
     ]);
   });
 

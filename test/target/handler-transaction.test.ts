@@ -72,7 +72,7 @@ describe("what a handler writes with ctx.sql", () => {
       retry: { base: "3m", jitter: "none" },
     });
     expect(job).toMatchObject({ state: "waiting", readyAt: at(3 * minute + 10 * second) });
-    expect(job?.error).toMatch(/more than 30d ahead: the schedule's backoff counts instead/);
+    expect(job?.error).toMatch(/more than 30d ahead: the schedule's backoff applies instead/);
   });
 
   test("is undone by a statement that failed, also where the handler swallowed that", async () => {
@@ -138,7 +138,7 @@ describe("what a handler writes with ctx.sql", () => {
       await world.sql`select pg_terminate_backend(${row?.pid ?? 0}, 5000)`;
     });
     expect(job).toMatchObject({ state: "waiting", attempt: 1 });
-    expect(job?.error).toMatch(/connection to the database was lost.*waits ten seconds for something else/);
+    expect(job?.error).toMatch(/connection to the database was lost.*is idle for ten seconds/);
     expect(await world.written()).toEqual([]);
   });
 
@@ -148,7 +148,7 @@ describe("what a handler writes with ctx.sql", () => {
       // Refused by the connection that is gone.
       await sql`select 1`.catch(() => {});
     });
-    expect(job?.error).toMatch(/^ConnectionLost: .*waits ten seconds for something else/);
+    expect(job?.error).toMatch(/^ConnectionLost: .*is idle for ten seconds/);
     expect(await world.written()).toEqual([]);
   });
 });
@@ -379,11 +379,11 @@ describe("a recheck", () => {
       ["succeeded", null],
       ["dead", "max-checks"],
     ]);
-    expect(jobs[2]?.error).toBe("It asked to be checked again after 2 rechecks; its handler allows 2.");
+    expect(jobs[2]?.error).toBe("It asked for another recheck after 2 rechecks; its handler allows 2.");
   });
 
   test.each([
-    ["recheck-past", at(10 * second), {}, "which is not ahead"],
+    ["recheck-past", at(10 * second), {}, "which is not in the future"],
     ["recheck-far", "31d", {}, "its handler allows 30d ahead"],
     ["recheck-far", "2h", { maxAhead: "1h" }, "its handler allows 1h ahead"],
     ["max-checks", "2h", { maxChecks: 0 }, "its handler allows 0"],

@@ -250,7 +250,7 @@ test("what SQS refuses or does not mention fails alone", async () => {
   );
   expect(await target()([0, 1, 2].map((n) => job("demo", { n })))).toEqual([
     { kind: "failed", giveUp: false, error: "SQS refused the message: InternalError later" },
-    { kind: "failed", giveUp: false, error: "SQS did not say what became of the message." },
+    { kind: "failed", giveUp: false, error: "SQS returned no outcome for the message." },
     done,
   ]);
 });

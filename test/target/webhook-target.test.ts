@@ -105,7 +105,7 @@ describe("the receiver's answer", () => {
     expect(delivery).toEqual({
       kind: "failed",
       giveUp: false,
-      error: `The receiver answered ${status}: redirects are not followed. Name the URL where it is now.`,
+      error: `The receiver answered ${status}: redirects are not followed. Use the URL that it redirects to.`,
     });
   });
 

@@ -57,7 +57,7 @@ describe("an address", () => {
     "-1::",
   ])("is not made of %j, and what is none is refused", (text) => {
     expect(parseAddress(text)).toBeNull();
-    expect(forbids(text, [])).toBe("no address that can be checked");
+    expect(forbids(text, [])).toBe("not an address that can be checked");
   });
 
   test("is read where Node reads one, and as what a URL makes of it", () => {
@@ -185,7 +185,7 @@ describe("a webhook does not go to", () => {
       return network;
     });
     for (const each of ["8.8.8.8", "::ffff:8.8.1.1", "64:ff9b::8.8.1.1", "64:ff9b::1.1.0.1", "2606:4700::1"])
-      expect(forbids(each, denied)).toBe("an address that this deployment keeps webhooks from");
+      expect(forbids(each, denied)).toBe("an address that this deployment does not send webhooks to");
     for (const each of ["8.9.0.0", "1.1.0.1", "2606:4701::1"]) expect(forbids(each, denied)).toBeNull();
   });
 });

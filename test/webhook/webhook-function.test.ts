@@ -126,7 +126,7 @@ describe("TLS", () => {
     const { port, requests } = await tlsTarget("elsewhere");
     expect(await invoke(port, trusting)).toEqual({
       kind: "failed",
-      error: `localhost:${port} showed a TLS certificate of another name (ERR_TLS_CERT_ALTNAME_INVALID).`,
+      error: `localhost:${port} showed a TLS certificate for another name (ERR_TLS_CERT_ALTNAME_INVALID).`,
     });
     expect(requests()).toBe(0);
   });

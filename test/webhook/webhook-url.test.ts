@@ -20,16 +20,16 @@ describe("a webhook's URL", () => {
   });
 
   test.each([
-    ["http://hooks.example.com/", "starts with https://"],
-    ["ftp://hooks.example.com/", "starts with https://"],
-    ["file:///etc/passwd", "starts with https://"],
+    ["http://hooks.example.com/", "must start with https://"],
+    ["ftp://hooks.example.com/", "must start with https://"],
+    ["file:///etc/passwd", "must start with https://"],
     ["hooks.example.com", "not a valid URL"],
     ["https://", "not a valid URL"],
-    ["https://hooks.example.com:8443/", "names no port"],
-    ["https://hooks.example.com:80/", "names no port"],
-    ["https://user:password@hooks.example.com/", "no user name or password"],
-    ["https://user@hooks.example.com/", "no user name or password"],
-    ["https://1.1.1.1@127.0.0.1/", "no user name or password"],
+    ["https://hooks.example.com:8443/", "may not name a port"],
+    ["https://hooks.example.com:80/", "may not name a port"],
+    ["https://user:password@hooks.example.com/", "user name or password"],
+    ["https://user@hooks.example.com/", "user name or password"],
+    ["https://1.1.1.1@127.0.0.1/", "user name or password"],
     ["https://hooks.example.com./", "without the dot at its end: hooks.example.com."],
     ["https://localhost/", "localhost is not a public name"],
     ["https://LOCALHOST/", "localhost is not a public name"],
@@ -121,7 +121,7 @@ describe("the list of networks that are denied", () => {
     expect(readWebhookUrl("https://1.1.1.1/", reach)).toEqual({
       ok: false,
       error:
-        "1.1.1.1 is an address that this deployment keeps webhooks from: webhooks go only to public addresses.",
+        "1.1.1.1 is an address that this deployment does not send webhooks to: webhooks go only to public addresses.",
     });
     expect(readWebhookUrl("https://[2606:4700::1]/", reach).ok).toBe(false);
     expect(readWebhookUrl("https://1.2.1.1/", reach).ok).toBe(true);

@@ -186,6 +186,6 @@ test("a job whose payload cannot be found has failed an attempt, and is not clai
   await world.sql`update carillon.jobs set version = version + 1`;
   expect(await world.work()).toEqual([]);
   expect(await world.jobs()).toMatchObject([
-    { state: "waiting", attempt: 1, error: "Its payload is not there." },
+    { state: "waiting", attempt: 1, error: "Its payload is missing." },
   ]);
 });

@@ -29,7 +29,7 @@ async function ended(outcomes: Record<string, Delivery>): Promise<void> {
   expect(world.delivered.map(({ key }) => key).toSorted()).toEqual(Object.keys(outcomes).toSorted());
 }
 
-const untold = "Its result could not be written down: the database did not take it.";
+const untold = "Its result could not be stored: the database refused it.";
 const again = { state: "waiting", attempt: 1, readyAt: new Date(due.getTime() + 3 * minute) };
 const events = () => world.log.lines.map(({ event }) => event);
 
