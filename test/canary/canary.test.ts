@@ -114,7 +114,7 @@ describe("the canaries", () => {
     expect(metrics).toEqual([]);
     await world.clock.advance(second);
     await world.work();
-    // Of three due canaries only the last is in time.
+    // Only the last of three due canaries is in time.
     expect(await received()).toEqual([canaryKeys.fast]);
     expect(metrics).toHaveLength(1);
     const states = (await world.jobs(canaryKeys.slow)).map(({ state, reason }) => reason ?? state);

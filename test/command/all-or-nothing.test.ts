@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 test("an all-or-nothing batch with an unreadable command changes nothing", async () => {
-  // Otherwise the caller is told that nothing was done, while half of it runs.
+  // Otherwise the answer says that nothing was done, while half of the batch runs.
   const caller = { name: "ann" };
   const body = { when: "every 1h", target: { queue: "demo" } };
   const commands = [

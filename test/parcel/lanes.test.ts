@@ -413,7 +413,7 @@ describe("an edit", () => {
     expect(await world.sql`select from carillon.parcels where lane is not null`).toEqual([]);
   });
 
-  test("a pause parks the job whose turn has come, and the resume goes on in order", async () => {
+  test("a pause parks the job that has the turn, and the resume goes on in order", async () => {
     await dueJobs(3, { overlap: "queue" });
     const first = await claimed(1);
     for (const n of [2, 3]) await claim(n);

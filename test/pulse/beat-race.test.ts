@@ -55,8 +55,8 @@ class Judge {
   }
 
   /**
-   * Of all pulses that were due until then and stayed so: the number that was sent, and those that
-   * were neither sent nor reported.
+   * Pulses that were due until then and stayed so: the number of sent ones, and the pulses that were
+   * neither sent nor reported.
    */
   verdict(until: number, passed: readonly { shard: number; from: number; to: number }[]) {
     const lost: string[] = [];

@@ -101,10 +101,7 @@ async function withCutAt(nth: number, side: "before" | "after", told = ""): Prom
   return count();
 }
 
-/**
- * Of the moments in the middle, where nothing can have been committed, a run tries one in this
- * number.
- */
+/** A run tries one in four of the moments in the middle, when nothing can have been committed. */
 const oneOf = 4;
 
 test("if a handler's connection dies at any statement, its writes and its job's success happen once, together", async () => {

@@ -111,7 +111,7 @@ test("a handler that gives up with a value without text gives up", async () => {
   expect(other).toMatchObject(succeeded);
 });
 
-test("a retry that is asked for a time before the year 1 is due at once, and the other job runs once", async () => {
+test("a retry at a time before the year 1 is due at once, and the other job runs once", async () => {
   const { odd, other } = await oddBesideOther(
     defineJob({
       name: "early",
