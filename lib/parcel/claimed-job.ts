@@ -15,7 +15,7 @@ export interface ClaimedJob extends JobKey {
   group: string | null;
   /** The lane that it passes because of its group. */
   lane: string | null;
-  /** For a recheck: its number in the row of rechecks. */
+  /** For a recheck: how many rechecks there have been, this one included. */
   checks: number;
   /** Attempts that the retry policy does not count, because they came before a manual retry. */
   forgiven: number;

@@ -30,9 +30,9 @@ const wordings: Readonly<Record<string, string>> = {
  */
 export function failure(host: string, error: unknown): string {
   const code = codeOf(error);
-  if (code === null) return `${host} could not be reached.`;
+  if (code === null) return `The request to ${host} failed.`;
   if (code.startsWith("HPE_") && !(code in wordings)) return `${host} did not answer in HTTP (${code}).`;
-  return `${host} ${wordings[code] ?? "could not be reached"} (${code}).`;
+  return `${host} ${wordings[code] ?? "did not complete the request"} (${code}).`;
 }
 
 function codeOf(error: unknown): string | null {

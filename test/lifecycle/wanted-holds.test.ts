@@ -82,7 +82,7 @@ describe("`holdAfter: n`", () => {
     expect(await holds("a")).toEqual([]);
   });
 
-  test("`holdAfter` does not count jobs from before an edit of another field", async () => {
+  test("`holdAfter` does not count a failed job that started before the last edit", async () => {
     await each("a", { holdAfter: 1, payload: 1 });
     await world.tick();
     await world.clock.advance(minute);

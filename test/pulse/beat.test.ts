@@ -116,7 +116,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("a late tick reports nothing for shards without a pulse, and a first pulse there falls into no missed second", async () => {
+  test("a late tick reports nothing for shards without a pulse, and a first pulse there gets parcels only beyond its horizon", async () => {
     await world.clock.setNow(at(60 * minute));
     await world.tick();
     const reached = await world.sql`select distinct pulsed_to as at from carillon.shards`;

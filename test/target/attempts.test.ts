@@ -75,7 +75,7 @@ describe("attempts of a parcel", () => {
     ]);
   });
 
-  test("an attempt does not start with less time than its timeout and half a minute", async () => {
+  test("an attempt does not start if less time is left than its timeout, and less than half a minute", async () => {
     // Otherwise an attempt is counted, and stopped for lack of time, that another worker would have
     // had time for.
     const { clock, started, run } = stage();
