@@ -55,8 +55,8 @@ class Judge {
   }
 
   /**
-   * Pulses that were due until then and stayed so: the number of sent ones, and the pulses that were
-   * neither sent nor reported.
+   * Pulses that were due until then and stayed so: the number of sent ones, and the pulses that
+   * were neither sent nor reported.
    */
   verdict(until: number, passed: readonly { shard: number; from: number; to: number }[]) {
     const lost: string[] = [];
