@@ -21,9 +21,11 @@ export interface ArchiveParams {
 }
 
 /**
- * Brings days whose time has come into the archive, part after part. A day that fails is set aside, and those behind it go on. Each part is there before its place is written down,
- * under a name that is the same at each try: one that is stopped anywhere is gone on with, and two at once do no harm. The
- * manifest comes last: what has none is not whole. Returns the days that are there now.
+ * Archives the days that are due, part after part, and returns the days that are complete now. A
+ * day that fails is set aside, and the days behind it go on. Each part is stored before its
+ * progress is saved, under a name that is the same in each attempt. So an archive that was stopped
+ * anywhere is resumed, and two archives at once do no harm. The manifest is written last: a day
+ * without a manifest is not complete.
  */
 export async function archiveDays(
   deps: ArchiveDeps,
@@ -50,7 +52,7 @@ export async function archiveDays(
   return archived;
 }
 
-/** Null where time is up, or another archive has the day. */
+/** Null if the time is up, or if another archive has taken the day. */
 async function takeAndArchive(
   deps: ArchiveDeps,
   day: string,
@@ -62,13 +64,13 @@ async function takeAndArchive(
   try {
     return await archiveDay(deps, taken, bounds, timeIsUp);
   } catch (error) {
-    // Free for the next try; where the database is away, its lease ends by itself.
+    // The day is free for the next attempt. If the database is away, the lease ends by itself.
     if (!isOfTheDatabase(error)) await leaveDay(deps.sql, taken);
     throw error;
   }
 }
 
-/** Null where time is up, or another archive has the day by now. */
+/** Null if the time is up, or if another archive has taken the day meanwhile. */
 async function archiveDay(
   deps: ArchiveDeps,
   begun: DayProgress,
@@ -100,7 +102,10 @@ async function archiveDay(
   return (await finishDay(sql, progress)) ? progress : null;
 }
 
-/** What an earlier archive of this day wrote beyond the last part would be read as jobs of it, and nothing here may delete. */
+/**
+ * Empties parts of an earlier archive of this day that lie beyond the last part. A reader would
+ * take them for jobs of the day, and this role has no right to delete objects.
+ */
 async function emptyOthers(store: ArchiveStore, { day, parts, partsMax }: DayProgress): Promise<void> {
   for (let part = parts + 1; part <= partsMax; part++)
     await store.put(partName(day, part), gzipSync(""), "application/gzip");
@@ -110,7 +115,7 @@ const folderOf = (day: string) => `jobs/day=${day}/`;
 const partName = (day: string, part: number) =>
   `${folderOf(day)}part-${String(part).padStart(5, "0")}.jsonl.gz`;
 
-/** Which parts are the day's, and how much is in them all. */
+/** Lists the parts of the day, with the sums of their jobs and attempts. */
 function manifestOf({ day, parts, jobs, attempts }: DayProgress): Uint8Array {
   const names = Array.from({ length: parts }, (_, index) =>
     partName(day, index + 1).slice(folderOf(day).length),

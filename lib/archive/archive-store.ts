@@ -4,12 +4,15 @@ import { gotNoAnswer } from "../config/aws.ts";
 import { isOfTheNetwork } from "../config/network-failure.ts";
 import { OfNoRow } from "../quarantine/in-halves.ts";
 
-/** Where archives go; an object that is put again is another, whole. */
+/** Where archives are stored. An object that is put again replaces the earlier one as a whole. */
 export interface ArchiveStore {
   put(name: string, body: Uint8Array, type: ArchivedType): Promise<void>;
 }
 
-/** By what it is for whoever reads it: parts are compressed, and say so by their names. */
+/**
+ * The content type that readers see. Parts are gzip files, not transport encoding; their names end
+ * in `.gz`.
+ */
 export type ArchivedType = "application/gzip" | "application/json";
 
 export function s3Store(s3: S3Client, { bucket, prefix }: { bucket: string; prefix: string }): ArchiveStore {
@@ -20,7 +23,7 @@ export function s3Store(s3: S3Client, { bucket, prefix }: { bucket: string; pref
           new PutObjectCommand({ Bucket: bucket, Key: `${prefix}${name}`, Body: body, ContentType: type }),
         );
       } catch (error) {
-        // The objects of other days would wait as long.
+        // Not the fault of this day: the objects of other days would fail in the same way.
         throw gotNoAnswer(error) || isOfTheNetwork(error) ? new OfNoRow(error) : error;
       }
     },

@@ -3,16 +3,16 @@ import type { JobKey } from "../job/job-id.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import type { Tried } from "../quarantine/try-rows.ts";
 
-/** How far a day's way into the archive has come. */
+/** The progress of the archive of one day. */
 export interface DayProgress {
   day: string;
   fence: number;
-  /** The last job that is there; null before the first. */
+  /** The last job that was archived; null before the first. */
   place: JobKey | null;
   parts: number;
   jobs: number;
   attempts: number;
-  /** So many parts an earlier archive of this day may have had. */
+  /** The highest number of parts that any archive of this day had. */
   partsMax: number;
 }
 
@@ -23,15 +23,18 @@ interface ProgressRow extends Omit<DayProgress, "place"> {
   n: number | null;
 }
 
-/** Longer than an invocation may take: who has it is alive, or is not. Renewed with each part. */
+/**
+ * Longer than an invocation may last, so a lease that has ended belongs to a dead invocation. Each
+ * part renews it.
+ */
 const leaseMinutes = 16;
 
-/** The most days that one run of the archive comes to. */
+/** The most days that one run of the archive reads. */
 const daysMax = 400;
 
 /**
- * The days that are past the retention, in which nothing is open, and that the archive does not have: the oldest first, but those that have failed
- * before last, so that however long they take, they keep no others.
+ * Days past the retention that have no open job and are not archived: the oldest first, but days
+ * that failed before come last, so that slow failures do not hold up the others.
  */
 export function daysToArchive(sql: Sql, retentionDays: number): PromiseLike<Tried[]> {
   const item = sql`p.day::text`;
@@ -43,9 +46,9 @@ export function daysToArchive(sql: Sql, retentionDays: number): PromiseLike<Trie
 }
 
 /**
- * Takes a day on, where nobody has it; null where somebody does, or has brought it into the archive since it was looked for. It goes on
- * where the one before has stopped, but from the beginning where somebody has written to the day since: what has been archived of it is
- * no longer what it is.
+ * Takes a day that no archive has taken. Null if another archive has it, or has completed it since
+ * the query for days. The archive resumes after the last saved part. If the day was written to
+ * since the archive began, it begins again: the parts that exist are out of date.
  */
 export async function takeDay(sql: Sql, day: string): Promise<DayProgress | null> {
   await sql`insert into carillon.archived_days (day) values (${day}::text::date) on conflict do nothing`;
@@ -74,7 +77,7 @@ export async function takeDay(sql: Sql, day: string): Promise<DayProgress | null
   return { ...counts, place: isBegun ? { occurrence, scheduleId, kind, n } : null };
 }
 
-/** Writes down what is in the archive by now; false where somebody else has the day. */
+/** Saves the progress; false if another archive has taken the day. */
 export async function savePart(
   sql: Sql,
   { day, fence, place, parts, jobs, attempts }: DayProgress,
@@ -87,7 +90,7 @@ export async function savePart(
   return count === 1;
 }
 
-/** The day is whole in the archive; false where somebody else has it. */
+/** Marks the day as complete; false if another archive has taken it. */
 export async function finishDay(sql: Sql, { day, fence }: DayProgress): Promise<boolean> {
   const { count } = await sql`
     update carillon.archived_days set archived_at = carillon.clock(), lease_until = null
@@ -95,7 +98,10 @@ export async function finishDay(sql: Sql, { day, fence }: DayProgress): Promise<
   return count === 1;
 }
 
-/** Who stops in the middle of a day lets the next go on with it at once. */
+/**
+ * An archive that stops in the middle of a day gives up its lease, so that the next one resumes at
+ * once.
+ */
 export async function leaveDay(sql: Sql, { day, fence }: DayProgress): Promise<void> {
   await sql`
     update carillon.archived_days set lease_until = null where day = ${day}::text::date and fence = ${fence} and archived_at is null`;

@@ -5,7 +5,7 @@ import type { Sql } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
 import { lineOf, type PageBounds, readDay } from "./read-day.ts";
 
-/** A part ends with whichever it reaches first. */
+/** A part ends at the limit that it reaches first. */
 export interface PartBounds {
   jobs: number;
   bytes: number;
@@ -20,10 +20,13 @@ export interface Part {
   last: JobKey;
 }
 
-/** So much is in memory at once: a job that brings its own payload may have 240 KB. */
+/** The limits of what is in memory at once: a job with a payload of its own may have 240 KB. */
 const pageMax: PageBounds = { jobs: 500, bytes: 4 * 1_048_576 };
 
-/** The next jobs of a day as compressed lines; null where there are none. Only what is compressed is kept. */
+/**
+ * The next jobs of a day as compressed lines; null if there are none. Only the compressed lines
+ * stay in memory.
+ */
 export async function partOf(
   sql: Sql,
   day: string,
@@ -39,7 +42,8 @@ export async function partOf(
       jobs: Math.min(jobs, bounds.jobs - part.jobs),
       bytes: pageMax.bytes,
     });
-    // The database has to unpack what it measures: after a page of large jobs it measures no more than twice as many as fitted.
+    // The database unpacks the payloads that it measures. After a page of large jobs it measures at
+    // most twice as many jobs as fitted.
     jobs = Math.min(pageMax.jobs, 2 * page.length);
     for (const job of page) {
       const line = lineOf(job);

@@ -2,7 +2,7 @@ import type postgres from "postgres";
 import type { Sql } from "../db/connect.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 
-/** A job as a line of the archive has it, with its attempts; instants become ISO text in UTC. */
+/** A job as a line of the archive, with its attempts. Instants become ISO text in UTC. */
 export interface ArchivedJob extends JobKey {
   key: string | null;
   group: string | null;
@@ -15,7 +15,7 @@ export interface ArchivedJob extends JobKey {
   startedAt: Date | null;
   finishedAt: Date | null;
   error: string | null;
-  /** A job's own, in place of its schedule's; nearly all have none. */
+  /** The job's own payload, in place of the schedule's; nearly all jobs have none. */
   payload: unknown;
   attempts: ArchivedAttempt[];
 }
@@ -30,17 +30,18 @@ interface ArchivedAttempt {
 
 export interface PageBounds {
   jobs: number;
-  /** The page ends behind the job that reaches it, so it has at least one. */
+  /** The page ends behind the job that reaches this size, so it has at least one job. */
   bytes: number;
 }
 
 const dayMs = 86_400_000;
 
 /**
- * The next jobs of a day in the order of their primary key, by which it goes on. Only a job that did not simply succeed has attempts to look
- * for. Of a schedule that is gone its key is not known any more. The database measures what callers have written, and sends no more than the page takes.
- * With the bounds of the day as plain instants it plans, and locks, the tables of that day alone: one that another transaction has locked keeps no
- * other day from being read.
+ * The next jobs of a day in the order of their primary key, which is also the cursor. Attempts are
+ * read only for jobs that did not succeed at the first attempt. The key is null if the schedule has
+ * been purged. The database measures the texts of callers and sends no more than the page takes.
+ * The bounds of the day are plain instants, so that the statement plans for, and locks, the tables
+ * of that day alone: a locked table of one day does not keep other days from being read.
  */
 export function readDay(
   sql: Sql,

@@ -4,7 +4,10 @@ import type { AuditPlace } from "./audit-place.ts";
 
 export interface AuditFilter {
   subject?: string | undefined;
-  /** Schedules whose keys begin with it; and holds, tokens and the like that concern such keys and no others. */
+  /**
+   * Limits the entries to schedules whose keys begin with the prefix, and to holds, tokens and the
+   * like that concern only such keys.
+   */
   prefix?: string | undefined;
   actor?: string | undefined;
   action?: string | undefined;
@@ -19,19 +22,25 @@ export interface EntrySearch {
   before?: AuditPlace | undefined;
 }
 
-/** Entries that fit, newest first, and how far it was looked. */
+/** Matching entries, newest first, and the place up to which the audit was read. */
 export interface Found {
   places: AuditPlace[];
-  /** Where the look ended without an end of the audit; null where everything was looked at. */
+  /**
+   * The place at which the search stopped before the end of the audit; null if it read to the end.
+   */
   lookedTo: AuditPlace | null;
 }
 
-/** So many entries one page looks at: where few of them fit, it is short, and the next one goes on. */
+/**
+ * The most entries that one page reads. If few of them match, the page is short, and the next page
+ * continues.
+ */
 export const lookedMax = 10_000;
 
 /**
- * The next entries that fit, found by the index of one of the filters. A prefix is among many others first looked for among the newest
- * entries; where these hold too few, it is rare, and all that it has ever had is looked through in the index of subjects.
+ * The next matching entries, found by the index of one of the filters. For a prefix alone the
+ * newest entries are read first. If too few of them match, the prefix is rare, and all of its
+ * entries are read from the index of subjects.
  */
 export async function findEntries(tx: Tx, search: EntrySearch): Promise<Found> {
   const found = await walk(tx, search);
@@ -49,7 +58,8 @@ interface LookedRow extends AuditPlace {
 
 async function walk(tx: Tx, search: EntrySearch): Promise<Found> {
   const [lead, column] = leadOf(tx, search.filter);
-  // What the index alone tells is found as soon as it is looked at.
+  // If the index covers the filter, every entry that it finds matches, so more than a page need not
+  // be read.
   const most = isCovered(search.filter) ? search.limit : lookedMax;
   const rows = await tx<LookedRow[]>`
     select at, id, fits, n from (
@@ -63,7 +73,9 @@ async function walk(tx: Tx, search: EntrySearch): Promise<Found> {
   return { places, lookedTo: last?.n === most ? { at: last.at, id: last.id } : null };
 }
 
-/** The column that leads the index by which is walked, and its value; none for the one by time alone. */
+/**
+ * The leading column of the index that is read, and its value; null for the index by time alone.
+ */
 function leadOf(tx: Tx, { subject, actor }: AuditFilter) {
   if (subject !== undefined) return [{ column: tx`a.subject,`, value: subject }, tx`subject desc,`] as const;
   if (actor !== undefined) return [{ column: tx`a.actor,`, value: actor }, tx`actor desc,`] as const;
@@ -76,11 +88,14 @@ function isCovered({ subject, prefix, actor, action }: AuditFilter): boolean {
 
 type Lead = ReturnType<typeof leadOf>[0];
 
-/** Nothing was done before, and nothing will be after. */
+/** Bounds of time that no entry lies outside of. */
 const begin = new Date(0);
 const never = new Date("9999-12-31T00:00:00Z");
 
-/** Bounds of all columns of an index, instead of equality of the first, leave the planner no other one. */
+/**
+ * Bounds over all columns of one index, not equality on the first, so that the planner chooses no
+ * other index.
+ */
 function within(tx: Tx, { filter: { from, to }, before }: EntrySearch, lead: Lead) {
   const columns = tx`(${lead?.column ?? tx``} a.at, a.id)`;
   const value = lead === null ? tx`` : tx`${lead.value}::text,`;
@@ -90,7 +105,7 @@ function within(tx: Tx, { filter: { from, to }, before }: EntrySearch, lead: Lea
     and ${columns} < (${value} ${end.at}::timestamptz, ${end.id}::bigint)`;
 }
 
-/** Whether an entry `a` is one of those that are meant. */
+/** Whether an entry `a` matches the filter. */
 function fits(tx: Tx, { subject, prefix, actor, action }: AuditFilter) {
   return tx`(true
     ${subject === undefined ? tx`` : tx`and a.subject = ${subject}`}
@@ -105,10 +120,14 @@ const ofKeys = (tx: Tx, prefix: string) =>
 const ofPrefix = (tx: Tx, prefix: string) =>
   tx`(a.prefix >= ${prefix} and a.prefix < ${prefix + highestCharacter})`;
 
-/** By the indexes alone, whatever else there is. */
+/**
+ * Reads the indexes of subjects and prefixes alone, so its cost does not depend on the other
+ * entries.
+ */
 function lookUpPrefix(tx: Tx, prefix: string, search: EntrySearch): Promise<AuditPlace[]> {
   const inTime = within(tx, search, null);
-  // Fenced in (`offset 0`): what stands in order of time would be walked through to its end, where so few are found.
+  // `offset 0` is an optimization fence. Without it the planner reads the index by time to its end,
+  // since so few entries match.
   const newest = (wanted: ReturnType<typeof ofKeys>) => tx`
     (select a.at, a.id from (select a.at, a.id from carillon.audit a where ${wanted} offset 0) a
     where ${inTime} order by a.at desc, a.id desc limit ${search.limit})`;

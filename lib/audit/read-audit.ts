@@ -6,18 +6,20 @@ import type { Json } from "../schedule/shape/json.ts";
 import type { AuditPlace } from "./audit-place.ts";
 import { type EntrySearch, findEntries } from "./find-entries.ts";
 
-/** One thing that was done: by whom and from where, to what, and how that was before and is after. */
+/** One recorded change: the actor, its origin, the subject, and the values before and after. */
 export interface AuditEntry {
   id: string;
   at: Date;
   actor: string;
   action: string;
   subject: string;
-  /** Of a schedule, a calendar. */
+  /** The version of a schedule or a calendar. */
   version: number | null;
-  /** Of what is not one schedule: the keys that are concerned begin with this; null where it concerns everybody. */
+  /**
+   * For subjects that are not one schedule: the prefix of the keys concerned; null if all keys are.
+   */
   prefix: string | null;
-  /** Null for what Carillon does by itself. */
+  /** Null for changes by Carillon itself. */
   origin: Origin | null;
   detail: Json;
   changes: Change[];
@@ -27,7 +29,10 @@ interface EntryRow extends Omit<AuditEntry, "changes"> {
   scheduleId: string | null;
 }
 
-/** Newest first. A page may be short of its limit and still have a `next`: each looks at so many entries at most. */
+/**
+ * Newest first. A page may be shorter than its limit and still have a `next`, since each page reads
+ * a limited number of entries.
+ */
 export async function readAudit(
   tx: Tx,
   { limit, ...search }: EntrySearch,

@@ -3,29 +3,38 @@ import { canaryMinutesMax } from "../config/function-limits.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { parseScheduleBody } from "../schedule/shape/schedule-shape.ts";
 
-/** The schedules by which Carillon proves itself: one through each queue, all the way to a target. */
+/**
+ * Schedules of Carillon's own that test the whole path of a job: one for each queue, as far as a
+ * target.
+ */
 export const canaryKeys = { fast: "carillon:canary:fast", slow: "carillon:canary:slow" } as const;
 
-/** Whose they are. No token can bear this name. */
+/** The author of the canaries. No token can have this name. */
 export const canaryAuthor = "carillon:canary";
 
 export const canaryHandlerName = "carillon-canary";
 
 export interface CanarySettings {
-  /** They are due each so many minutes. */
+  /** The interval of the canaries, in minutes. */
   minutes: number;
-  /** The URL of the queue to which the fast one is delivered. */
+  /** The URL of the queue that the fast canary delivers to. */
   queue: string;
 }
 
-/** `CANARY_QUEUE_URL` and `CANARY_MINUTES`; null where there is no such queue, and so no canary. */
+/**
+ * Reads `CANARY_QUEUE_URL` and `CANARY_MINUTES`. Null without a queue: then there are no canaries.
+ */
 export function canaryFrom(env: Environment): CanarySettings | null {
   const queue = env["CANARY_QUEUE_URL"] ?? "";
   if (queue === "") return null;
   return { queue, minutes: integer(env, "CANARY_MINUTES", 5, { min: 1, max: canaryMinutesMax }) };
 }
 
-/** What the canaries are to be. One that comes after the next is due would prove nothing, and those of an outage must not come together. */
+/**
+ * The canaries as they should be. A canary that runs after the next one is due would prove nothing,
+ * so the deadline is the interval. The canaries of an outage must not run together, so catch-up is
+ * `skip`.
+ */
 export function canariesWanted({ minutes, queue }: CanarySettings): { key: string; body: ScheduleBody }[] {
   const common = {
     when: `every ${minutes}m`,
@@ -39,8 +48,7 @@ export function canariesWanted({ minutes, queue }: CanarySettings): { key: strin
       body: parseScheduleBody({
         ...common,
         target: { queue },
-        description:
-          "Carillon's own: proves the way through the fast queue to a queue. Made anew by the tick.",
+        description: "Carillon's own: tests the way through the fast queue to a queue. The tick restores it.",
       }),
     },
     {
@@ -49,7 +57,7 @@ export function canariesWanted({ minutes, queue }: CanarySettings): { key: strin
         ...common,
         target: { handler: canaryHandlerName },
         description:
-          "Carillon's own: proves the way through the slow queue to a handler. Made anew by the tick.",
+          "Carillon's own: tests the way through the slow queue to a handler. The tick restores it.",
       }),
     },
   ];

@@ -5,8 +5,9 @@ import type { Metrics } from "../log/metrics.ts";
 import { canaryHandlerName } from "./canaries.ts";
 
 /**
- * Where the slow canary arrives: it says so in a metric, with how late it was. It asks the clock in its transaction, so that a handler's
- * way to the database is proven as well. It belongs to Carillon and not to the handlers of an app, who may be others or none.
+ * The target of the slow canary. It reports its lateness as a metric. It reads the clock within its
+ * transaction, so that a handler's way to the database is tested as well. It is part of Carillon,
+ * since an app may have no handlers.
  */
 export function canaryHandler(metrics: Metrics): JobHandler {
   return defineJob({

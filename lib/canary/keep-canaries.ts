@@ -5,9 +5,10 @@ import { findSchedules, type StoredSchedule } from "../schedule/stored/stored-sc
 import { type CanarySettings, canariesWanted, canaryAuthor, canaryKeys } from "./canaries.ts";
 
 /**
- * Sees to it that the canaries are there, and as they are to be: whoever deletes or edits one, or restores a database that has none, finds
- * it back with the next tick. Without settings they go. Where all is as it should be this is one look by key. A pause is somebody's request
- * and stays, and the alarm says so. One that fails does not keep the other from its edit.
+ * Restores the canaries: one that was edited or deleted, or that a restored database lacks, is put
+ * again by the next tick. Without settings the canaries are deleted. If nothing has changed, this
+ * costs one query by key. A paused canary stays paused, because a caller asked for that, and the
+ * alarm reports it. A failed edit of one canary does not keep the other from its edit.
  */
 export async function keepCanaries(deps: EditDeps, settings: CanarySettings | null): Promise<void> {
   const found = await findSchedules(deps.sql, Object.values(canaryKeys));
@@ -30,18 +31,18 @@ export async function keepCanaries(deps: EditDeps, settings: CanarySettings | nu
 
 const caller = { name: canaryAuthor };
 
-/** A locked row is not waited for as long as by a caller's edit: the next tick tries again. */
+/** Waits for a locked row less long than a caller's edit does: the next tick tries again. */
 function editBriefly(deps: EditDeps, key: string, steps: EditSteps): Promise<unknown> {
   return edit(deps, { key, caller }, { ...steps, noteLocked: () => {} });
 }
 
-/** Somebody's schedule is not overwritten, whatever its name. */
+/** A caller's schedule is never overwritten, also if it has the key of a canary. */
 class CanaryKeyTaken extends Error {
   override readonly name = "CanaryKeyTaken";
 
   constructor({ key, createdBy }: Pick<StoredSchedule, "key" | "createdBy">) {
     super(
-      `The key ${key} belongs to the canary, and a schedule that ${createdBy} made has it: delete that one.`,
+      `The key ${key} is reserved for a canary, but a schedule made by ${createdBy} has it: delete that schedule.`,
     );
   }
 }

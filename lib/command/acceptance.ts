@@ -6,15 +6,18 @@ import { checkPatched } from "./handler-payload.ts";
 import { refuseUnknownHandler } from "./known-handlers.ts";
 
 export interface AcceptanceDeps {
-  /** Those that are deployed. */
+  /** The deployed handlers. */
   handlers: readonly PayloadTaker[];
   targets: AllowedTargets;
 }
 
-/** What this deployment takes: whichever way a schedule comes in, what could not be delivered from here is refused. */
+/**
+ * The checks of this deployment, the same for every way in: a schedule that could not be delivered
+ * from here is refused.
+ */
 export interface Acceptance {
   body(body: ScheduleBody): void;
-  /** Of a patch, before it is put on what it patches. */
+  /** Checks a patch before it is merged. */
   patch(patch: unknown): void;
   patched: PatchAcceptance;
 }

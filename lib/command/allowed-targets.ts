@@ -5,16 +5,16 @@ import type { Target } from "../schedule/shape/target-shape.ts";
 import { type Reach, reachFrom } from "../webhook/reach.ts";
 import { readWebhookUrl } from "../webhook/webhook-url.ts";
 
-/** ARNs, of which some end in `*`; null where everything is allowed, as it is locally. */
+/** ARNs, some of which end in `*`; null if everything is allowed, as it is locally. */
 type Arns = readonly string[] | null;
 
 /**
- * Where schedules of this deployment may send to. The workers have rights to no more than this: what is refused here would fail there,
- * at a time when nobody looks.
+ * The targets that schedules of this deployment may send to. The workers have no rights beyond
+ * these: without the check a job would fail at the worker, perhaps at night.
  */
 export interface AllowedTargets {
   region: string;
-  /** Whose queues, buses and functions are meant by their names. */
+  /** The account of queues, buses and functions that are named without an ARN. */
   account: string;
   queues: Arns;
   buses: Arns;
@@ -37,13 +37,16 @@ function arns(list: string | undefined): Arns {
   return list === undefined ? null : list.split(",").filter((arn) => arn !== "");
 }
 
-/** Refuses a target to which nothing would be delivered from here. */
+/** Refuses a target that workers of this deployment may not send to. */
 export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target): void {
   const fault = faultOf(allowed, target);
   if (fault !== null) throw new Refusal("impossible", "The target is not allowed here.", [fault]);
 }
 
-/** For a patch: what it leaves alone is not held against it, also where the deployment has changed its mind since. */
+/**
+ * For a patch: fields that it leaves unchanged are not checked, also if the deployment has narrowed
+ * its lists since.
+ */
 export function refuseForbiddenChange(allowed: AllowedTargets, target: Target, before: Target): void {
   const isSame =
     "webhook" in target && "webhook" in before
@@ -66,17 +69,17 @@ function faultOf(allowed: AllowedTargets, target: Target): Fault | null {
 
 function unlisted(path: string, kind: string, list: Arns, wanted: string): Fault | null {
   if (list === null || list.some((arn) => covers(withoutPartition(arn), wanted))) return null;
-  const allowed = list.length === 0 ? "there are none" : `they are ${list.join(", ")}`;
+  const allowed = list.length === 0 ? "none is allowed" : `allowed are ${list.join(", ")}`;
   return { path, message: `is not among the ${kind} that schedules may send to here: ${allowed}` };
 }
 
-/** A function stands for its versions and aliases too. */
+/** An allowed function includes its versions and aliases. */
 function covers(allowed: string, wanted: string): boolean {
   if (allowed.endsWith("*")) return wanted.startsWith(allowed.slice(0, -1));
   return wanted === allowed || (allowed.startsWith("lambda:") && wanted.startsWith(`${allowed}:`));
 }
 
-/** What follows `arn:aws:`. A region belongs to one partition, so that nothing is lost. */
+/** The part after `arn:aws:`. A region belongs to one partition, so the partition adds nothing. */
 function withoutPartition(arn: string): string {
   return arn.split(":").slice(2).join(":");
 }

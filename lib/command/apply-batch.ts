@@ -28,33 +28,50 @@ export interface BatchDeps extends EditDeps {
 }
 
 /**
- * Why an operation was not done that nothing is known to be wrong with. `failed`: Carillon itself failed on it. `busy`: it waited too long
- * for a lock, or a statement took too long. `behind`: an operation before it on its key was not done. `untried`: the time of the batch was up.
+ * Why an operation without a known fault was not done. `failed`: Carillon itself failed on it.
+ * `busy`: it waited too long for a lock, or a statement took too long. `behind`: an earlier
+ * operation on its key was not done. `untried`: the time of the batch was up.
  */
 export type NotDone = "failed" | "busy" | "behind" | "untried";
 
-/** The result of one operation of a batch. */
 export type BatchResult = CommandResult | { change: "not-done"; key: string | null; why: NotDone };
 
-/** How long one statement may take in each part of a batch after the first: the gates are closed meanwhile. */
+/**
+ * The limit of one statement in each part of a batch after the first, because edits hold the gates
+ * meanwhile.
+ */
 const partStatementMs = 1_000;
 
-/** Then no more operations are read: payloads that their schemas take long over must not take the time of the others. */
+/**
+ * After this time no more operations are read, so that payloads with slow schemas do not use up the
+ * time of the others.
+ */
 const readMs = 8_000;
 
-/** Then no more parts are begun: the function lives for 29 s, and a statement of the first transaction may take ten of them. */
+/**
+ * After this time no more parts are begun: the function lives for 29 s, and a statement of the
+ * first transaction may take ten of them.
+ */
 const beginMs = 23_000;
 
-/** Where so many operations fail alone, they have something in common, and the others are not tried. */
+/**
+ * After this number of operations that failed alone, the failures have a common cause, and the
+ * other operations are not tried.
+ */
 const failuresMax = 20;
 
-/** After so many tries of a request its answer is its last, so that what is kept of it stays small. */
+/**
+ * The attempts of a request after which its answer is final, so that the record kept of it stays
+ * small.
+ */
 const passesMax = 10;
 
-/** Each may count twice: as one that is done by itself, and as one of several of a key. */
+/** An operation may count twice: once alone, and once as one of several on a key. */
 const partMax = oneByOneMax / 2;
 
-/** How a part of a batch failed; as plain data, since it is kept with a request that may be repeated. */
+/**
+ * How a part of a batch failed. Plain data, because it is kept with a request that may be repeated.
+ */
 const failures = ["too-much", "busy", "failed"] as const;
 type Failure = (typeof failures)[number];
 
@@ -62,29 +79,31 @@ interface Item {
   index: number;
   key: string | null;
   command: Command;
-  /** The command as it was read; undefined until it was. */
+  /** The command after it was read; undefined before. */
   known?: ReadCommand;
 }
 
 interface Batch extends BatchDeps {
   results: BatchResult[];
   timeIsUp: () => boolean;
-  /** Under which the log has the request. */
+  /** The id of the request in the log. */
   request: string | undefined;
 }
 
-/** One pass through what is not done. */
+/** One pass over the operations that are not done. */
 interface Pass extends Batch {
   size: number;
   failed: number;
-  /** Keys of operations that were not done. */
+  /** Keys of operations that were not done in this pass. */
   behind: Set<string>;
 }
 
 /**
- * Applies a batch and says what became of each operation, in their order. All are applied in one transaction; where that fails for a
- * reason that may be one operation's, in halves, until that operation stands alone. What follows it on its key waits with it.
- * A failure of the database as a whole is thrown, and so is every failure of a batch that is done as a whole or not at all.
+ * Applies a batch and returns one result for each operation, in their order. All operations are
+ * applied in one transaction. If that fails for a reason that may lie in one operation, the batch
+ * is applied in halves, until the failing operation is alone. Later operations on its key wait with
+ * it. A failure of the database as a whole is thrown, and so is every failure of an all-or-nothing
+ * batch.
  */
 export async function applyBatch(
   deps: BatchDeps,
@@ -106,7 +125,8 @@ export async function applyBatch(
     await applyPass(batch, open);
     open = open.filter(({ index }) => batch.results[index]?.change === "not-done");
     if (open.length === 0 || pass === passesMax) break;
-    // A request that is worked again repeats what it came to, and then tries once more what was not done.
+    // A repeated request first replays the results that were kept, and then tries the operations
+    // that are not done once more.
     if (isRepeating()) continue;
     leaveOpen();
     break;
@@ -131,7 +151,7 @@ function readItem({ acceptance }: BatchDeps, item: Item): ReadCommand {
   return item.known;
 }
 
-/** The operations that could be read in time; the others are reported as untried. */
+/** The operations that could be read in time. The others are reported as untried. */
 function readInTime({ acceptance, queue: { timing } }: BatchDeps, items: readonly Item[]): readonly Item[] {
   const until = timing.now() + readMs;
   const reads = eachWithinLimit(items, ({ command }) => {
@@ -139,7 +159,7 @@ function readInTime({ acceptance, queue: { timing } }: BatchDeps, items: readonl
     try {
       return readOrRefuse(command, acceptance);
     } catch {
-      // Its part reads it again, and reports the failure.
+      // The part that holds it reads it again and reports the failure.
       return "failed";
     }
   });
@@ -173,12 +193,12 @@ async function applyPass(batch: Batch, items: readonly Item[]): Promise<void> {
   await inHalves(items, apply, stop);
 }
 
-/** Each half is to be tried. */
+/** Tells `inHalves` to try each half. */
 class PartFailed extends Error {
   override readonly name = "PartFailed";
 }
 
-/** In one transaction. Null where it is done, otherwise how it failed. */
+/** Applies operations in one transaction. Null if they are done, otherwise how they failed. */
 async function applyPart(pass: Pass, items: readonly Item[]): Promise<Failure | null> {
   const isWhole = items.length === pass.size;
   try {
@@ -189,7 +209,7 @@ async function applyPart(pass: Pass, items: readonly Item[]): Promise<Failure | 
     return null;
   } catch (error) {
     if (error instanceof FailedBefore) return failures.find((each) => each === error.failure) ?? "failed";
-    // Others are in the way at this moment, and nothing of the batch is done.
+    // The conflict is with other transactions of this moment, and nothing of the batch is done yet.
     if (!mayBeOfARow(error) || (isWhole && error instanceof PassingConflict)) throw error;
     const failure = failureOf(error);
     const [item] = items;

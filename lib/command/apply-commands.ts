@@ -5,7 +5,7 @@ import { eachWithinLimit } from "../job/schema-time.ts";
 import { Refusal } from "../refusal.ts";
 import type { Acceptance } from "./acceptance.ts";
 import { belowVerb, type Command, readCommand } from "./command-shape.ts";
-/** A command as it was understood, or why it was not. */
+/** A command after it was read, or the reason why it could not be read. */
 export type ReadCommand = { operation: Operation; verb: string } | { key: string | null; refusal: Refused };
 
 export function readCommands(commands: readonly Command[], acceptance: Acceptance): ReadCommand[] {
@@ -22,12 +22,13 @@ export function readOrRefuse(command: Command, acceptance: Acceptance): ReadComm
   }
 }
 
-/** What became of a command; `key` is null where not even that was understood. */
+/** The result of a command; `key` is null if the key could not be read. */
 export type CommandResult = Applied | { change: "refused"; key: string | null; refusal: Refused };
 
 /**
- * Applies what was understood, in one transaction, and tells of each command in order what became of it. `before` and `after` of the
- * options see the operations that were understood, by their own index.
+ * Applies the readable commands in one transaction and returns one result for each command, in
+ * their order. `before` and `after` of the options receive the readable operations, counted by
+ * their own index.
  */
 export async function applyCommands(
   deps: EditDeps,
@@ -49,14 +50,14 @@ export async function applyCommands(
   });
 }
 
-/** Beside one that was refused, where all or nothing was asked for. */
+/** The result of the other operations when one operation of an all-or-nothing batch is refused. */
 export const notDone: Refused = {
   kind: "conflict",
-  message: "It was not done: another one of the same call was refused.",
+  message: "It was not done: another operation of the same call was refused.",
   faults: [],
 };
 
-/** The key that a command names, as far as it can be seen. */
+/** The key that a command names, also if the command has other faults; null if there is none. */
 export function keyIn(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   for (const value of Object.values(input)) {

@@ -17,18 +17,24 @@ import {
 const verbs = ["put", "patch", "delete", "pause", "resume", "job"] as const;
 type Verb = (typeof verbs)[number];
 
-/** Beside the verb. */
+/** Conditions that may stand beside the verb. */
 const conditionsShape = z.strictObject({
-  /** The version that the schedule must have. */
   ifMatch: z.int().min(1).max(999_999_999).optional(),
-  /** Only where there is no such schedule yet; beside `put` alone. */
+  /** Only if there is no schedule with this key yet; for `put` only. */
   ifNoneMatch: z.boolean().optional(),
 });
 
 /**
- * Reads one operation as JSON gave it: a verb and what it is for. `{ "put": { "key": …, "when": …, "target": … } }`,
- * `{ "patch": { "key": …, … } }`, `{ "delete": "<key>" }`, `{ "pause": "<key>" }` or `{ "pause": { "key": …, "reason"?, "until"?, "owner"? } }`,
- * `{ "resume": … }`, `{ "job": { "target": …, "at"?, "key"? } }`; beside the verb maybe `ifMatch`. Throws a Refusal that names every fault below the verb.
+ * Reads one operation from JSON: a verb and its parameters.
+ * - `{ "put": { "key": …, "when": …, "target": … } }`
+ * - `{ "patch": { "key": …, … } }`
+ * - `{ "delete": "<key>" }`
+ * - `{ "pause": "<key>" }` or `{ "pause": { "key": …, "reason"?, "until"?, "owner"? } }`
+ * - `{ "resume": … }`
+ * - `{ "job": { "target": …, "at"?, "key"? } }`
+ *
+ * All but `job` take `ifMatch` beside the verb. Throws a Refusal that names every fault below the
+ * verb.
  */
 export function readCommand(command: Command, acceptance: Acceptance): { operation: Operation; verb: Verb } {
   const { verb, value, conditions } = verbOf(command.input);
@@ -90,7 +96,7 @@ function readJobOperation(
   acceptance: Acceptance,
 ): Operation {
   if (conditions.ifMatch !== undefined)
-    throw notUnderstood([{ path: "ifMatch", message: "has no meaning for a job: it has no versions" }]);
+    throw notUnderstood([{ path: "ifMatch", message: "does not apply to a job: a job has no versions" }]);
   const { key, body, ifExists } = below("job", () => readJob(value, { newKey: newKey ?? keyIsRequired }));
   refuseKey?.(key);
   below("job", () => acceptance.body(body));
@@ -113,11 +119,11 @@ function verbOf(input: unknown) {
   const shaped = conditionsShape.safeParse(beside, { reportInput: true });
   if (!shaped.success) throw notUnderstood(shapeFaults(shaped.error));
   if (shaped.data.ifNoneMatch !== undefined && verb !== "put")
-    throw notUnderstood([{ path: "ifNoneMatch", message: "stands beside `put` alone" }]);
+    throw notUnderstood([{ path: "ifNoneMatch", message: "applies to `put` only" }]);
   return { verb, value, conditions: shaped.data };
 }
 
-/** All but `put` and `patch` may name the key alone. */
+/** All verbs but `put` and `patch` may give the key alone. */
 function keyOf(verb: Verb, value: unknown): string {
   const isAlone = typeof value === "string" && verb !== "put" && verb !== "patch";
   const key: unknown = isAlone
@@ -127,7 +133,7 @@ function keyOf(verb: Verb, value: unknown): string {
       : undefined;
   if (typeof key === "string") return below(verb, () => readKey(key));
   if (verb === "put" && typeof value === "object") {
-    // What else is wrong with it is told together.
+    // Names the other faults of the body together with the missing key.
     const { key: none } = below(verb, () => readKeyedScheduleBody(value));
     if (none === undefined) throw notUnderstood([{ path: "put.key", message: "is required" }]);
   }
@@ -146,7 +152,7 @@ function withoutKey(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== "key"));
 }
 
-/** Puts the verb before the paths of what is refused within. */
+/** Puts the verb in front of the paths of the faults. */
 function below<Read>(verb: Verb, read: () => Read): Read {
   try {
     return read();
@@ -156,7 +162,7 @@ function below<Read>(verb: Verb, read: () => Read): Read {
   }
 }
 
-/** Faults of what stands at a verb, as they are told of the whole operation. */
+/** Faults within the parameters of a verb, with paths that begin at the operation. */
 export function belowVerb(verb: string, faults: readonly Fault[]): Fault[] {
   return faults.map(({ path, message }) => ({ path: path === "" ? verb : `${verb}.${path}`, message }));
 }
@@ -165,16 +171,19 @@ function notUnderstood(faults: readonly Fault[]): Refusal {
   return new Refusal("invalid", "The operation is not understood.", faults);
 }
 
-/** An operation as JSON gave it, such as `{ "put": { "key": …, "when": … } }`; see command-shape.ts. */
+/**
+ * An operation as it came in JSON, such as `{ "put": { "key": …, "when": … } }`; see
+ * command-shape.ts.
+ */
 export interface Command {
   input: unknown;
   caller: Caller;
-  /** From when its relative times count; from now where it is left out. */
+  /** The instant from which relative times count; the present if left out. */
   countFrom?: Date;
-  /** Makes the key of a job that names none; where it is left out, such a job is refused. */
+  /** Makes the key of a job that names none. If left out, such a job is refused. */
   newKey?: () => string;
   /** Refuses keys that the caller may not touch. */
   refuseKey?: (key: string) => void;
-  /** Refuses owners of holds in whose name the caller may not act. */
+  /** Refuses owners of holds that the caller may not act for. */
   refuseOwner?: (verb: "pause" | "resume", owner: string) => void;
 }

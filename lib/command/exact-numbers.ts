@@ -1,6 +1,8 @@
 import { Refusal } from "../refusal.ts";
 
-/** A long whole number would silently lose digits in JavaScript; ids of 64 bits are the usual victims. */
+/**
+ * A long whole number would silently lose digits in JavaScript; the usual case is an id of 64 bits.
+ */
 export function refuseInexactNumbers(text: string): void {
   if (!/\d{16}/.test(text)) return;
   for (const stretch of outsideStrings(text)) {

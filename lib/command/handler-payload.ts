@@ -7,8 +7,9 @@ import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 
 /**
- * For a patch: what it leaves alone is not held against it, also where the handler has changed its mind since. The handler's schema is code of
- * the app's, and is left to the caller to run.
+ * For a patch: fields that it leaves unchanged are not checked, also if the handler's schema has
+ * changed since. The handler's schema is code of the app, so the returned check is run by the
+ * caller of this function.
  */
 export function checkPatched(
   handlers: readonly PayloadTaker[],
@@ -20,7 +21,7 @@ export function checkPatched(
   return touched && "handler" in body.target ? () => refuseUnfitPayload(handlers, body) : null;
 }
 
-/** A job fired with a payload of its own goes to its schedule's handler. */
+/** Checks the payload of a manual job against the handler of its schedule. */
 export async function refuseUnfitFire(
   tx: Tx,
   handlers: readonly PayloadTaker[],

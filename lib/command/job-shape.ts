@@ -11,7 +11,7 @@ import { storableText } from "../schedule/shape/text.ts";
 
 const atForm = "takes an instant such as `2026-12-01T09:00:00Z`, or a time from now such as `in 5m`";
 
-/** The `when` of a job: `at …`, or `in …`, which counts anew whenever it is asked for. */
+/** The `when` of a job: `at …`, or `in …`, which counts from each request. */
 const atShape = storableText({ max: 100 })
   .meta({ description: atForm, examples: ["in 5m", "2026-12-01T09:00:00Z"] })
   .transform((text, context): string => {
@@ -31,7 +31,7 @@ const atShape = storableText({ max: 100 })
 const now = "in 0s";
 const { shape: scheduleFields } = scheduleShape;
 
-/** What of a schedule has a meaning for a single run. */
+/** The fields of a schedule that apply to a single run. */
 const jobFields = {
   target: scheduleFields.target,
   payload: scheduleFields.payload,
@@ -45,26 +45,26 @@ const jobFields = {
   timeout: scheduleFields.timeout,
 };
 
-/** A job without a lasting schedule, as `POST /v1/jobs` takes it. */
+/** A job without a lasting schedule, the body of `POST /v1/jobs`. */
 export const jobShape = z.strictObject({
-  key: keyShape.optional().describe("Of one key one job waits at a time. Without one a key is made."),
+  key: keyShape.optional().describe("One job of a key waits at a time. Without a key one is made."),
   at: atShape.nullish(),
   ifExists: z
     .enum(["replace", "keep", "refuse"])
     .default("replace")
-    .describe("What becomes of a job of this key that is not done yet."),
+    .describe("If a job of this key is not done yet: replace it, keep it, or refuse the request."),
   ...jobFields,
 });
 
 export interface JobInput {
-  /** The schedule's: given, or made. */
+  /** The key of the schedule: given, or made. */
   key: string;
-  /** A schedule that runs once and goes by itself. */
+  /** A schedule that runs once and is deleted then. */
   body: ScheduleBody;
   ifExists: IfExists;
 }
 
-/** Reads a job as JSON gave it; throws a Refusal that names every fault in it. */
+/** Reads a job from JSON; throws a Refusal that names every fault. */
 export function readJob(input: unknown, { newKey }: { newKey: () => string }): JobInput {
   const { key, at, ifExists, ...fields } = shaped(jobShape, input);
   const body = parseScheduleBody({ ...fields, when: at ?? now, deleteOnEnd: true });

@@ -1,13 +1,19 @@
 import { Refusal } from "../refusal.ts";
 import { outsideStrings } from "./exact-numbers.ts";
 
-/** More than any input of ours has, a batch of schedules whose payloads are as deep as they may be included. */
+/**
+ * Deeper than any valid input, including a batch of schedules whose payloads have the greatest
+ * depth allowed.
+ */
 export const inputDepthMax = 64;
 
 const opening = { array: "[".charCodeAt(0), object: "{".charCodeAt(0) };
 const closing = { array: "]".charCodeAt(0), object: "}".charCodeAt(0) };
 
-/** Before anything is made of it: what is nested a million times exhausts whoever walks through it. */
+/**
+ * Checks the text before it is parsed: JSON nested a million deep exhausts the stack of any code
+ * that walks it.
+ */
 export function refuseDeep(text: string, what = "body"): void {
   let depth = 0;
   for (const stretch of outsideStrings(text)) {

@@ -8,16 +8,19 @@ import { parseScheduleBody, scheduleShape } from "../schedule/shape/schedule-sha
 import { memberPath } from "../schedule/shape/shape-faults.ts";
 import { storableText } from "../schedule/shape/text.ts";
 
-/** A schedule's body with its key, as it is sent. */
+/** A schedule's body with its key, as a caller sends it. */
 export const keyedScheduleShape = z
   .strictObject({ key: keyShape.optional(), ...scheduleShape.shape })
-  .meta({ id: "ScheduleInput", description: "What a caller asks for. Unknown fields are errors." });
+  .meta({ id: "ScheduleInput", description: "A schedule as a caller sends it. Unknown fields are errors." });
 
-/** These a patch merges member by member. */
+/** Fields that a patch merges member by member. */
 const merged = new Set(["target", "payload", "calendar", "catchUp", "dst", "retry"]);
 const required = new Set(["when", "target"]);
 
-/** A merge patch as it is sent. What comes of it is checked, as a schedule; this says what can stand in one. */
+/**
+ * A merge patch as a caller sends it. It describes the members that a patch may have. The merged
+ * schedule is checked later.
+ */
 export const schedulePatchShape = z
   .strictObject({
     key: keyShape.optional(),
@@ -35,7 +38,7 @@ function patchOf(name: string, shape: z.core.$ZodType): z.ZodType {
   return description === undefined ? patch : patch.describe(description);
 }
 
-/** Left out of a patch, a field stays as it is. */
+/** A field that a patch leaves out stays as it is, so it has no default. */
 function withoutDefault(shape: z.core.$ZodType): z.core.$ZodType {
   if (shape instanceof z.ZodPipe) return withoutDefault(shape.in);
   return shape instanceof z.ZodDefault || shape instanceof z.ZodPrefault
@@ -43,20 +46,20 @@ function withoutDefault(shape: z.core.$ZodType): z.core.$ZodType {
     : shape;
 }
 
-/** The key in the path, refused where it can be nobody's. */
+/** Reads the key in the path; refuses one that no schedule can have. */
 export function readKey(key: string): string {
   const message = keyFault(key);
   if (message === null) return key;
   throw new Refusal("invalid", "The key is not understood.", [{ path: "key", message }]);
 }
 
-/** A schedule's body may repeat the key that stands in the path. */
+/** The body of a schedule may repeat the key of the path. */
 export function readScheduleBody(input: unknown, keyInPath: string): ScheduleBody {
   const { key, rest } = takeKey(input);
   return parsedBesides(rest, key === undefined || key === keyInPath ? null : "is not the key in the path");
 }
 
-/** For POST, where the key stands in the body, if anywhere. */
+/** For POST, whose body may have the key. */
 export function readKeyedScheduleBody(input: unknown): { key?: string; body: ScheduleBody } {
   const { key, rest } = takeKey(input);
   if (key === undefined) return { body: parsedBesides(rest, null) };
@@ -67,7 +70,7 @@ export function readKeyedScheduleBody(input: unknown): { key?: string; body: Sch
 /** A patch may repeat the key and cannot change it. */
 export function readSchedulePatch(input: unknown, keyInPath: string): unknown {
   const { key, rest } = takeKey(input);
-  // It may be kept as it is, until what it patches is there.
+  // A patch may be kept as JSON until the schedule that it changes exists, so it must be storable.
   const faults = jsonFaults(rest).map(({ path, message }) => ({
     path: path.reduce(memberPath, ""),
     message,
@@ -84,7 +87,7 @@ function takeKey(input: unknown): { key: unknown; rest: unknown } {
   return { key, rest };
 }
 
-/** Names the fault of the key together with those of the body. */
+/** Names the fault of the key together with the faults of the body. */
 function parsedBesides(input: unknown, keyMessage: string | null): ScheduleBody {
   if (keyMessage === null) return parseScheduleBody(input);
   const faults = [{ path: "key", message: keyMessage }];

@@ -4,8 +4,9 @@ import { carriesCredential } from "../schedule/shape/target-credentials.ts";
 const hidden = "***";
 
 /**
- * A command as it may be kept and shown. It was refused, so nothing in it is known to stand where it belongs: whatever is named as a
- * credential is hidden wherever it is, save in the payload, which is shown elsewhere as well.
+ * A refused command as it may be stored and shown. Since it was refused, its fields may be in the
+ * wrong place. So every member with the name of a credential is hidden, at any depth, except in the
+ * payload, which other pages show as well.
  */
 export function withoutCredentials(command: Json): Json {
   if (!isRecord(command)) return command;
@@ -25,7 +26,7 @@ function shown(value: Json, name: string): Json {
   return isRecord(value) ? mapped(value, shown) : value;
 }
 
-/** Of a URL such as `https://user:password@host/`. */
+/** Removes the credentials of a URL such as `https://user:password@host/`. */
 function withoutUserinfo(text: string): string {
   return text.replace(/\/\/[^/?#\s]*@/g, `//${hidden}@`);
 }

@@ -4,12 +4,13 @@ import { type OldRows, oldRowName } from "../quarantine/forget-old.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import type { Tried } from "../quarantine/try-rows.ts";
 
-/** So long is kept what became of a request. */
+/** How long the result of a request is kept. */
 export const keptHours = 24;
 
 /**
- * Who has claimed a request and dies lets it go after so long. The function lives no longer than its timeout, however long one transaction
- * takes: nobody overtakes a request that is being worked. One that is overtaken all the same commits nothing any more.
+ * The lease of a claimed request, after which a dead claim gives way. It is longer than the timeout
+ * of the function, so a request under way is not overtaken, however long one of its transactions
+ * takes. A claim that is overtaken all the same commits nothing more.
  */
 export const leaseSeconds = functionTimeoutSeconds.api + 6;
 
@@ -18,21 +19,21 @@ export interface RequestName {
   key: string;
 }
 
-/** The right to work a request, until somebody else has one with a greater number. */
+/** The right to carry out a request, until another claim has a greater number. */
 export interface Claim extends RequestName {
   claim: number;
 }
 
 export type Claimed =
-  /** `before`: what transactions of earlier tries have come to, in their order. */
+  /** `before`: the results of transactions of earlier attempts, in their order. */
   | { state: "claimed"; claim: Claim; before: Buffer[] }
   | { state: "answered"; answer: Buffer }
-  /** Somebody works it at this moment. */
+  /** Another claim is carrying it out at this moment. */
   | { state: "running"; seconds: number }
-  /** The key stands for another request. */
+  /** The key belongs to a different request. */
   | { state: "different" };
 
-/** One statement for a request that is new. */
+/** Takes one statement for a new request. */
 export async function claimRequest(
   sql: Sql,
   { tokenId, key }: RequestName,
@@ -80,7 +81,7 @@ async function stepsOf(sql: Sql, { tokenId, key }: RequestName): Promise<Buffer[
   return steps.map(({ result }) => result);
 }
 
-/** The tick has not come to it yet. */
+/** Deletes a request that is over, before the tick has deleted it. */
 async function forget(sql: Sql, { tokenId, key }: RequestName): Promise<void> {
   await sql`
     delete from carillon.idempotency
@@ -88,8 +89,9 @@ async function forget(sql: Sql, { tokenId, key }: RequestName): Promise<void> {
 }
 
 /**
- * Writes what a transaction came to, as its last statement; false where the claim is not in force any more. Until the commit whoever
- * takes the request over, answers it or lets it go waits for the row, and then sees the step in it.
+ * Writes the result of a transaction as its last statement; false if the claim has been overtaken.
+ * A takeover, an answer or a release of the request waits for this row until the commit, and then
+ * sees the step.
  */
 export async function writeStep(
   tx: Tx,
@@ -106,7 +108,10 @@ export async function writeStep(
   return written.length === 1;
 }
 
-/** Keeps the answer, which needs no steps any more; false where the claim is not in force any more. */
+/**
+ * Keeps the answer and deletes the steps, which it makes unnecessary; false if the claim has been
+ * overtaken.
+ */
 export async function keepAnswer(
   sql: Sql,
   { tokenId, key, claim }: Claim,
@@ -123,7 +128,10 @@ export async function keepAnswer(
   return kept.length === 1;
 }
 
-/** For a request that was not carried out: it may come again at once; and where nothing of it was done, another one by the same key. */
+/**
+ * Releases a request that was not carried out, so that it can come again at once. If nothing of it
+ * was done, the key is free for another request too.
+ */
 export async function letGo(sql: Sql, { tokenId, key, claim }: Claim): Promise<void> {
   const { count } = await sql`
     delete from carillon.idempotency

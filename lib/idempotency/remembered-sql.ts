@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Sql, TransactionMode, Tx } from "../db/connect.ts";
 import { isStatement, type Statement } from "../db/statement.ts";
 
-/** What a request under way makes of its statements and transactions. */
+/** Handles the statements and transactions of a request under way. */
 export interface Memory {
   statement(statement: Statement, run: (statement: Statement) => void): void;
   transaction<T>(begin: Sql["begin"], work: (tx: Tx) => Promise<T>): Promise<T>;
@@ -12,7 +12,7 @@ export interface Memory {
 
 const underWay = new AsyncLocalStorage<Memory>();
 
-/** The failure of a transaction after which its request goes on. */
+/** Marks a transaction that failed and whose request continues. */
 export class FailedStep {
   readonly failure: unknown;
 
@@ -21,20 +21,20 @@ export class FailedStep {
   }
 }
 
-/** Thrown in place of a transaction that failed when this request was worked before. */
+/** Thrown in place of a transaction that failed in an earlier attempt of the request. */
 export class FailedBefore extends Error {
   override readonly name = "FailedBefore";
   readonly failure: unknown;
 
   constructor(failure: unknown) {
-    super("This transaction failed when the request was worked before.");
+    super("This transaction failed in an earlier attempt of the request.");
     this.failure = failure;
   }
 }
 
 /**
- * Notes that a transaction has failed, as a step in its place. Without it a request that is worked again would take the step of a later
- * transaction for that of this one. `failure` is plain data.
+ * Records a failed transaction as a step in its place. Without it a repeated request would take the
+ * step of a later transaction for that of the failed one. `failure` is plain data.
  */
 export async function noteFailure(sql: Sql, failure: unknown): Promise<void> {
   if (underWay.getStore() === undefined) return;
@@ -45,27 +45,28 @@ export async function noteFailure(sql: Sql, failure: unknown): Promise<void> {
     if (error instanceof FailedBefore) return;
     throw error;
   }
-  throw new Error("A transaction failed that was done when the request was worked before.");
+  throw new Error("This transaction succeeded in an earlier attempt of the request, and failed now.");
 }
 
-/** Whether the request has done nothing so far but to repeat what it came to when it was worked before. */
+/** Whether the request has only replayed the results of earlier attempts so far. */
 export function isRepeating(): boolean {
   return underWay.getStore()?.isRepeating() ?? false;
 }
 
-/** The answer to the request is not its last: it is not kept, and the same request goes on where this one ends. */
+/** Marks the answer as not final: it is not kept, and the same request continues from here. */
 export function leaveOpen(): void {
   underWay.getStore()?.leaveOpen();
 }
 
-/** Everything that `act` does with a remembered `Sql` goes through this memory. */
+/** Runs `act` with this memory: every remembered `Sql` that it uses goes through it. */
 export function remembering<T>(memory: Memory, act: () => Promise<T>): Promise<T> {
   return underWay.run(memory, act);
 }
 
 /**
- * The same, but that what belongs to a request with a memory goes through it. The operations know nothing of it: they are made once, over
- * this, and whoever adds one need not think of it, as long as it writes in transactions (`sql.begin`, `sql.beginByReading`).
+ * The same `Sql`, except that statements and transactions of a request with a memory go through the
+ * memory. Operations are built once, over this, and need no code for repeated requests, as long as
+ * they write in transactions (`sql.begin`, `sql.beginByReading`).
  */
 export function rememberedSql(sql: Sql): Sql {
   const routed = (made: unknown): unknown => {

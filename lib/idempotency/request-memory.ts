@@ -5,21 +5,24 @@ import { type Claim, writeStep } from "./kept-requests.ts";
 import { FailedBefore, FailedStep, type Memory } from "./remembered-sql.ts";
 import type { Seal } from "./seal.ts";
 
-/** Somebody else works the request by now: what this one was about to commit is undone. */
+/** Another claim carries out the request now; the transaction of this one is rolled back. */
 export class Overtaken extends Error {
   override readonly name = "Overtaken";
 }
 
-/** What was kept was closed with another token, or by a newer version. */
+/** The kept data was encrypted with another token, or by a newer version. */
 export class Unreadable extends Error {
   override readonly name = "Unreadable";
 }
 
-/** What one transaction of a request came to, as plain data, and what was read on the way to it since the one before. */
+/**
+ * The result of one transaction of a request, as plain data, and the reads between the transaction
+ * before and this one.
+ */
 interface Step {
   result: unknown;
   reads: Read[];
-  /** It failed, and `result` is how. */
+  /** The transaction failed, and `result` is the failure. */
   failed?: boolean;
 }
 
@@ -31,16 +34,18 @@ interface Read {
 }
 
 export interface RequestMemory extends Memory {
-  /** Transactions that are committed, by this process or one before it. */
+  /** Committed transactions, of this process or an earlier one. */
   steps(): number;
-  /** Whether the answer is not the request's last. */
+  /** Whether the answer is not final. */
   isOpen(): boolean;
 }
 
 /**
- * A request told as a list of steps, one for each transaction, each written in that transaction itself. Who works the request again runs
- * the same code: a transaction that is committed is not begun again but gives what it gave, and what was read before it is told as
- * it was then, so that the code goes the same way. Behind the last step everything is real, and the request goes on where it stopped.
+ * A request as a list of steps, one for each transaction, written within that transaction. A
+ * repeated request runs the same code: a committed transaction is not run again but returns its
+ * recorded result, and the reads before it return their recorded rows, so that the code takes the
+ * same path. After the last step the statements are real, and the request continues where it
+ * stopped.
  */
 export function requestMemory(claim: Claim, seal: Seal, before: readonly Buffer[]): RequestMemory {
   const earlier = before.map((sealed) => openStep(seal, sealed));
@@ -62,7 +67,8 @@ export function requestMemory(claim: Claim, seal: Seal, before: readonly Buffer[
       const known = told.get(asked)?.shift();
       if (known !== undefined) return statement.resolve(rowsOf(known));
       run(statement);
-      // A statement that fails is told to who awaits it.
+      // A failed statement rejects for its caller. The empty handler avoids an unhandled rejection
+      // here.
       statement.then(
         (rows) => void read.push(readOf(asked, rows)),
         () => {},
@@ -75,7 +81,7 @@ export function requestMemory(claim: Claim, seal: Seal, before: readonly Buffer[
         n += 1;
         told = readsOf(earlier[n]);
         if (step.failed === true) throw new FailedBefore(step.result);
-        // The same code has come to the same place: what it gave then is what it gives.
+        // The same code at the same place, so the recorded result has the type of this one.
         return step.result as T;
       }
       const result = await begin(async (tx) => {
@@ -98,11 +104,11 @@ function stepOf(came: unknown, reads: Read[]): Step {
 function openStep(seal: Seal, sealed: Buffer): Step {
   const bytes = seal.open(sealed);
   if (bytes === null) throw new Unreadable();
-  // Written by this very code, and closed since.
+  // Written by this code and authenticated since, so the type holds.
   return deserialize(bytes);
 }
 
-/** Those that ask the same, in the order in which they were asked. */
+/** Recorded reads by statement, each list in its original order. */
 function readsOf(step: Step | undefined): Map<string, Read[]> {
   return Map.groupBy(step?.reads ?? [], ({ asked }) => asked);
 }

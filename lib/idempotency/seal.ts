@@ -2,12 +2,13 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
 /**
- * Compresses and encrypts what is kept of a request, so that only who knows the caller's token can read it: answers hold payloads, and
- * that of `POST /v1/tokens` a token of which nothing but a hash is kept elsewhere. Whoever repeats the request presents the same one.
+ * Compresses and encrypts the kept data of a request, so that only a holder of the caller's token
+ * can read it. Answers hold payloads, and the answer of `POST /v1/tokens` holds a token of which
+ * only a hash is stored elsewhere. A repeated request presents the same token.
  */
 export interface Seal {
   close(bytes: Buffer): Buffer;
-  /** Null where it was not closed with this. */
+  /** Null if the data was encrypted with another key. */
   open(sealed: Buffer): Buffer | null;
 }
 

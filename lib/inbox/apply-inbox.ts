@@ -15,41 +15,54 @@ export interface InboxDeps extends EditDeps {
 }
 
 export interface InboxBounds {
-  /** So many commands at most. */
+  /** The most commands of one run. */
   most: number;
-  /** Then nothing more is begun. */
+  /** Once true, nothing more is begun. */
   timeIsUp: () => boolean;
-  /** Then also what has been begun is left: commands of which one fails are told apart up to here. `timeIsUp` where it is left out. */
+  /**
+   * Once true, work under way is left as well: a batch with a failing command is divided up to
+   * here. Defaults to `timeIsUp`.
+   */
   mustEnd?: () => boolean;
 }
 
-/** How many commands were applied, refused, and set aside because Carillon failed on them. */
+/**
+ * The numbers of commands that were applied, refused, and set aside because Carillon failed on
+ * them.
+ */
 export interface InboxApplied {
   applied: number;
   refused: number;
   failed: number;
-  /** True where a bound was reached before the end of the inbox. */
+  /** True if a limit was reached before the end of the inbox. */
   more: boolean;
 }
 
 const chunkMax = 1_000;
-/** So many are looked at by one run at most. */
+/** The most commands that one run reads. */
 const runMax = 250_000;
-/** After a hundred failures a run looks for no more of them: what fails together is left to the next run, and the rest is applied. */
+/**
+ * After a hundred failures a run does not isolate failing commands any more: batches that fail are
+ * left to the next run, and the others are applied.
+ */
 const failuresMax = 100;
 interface Run extends InboxDeps, Omit<InboxApplied, "more"> {
   bounds: Required<InboxBounds>;
-  /** How many were left for the next run. */
+  /** The number of commands left to the next run. */
   left: number;
-  /** The command of a key that was not applied: what comes after it waits, so that the order of a key stays. */
+  /**
+   * The first command of each key that was not applied. Later commands of the key wait, to keep
+   * their order.
+   */
   failedAt: Map<string, string>;
 }
 
 /**
- * Applies what callers have written into the inbox, oldest first, in transactions of up to a thousand. Appliers take turns, and each
- * command leaves the inbox in the transaction that applies it: so nothing is applied twice or lost, wherever one is killed.
- * A command that cannot be applied is refused and kept with the reason. One that Carillon itself fails on stays, is set aside until its
- * next try, and keeps none but those of its own key.
+ * Applies the commands of the inbox, oldest first, in transactions of up to a thousand. Appliers
+ * take turns, and each command leaves the inbox in the transaction that applies it, so a crash
+ * neither repeats nor loses one. A command that cannot be applied is refused and kept with the
+ * reason. A command on which Carillon itself fails stays, is set aside until its next attempt, and
+ * holds up only later commands of its key.
  */
 export async function applyInbox(deps: InboxDeps, bounds: InboxBounds): Promise<InboxApplied> {
   const run: Run = {
@@ -67,7 +80,7 @@ export async function applyInbox(deps: InboxDeps, bounds: InboxBounds): Promise<
   for (let after = "0"; more; ) {
     const listed = await applyListed(run, most, after);
     more = listed.more;
-    // Where all of them wait, what is behind them is listed: however many they are.
+    // If all listed commands wait, the commands behind them are listed, however many wait.
     if (listed.found > 0 || listed.last === null || bounds.timeIsUp()) break;
     after = listed.last;
   }
@@ -75,13 +88,17 @@ export async function applyInbox(deps: InboxDeps, bounds: InboxBounds): Promise<
   return { applied, refused, failed, more: more || run.left > 0 || bounds.timeIsUp() };
 }
 
-/** `found`: how many of them do not wait. `last`: of those that were listed, where there may be more behind it. */
+/**
+ * `found`: listed commands that do not wait. `last`: the last listed command, if there may be more
+ * behind it.
+ */
 async function applyListed(
   run: Run,
   most: number,
   after: string,
 ): Promise<{ found: number; last: string | null; more: boolean }> {
-  // What there is, of one moment: of a transaction that commits meanwhile all is left to the next run, and none overtakes another.
+  // One snapshot: commands that commit later are left to the next run, so that none overtakes
+  // another.
   const lists = await waitingCommands(run.sql, { most, together: chunkMax, after });
   let looked = 0;
   let found = 0;
@@ -97,10 +114,10 @@ async function applyListed(
   return { found, last: looked === most ? last : null, more: looked === most || looked < listed };
 }
 
-/** What one request does before it answers. */
+/** The limits of one request, which answers afterwards. */
 const atOnce = { most: 10_000, ms: 8_000 };
 
-/** For a caller that waits for it. */
+/** Applies the inbox for a caller that waits for the answer. */
 export function applyInboxAtOnce(deps: InboxDeps): Promise<InboxApplied> {
   const until = performance.now() + atOnce.ms;
   return applyInbox(deps, { most: atOnce.most, timeIsUp: () => performance.now() > until });
@@ -130,8 +147,9 @@ async function applyRows(run: Run, rows: readonly InboxRow[], tried: boolean): P
 }
 
 /**
- * `error`: Carillon itself failed on the command. Undefined where the time is up, since a handler's schema may take long over each payload: commands that
- * were read by then are applied, and the others are left to the next run.
+ * `error`: Carillon itself failed on the command. Undefined if the time is up, since a handler's
+ * schema may take long for each payload. Commands that were read by then are applied, and the
+ * others are left to the next run.
  */
 function readRow(run: Run, row: InboxRow): ReadRow | { error: unknown } | undefined {
   if (run.bounds.timeIsUp()) return undefined;
@@ -142,7 +160,7 @@ function readRow(run: Run, row: InboxRow): ReadRow | { error: unknown } | undefi
   }
 }
 
-/** All together; where that fails, in halves, so that none stands in the way of another. */
+/** Tries all rows together; if that fails, in halves, so that no row holds up another. */
 async function tryAll<Row extends ReadRow>(
   run: Run,
   rows: readonly Row[],
@@ -153,7 +171,8 @@ async function tryAll<Row extends ReadRow>(
       await inItsTime(run.queue.timing, () => act(some));
     } catch (error) {
       const [first, ...others] = some;
-      // At once, so that what comes after it in its key waits, and that it stands on record wherever this run ends.
+      // Set aside at once, so that later commands of its key wait, and the record exists even if
+      // this run is killed.
       if (first !== undefined && others.length === 0 && mayBeOfARow(error)) await putAside(run, first, error);
       throw error;
     }
@@ -184,7 +203,7 @@ function waitsFor(failedAt: string | undefined, { id }: InboxRow): boolean {
   return failedAt !== undefined && BigInt(id) > BigInt(failedAt);
 }
 
-/** What comes after it in its key waits too. */
+/** Later commands of the key wait too. */
 function leave(run: Run, { id }: InboxRow, key: string | null): void {
   if (key === null) return;
   const known = run.failedAt.get(key);

@@ -16,7 +16,10 @@ import type { ReadRow } from "./read-inbox.ts";
 export type UnderstoodRow = Extract<ReadRow, { operation: Operation }>;
 export type RefusedRow = Extract<ReadRow, { refusal: Refused }>;
 
-/** In one transaction, in which the commands also leave the inbox. `tried`: they may be in quarantine, and leave it too. */
+/**
+ * Applies commands in one transaction, in which they also leave the inbox. `tried`: they may be in
+ * quarantine, and leave it too.
+ */
 export async function applyTogether(
   deps: EditDeps,
   commands: readonly UnderstoodRow[],
@@ -55,7 +58,7 @@ export async function applyTogether(
   return { refused, applied: commands.length - refused - passedOver };
 }
 
-/** A lock that all commands need: where it is not granted, none of them is at fault. */
+/** All commands need this lock, so if it is not granted, none of them is at fault. */
 async function lockForAll(tx: Tx): Promise<void> {
   try {
     await lockInbox(tx);
@@ -64,7 +67,7 @@ async function lockForAll(tx: Tx): Promise<void> {
   }
 }
 
-/** Returns how many of them there still were. */
+/** Returns how many of the commands still existed. */
 export function refuseTogether(
   { sql }: Pick<EditDeps, "sql">,
   refused: readonly RefusedRow[],
@@ -94,7 +97,7 @@ function refusalsAmong(commands: readonly UnderstoodRow[], results: readonly App
   });
 }
 
-/** What is to be gone and is not there is done: the schedule may have ended by itself meanwhile. */
+/** Deleting a missing schedule counts as done: the schedule may have ended by itself meanwhile. */
 function foundNothing({ kind, ifMatch }: Operation, result: Applied | undefined): boolean {
   if (kind !== "delete" || ifMatch !== undefined) return false;
   return result?.change === "refused" && result.refusal.kind === "missing";

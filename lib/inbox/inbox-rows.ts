@@ -6,15 +6,15 @@ import type { Json } from "../schedule/shape/json.ts";
 /** A command as a caller wrote it in SQL. */
 export interface InboxRow {
   id: string;
-  /** When it was called. */
+  /** The time of the call. */
   at: Date;
   /** The role that had logged in. */
   caller: string;
-  /** As JSON text, in which numbers have all their digits. */
+  /** JSON text, in which numbers keep all their digits. */
   command: string;
 }
 
-/** Why a command was not applied. */
+/** The reason why a command was not applied. */
 export interface InboxRefusal {
   id: string;
   key: string | null;
@@ -24,19 +24,20 @@ export interface InboxRefusal {
   faults: readonly Fault[];
 }
 
-/** So much text of commands is read at once at most; one command is always read. */
+/** The most text of commands that is read at once; one command is always read. */
 const bytesMax = 8 * 1024 * 1024;
 
 /** Numbers of commands that may be read at once. */
 export interface Listed {
   ids: string[];
-  /** Whether they have failed before and are tried again: they are kept apart from commands that have not. */
+  /** Whether they have failed before. Such commands are read apart from new ones. */
   tried: boolean;
 }
 
 /**
- * The oldest behind a number, in their order, but for those that are set aside themselves. Which others wait with one of their key is asked when they
- * are read: the key is in the command, and to take it out of each that is listed means to read each.
+ * The oldest commands after a number, in their order, without those that are set aside themselves.
+ * Commands that wait for another one of their key are left out later, when they are read: the key
+ * is inside the command, and extracting it here would read every listed command.
  */
 export async function waitingCommands(
   sql: Sql,
@@ -61,14 +62,14 @@ export async function waitingCommands(
   return lists;
 }
 
-/** An entry that was edited by hand may name no number: it is of no command. */
+/** An entry that was edited by hand may have no number: it belongs to no command. */
 const isNumber = (sql: Sql) => sql`item ~ '^[0-9]{1,18}$'`;
 const numberOf = (sql: Sql) => sql`case when ${isNumber(sql)} then item::bigint end`;
 
 const setAsideIds = (sql: Sql) =>
   sql`select ${numberOf(sql)} from carillon.quarantine where consumer = 'inbox' and ${isNumber(sql)}`;
 
-/** Nearly always there is no entry, and then the inbox reads no key of any command. */
+/** Usually there is no entry, and then the key of no command has to be extracted. */
 async function hasAside(sql: Sql): Promise<boolean> {
   const [some] = await sql`select from carillon.quarantine where consumer = 'inbox' limit 1`;
   return some !== undefined;
@@ -76,18 +77,18 @@ async function hasAside(sql: Sql): Promise<boolean> {
 
 const waits = (sql: Sql) => sql`next_at > (select carillon.clock())`;
 
-/** Not correlated, so that the list is read once and then asked by hash. */
+/** Not correlated, so that the list is read once and probed by hash. */
 const hasNoKeyThatWaits = (sql: Sql) => sql`
   coalesce(${keyOf(sql)}, '') not in (
     select detail->>'key' from carillon.quarantine where consumer = 'inbox' and detail->>'key' is not null and ${waits(sql)})`;
 
-/** As `keyIn` finds it: of the one verb that a command has, a key or what has one. */
+/** The same as `keyIn`: the value of the one verb is the key or has it. */
 const keyOf = (sql: Sql) => sql`(
   select coalesce(v ->> 'key', v #>> '{}')
   from (select coalesce(command -> 'put', command -> 'patch', command -> 'delete', command -> 'pause', command -> 'resume', command -> 'job') as v
     offset 0) named)`;
 
-/** Entries of commands that are not there any more: an owner has deleted them. */
+/** Drops entries of commands that no longer exist because an owner has deleted them. */
 export async function forgetGone(sql: Sql): Promise<void> {
   await dropEntries(
     sql,
@@ -95,7 +96,7 @@ export async function forgetGone(sql: Sql): Promise<void> {
   );
 }
 
-/** In their order, those that there still are and that do not wait with another one of their key. */
+/** Existing commands in their order, without those that wait for another one of their key. */
 export async function readCommandRows(sql: Sql, ids: readonly string[]): Promise<InboxRow[]> {
   const some = await hasAside(sql);
   return sql<InboxRow[]>`
@@ -103,7 +104,7 @@ export async function readCommandRows(sql: Sql, ids: readonly string[]): Promise
     where id = any(${[...ids]}::bigint[]) ${some ? sql`and ${hasNoKeyThatWaits(sql)}` : sql``} order by id`;
 }
 
-/** Those that nobody has applied meanwhile. */
+/** The commands that have not been applied meanwhile. */
 export async function stillThere(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await tx<{ id: string }[]>`
     select id from carillon.inbox where id = any(${[...ids]}::bigint[])`;
@@ -114,7 +115,9 @@ export async function removeCommands(tx: Tx, ids: readonly string[]): Promise<vo
   if (ids.length > 0) await tx`delete from carillon.inbox where id = any(${[...ids]}::bigint[])`;
 }
 
-/** Takes commands out of the inbox and keeps why; returns how many there still were. */
+/**
+ * Takes commands out of the inbox and keeps them with the reason. Returns how many still existed.
+ */
 export async function refuseCommands(tx: Tx, refusals: readonly InboxRefusal[]): Promise<number> {
   if (refusals.length === 0) return 0;
   const ids = refusals.map(({ id }) => id);

@@ -4,7 +4,7 @@ import { isLate, leaveTombstones, readMarks } from "../ingest/marks.ts";
 import { stampOf } from "../ingest/stamp.ts";
 import type { InboxRow } from "./inbox-rows.ts";
 
-/** A command of the inbox as the queue's commands are ordered: by when it was called. */
+/** A command of the inbox, ordered like the queue's commands: by the time of its call. */
 interface Called {
   row: Pick<InboxRow, "id" | "at">;
   operation: Pick<Operation, "key" | "kind">;
@@ -14,7 +14,10 @@ function stampOfCall({ row: { id, at }, operation: { kind } }: Called): string {
   return stampOf({ at, place: 0, kind, id: `sql:${id}` });
 }
 
-/** Those, by index, that the queue has overtaken: it brought a put or a delete of their key that was given later. Under the inbox's lock. */
+/**
+ * The indexes of commands that the queue has overtaken by a later put or delete of the same key.
+ * Requires the inbox lock.
+ */
 export async function overtakenByQueue(tx: Tx, commands: readonly Called[]): Promise<Set<number>> {
   const markOf = await readMarks(tx, [...new Set(commands.map(({ operation: { key } }) => key))]);
   const late = commands.flatMap((command, index) => {
@@ -24,7 +27,10 @@ export async function overtakenByQueue(tx: Tx, commands: readonly Called[]): Pro
   return new Set(late);
 }
 
-/** So that a put of the queue that was given before these deletes, and comes later, makes nothing. */
+/**
+ * Records these deletes for the queue, so that an older put of the queue that arrives later makes
+ * no schedule.
+ */
 export async function tellQueue(tx: Tx, deletes: readonly Called[]): Promise<void> {
   const newest = new Map<string, string>();
   for (const command of deletes) {

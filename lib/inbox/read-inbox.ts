@@ -8,18 +8,24 @@ import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import type { InboxRow } from "./inbox-rows.ts";
 
-/** A command of the inbox as it was understood, or why it was not. `key` and `command` are there in any case. */
+/**
+ * A command of the inbox after it was read, or the reason why it could not be read. `key` and
+ * `command` exist in either case.
+ */
 export type ReadRow = { row: InboxRow; key: string | null; command: Json } & (
   | { operation: Operation; verb: string }
   | { refusal: Refused }
 );
 
-/** Reads a command in the name of the role that wrote it; its relative times count from when it was called. */
+/**
+ * Reads a command with the role that wrote it as its caller. Its relative times count from the
+ * call.
+ */
 export function readInboxRow(row: InboxRow, acceptance: Acceptance): ReadRow {
   const command: Json = JSON.parse(row.command);
   const named = { row, command, key: keyIn(command) };
   const tooDeep = refusedBy(() => refuseDeep(row.command, "command"));
-  // Nobody could walk through the whole of it.
+  // Too deep to be walked, so only the key is kept.
   if (tooDeep !== null) return { row, key: named.key, command: { key: named.key }, refusal: tooDeep };
   const inexact = refusedBy(() => refuseInexactNumbers(row.command));
   if (inexact !== null) return { ...named, refusal: inexact };
@@ -49,7 +55,7 @@ function readInput(
   return read;
 }
 
-/** The key that a command names: `send_command` takes none without. */
+/** The key that a command names; `send_command` requires one. */
 export function keyIn(command: Json): string | null {
   if (typeof command !== "object" || command === null || Array.isArray(command)) return null;
   for (const [name, value] of Object.entries(command)) {

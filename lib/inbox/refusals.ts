@@ -6,22 +6,22 @@ import type { Tried } from "../quarantine/try-rows.ts";
 import type { Fault } from "../refusal.ts";
 import type { Json } from "../schedule/shape/json.ts";
 
-/** A command that was refused when it was applied, and why. */
+/** A command that was refused when it was applied, with the reason. */
 export interface RefusedCommand {
-  /** Its number in the inbox. */
+  /** The number of the command in the inbox. */
   id: string;
   at: Date;
   refusedAt: Date;
-  /** The role that had called. */
+  /** The role that called. */
   caller: string;
   key: string | null;
-  /** In lists without its payload, and null where it is large even so. */
+  /** Lists leave out the payload. Null in a list if the command is large even so. */
   command: Json;
   problem: string;
   faults: Fault[];
 }
 
-/** Where a list of refused commands ended. */
+/** The place at which a list of refused commands ended. */
 export interface RefusedPlace {
   refusedAt: Date;
   id: string;
@@ -31,23 +31,26 @@ export function refusedPlaceText({ refusedAt, id }: RefusedPlace): string {
   return `${refusedAt.getTime()}/${id}`;
 }
 
-/** Null for what is no place. */
+/** Null if the text is not a place. */
 export function readRefusedPlace(text: string): RefusedPlace | null {
   const [, refusedAt, id] = /^(0|[1-9]\d{0,12})\/([1-9]\d{0,17})$/.exec(text) ?? [];
   return refusedAt === undefined || id === undefined ? null : { refusedAt: new Date(Number(refusedAt)), id };
 }
 
 export interface RefusedSearch {
-  /** Of keys; without one, also commands of which not even the key was understood. */
+  /**
+   * Limits the list to keys with this prefix. Without it, commands without a readable key are
+   * listed too.
+   */
   prefix?: string | undefined;
   before?: RefusedPlace | undefined;
   limit: number;
 }
 
-/** So many are looked at before an answer comes with what was found and where to go on. */
+/** The most rows that one answer reads before it returns the matches and a place to continue. */
 const lookedMax = 5_000;
 
-/** Newest first; there may be fewer than `limit` and still a `next`. */
+/** Newest first. A page may be shorter than `limit` and still have a `next`. */
 export async function listRefused(
   sql: Sql,
   { prefix, before, limit }: RefusedSearch,
@@ -70,7 +73,9 @@ export async function listRefused(
     : { items, next: { refusedAt: last.refusedAt, id: last.id } };
 }
 
-/** What is longer is shown alone: a page of it would be more than an answer holds. */
+/**
+ * Longer commands are shown only one by one: a page of them would be larger than an answer may be.
+ */
 export const listedCharactersMax = 10_000;
 
 function readRefused(sql: Sql, ids: readonly string[]): PromiseLike<RefusedCommand[]> {
@@ -83,17 +88,17 @@ function readRefused(sql: Sql, ids: readonly string[]): PromiseLike<RefusedComma
     where r.id = any(${[...ids]}::bigint[]) order by r.refused_at desc, r.id desc`;
 }
 
-/** With all of its command. */
+/** Returns the whole command. */
 export async function readOneRefused(sql: Sql, id: string): Promise<RefusedCommand | null> {
   const [found] = await sql<RefusedCommand[]>`
     select id, at, refused_at as "refusedAt", caller, key, command, problem, faults from carillon.inbox_refusals where id = ${id}`;
   return found ?? null;
 }
 
-/** Long enough for a look after the holidays. */
+/** Two weeks of holidays and a day. */
 export const refusedKeptDays = 15;
 
-/** Drops what was refused longer ago than it is kept. */
+/** Drops refused commands past their retention. */
 export async function dropOldRefused(deps: { sql: Sql; log: Log }, timeIsUp: () => boolean): Promise<void> {
   await forgetOld(deps, oldRefused, timeIsUp);
 }

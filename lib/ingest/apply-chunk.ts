@@ -14,7 +14,9 @@ import { readReleases } from "./releases.ts";
 import { hasMoved, readStandings } from "./standing.ts";
 import { operationAgain, type Understood } from "./understand.ts";
 
-/** What became of a command. `early`: it is for a schedule that is not there yet, and may be a moment later. */
+/**
+ * The result of a command. `early`: its schedule does not exist yet, but may exist a moment later.
+ */
 export type Outcome =
   | { became: "applied"; change: "created" | "changed" | "unchanged" | "deleted" }
   | { became: "passed-over" }
@@ -24,18 +26,27 @@ export type Outcome =
 export interface Chunk {
   /** In the order in which they were given. */
   commands: readonly Understood[];
-  /** Refused before, to be noted in the same transaction. Null where what is refused is dead already. */
+  /**
+   * Commands refused earlier, to be recorded in the same transaction. Null if refused commands are
+   * on record already.
+   */
   dead: readonly DeadCommand[] | null;
-  /** Whether one that is for a schedule which is not there may wait for it. */
+  /** Whether a command without its schedule may wait for it. */
   mayWait(command: Understood): boolean;
-  /** Last of all in the transaction. */
+  /** Runs last in the transaction. */
   after?: (tx: Tx, outcomes: ReadonlyMap<Understood, Outcome>) => Promise<void>;
 }
 
-/** How often a transaction begins. Where several commands meet edits of others that often, they are applied in halves. */
+/**
+ * How often a transaction begins. If several commands conflict with other edits that often, they
+ * are applied in halves.
+ */
 const beginningsMax = { alone: 20, together: 4 };
 
-/** Commands and what is known of their keys, in one transaction; begun anew where somebody else has edited the same keys since they were read. */
+/**
+ * Applies commands and updates the marks of their keys in one transaction. It begins again if
+ * another edit has changed the same keys since they were read.
+ */
 export async function applyChunk(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood, Outcome>> {
   const most = chunk.commands.length > 1 ? beginningsMax.together : beginningsMax.alone;
   for (let beginning = 1; ; beginning++) {
@@ -58,7 +69,7 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
   const isReleased = await readReleases(deps.sql, commands, markOf);
   const again = (kept: Kept) => operationAgain(deps, kept, now);
   const plan = planChunk(commands, { memoryOf: markOf, standingOf, isReleased, again });
-  // What is known only grows: a command that comes too late by now does so whatever others do meanwhile.
+  // Marks only grow: a command that is late by now stays late, whatever other edits do meanwhile.
   const concerned = [
     ...plan.steps.map(({ operation }) => operation),
     ...plan.noted.map(({ operation }) => operation),
@@ -94,7 +105,8 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
       after: settle,
     },
   );
-  // By what the transaction came to: a request that is worked again is told that, and does not run it.
+  // Based on the recorded result: a repeated request receives that result and does not run the
+  // callback.
   const told = tell(plan, applied, mayWait);
   for (const { kept, key, refusal } of told.lost)
     deps.log.warn("ingest.not-again", { key, command: kept.id, kind: refusal.kind });
@@ -112,7 +124,9 @@ function oldestByKey(commands: readonly Understood[]): Map<string, Date> {
 
 interface Told {
   outcomes: Map<Understood, Outcome>;
-  /** What was applied before and, after an older one that came late, is not taken any more. */
+  /**
+   * Commands applied earlier that, repeated after an older command that came late, are refused now.
+   */
   lost: { kept: Kept; key: string; refusal: Refused }[];
 }
 
@@ -120,7 +134,7 @@ function tell(plan: ChunkPlan, applied: readonly Applied[], mayWait: Chunk["mayW
   const told: Told = { outcomes: new Map(), lost: [] };
   for (const command of plan.passedOver) told.outcomes.set(command, { became: "passed-over" });
   for (const [index, { of, again }] of plan.steps.entries()) {
-    // None where a repeated request planned by what was known before somebody else came between.
+    // Undefined if a repeated request made its plan before another edit intervened.
     const result = applied[index] ?? { change: "passed-over" as const, key: "" };
     if (of !== null) told.outcomes.set(of, outcomeOf(of, result, mayWait));
     else if (again !== undefined && result.change === "refused")
@@ -134,7 +148,8 @@ function outcomeOf(of: Understood, result: Applied, mayWait: Chunk["mayWait"]): 
   if (result.change !== "refused") return { became: "applied", change: result.change };
   const { refusal } = result;
   const isMissing = refusal.kind === "missing";
-  // It has overtaken its put, or somebody was quicker: either way there is no schedule, as was asked for.
+  // The delete has overtaken its put, or another caller deleted first. Either way the schedule does
+  // not exist, as requested.
   if (isMissing && of.operation.kind === "delete") return { became: "applied", change: "unchanged" };
   const isEarly = isMissing && mayWait(of);
   return { became: isEarly ? "early" : "refused", refusal };

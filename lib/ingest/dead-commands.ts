@@ -4,7 +4,7 @@ import type { Tx } from "../db/connect.ts";
 import { isJson } from "../schedule/shape/json.ts";
 import { storablePart } from "../schedule/shape/text.ts";
 
-/** A command that was not applied, as the transaction notes it that did not apply it. */
+/** A command that was not applied, as the transaction that refused it records it. */
 export interface DeadCommand {
   messageId: string;
   place: number;
@@ -12,7 +12,7 @@ export interface DeadCommand {
   at: Date | null;
   key: string | null;
   refusal: Refused;
-  /** As it came; undefined where its message was not understood at all. */
+  /** The command as it came; undefined if its message could not be read. */
   command: unknown;
 }
 
@@ -28,10 +28,10 @@ export interface DeadCommandRead {
   command: unknown;
 }
 
-/** What is larger is left to the dead-letter queue. */
+/** Larger commands are kept by the dead-letter queue alone. */
 const storedCharactersMax = 300_000;
 
-/** Notes them once, however often their message comes. */
+/** Records each command once, however often its message comes. */
 export async function noteDead(tx: Tx, dead: readonly DeadCommand[]): Promise<void> {
   if (dead.length === 0) return;
   await tx`
@@ -45,7 +45,7 @@ export async function noteDead(tx: Tx, dead: readonly DeadCommand[]): Promise<vo
     on conflict (message_id, place) do nothing`;
 }
 
-/** What the database does not take is told to the dead-letter queue alone. */
+/** Text that the database cannot store goes to the dead-letter queue alone. */
 function storedText(command: unknown): string | null {
   if (command === undefined || !isJson(command)) return null;
   const text = JSON.stringify(command);
@@ -56,7 +56,7 @@ function storableMember(_name: string, value: unknown): unknown {
   return typeof value === "string" ? storablePart(value) : value;
 }
 
-/** Those of these that came to be applied after all: they were refused when their message came before. */
+/** Deletes the records of commands that were refused in an earlier delivery and are applied now. */
 export async function forgetDead(
   tx: Tx,
   applied: readonly { messageId: string; place: number }[],
@@ -68,7 +68,7 @@ export async function forgetDead(
     where d.message_id = a.message_id and d.place = a.place`;
 }
 
-/** Those of these messages that the dead-letter queue does not have yet, as places by message. */
+/** The dead commands of these messages that have not been sent to the dead-letter queue. */
 export async function untold(
   sql: Tx,
   messageIds: readonly string[],
@@ -116,7 +116,7 @@ export async function readDeadCommand(sql: Tx, id: string): Promise<DeadCommandR
   return row === undefined ? null : toRead(row);
 }
 
-/** False where there is none. */
+/** False if there is no such command. */
 export async function deleteDeadCommand(tx: Tx, id: string): Promise<boolean> {
   const gone = await tx`delete from carillon.dead_commands where id = ${id}`;
   return gone.count > 0;

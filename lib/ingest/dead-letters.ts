@@ -2,22 +2,25 @@ import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import type { Refused } from "../batch/operation.ts";
 import { eachRequest, requests } from "../target/delivery.ts";
 
-/** A command for the dead-letter queue, with why it is there. */
+/** A command for the dead-letter queue, with the reason. */
 export interface DeadLetter {
   messageId: string;
   place: number;
   commandId: string | null;
   key: string | null;
   refusal: Refused;
-  /** So that it can be sent again as it is, once it is mended. */
+  /** The message body, which can be sent again after it has been corrected. */
   body: string;
 }
 
-/** SQS takes a megabyte with the attributes; what fills it alone has no room for the reason. */
+/**
+ * SQS takes a megabyte including the attributes. A body of that size would leave no room for the
+ * reason.
+ */
 const bodyBytesMax = 1_000_000;
 const textMax = 1_000;
 
-/** Sends each as a message of its own, and gives back those that arrived. */
+/** Sends each command as its own message, and returns the commands that arrived. */
 export async function sendDeadLetters(
   { sqs, url }: { sqs: SQSClient; url: string },
   letters: readonly DeadLetter[],
@@ -67,7 +70,7 @@ function attributesOf({ messageId, place, commandId, key, refusal }: DeadLetter)
   );
 }
 
-/** SQS takes the characters that XML takes. */
+/** Removes characters that SQS does not take: it takes those of XML. */
 function sendable(text: string): string {
   return text
     .slice(0, textMax)

@@ -7,6 +7,6 @@ export interface IngestDeps extends EditDeps {
   acceptance: Acceptance;
   log: Log;
   metrics?: Metrics | undefined;
-  /** The queue reaches keys that begin with this; null where it reaches all. */
+  /** The prefix of the keys that the queue may touch; null for all keys. */
   prefix: string | null;
 }

@@ -13,7 +13,7 @@ import { commandsMax, type NotUnderstood, type Received, readMessage } from "./r
 import { type Understood, understand } from "./understand.ts";
 
 export interface IngestQueues {
-  /** Where the messages come from. */
+  /** The URL of the queue that delivers the messages. */
   url: string;
   deadUrl: string;
 }
@@ -22,11 +22,14 @@ export interface QueueDeps extends IngestDeps {
   queues: IngestQueues;
 }
 
-/** A patch, pause or resume waits so long for the put that it has overtaken, and is looked at so often. */
+/**
+ * How long a patch, pause or resume waits for the put that it has overtaken, and how often it is
+ * retried.
+ */
 const earlyMs = 15 * 60_000;
 const earlyAgainSeconds = 30;
 
-/** One command and what the message it came with looked like. */
+/** A command, with the body of its message. */
 interface Entry {
   messageId: string;
   body: string;
@@ -34,7 +37,7 @@ interface Entry {
   dead?: DeadCommand;
 }
 
-/** What a run counts, for its line in the log. */
+/** The counts of a run for its line in the log. */
 interface Count {
   commands: number;
   applied: number;
@@ -47,17 +50,18 @@ interface Run {
   deps: QueueDeps;
   now: Date;
   count: Count;
-  /** Messages that stay on the queue. */
+  /** The ids of messages that stay on the queue. */
   stay: Set<string>;
   early: Set<string>;
-  /** Whether something of what was read has been tried. */
+  /** Whether any entry has been tried. */
   begun: boolean;
   timeIsUp: () => boolean;
 }
 
 /**
- * Applies the commands of these messages, all together, as many as fit into one transaction at a time. Gives the ids of the messages that
- * are not done and must come again; of every other one, each command is applied, passed over, or dead, durably.
+ * Applies the commands of these messages together, as many in one transaction as fit. Returns the
+ * ids of messages that are not done and must come again. Of every other message each command is
+ * durably applied, passed over or dead.
  */
 export async function ingestMessages(
   deps: QueueDeps,
@@ -75,7 +79,7 @@ export async function ingestMessages(
       await applyEntries(run, entries.slice(from, from + commandsMax));
     await comeSoon(run, records);
   } catch (error) {
-    // Before anything of them was looked at.
+    // The failure came before any message was tried.
     for (const { messageId } of records) stay.add(messageId);
     deps.log.error("ingest.failed", { messages: records.length, error: errorText(error) });
   }
@@ -85,7 +89,10 @@ export async function ingestMessages(
   return [...stay];
 }
 
-/** In the order in which the commands were given; what was not understood has none. */
+/**
+ * Unreadable commands first, since they have no order; then the others in the order in which they
+ * were given.
+ */
 function entriesOf(run: Run, records: readonly SQSRecord[]): Entry[] {
   const { deps, now, stay } = run;
   const nothing: ReturnType<typeof understand> = { understood: [], refused: [] };
@@ -99,7 +106,7 @@ function entriesOf(run: Run, records: readonly SQSRecord[]): Entry[] {
   const received = read.filter((one): one is Received => !("refusal" in one));
   const each = eachWithinLimit(received, (one) => {
     if (!run.timeIsUp()) return orStay(run, one.messageId, () => understand(deps, [one], now), nothing);
-    // A handler's schema may take long over each payload: the message comes again.
+    // A handler's schema may take long for each payload. The message comes again.
     stay.add(one.messageId);
     return nothing;
   });
@@ -119,7 +126,7 @@ function entriesOf(run: Run, records: readonly SQSRecord[]): Entry[] {
   ];
 }
 
-/** What Carillon itself fails on keeps no neighbour: its message alone stays. */
+/** A message on which Carillon itself fails stays alone; the others are applied. */
 function orStay<Read>({ deps, stay }: Run, messageId: string, act: () => Read, otherwise: Read): Read {
   try {
     return act();
@@ -135,13 +142,15 @@ function unread({ messageId, place, command, refusal }: NotUnderstood): DeadComm
 }
 
 /**
- * One transaction. Where it fails for a reason that will not pass, or is too much for one, it is tried in halves, down to the one command
- * on which it fails: its message stays, and SQS sets it aside in the end.
+ * Applies entries in one transaction. If that fails for a reason that will not pass, or is too much
+ * for one transaction, it is tried in halves, down to the failing command. The message of that
+ * command stays, and SQS moves it to the dead-letter queue in the end.
  */
 async function applyEntries(run: Run, entries: readonly Entry[]): Promise<void> {
   const messages = [...new Set(entries.map(({ messageId }) => messageId))];
   try {
-    // Messages that were read in time are applied even if reading took the rest of the time: else the same reading would be repeated.
+    // Messages that were read in time are tried even if reading took the rest of the time.
+    // Otherwise the next delivery would repeat the same reading.
     if (run.begun && run.timeIsUp()) throw new OutOfTime();
     run.begun = true;
     await applyTogether(run, entries);
@@ -190,7 +199,10 @@ async function applyTogether(
   for (const messageId of unsent) stay.add(messageId);
 }
 
-/** To the dead-letter queue, those that it does not have. Gives the messages of which it did not take one: they come again. */
+/**
+ * Sends dead commands to the dead-letter queue unless they have been sent. Returns the messages
+ * with a command that did not arrive: they come again.
+ */
 async function tellDead(
   { sql, queue, queues, log }: QueueDeps,
   dead: readonly DeadCommand[],
@@ -219,7 +231,7 @@ async function tellDead(
   }
 }
 
-/** A command that was understood as JSON goes alone, with the id and time that it would be given. */
+/** A command that is valid JSON is sent alone, with the id and the time that it was given. */
 function bodyOf({ command, commandId, at }: DeadCommand, body: string): string {
   if (command === undefined) return body;
   if (typeof command !== "object" || command === null || Array.isArray(command))
@@ -229,8 +241,9 @@ function bodyOf({ command, commandId, at }: DeadCommand, body: string): string {
 }
 
 /**
- * Messages that wait for another command come back soon, long before their visibility timeout ends. A slow queue may leave no time for all of them:
- * a function that is killed meanwhile would get every message again, also those that it has applied.
+ * Shortens the visibility timeout of messages that wait for another command. A slow queue may leave
+ * no time for all of them: if the function is killed meanwhile, every message comes again,
+ * including those that were applied.
  */
 async function comeSoon(
   { deps: { queue, queues, log }, early, timeIsUp }: Run,

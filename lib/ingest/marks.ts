@@ -24,7 +24,7 @@ interface Row {
   later: unknown;
 }
 
-/** What is known of these keys at this moment; without a lock, so that it may have changed by the next. */
+/** Reads the marks of these keys without a lock, so they may change right after. */
 export async function readMarks(sql: Tx, keys: readonly string[]): Promise<(key: string) => Mark> {
   const rows = await sql<Row[]>`
     select key, revision, base, gone, later from carillon.command_marks where key = any(${keys}::text[])`;
@@ -34,18 +34,19 @@ export async function readMarks(sql: Tx, keys: readonly string[]): Promise<(key:
   return (key) => marks.get(key) ?? noMark;
 }
 
-/** Somebody else applied commands for one of the keys, or edited its schedule, since it was read. */
+/** Another edit has changed one of the marks, or its schedule, since it was read. */
 export class MarksMoved extends Error {
   override readonly name = "MarksMoved";
 
   constructor() {
-    super("What is known of the keys has changed since it was read.");
+    super("The marks or the schedules of the keys have changed since they were read.");
   }
 }
 
 /**
- * Locks the marks of these keys until the transaction ends, in the order of keys; throws where one is not as it was read. Rows are made
- * first, all of them, and locked then: whoever waits for a row that another makes has locked none yet.
+ * Locks the marks of these keys until the transaction ends, in the order of keys; throws if one has
+ * changed since it was read. All missing rows are inserted first and all rows are locked after: a
+ * transaction that waits for another's insert holds no lock yet.
  */
 export async function lockMarks(tx: Tx, read: ReadonlyMap<string, Mark>): Promise<void> {
   const keys = [...read.keys()];
@@ -61,7 +62,7 @@ export async function lockMarks(tx: Tx, read: ReadonlyMap<string, Mark>): Promis
     throw new MarksMoved();
 }
 
-/** Under their lock. */
+/** Requires `lockMarks`. */
 export async function writeMarks(tx: Tx, memories: ReadonlyMap<string, Memory>): Promise<void> {
   if (memories.size === 0) return;
   const all = [...memories];
@@ -73,12 +74,15 @@ export async function writeMarks(tx: Tx, memories: ReadonlyMap<string, Memory>):
     where m.key = w.key`;
 }
 
-/** Whether something newer is known than a command that is no command of the queue. */
+/** Whether a command that did not come through the queue is older than a mark. */
 export function isLate(kind: Operation["kind"], stamp: string, { base, gone }: Memory): boolean {
   return !isNewer(stamp, kind === "pause" || kind === "resume" ? gone : base);
 }
 
-/** Notes deletes that found nothing, each with its stamp. Nobody has the marks locked who may come to lock a schedule. */
+/**
+ * Records deletes that found no schedule, each with its stamp. No transaction that goes on to lock
+ * a schedule holds these marks.
+ */
 export async function leaveTombstones(tx: Tx, stamps: ReadonlyMap<string, string>): Promise<void> {
   if (stamps.size === 0) return;
   await tx`

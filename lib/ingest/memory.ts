@@ -1,7 +1,7 @@
 import type { Operation } from "../batch/operation.ts";
 import { isNewer, isSameCommand } from "./stamp.ts";
 
-/** A command that must be done again where an older one comes after it. */
+/** A command that must be repeated if an older one arrives after it. */
 export interface Kept {
   stamp: string;
   id: string;
@@ -15,17 +15,17 @@ export interface KeptHold extends Kept {
 }
 
 /**
- * What is known of a key from the commands that came, in whichever order: enough to bring the schedule to where it would be had they come
- * in theirs.
+ * The mark of a key: enough of the commands that arrived, in any order, to bring the schedule to
+ * the state that they give in their own order.
  */
 export interface Memory {
-  /** Of the newest put or delete. */
+  /** The stamp of the newest put or delete. */
   base: string | null;
-  /** Of the newest delete, which took every older hold along. */
+  /** The stamp of the newest delete, which removed every older hold. */
   gone: string | null;
-  /** Newer than `base`, oldest first. */
+  /** Patches newer than `base`, oldest first. */
   patches: readonly Kept[];
-  /** The newest of each owner, if it is newer than `gone`. */
+  /** The newest pause or resume of each owner, if it is newer than `gone`. */
   holds: readonly KeptHold[];
 }
 
@@ -35,7 +35,7 @@ export function pausesIn({ holds }: Pick<Memory, "holds">): KeptHold[] {
   return holds.filter(({ kind }) => kind === "pause");
 }
 
-/** A command with what orders it. */
+/** A command with its stamp, which orders it. */
 export interface Stamped {
   stamp: string;
   operation: Operation;
@@ -44,15 +44,15 @@ export interface Stamped {
 
 export interface Remembered {
   memory: Memory;
-  /** False where the command comes too late, or for the second time. */
+  /** False if the command is late, or a duplicate. */
   does: boolean;
-  /** Newer patches, whose effect the command has undone. */
+  /** Newer patches, which this command has overwritten. */
   again: readonly Kept[];
-  /** Holds that were set before a delete which only comes now, and went with it. */
+  /** Holds that were set before a delete that arrives only now, and that it removes. */
   released: readonly KeptHold[];
 }
 
-/** What a command changes in what is known of its key, and what is to be done for it. */
+/** The new mark of a key after a command, and the operations that the command needs. */
 export function remember(memory: Memory, command: Stamped): Remembered {
   switch (command.operation.kind) {
     case "put":
@@ -86,7 +86,8 @@ function rememberDelete(memory: Memory, { stamp }: Stamped): Remembered {
   const holds = newerThan(stamp, memory.holds);
   if (isNewer(stamp, memory.base))
     return done({ base: stamp, gone: stamp, patches: newerThan(stamp, memory.patches), holds });
-  // A newer put stands. The schedule before it went, and with it what had been held.
+  // A newer put exists. The delete applies to the schedule before it, and removes the holds of that
+  // time.
   const released = memory.holds.filter((hold) => hold.kind === "pause" && !holds.includes(hold));
   return done({ ...memory, gone: stamp, holds }, { does: false, released });
 }
@@ -116,7 +117,10 @@ function newerThan<Each extends Kept>(stamp: string, kept: readonly Each[]): Eac
 const keptMax = 50;
 const keptCharactersMax = 200_000;
 
-/** Whose patches and holds are too many to be kept forgets the oldest, and from then on takes nothing that is older than those. */
+/**
+ * A mark with too many patches or holds forgets the oldest, and from then on takes no command older
+ * than those.
+ */
 function bounded(memory: Memory): Memory {
   const patches = newestOf(memory.patches);
   const holds = newestOf(memory.holds);

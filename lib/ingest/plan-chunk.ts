@@ -7,30 +7,35 @@ import type { Understood } from "./understand.ts";
 /** One operation of a chunk's transaction. */
 export interface Step {
   operation: Operation;
-  /** The command that asks for it; null for what was asked for before and has to be done again. */
+  /** The command of this operation; null for an earlier command that is repeated. */
   of: Understood | null;
-  /** Of what is done again. */
+  /** The repeated command. */
   again?: Kept;
 }
 
 export interface ChunkPlan {
   steps: Step[];
-  /** Not to be done: older than what came before, or come already, or overruled by others. */
+  /** Commands that are not applied: late, duplicate, or overruled by another caller's edit. */
   passedOver: readonly Understood[];
-  /** Those of them that are remembered all the same: deletes of a schedule that a newer put has made again. */
+  /**
+   * Those of `passedOver` that change a mark all the same: deletes older than the put that made the
+   * schedule again.
+   */
   noted: readonly Understood[];
 }
 
 export interface Known {
   memoryOf(key: string): Memory;
   standingOf(key: string): Standing;
-  /** Whether others, or the end of its schedule, have taken the hold away since. */
+  /** Whether another caller's resume, or the end of its schedule, has removed the hold since. */
   isReleased(key: string, hold: KeptHold): boolean;
-  /** Null where it is not taken any more. */
+  /** Null if the command is refused now. */
   again(kept: Kept): Operation | null;
 }
 
-/** What is to be done for commands in the order in which they were given, by what is known of their keys. */
+/**
+ * The operations for commands, in the order in which they were given, from the marks of their keys.
+ */
 export function planChunk(commands: readonly Understood[], known: Known): ChunkPlan {
   const steps: Step[] = [];
   const passedOver: Understood[] = [];
@@ -64,7 +69,7 @@ export function planChunk(commands: readonly Understood[], known: Known): ChunkP
   return { steps, passedOver, noted };
 }
 
-/** What came before and has to be done after the command, because it was given later. */
+/** Earlier commands that must be repeated after this one, because they were given later. */
 function toRepeat(
   { operation }: Understood,
   isThere: boolean,
@@ -73,7 +78,7 @@ function toRepeat(
 ): Kept[] {
   const { key, kind } = operation;
   const releases = done.released.map((hold) => ({ ...hold, input: { resume: { key, owner: hold.owner } } }));
-  // One that is made anew has none of the holds that were set since the last delete.
+  // A schedule that is made again lacks the holds that were set since the last delete.
   const isMade = done.does && kind === "put" && !isThere;
   const holds = isMade
     ? pausesIn(done.memory).filter((hold) => isNewer(hold.stamp, done.memory.gone) && !isReleased(key, hold))
@@ -81,7 +86,7 @@ function toRepeat(
   return [...done.again, ...releases, ...holds];
 }
 
-/** What is known of the keys once these commands were taken, and of what was done again these were not. */
+/** The marks after these commands were taken, without the repeated commands that were refused. */
 export function remembered(
   commands: readonly Understood[],
   memoryOf: (key: string) => Memory,

@@ -8,38 +8,41 @@ import { instantShape } from "../schedule/shape/instant-shape.ts";
 import { shapeFaults } from "../schedule/shape/shape-faults.ts";
 import { storableText } from "../schedule/shape/text.ts";
 
-/** One message may bring so many commands. */
+/** The most commands in one message. */
 export const commandsMax = 1_000;
 
-/** A command as its message brought it. */
+/** A command as its message delivered it. */
 export interface Received {
   messageId: string;
-  /** Where in its message it stands, from 0. */
+  /** The position in its message, from 0. */
   place: number;
-  /** When its message was sent. */
+  /** The time at which its message was sent. */
   sentAt: Date;
   id: string;
   at: Date;
   /** The operation, without `id` and `at`. */
   input: unknown;
-  /** As it came. */
+  /** The command as it came. */
   command: unknown;
-  /** Whether its message has come before. */
+  /** Whether its message has been delivered before. */
   isAgain: boolean;
 }
 
-/** A command, or a whole message, that was not understood. */
+/** A command or a whole message that could not be read. */
 export interface NotUnderstood {
   messageId: string;
   place: number;
-  /** As it came; undefined where the message is not even JSON. */
+  /** The command as it came; undefined if the message is not JSON. */
   command: unknown;
   refusal: Refused;
 }
 
 export type ReadMessage = (Received | NotUnderstood)[];
 
-/** A message is a command, an array of commands, or `{ "commands": […] }`; each may have an `id` and an `at` of its own. */
+/**
+ * A message is a command, an array of commands, or `{ "commands": […] }`. Each command may have its
+ * own `id` and `at`.
+ */
 export function readMessage(record: Pick<SQSRecord, "messageId" | "body" | "attributes">): ReadMessage {
   const { messageId, attributes } = record;
   const sentAt = new Date(Number(attributes.SentTimestamp));
@@ -80,7 +83,7 @@ function parsed(body: string): unknown {
   try {
     value = JSON.parse(body);
   } catch {
-    // The engine's own sentence quotes the message, which may hold a secret.
+    // The engine's error text quotes the message, which may hold a secret.
     throw new Refusal("invalid", "The message is not JSON.");
   }
   refuseInexactNumbers(body);
@@ -117,7 +120,7 @@ function readOne(
   };
 }
 
-/** A command that was kept, as its message brought it. */
+/** A kept command, as its message delivered it. */
 export function commandWith(kept: {
   messageId: string;
   place: number;
@@ -133,7 +136,7 @@ export function commandWith(kept: {
   return commandId === null ? read : { ...read, id: commandId };
 }
 
-/** What is no object is left to those who read operations: they know what one takes. */
+/** A value that is not an object is passed on: the reader of operations names the fault. */
 function split(command: unknown): { id?: unknown; at?: unknown; rest: unknown } {
   if (typeof command !== "object" || command === null || Array.isArray(command)) return { rest: command };
   const members = new Map<string, unknown>(Object.entries(command));

@@ -4,11 +4,11 @@ import { type KeptHold, type Memory, pausesIn } from "./memory.ts";
 import { queueName } from "./standing.ts";
 import type { Understood } from "./understand.ts";
 
-/** What took the queue's holds of a key away, beside its own commands. */
+/** Events other than the queue's own commands that removed the queue's holds of a key. */
 interface Releases {
-  /** When a schedule of the key last went otherwise: deleted by others, or by itself. */
+  /** When a schedule of the key was last deleted by another caller, or ended by itself. */
   endedAt: Date | null;
-  /** Holds that others have released. */
+  /** Holds that other callers have released. */
   resumed: { owner: string; at: Date }[];
 }
 
@@ -16,7 +16,7 @@ const none: Releases = { endedAt: null, resumed: [] };
 
 const resumedShape = z.array(z.object({ owner: z.string(), at: z.coerce.date() }));
 
-/** Of the keys that the queue has held, or is told to: nearly none. */
+/** Reads the releases of keys that the queue has paused or pauses now: nearly none. */
 export async function readReleases(
   sql: Tx,
   commands: readonly Understood[],
@@ -40,7 +40,7 @@ export async function readReleases(
   };
 }
 
-/** `since`: when the first hold of each key began; what was deleted before has released none. */
+/** `since`: the beginning of the first hold of each key. A delete before it has released none. */
 async function releasesOf(sql: Tx, since: ReadonlyMap<string, number>): Promise<Map<string, Releases>> {
   const keys = [...since.keys()];
   const began = [...since.values()].map((ms) => new Date(ms).toISOString());

@@ -14,8 +14,9 @@ export interface DeadRetried {
 }
 
 /**
- * Has a dead command tried again as the one it is, with its own time: where something newer has come since, it is passed over. It is dead
- * no more when the transaction ends that has applied it; refused again, it stays, and what refused it is thrown.
+ * Tries a dead command again with its own id and time: if a newer command has arrived since, it is
+ * passed over. The transaction that applies it deletes the record. If it is refused again, the
+ * record stays, and the refusal is thrown.
  */
 export async function retryDead(
   deps: IngestDeps,
@@ -45,7 +46,7 @@ export async function retryDead(
     },
   });
   const [[command, outcome] = []] = [...outcomes];
-  if (command === undefined || outcome === undefined) throw new Error("A command came to nothing.");
+  if (command === undefined || outcome === undefined) throw new Error("A command has no result.");
   return { key: command.operation.key, became: changeOf(outcome) };
 }
 

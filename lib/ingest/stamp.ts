@@ -1,6 +1,9 @@
 import type { Operation } from "../batch/operation.ts";
 
-/** At one instant and place, what ends something counts as the later: an order that is placed and shipped within a second is shipped. */
+/**
+ * At one instant and place, the kind that ends something counts as the later one: an order that is
+ * placed and shipped within a second is shipped.
+ */
 const ranks: Readonly<Record<Operation["kind"], number>> = {
   put: 1,
   patch: 2,
@@ -11,15 +14,16 @@ const ranks: Readonly<Record<Operation["kind"], number>> = {
 
 export interface StampParts {
   at: Date;
-  /** Where in its message the command stands: those of one message come in their order. */
+  /** The position in its message: commands of one message keep their order. */
   place: number;
   kind: Operation["kind"];
   id: string;
 }
 
 /**
- * When a command was given, as a text that sorts: by its time, then by its place in its message, then by what it does, then by its id. No
- * two commands of a key have the same, so that whoever compares them comes to the same end, in whichever order they arrive.
+ * The order of a command as a sortable text: by its time, then by its position in the message, its
+ * kind, and its id. No two commands of a key have the same stamp, so every comparison has the same
+ * result, in any order of arrival.
  */
 export function stampOf({ at, place, kind, id }: StampParts): string {
   return `${String(at.getTime()).padStart(15, "0")}.${String(place).padStart(4, "0")}.${ranks[kind]}.${id}`;
@@ -29,7 +33,7 @@ export function isNewer(stamp: string, than: string | null): boolean {
   return than === null || stamp > than;
 }
 
-/** What it does and its id: whoever sends a command again may have given it a later time. */
+/** Compares kind and id, not the time: a command that is sent again may have a later time. */
 export function isSameCommand(stamp: string, other: string | null): boolean {
   return other !== null && stamp.slice(headLength) === other.slice(headLength);
 }

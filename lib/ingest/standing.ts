@@ -1,35 +1,49 @@
 import type { Applied, Operation } from "../batch/operation.ts";
 import type { Tx } from "../db/connect.ts";
 
-/** As whom the queue's commands stand in versions, holds and audit; no token can have such a name. */
+/**
+ * The author of the queue's commands in versions, holds and the audit. No token can have this name.
+ */
 export const queueName = "queue:ingest";
 
-/** How a key stands, and what others than the queue did with it. What was called in SQL counts from the call. */
+/**
+ * The schedule of a key, and the edits by callers other than the queue. An edit through the SQL
+ * inbox counts from its call.
+ */
 export interface Standing {
-  /** The schedule that stands, and its version; null where there is none. */
+  /** The existing schedule and its version; null if there is none. */
   id: string | null;
   version: number | null;
-  /** When others last said what its schedule is to do. */
+  /** When another caller last set what the schedule does. */
   specAt: Date | null;
-  /** When others made the schedule that stands. */
+  /** When another caller created the existing schedule. */
   madeAt: Date | null;
-  /** When others last deleted one. */
+  /** When another caller last deleted a schedule of the key. */
   goneAt: Date | null;
 }
 
-/** Of a schedule's versions so many are looked through for one by others: an older command than those is late anyway. */
+/**
+ * How many versions are searched for an edit by another caller. A command that is older than all of
+ * them is late anyway.
+ */
 const versionsLookedAt = 50;
 
-/** One that has ended and went by itself is nobody's request: a command may make it anew. */
+/**
+ * A schedule that has ended is deleted by Carillon. That is no caller's request, so a command may
+ * create it again.
+ */
 const nobody = "carillon";
 
-/** Of a change by the SQL inbox, when it was called: it was applied later. */
+/** The time of the call of a change by the SQL inbox, which was applied later. */
 const calledAt = (sql: Tx) => sql`
   left join lateral (
     select (a.origin->>'at')::timestamptz as called_at from carillon.audit a
     where c.actor like 'sql:%' and a.schedule_id = c.id and a.version = c.version and a.origin ? 'at' limit 1) a on true`;
 
-/** As it is at this moment. `since`: of each key, what happened later than this is asked for. */
+/**
+ * Reads the keys as they are at this moment. `since`: only what happened after this time counts,
+ * for each key.
+ */
 export async function readStandings(
   sql: Tx,
   since: ReadonlyMap<string, Date>,
@@ -57,7 +71,10 @@ export async function readStandings(
 
 const unknownKey: Standing = { id: null, version: null, specAt: null, madeAt: null, goneAt: null };
 
-/** Whether others have done since what the command would undo. A hold has an owner of its own, and is nobody else's to undo. */
+/**
+ * Whether a later edit by another caller overrules the command. A hold belongs to its owner, so
+ * edits of other owners do not overrule it.
+ */
 export function isOverruled(
   { kind }: Pick<Operation, "kind">,
   at: Date,
@@ -68,8 +85,8 @@ export function isOverruled(
 }
 
 /**
- * Whether one of these keys, now that its schedule is locked, stands otherwise than it was read: others have edited it between. What
- * became of the first operation of each tells which version it met.
+ * Whether one of these schedules, now that it is locked, differs from what was read: another edit
+ * came between. The result of the first operation on each key tells which version it found.
  */
 export function hasMoved(applied: readonly Applied[], standingOf: (key: string) => Standing): boolean {
   const seen = new Set<string>();
@@ -82,7 +99,10 @@ export function hasMoved(applied: readonly Applied[], standingOf: (key: string) 
   });
 }
 
-/** Null where it cannot be told: then nothing was changed either, and the next one of the key tells. */
+/**
+ * Null if the result does not tell. Then nothing was changed either, and the next result of the key
+ * decides.
+ */
 function metBy(result: Applied): Pick<Standing, "id" | "version"> | null {
   const none = { id: null, version: null };
   switch (result.change) {

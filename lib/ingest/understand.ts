@@ -14,7 +14,7 @@ export interface Understood extends Stamped {
   received: Received;
 }
 
-/** What is taken: keys that begin with the queue's prefix, or what `refuseKey` says in its place. */
+/** Which keys are taken: those with the queue's prefix, or those that `refuseKey` lets through. */
 type Understanding = Pick<IngestDeps, "acceptance" | "prefix"> & { refuseKey?: (key: string) => void };
 
 export interface Refusing {
@@ -25,11 +25,11 @@ export interface Refusing {
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-/** What is known of a key is forgotten after so long; SQS keeps a message for fourteen days. */
+/** How long a mark is kept; SQS keeps a message for fourteen days. */
 export const rememberedDays = 15;
 const aheadMaxMs = 5 * minuteMs;
 
-/** In the order in which they were given. */
+/** Reads commands; the readable ones are returned in the order in which they were given. */
 export function understand(
   deps: Understanding,
   received: readonly Received[],
@@ -51,7 +51,7 @@ function stamped({ place, id, at, input }: Received, operation: Operation): Stam
   return { stamp, operation, kept: { stamp, id, at: at.toISOString(), input } };
 }
 
-/** One that was applied before, and is again where an older one comes after it. */
+/** The operation of an earlier command that is repeated because an older one arrived after it. */
 export function operationAgain(
   deps: Understanding,
   kept: Pick<Kept, "id" | "at" | "input">,
@@ -76,14 +76,14 @@ function operationOf(
         input,
         caller,
         countFrom: at,
-        // Come twice, the command is still one job.
+        // Derived from the id, so that a command that arrives twice is still one job.
         newKey: () => `${prefix ?? ""}job:${uuidv5(id, jobKeys)}`,
         refuseKey: refuseKey ?? ((key) => refuseForeign(prefix, key)),
       },
     ],
     acceptance,
   );
-  if (read === undefined) throw new Error("A command was read as none.");
+  if (read === undefined) throw new Error("A command was not read.");
   if ("refusal" in read) return read;
   const fault = timeFault(at, sentAt, now);
   if (fault !== null)
@@ -105,11 +105,14 @@ function refuseForeign(prefix: string | null, key: string): void {
   throw new Refusal("forbidden", `This queue reaches keys that begin with ${JSON.stringify(prefix)}.`);
 }
 
-/** A time far ahead would keep every command out that comes until then; of one long ago, what came after it may be forgotten. */
+/**
+ * A time far ahead would make every command until then late. For a time long ago, the marks of
+ * later commands may be forgotten.
+ */
 function timeFault(at: Date, sentAt: Date, now: Date): string | null {
   const latest = Math.max(sentAt.getTime(), now.getTime()) + aheadMaxMs;
   if (at.getTime() > latest) return "lies in the future: it is when the command was given";
   if (at.getTime() < now.getTime() - rememberedDays * dayMs)
-    return `is more than ${rememberedDays} days ago: what came after it may be forgotten`;
+    return `is more than ${rememberedDays} days ago: later commands of the key may be forgotten`;
   return null;
 }

@@ -7,8 +7,9 @@ export function detailTypeOf({ event }: Pick<OutboxEvent, "event">): string {
 }
 
 /**
- * What the bus is told: a CloudEvents 1.0 envelope, as targets receive one. It may be told twice, then with the same `id`. The job's
- * payload stays where it is: whoever listens on a bus need not be somebody who may read it.
+ * The event as a CloudEvents 1.0 envelope, the same form that targets receive. An event may be sent
+ * twice, with the same `id`. The payload of the job is left out: a listener on the bus may not have
+ * the right to read it.
  */
 export function lifecycleEnvelope(event: OutboxEvent, generatedAt: Date): string {
   return jsonForQueues({
@@ -29,7 +30,7 @@ export function lifecycleEnvelope(event: OutboxEvent, generatedAt: Date): string
   });
 }
 
-/** No occurrence is passed over twice for the same reason. */
+/** An occurrence is passed over at most once for one reason, so these parts are unique. */
 function passedId({ scheduleId, event }: OutboxEvent, { from, to, reason }: PassedOver): string {
   return [scheduleId, new Date(from).getTime(), new Date(to).getTime(), event, reason].join("-");
 }
@@ -50,7 +51,7 @@ function jobOf(event: OutboxEvent) {
   };
 }
 
-/** Why and with what error; of a job that goes well there is neither. */
+/** The reason and the error; a job that succeeds has neither. */
 function told({ event, reason, error, errorClass }: OutboxEvent) {
   if (event === "dead") return { reason, error, errorClass };
   if (event === "failed") return { error, errorClass };
@@ -66,7 +67,7 @@ function passedOf(event: OutboxEvent, { reason, from, to, count, more }: PassedO
     atLeast: more,
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
-    // One that stands in the ledger by itself.
+    // A single occurrence, which the ledger has as a job.
     ...(count === 1 && dueAt !== null ? { job: jobOf(event) } : {}),
   };
 }

@@ -4,18 +4,18 @@ import type { JobKey } from "../job/job-id.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
 
-/** What the bus is to be told, with what is known of it now. */
+/** An event for the bus, with the present data of its job. */
 export interface OutboxEvent extends JobKey {
   id: string;
   event: LifecycleEvent;
   at: Date;
   attempt: number;
-  /** Of occurrences that were passed over together. */
+  /** For occurrences that were passed over together. */
   passed: PassedOver | null;
   key: string | null;
   group: string | null;
   version: number | null;
-  /** Null where the job is none, or is gone. */
+  /** Null for an event without a job, or if the job has been dropped. */
   dueAt: Date | null;
   reason: string | null;
   error: string | null;
@@ -26,16 +26,19 @@ export interface PassedOver {
   reason: string;
   from: string;
   to: string;
-  /** Null where it is not known. */
+  /** Null if the number is unknown. */
   count: number | null;
-  /** Counting stopped there: at least so many. */
+  /** Counting stopped early: `count` is a lower bound. */
   more: boolean;
 }
 
-/** Those that nobody has tried to tell yet, or those whose time to be told again has come. */
+/** `fresh`: events without an attempt. `due`: events whose next attempt is due. */
 export type Wanted = "fresh" | "due";
 
-/** Takes events, the oldest first; who dies before they are forgotten leaves them to be taken again a minute later. */
+/**
+ * Claims events, the oldest first. If the process dies before `forgetEvents`, they are claimed
+ * again a minute later.
+ */
 export function claimEvents(sql: Sql, limit: number, wanted: Wanted): PromiseLike<OutboxEvent[]> {
   return sql<OutboxEvent[]>`
     select id, event, at, occurrence, schedule_id as "scheduleId", kind, n, attempt, case when event in ('skipped', 'missed') then detail end as passed, key, group_key as group, version,
@@ -43,7 +46,7 @@ export function claimEvents(sql: Sql, limit: number, wanted: Wanted): PromiseLik
     from carillon.claim_events(${limit}, ${wanted === "fresh"})`;
 }
 
-/** One that another transaction has locked is not waited for: it is reported again. */
+/** Skips a locked event: it is sent again later. */
 export async function forgetEvents(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`
@@ -53,7 +56,7 @@ export async function forgetEvents(sql: Sql, ids: readonly string[]): Promise<vo
 
 const leftToTick = "30 seconds";
 
-/** The attempts that begin with a claim, for the bus to be told of them. */
+/** Records the attempts that begin with a claim as events for the bus. */
 export async function noteStarted(
   sql: Sql,
   { jobs, claimedAt }: Pick<ClaimedParcel, "jobs" | "claimedAt">,
@@ -67,7 +70,10 @@ export async function noteStarted(
       ${column(({ attempt }) => attempt + 1)}::int[]) k (occurrence, schedule_id, kind, n, attempt)`;
 }
 
-/** Which events are on, for whatever passes occurrences over. One row, written only where the setting has changed. */
+/**
+ * Stores which events are on, for the statements that pass occurrences over. One row, written only
+ * if the setting has changed.
+ */
 export async function keepSetting(sql: Sql, events: readonly LifecycleEvent[]): Promise<void> {
   await sql`update carillon.lifecycle set events = ${[...events]}::text[] where events <> ${[...events]}::text[]`;
 }

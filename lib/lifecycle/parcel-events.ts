@@ -5,19 +5,26 @@ import type { Settlement } from "../parcel/settle.ts";
 import { noteStarted } from "./outbox.ts";
 import { type TellDeps, tellBus } from "./tell-bus.ts";
 
-/** The part of a worker that tells the bus at once of what it has just done. What it does not come to tell, the tick tells. */
+/**
+ * The part of a worker that sends events to the bus at once. The tick sends the events that it
+ * leaves.
+ */
 export interface ParcelEvents {
-  /** Never fails: a job is worked whether or not anybody hears of it. Ends when the bus has answered. */
+  /**
+   * Never fails: a job is delivered whether its event is sent or not. Resolves when the bus has
+   * answered.
+   */
   started(parcel: ClaimedParcel): Promise<void>;
-  /** After a settle: null where the job's own transaction has settled it. */
+  /** Called after a settle; null for a job that its own transaction has settled. */
   settled(settlements: readonly (Settlement | null)[]): Promise<void>;
-  /** After a lease was ended in place of a worker that has died. */
+  /** Called after the lease of a dead worker was ended. */
   ended(): Promise<void>;
 }
 
 export function parcelEvents(deps: TellDeps, notify: readonly LifecycleEvent[]): ParcelEvents {
   const on = (event: LifecycleEvent) => notify.includes(event);
-  // Whoever writes some tells as many, of whomever they are: so none stays behind while there are workers.
+  // A worker that writes events sends the same number, from any worker. So no backlog grows while
+  // workers run.
   const tell = async (written: number) => {
     if (written > 0) await tellBus(deps, "fresh", Math.min(eventsMax, Math.ceil(written / 10) * 10));
   };

@@ -28,18 +28,19 @@ interface Entry {
 export interface Told {
   claimed: number;
   told: number;
-  /** Why the first of those was not that the bus did not take. */
+  /** The error of the first event that the bus did not take; null if it took all. */
   fault: string | null;
 }
 
-/** All requests of one call may take so long; what they were to tell comes again. */
+/** The time limit of all requests of one call. Events that remain are claimed again. */
 const tellMs = 4_000;
-/** What the bus has not taken by then is told no more. */
+/** Events that the bus has not taken by then are given up. */
 const keptMs = 24 * 3_600_000;
 
 /**
- * Takes up to `limit` events from the outbox and tells the bus, in requests of ten; those that it took are forgotten. Whoever dies in
- * between has the bus told twice, with the same id. No transaction is open meanwhile.
+ * Takes up to `limit` events from the outbox and sends them to the bus, in requests of ten; events
+ * that it took are deleted. If the process dies in between, they are sent twice, with the same id.
+ * No transaction is open during the requests.
  */
 export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Promise<Told> {
   const claimed = await claimEvents(deps.sql, limit, wanted);
@@ -52,7 +53,7 @@ export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Pr
       const detail = lifecycleEnvelope(event, now);
       return [{ event, detail, bytes: Buffer.byteLength(detail) + 300 }];
     } catch (error) {
-      // That one alone comes again later, until it is given up.
+      // Only this event comes again later, until it is given up.
       faults.push(errorText(error));
       return [];
     }
@@ -71,7 +72,10 @@ export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Pr
   return { claimed: claimed.length, told: told.length, fault };
 }
 
-/** One that cannot be forgotten is reported again, and keeps no other from being forgotten. Returns why. */
+/**
+ * Returns the errors. An event that cannot be deleted is sent again, and does not keep others from
+ * being deleted.
+ */
 async function forgetEach(sql: Sql, ids: readonly string[]): Promise<string[]> {
   const { failed } = await inHalves(
     ids,
@@ -86,7 +90,10 @@ interface Answer {
   faults: string[];
 }
 
-/** The answer names no entries: its list has the order of the request. A request that is refused for one of them is made in halves. */
+/**
+ * The entries of the answer have no ids: they have the order of the request. A request that is
+ * refused for one entry is repeated in halves.
+ */
 async function putBatch(deps: TellDeps, batch: readonly Entry[], abortSignal: AbortSignal): Promise<Answer> {
   const { events, bus } = deps;
   try {
@@ -122,7 +129,7 @@ async function putBatch(deps: TellDeps, batch: readonly Entry[], abortSignal: Ab
 
 const tooLarge = 413;
 
-/** Of what the request holds, and not of who makes it or when. */
+/** Whether the content of the request was refused, not its caller or its time. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof EventBridgeServiceException)) return false;
   return error.name === "ValidationException" || error.$metadata.httpStatusCode === tooLarge;

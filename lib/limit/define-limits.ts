@@ -5,7 +5,10 @@ import type { Log } from "../log/log.ts";
 
 type Limited = Pick<HandlerTraits, "name" | "concurrency" | "rate">;
 
-/** Takes over the limits that the deployed handlers define, where they are news. What the API has set stays in force. */
+/**
+ * Stores the limits that the deployed handlers define, if they have changed. Limits that were set
+ * through the API stay in force.
+ */
 export async function defineLimits(sql: Sql, handlers: readonly Limited[]): Promise<number> {
   const [defined] = await sql<{ changed: number }[]>`
     select carillon.define_limits(${handlers.map(({ name }) => `handler/${name}`)}::text[],
@@ -15,8 +18,8 @@ export async function defineLimits(sql: Sql, handlers: readonly Limited[]): Prom
 }
 
 /**
- * For a function that has just started: takes them over ahead of its first event. Where that fails the event is served all the same, by
- * the limits of before, and the next one tries again.
+ * Stores the limits once per function instance, before its first event. If that fails the event is
+ * handled with the earlier limits, and the next event tries again.
  */
 export function definedOnce(sql: Sql, log: Log, handlers: readonly HandlerTraits[]): () => Promise<void> {
   let defined: Promise<void> | undefined;
@@ -34,7 +37,10 @@ export function definedOnce(sql: Sql, log: Log, handlers: readonly HandlerTraits
   };
 }
 
-/** Which handlers take all due jobs of a group together, where that is news; the ticks see to it that their schedules follow. */
+/**
+ * Stores which handlers take all due jobs of a group together, if that has changed. The ticks apply
+ * it to their schedules.
+ */
 export async function defineGroups(
   sql: Sql,
   handlers: readonly Pick<HandlerTraits, "name" | "grouped">[],

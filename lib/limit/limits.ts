@@ -6,7 +6,7 @@ import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 
-/** Null for no limit. */
+/** Null means no limit. */
 export interface Limits {
   concurrency: number | null;
   rate: Rate | null;
@@ -16,13 +16,13 @@ export interface LimitsRead extends Limits {
   target: string;
   /** Rises with every change through the API. */
   revision: number;
-  /** What the handler's own definition says, whatever is in force. */
+  /** The limits of the handler's own definition, in force or not. */
   defined: Limits;
-  /** Who set what is in force through the API; null where it is the definition's. */
+  /** The author and the time of limits set through the API; null if the definition is in force. */
   set: { at: Date; by: string } | null;
-  /** Jobs that have a place under way at this moment. */
+  /** Jobs under way that hold a place. */
   running: number;
-  /** Jobs that are due and wait for a place. */
+  /** Due jobs that wait for a place. */
   waiting: number;
 }
 
@@ -44,7 +44,7 @@ interface LimitsRow {
 export interface LimitsParams {
   target: string;
   caller: Caller;
-  /** The revisions of which they must have one; "*" for any, as long as they are set. */
+  /** The revisions that the limits may have; "*" for any, if limits are set. */
   ifMatch?: readonly number[] | "*" | undefined;
 }
 
@@ -53,7 +53,10 @@ interface LimitDeps {
   queue: ParcelQueue;
 }
 
-/** Sets both limits of a target, which no schedule need name yet. They hold at once, for what waits already as well. */
+/**
+ * Sets both limits of a target, which may have no schedule yet. They take effect at once, also for
+ * waiting jobs.
+ */
 export async function setLimits(
   deps: LimitDeps,
   params: LimitsParams & { limits: Limits; ifNoneMatch?: boolean | undefined },
@@ -67,7 +70,7 @@ export async function setLimits(
   return orMissing(await readLimits(deps.sql, params.target), params.target);
 }
 
-/** What the handler's definition says is in force again; there is no limit where it says nothing. */
+/** Returns to the limits of the handler's definition; without one there is no limit. */
 export async function clearLimits(deps: LimitDeps, params: LimitsParams): Promise<void> {
   const found = await readLimits(deps.sql, params.target);
   if (found?.set == null) throw missing(params.target);
@@ -86,7 +89,7 @@ async function change(
 ): Promise<void> {
   const outgoing = await sql.begin(async (tx) => {
     const [named] = await tx<{ id: number }[]>`select carillon.target_named(${target}) as id`;
-    if (named === undefined) throw new Error(`The target ${target} was made and is not there.`);
+    if (named === undefined) throw new Error(`The target ${target} was not found after it was created.`);
     await lockTarget(tx, named.id);
     refuseOther(await standing(tx, named.id), { target, ifMatch, ifNoneMatch });
     const before = await inForce(tx, named.id);
@@ -103,11 +106,11 @@ async function change(
   await handOver(sql, queue, outgoing);
 }
 
-/** As the audit has them. */
+/** The limits in the form of the audit. */
 async function inForce(tx: Tx, id: number): Promise<{ concurrency: number | null; rate: string | null }> {
   const [row] = await tx<Pick<LimitsRow, "concurrency" | "count" | "perMs">[]>`
     select concurrency, rate_count as count, rate_ms as "perMs" from carillon.targets where id = ${id}`;
-  if (row === undefined) throw new Error(`The target ${id} is gone under its lock.`);
+  if (row === undefined) throw new Error(`The target ${id} was not found under its lock.`);
   const { concurrency, count, perMs } = row;
   return { concurrency, rate: count === null || perMs === null ? null : rateText({ count, perMs }) };
 }
@@ -120,7 +123,7 @@ interface Standing {
 async function standing(tx: Tx, id: number): Promise<Standing> {
   const [row] = await tx<Standing[]>`
     select revision, set_at is not null as "isSet" from carillon.targets where id = ${id}`;
-  if (row === undefined) throw new Error(`The target ${id} is gone.`);
+  if (row === undefined) throw new Error(`The target ${id} was not found.`);
   return row;
 }
 
@@ -136,18 +139,18 @@ function refuseOther(
   if (ifNoneMatch === true && isSet)
     throw new Refusal("precondition", `The limits of ${name} are set already.`);
   if (ifMatch === "*" && !isSet)
-    throw new Refusal("precondition", `No limits are set for ${name} that could match.`);
+    throw new Refusal("precondition", `The limits of ${name} are not set, so no version can match.`);
   if (ifMatch === undefined || ifMatch === "*" || ifMatch.includes(revision)) return;
   throw new Refusal("precondition", `The limits of ${name} are at version ${revision}.`);
 }
 
-/** Null for a target that nobody has named. */
+/** Null for a target that no schedule and no limit has named. */
 export async function readLimits(tx: Tx, target: string): Promise<LimitsRead | null> {
   const [row] = await tx<LimitsRow[]>`${limitRows(tx)} where t.name = ${target}`;
   return row === undefined ? null : limitsOf(row);
 }
 
-/** The targets that have limits, in the order of their names; `after` is the name at which the page before ended. */
+/** Targets with limits, ordered by name; `after` is the name at which the page before ended. */
 export async function listLimits(
   tx: Tx,
   { limit, after }: { limit: number; after?: string | undefined },

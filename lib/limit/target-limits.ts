@@ -2,7 +2,10 @@ import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 
-/** For a statement that packs jobs: the few targets that have limits, as `limits` (id, concurrency, rate_count, rate_ms). */
+/**
+ * Part of a statement that packs jobs: the few targets with limits, as `limits` (id, concurrency,
+ * rate_count, rate_ms).
+ */
 export function targetLimits(tx: Tx): postgres.PendingQuery<postgres.Row[]> {
   return tx`
     limits as materialized (
@@ -10,15 +13,16 @@ export function targetLimits(tx: Tx): postgres.PendingQuery<postgres.Row[]> {
     )`;
 }
 
-/** A parcel that was just made. */
+/** A new parcel. */
 export interface MadeParcel extends OutgoingParcel {
-  /** Its target, where that has a rate: who makes many spreads them before they are sent. */
+  /** The target, if it has a rate: many new parcels are spread before they are sent. */
   rated: number | null;
 }
 
 /**
- * Spreads new parcels of targets that have a rate over the time that their jobs will take, so that they come to the workers when they may
- * start. Each target in a transaction of its own. What is not spread the claim keeps to the rate all the same, at the price of a message.
+ * Spreads new parcels of targets with a rate over the time that their jobs will take, so that each
+ * arrives when it may start. Each target has its own transaction. A parcel that is not spread is
+ * held to the rate by the claim, which costs one message more.
  */
 export async function spreadParcels(tx: Tx, parcels: readonly MadeParcel[]): Promise<OutgoingParcel[]> {
   const spread: OutgoingParcel[] = [];

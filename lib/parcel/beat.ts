@@ -2,13 +2,13 @@ import type { Sql } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
 
 export interface Beat {
-  /** False when the lease has been taken over. */
+  /** False if the lease has been taken over. */
   held: boolean;
-  /** The jobs that somebody wants stopped. */
+  /** The jobs that a caller has cancelled. */
   cancelled: JobKey[];
 }
 
-/** A sign of life while a parcel is worked: its lease goes on, and the worker learns what is wanted no more. */
+/** Renews the lease of a parcel under way, and returns its cancelled jobs. */
 export async function beatParcel(
   sql: Sql,
   { id, fence }: { id: string; fence: number },

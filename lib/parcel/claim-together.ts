@@ -10,8 +10,8 @@ type Row =
   | { parcel: string; occurrence: null; more: { fence: number; claimedAt: string } };
 
 /**
- * Claims those of these parcels that are ready and of which every job may start as it is, in one statement. The others are as they were:
- * `claimParcel` says what each is about.
+ * Claims, in one statement, those of these parcels that are ready and whose jobs may all start as
+ * they are. The others stay unchanged: `claimParcel` tells the reason for each.
  */
 export async function claimTogether(
   sql: Sql,
@@ -26,8 +26,8 @@ export async function claimTogether(
 }
 
 /**
- * Claims some of those that wait at a claimed parcel's target, for its worker: they have no places there but its own. As many as its claim said there may
- * be, or fewer.
+ * Claims waiting parcels of the same target for the worker of a claimed parcel. They use only the
+ * places of that parcel. At most `company` of them are claimed.
  */
 export async function claimCompany(
   sql: Sql,
@@ -41,7 +41,10 @@ export async function claimCompany(
   return [...parcelsOf(rows).values()];
 }
 
-/** The claimed parcels. The rows of a parcel's jobs come before the parcel's own row, in any order; each parcel gets its jobs sorted. */
+/**
+ * The claimed parcels. The rows of a parcel's jobs come before the parcel's own row, in any order;
+ * each parcel gets its jobs sorted.
+ */
 export function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
   const jobsOf = new Map<string, ClaimedJob[]>();
   const claimed = new Map<string, ClaimedParcel>();
@@ -62,7 +65,7 @@ export function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
   return claimed;
 }
 
-/** They are read along an index, and so nearly always in order. */
+/** The rows are read along an index, so they are nearly always in order. */
 function putInOrder(jobs: ClaimedJob[]): void {
   const isInOrder = jobs.every((job, index) => {
     const before = jobs[index - 1];

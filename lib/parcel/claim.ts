@@ -12,49 +12,59 @@ export interface ClaimedParcel {
   fence: number;
   claimedAt: Date;
   jobs: ClaimedJob[];
-  /** At most so many of them may be under way at once. */
+  /** The most jobs of the parcel that may be under way at once. */
   slots: number;
-  /** So many of those that wait at its target may be worked along with it: their jobs are quick. */
+  /**
+   * How many waiting parcels of its target may be delivered with it, because their jobs are quick.
+   */
   company: number;
-  /** Whose turn in a lane or at a target has come by this claim, and what left the parcel because it goes elsewhere. */
+  /**
+   * Parcels that this claim has given a turn in a lane or at a target, and parcels of jobs that
+   * left it for another queue or target.
+   */
   freed: OutgoingParcel[];
-  /** The parcels of jobs that left it because their schedule has no row of its version. */
+  /** Parcels of jobs that left it because their schedule has no row of their version. */
   setAside?: SetAside[];
 }
 
-/** The pulses of a shard at one second: whoever has them reads who they are. */
+/** The pulses of a shard at one second. The worker reads its schedules page by page. */
 export interface ClaimedPulses {
   outcome: "pulses";
   id: string;
   fence: number;
   claimedAt: Date;
   shard: number;
-  /** When they are due, in seconds since 1970. */
+  /** The due time, in seconds since 1970. */
   second: number;
-  /** Those of these targets alone; null for all. */
+  /** Only the pulses of these targets; null for all. */
   targets: number[] | null;
-  /** Those up to here are done with; null where none is. */
+  /** The pulses up to this place are done; null if none are. */
   after: PulsePlace | null;
-  /** What their targets do not take now is given up. */
+  /** Pulses that their targets do not take now are given up. */
   lastTry: boolean;
   freed: OutgoingParcel[];
 }
 
-/** Pulses that beat together are worked in the order of interval and schedule. */
+/** A place in the pulses of a second, which are sent in the order of interval and schedule. */
 export interface PulsePlace {
   every: number;
   schedule: string;
 }
 
 /**
- * Why there is nothing to do: `early` (with the time to wait), `gone` (settled, split or never there), `leased` (another
- * worker has it), `ended` (its lease ran out: the sweep will bring its jobs back), `held` (it waits for a hold to go, or for its
- * turn in a lane or at its target), `empty` (nothing in it may start), `aside` (it cannot be claimed, and is in quarantine until its next try).
+ * Why there is nothing to do: `early` (with the time to wait), `gone` (settled, split or never
+ * there), `leased` (another worker has it), `ended` (its lease ran out: the sweep will bring its
+ * jobs back), `held` (it waits for a hold to end, or for its turn in a lane or at its target),
+ * `empty` (nothing in it may start), `aside` (it cannot be claimed, and is in quarantine until its
+ * next attempt).
  */
 export interface NotClaimed {
   outcome: "early" | "gone" | "leased" | "ended" | "held" | "empty" | "aside";
   waitMs: number;
-  /** Where it has to wait, for its time or its turn at its target: another of that target that could start, and that nobody had a moment ago. */
+  /**
+   * If the parcel has to wait, for its time or for its turn at its target: another parcel of that
+   * target that could start and was unclaimed a moment ago.
+   */
   insteadId?: string | undefined;
   freed: OutgoingParcel[];
   setAside?: SetAside[];
@@ -62,7 +72,10 @@ export interface NotClaimed {
 
 export type Claimed = ClaimedParcel | ClaimedPulses | NotClaimed;
 
-/** These may be null where they are as of nearly every job: to write and to read them is a tenth of what a claim of several parcels costs. */
+/**
+ * Null stands for the usual value: writing and reading these values is a tenth of the cost of a
+ * claim of several parcels.
+ */
 type Usual = "kind" | "n" | "dueAt" | "attempt" | "plannedVersion";
 
 type UsualOrNull = { [Name in Usual]: ClaimedJob[Name] | null };
@@ -70,18 +83,20 @@ type UsualOrNull = { [Name in Usual]: ClaimedJob[Name] | null };
 export interface JobRow
   extends Omit<ClaimedJob, keyof JobDetails | Usual | "occurrence" | "isHeavy">,
     UsualOrNull {
-  /** In milliseconds since 1970: an instant as text takes three times as long to write and to read. */
+  /**
+   * In milliseconds since 1970: an instant as text takes three times as long to write and to read.
+   */
   occurrence: number;
   isHeavy: true | null;
   more: Partial<{ [Name in keyof JobDetails]: JobDetails[Name] | null }> | null;
 }
 
-/** What few jobs have otherwise than by default. */
+/** Values that few jobs have other than the default. */
 interface JobDetails {
   lane: string | null;
   checks: number;
   forgiven: number;
-  /** As it is stored, of whatever kind. */
+  /** The stored value, of any form. */
   retry: unknown;
   timeout: unknown;
 }
@@ -120,7 +135,7 @@ export async function claimParcel(
   sql: Sql,
   id: string,
   leaseMs: number,
-  /** Of the parcels of one target so many may be worked at once. */
+  /** How many parcels of one target may be under way at once. */
   window: number | null = null,
 ): Promise<Claimed> {
   const rows = await keptPlan(sql<ClaimRow[]>`
@@ -146,7 +161,7 @@ export async function claimParcel(
   }
   const aside = setAside.length === 0 ? {} : { setAside };
   if (answer === undefined || answer.outcome === "freed")
-    throw new Error(`Claiming parcel ${id} gave no answer.`);
+    throw new Error(`Claiming parcel ${id} returned no outcome.`);
   if (answer.outcome !== "claimed")
     return {
       outcome: answer.outcome,

@@ -3,26 +3,26 @@ import type { Json } from "../schedule/shape/json.ts";
 import type { RetryPolicy } from "../schedule/shape/retry-shape.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
 
-/** A job that may start now, with what its schedule says at this moment. */
+/** A job that may start now, with the present data of its schedule. */
 export interface ClaimedJob extends JobKey {
   dueAt: Date;
   /** Attempts counted before this one. */
   attempt: number;
   plannedVersion: number;
-  /** The version that runs. */
+  /** The version that is delivered. */
   version: number;
   key: string;
   group: string | null;
-  /** The lane it passed because it shares a group. */
+  /** The lane that it passes because of its group. */
   lane: string | null;
-  /** Of a recheck: how many there have been with it. */
+  /** For a recheck: how many rechecks there have been, this one included. */
   checks: number;
-  /** Attempts that the retry policy does not count: they were before somebody had it tried again. */
+  /** Attempts that the retry policy does not count, because they came before a manual retry. */
   forgiven: number;
   target: Target;
   payload: Json;
   retry: RetryPolicy;
   timeout: string;
-  /** Its payload is too large to come with the claim, and null until `readPage` has it. */
+  /** The payload is too large to come with the claim: it is null until `readPage` has read it. */
   isHeavy?: true;
 }

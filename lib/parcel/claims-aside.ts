@@ -13,20 +13,28 @@ interface Deps {
   log: Log;
 }
 
-/** Another transaction was in the way: the message comes again soon, and the next claim is likely to succeed. */
+/**
+ * A conflict with another transaction: the message comes again soon, and the next claim is likely
+ * to succeed.
+ */
 const inTheWay: ReadonlySet<string | undefined> = new Set([
   "deadlock",
   "lock_timeout",
   "serialization_failure",
 ]);
 
-/** A claim that takes too long sets its parcel aside once the tick has sent so many more messages for it, which takes it about four minutes. */
+/**
+ * A claim that takes too long sets its parcel aside only after the tick has sent this many more
+ * messages for it, which takes about four minutes.
+ */
 const offersMin = 3;
 
 /**
- * Sets a parcel aside that cannot be claimed and has no two parts. A claim may take too long because the database has too much to do, which is not the
- * parcel's fault: it is tried again by the messages that the tick sends for what no worker has claimed, and is set aside where each of them fails. False where its message is to come again: the failure may pass, or the parcel
- * is not to be claimed any more.
+ * Sets a parcel aside that cannot be claimed and cannot be divided. A claim may take too long
+ * because the database is overloaded, which is not the parcel's fault: then the messages that the
+ * tick sends for unclaimed parcels are its retries, and it is set aside only if each of them fails.
+ * False if the message is to come again: the failure may pass, or the parcel is not to be claimed
+ * any more.
  */
 export async function setClaimAside({ sql, log }: Deps, id: string, error: unknown): Promise<boolean> {
   if (!mayBeOfARow(error) || inTheWay.has(sqlState(error))) return false;
@@ -42,14 +50,15 @@ async function wasOfferedAgain(sql: Sql, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The most entries that one sweep looks at. */
+/** The most entries that one sweep reads. */
 const lookedMax = 1_000;
-/** The next message goes so much later, should this one be lost. */
+/** When the message is sent again, if it is lost. */
 const nextOffer = "1 minute";
 
 /**
- * Lets go of parcels that were claimed since they were set aside, or are not to be claimed any more, and sends the others when their next try has
- * come: the worker claims them, or sets them aside again. A parcel whose own row cannot be written yet is not sent.
+ * Drops entries of parcels that were claimed since they were set aside, or are not to be claimed
+ * any more. Sends the other parcels when their next attempt is due: the worker claims them, or sets
+ * them aside again. A parcel whose own row cannot be written yet is not sent.
  */
 export async function sweepClaims({ sql, log }: Deps, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
   await letClaimedGo(sql);

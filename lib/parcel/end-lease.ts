@@ -14,13 +14,14 @@ interface Deps {
 }
 
 export interface EndedLease extends Settled {
-  /** Why some of its jobs could not be taken from the parcel: the next sweep tries it again. */
+  /** Why some of its jobs could not be taken from the parcel: the next sweep tries again. */
   error?: unknown;
 }
 
 /**
- * Takes a parcel whose lease has ended from its worker; `held` is false where another part did, or where the worker still lives. A job that
- * cannot be written stays in the parcel, which gives up its place at its target, and the other jobs go on.
+ * Takes a parcel whose lease has ended from its worker; `held` is false if another process did, or
+ * if the worker still lives. A job that cannot be written stays in the parcel, which gives up its
+ * place at its target, and the other jobs are delivered again.
  */
 export async function endLease(
   deps: Deps,
@@ -67,7 +68,10 @@ async function endApart(
   return { held: true, outgoing, ...(isThrough ? {} : { error }) };
 }
 
-/** A part of its places, which are counted from 1. Its jobs go back uncharged: which of them stopped the worker is not known. */
+/**
+ * Takes some jobs from the parcel, by their positions counted from 1. They go back without a
+ * counted attempt: which of them stopped the worker is unknown.
+ */
 async function endSome(
   sql: Sql,
   id: string,
@@ -84,7 +88,10 @@ async function endSome(
   return settledOf(rows).outgoing;
 }
 
-/** A parcel of one job has no parts: its job is charged an attempt, which the whole lease alone writes. */
+/**
+ * A parcel of one job is not divided: its job is charged an attempt, which only the end of the
+ * whole lease writes.
+ */
 async function placesOf(sql: Sql, id: string): Promise<number[]> {
   const [row] = await sql<
     { jobs: number }[]

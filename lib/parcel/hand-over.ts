@@ -3,8 +3,9 @@ import { errorText } from "../log/error-text.ts";
 import { delayMaxMs, type OutgoingParcel, type ParcelQueue, sendParcels } from "./parcel-queue.ts";
 
 /**
- * Sends parcels after the transaction that made them, and marks those that arrived. What is ready later than a message can
- * wait is left to the sweep, which offers it when its time is near. Returns the ids that the queue's `time` did not suffice for.
+ * Sends parcels after the transaction that made them, and marks those that arrived. Parcels that
+ * are ready later than a message can wait are left to the sweep, which offers them when their time
+ * is near. Returns the ids that the queue's `time` did not suffice for.
  */
 export async function handOver(
   sql: Sql,
@@ -19,13 +20,14 @@ export async function handOver(
   try {
     await markSent(sql, sent);
   } catch (error) {
-    // Whatever made them is committed and stands: unmarked, they are only offered once more than need be.
+    // The parcels are committed in any case. Unmarked, they are only offered once more than
+    // necessary.
     queue.log.warn("parcel.unmarked", { parcels: sent.length, error: errorText(error) });
   }
   return left;
 }
 
-/** A sent parcel is offered again only when nobody has claimed it a minute after it was ready. */
+/** A marked parcel is offered again only if it is unclaimed a minute after it was ready. */
 async function markSent(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql`select carillon.mark_sent(${[...ids]}::bigint[])`;
 }

@@ -3,20 +3,24 @@ import type { Sql } from "../db/connect.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import type { ClaimedJob } from "./claimed-job.ts";
 
-/** Larger payloads come after the claim, page by page: with this a claim of ten parcels brings 20 MB at most. */
+/**
+ * Larger payloads are read after the claim, page by page: with this limit a claim of ten parcels
+ * brings 20 MB at most.
+ */
 export const lightBytes = 8_192;
 
 /**
- * The columns of a claimed job: its payload where that is light, and whether it is heavy. Postgres decides by the stored size and unpacks no
- * payload for it.
+ * The columns of a claimed job: its payload if that is light, and whether it is heavy. Postgres
+ * decides by the stored size and unpacks no payload for it.
  */
 export const lightPayload = (sql: Sql): postgres.PendingQuery<postgres.Row[]> => sql`
   case when carillon.is_light(payload, ${lightBytes}) then payload end as payload,
   case when not carillon.is_light(payload, ${lightBytes}) then true end as "isHeavy"`;
 
 /**
- * The first of these jobs, whole: as many as have this number of bytes of heavy payloads together, and one at least. A job whose payload is no
- * longer there, since others have settled it and it was purged, is heavy still.
+ * The first of these jobs with their payloads: as many as have this number of bytes of heavy
+ * payloads together, and at least one. A job stays heavy if its payload is gone because another
+ * worker has settled it and it was purged.
  */
 export async function readPage(sql: Sql, jobs: readonly ClaimedJob[], bytes: number): Promise<ClaimedJob[]> {
   const heavy = jobs.filter(({ isHeavy }) => isHeavy);

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
-/** Cancels what waits for holds of schedules that are being deleted. */
+/** Cancels jobs that wait for holds of schedules that are being deleted. */
 export async function cancelHeld(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
   await tx`
     with gone as (
@@ -14,7 +14,7 @@ export async function cancelHeld(tx: Tx, scheduleIds: readonly string[]): Promis
       and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = g.id`;
 }
 
-/** Lets go what waited for the last hold of each of these schedules to be released. */
+/** Releases jobs that waited for the last hold of each of these schedules. */
 export async function releaseHeld(tx: Tx, scheduleIds: readonly string[]): Promise<OutgoingParcel[]> {
   const released = await tx<OutgoingParcel[]>`
     update carillon.parcels
@@ -25,7 +25,10 @@ export async function releaseHeld(tx: Tx, scheduleIds: readonly string[]): Promi
   return released;
 }
 
-/** What is parked for the holds of schedules stays so until the holds' end, for ever where they have none. */
+/**
+ * Keeps jobs that wait for the holds of schedules until the holds end, for ever if they have no
+ * end.
+ */
 export async function holdParked(
   tx: Tx,
   scheduleIds: readonly string[],

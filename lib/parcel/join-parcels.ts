@@ -1,12 +1,13 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
-/** Of an edit that makes more, each is its own: the edit holds its shard's gate. */
+/** An edit that makes more parcels does not join them, since it holds its shard's gate. */
 const joinedMax = 10;
 
 /**
- * Puts what an edit has made for the slow queue with what others have made for the same target at the same time, as the tick does by
- * itself: a thousand schedules put one by one for one instant are a hundred messages. Returns what is still to be sent.
+ * Joins slow parcels of an edit with parcels of other edits for the same target and time, as the
+ * tick does by itself: a thousand schedules put one by one for one instant are a hundred messages.
+ * Returns the parcels that remain to be sent.
  */
 export async function joinParcels(tx: Tx, parcels: readonly OutgoingParcel[]): Promise<OutgoingParcel[]> {
   const slow = parcels.filter(({ queue }) => queue === "slow");

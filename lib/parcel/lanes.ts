@@ -4,10 +4,13 @@ import { lockLanes } from "../db/locks.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
-/** So many parcels are sent by the edit that lets them go; the sweep sends what is left. */
+/** The most parcels that an edit sends after it has released them; the sweep sends the rest. */
 const sentMax = 1_000;
 
-/** Which lanes the jobs of a schedule pass: its own where it forbids overlaps (cadence jobs alone), and one of its group. */
+/**
+ * The lanes that the jobs of a schedule pass: its own lane if it forbids overlaps (cadence jobs
+ * alone), and a lane of its group.
+ */
 export interface LaneRules {
   overlap: ScheduleBody["overlap"];
   lane: string | null;
@@ -23,8 +26,9 @@ export function laneRules({ body, lane }: { body: ScheduleBody; lane: string | n
 }
 
 /**
- * For a statement that makes jobs: their places in lanes, so that none that is due later passes before them. `occurrences` there names
- * schedule_id, due_at, occurrence, kind, whether it is only passed over (passed), and the schedule's overlap and lane (null: none).
+ * Part of a statement that makes jobs: enters their places in lanes, so that no job that is due
+ * later passes before them. `occurrences` there has schedule_id, due_at, occurrence, kind, whether
+ * it is only passed over (passed), and the schedule's overlap and lane (null: none).
  */
 export function laneEntries(tx: Tx): postgres.PendingQuery<postgres.Row[]> {
   return tx`
@@ -39,8 +43,9 @@ export function laneEntries(tx: Tx): postgres.PendingQuery<postgres.Row[]> {
 }
 
 /**
- * Brings the lanes of a schedule into line with an edit: after its new version stands and what is not due at the cut is withdrawn,
- * before anything is planned anew. Where a rule changes, whoever waits comes to a claim again, which decides by the new one.
+ * Adapts the lanes of a schedule to an edit: after its new version is written and jobs not due at
+ * the cut are withdrawn, before the next occurrences are planned. If a rule changes, waiting jobs
+ * are released to a claim, which decides by the new rule.
  */
 export async function rearrangeLanes(
   tx: Tx,
@@ -51,7 +56,8 @@ export async function rearrangeLanes(
   const all = [...new Set([...left, ...stands])];
   if (all.length === 0) return [];
   const entered = stands.filter((lane) => !left.includes(lane));
-  // Before the lanes are locked: the lock order. Under the gate nothing more is claimed, so what runs now is all that does.
+  // Before the lanes are locked, because of the lock order. The gate keeps new claims out, so no
+  // other job is running.
   if (entered.length > 0) await markRunning(tx, schedule);
   await lockLanes(tx, schedule.id, all);
   if (entered.length > 0) await enterLanes(tx, schedule, entered, left);
@@ -71,7 +77,10 @@ export interface Passing {
   rules: LaneRules;
 }
 
-/** As `rearrangeLanes`, for schedules whose lanes stay what they are: what is withdrawn gives its place up. */
+/**
+ * Like `rearrangeLanes`, for schedules whose lanes do not change: withdrawn jobs give up their
+ * places.
+ */
 export async function keepLanes(tx: Tx, schedules: readonly Passing[], cut: Date): Promise<OutgoingParcel[]> {
   const { lanes, ids } = placesOf(schedules);
   if (lanes.length === 0) return [];
@@ -83,7 +92,10 @@ export async function keepLanes(tx: Tx, schedules: readonly Passing[], cut: Date
   return handOverLanes(tx, [...new Set(lanes)]);
 }
 
-/** Cancels what waits in the lanes of a schedule that is being deleted; what runs keeps the others waiting until it ends. */
+/**
+ * Cancels jobs that wait in the lanes of a schedule that is being deleted. A running job keeps the
+ * others waiting until it ends.
+ */
 export async function cancelInLanes(
   tx: Tx,
   schedule: { id: string; body: ScheduleBody; lane: string | null },
@@ -94,7 +106,7 @@ export async function cancelInLanes(
   return cancelInLanesOf(tx, [passing]);
 }
 
-/** The same of many, whose lanes are locked. */
+/** The same for several schedules, whose lanes are locked. */
 export async function cancelInLanesOf(tx: Tx, schedules: readonly Passing[]): Promise<OutgoingParcel[]> {
   const { lanes, ids } = placesOf(schedules);
   if (lanes.length === 0) return [];
@@ -131,7 +143,7 @@ function lanesOf(scheduleId: string, { overlap, lane }: LaneRules): string[] {
   return [...(overlap === "allow" ? [] : [ownLane(scheduleId)]), ...(lane === null ? [] : [lane])];
 }
 
-/** What runs already, claimed when it passed no lane, hands the lane over when it is settled. */
+/** A running job that was claimed without a lane hands the lane over when it is settled. */
 async function markRunning(tx: Tx, { id, shard }: Place): Promise<void> {
   await tx`
     update carillon.parcels set laned = true
@@ -139,9 +151,10 @@ async function markRunning(tx: Tx, { id, shard }: Place): Promise<void> {
 }
 
 /**
- * Whatever waits gets its place in lanes that its schedule did not pass until now. Who runs is inside; and so is who was inside of
- * another one, for nobody is inside of one and outside of another in which one follows the other. Of another shard's parcels only those of
- * grouped handlers hold jobs of this one.
+ * Gives waiting jobs places in lanes that are new to their schedule. A running job counts as
+ * entered. So does a job that had entered one of the earlier lanes: no job may be inside one serial
+ * lane and outside another. Lanes of grouped handlers are excepted, since jobs pass them together.
+ * In other shards only parcels of grouped handlers hold jobs of this schedule.
  */
 async function enterLanes(tx: Tx, { id, shard }: Place, lanes: string[], left: string[]): Promise<void> {
   await tx`
@@ -161,7 +174,10 @@ async function enterLanes(tx: Tx, { id, shard }: Place, lanes: string[], left: s
     on conflict do nothing`;
 }
 
-/** Places in lanes that are passed no more, and those of jobs that were withdrawn: they may come again with another due time. */
+/**
+ * Deletes places in lanes that the schedule no longer passes, and places of withdrawn jobs: these
+ * may come again with another due time.
+ */
 async function leaveLanes(
   tx: Tx,
   { id }: Place,
@@ -184,14 +200,17 @@ async function release(tx: Tx, scheduleId: string, lanes: string[]): Promise<Out
   return released.slice(0, sentMax);
 }
 
-/** What waits for its turn waits for the hold from now on, which may end by itself; it keeps its place for then, and nobody waiting. */
+/**
+ * Jobs that wait for their turn wait for the hold instead, which may end by itself. They keep their
+ * places for then, and hold up no other job.
+ */
 async function holdInLanes(tx: Tx, scheduleId: string, lanes: string[]): Promise<void> {
   await tx`
     update carillon.parcels set lane = null, held_schedule = ${scheduleId}
     where lane = any(${lanes}::text[]) and schedule_ids[1] = ${scheduleId} and kinds[1] <> 'manual'`;
 }
 
-/** Who has the turn in these lanes, should that be somebody else by the edit. */
+/** The parcels that have the turn in these lanes after the edit. */
 async function handOverLanes(tx: Tx, lanes: string[]): Promise<OutgoingParcel[]> {
   if (lanes.length === 0) return [];
   return tx<

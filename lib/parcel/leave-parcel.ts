@@ -17,8 +17,9 @@ interface Left {
 }
 
 /**
- * Ends the work on a parcel that was settled, or taken from its worker, in parts. Its place at the target and its lanes go to the parcels behind it,
- * by statements of their own: where one of those parcels cannot be written, what was settled stays settled, and the sweep gives the turns.
+ * Ends the work on a parcel that was settled, or taken from its worker, in parts. Its place at the
+ * target and its lanes go to the parcels behind it, by statements of their own: if one of those
+ * parcels cannot be written, the settled jobs stay settled, and the sweep gives the turns.
  */
 export async function leaveParcel(
   deps: Deps,
@@ -40,7 +41,7 @@ export async function leaveParcel(
   ];
 }
 
-/** Turns that are not given here the next tick gives. */
+/** The next tick gives the turns that are not given here. */
 export async function leavePlaces({ sql, log }: Deps, target: number): Promise<OutgoingParcel[]> {
   try {
     return await sql<OutgoingParcel[]>`
@@ -59,8 +60,9 @@ interface Lists {
 }
 
 /**
- * Leaves the lanes in halves: the row of one place or of the next parcel may be unwritable, and the other lanes go on. The sweep gives the turns
- * that fail here, and the claim of such a parcel reports the unwritable row.
+ * Leaves the lanes in halves: the row of one place or of the next parcel may be unwritable, and the
+ * other lanes go on. The sweep gives the turns that fail here, and the claim of such a parcel
+ * reports the unwritable row.
  */
 async function leaveLanes(
   { sql, log }: Deps,
@@ -81,7 +83,7 @@ async function leaveLanes(
   return outgoing;
 }
 
-/** Neighbours of each other. */
+/** Takes adjacent positions. */
 function leaveSome(sql: Sql, own: Lists, part: readonly number[]): Promise<OutgoingParcel[]> {
   const [from = 0, to = 0] = [part[0], (part.at(-1) ?? 0) + 1];
   const some = <Value>(list: readonly Value[] | null) => list?.slice(from, to) ?? null;

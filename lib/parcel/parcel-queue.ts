@@ -7,15 +7,18 @@ import type { Log } from "../log/log.ts";
 export type QueueClass = "fast" | "slow";
 
 /**
- * Jobs of so many together travel in one parcel: many cheap deliveries, few that may take long. What a tick packs for a slow target whose
- * jobs are known to be quick is larger: `carillon.parcel_jobs`.
+ * The most jobs of one parcel: many cheap deliveries, or few that may take long. Parcels that a
+ * tick packs for a slow target with quick jobs are larger: `carillon.parcel_jobs`.
  */
 export const parcelMax: Readonly<Record<QueueClass, number>> = { fast: 250, slow: 10 };
 
-/** Of a slow parcel so many jobs are under way at once at most, however many it holds: `carillon.side_by_side()`. */
+/**
+ * The most jobs of a slow parcel that are under way at once, of any number in it:
+ * `carillon.side_by_side()`.
+ */
 export const sideBySideMax = 10;
 
-/** A parcel to be handed to its queue so that it arrives when it is ready. */
+/** A parcel to be sent to its queue so that it arrives when it is ready. */
 export interface OutgoingParcel {
   id: string;
   queue: QueueClass;
@@ -26,13 +29,13 @@ export interface ParcelQueue {
   sqs: SQSClient;
   urls: Readonly<Record<QueueClass, string>>;
   log: Log;
-  /** By it, waits that were told a while ago are shortened. */
+  /** The clock that shortens waits which were computed a while ago. */
   timing: Timing;
-  /** How long may be sent; without, until everything is sent. */
+  /** The time limit for sending; without it everything is sent. */
   time?: SendingTime | undefined;
 }
 
-/** Bounds when a request may begin. The sweep sends messages that are left by then. */
+/** Limits when a request may begin. The sweep sends messages that are left by then. */
 export interface SendingTime {
   isUp: () => boolean;
   /** One hand-over begins no request after this many milliseconds. */
@@ -40,23 +43,27 @@ export interface SendingTime {
 }
 
 /**
- * A message arrives this long before its parcel is ready, and up to a second more, for its delay is in whole seconds: the worker waits out the
- * rest. Longer would spare more of a cold start; but a worker that waits has no hands for what is ready.
+ * A message arrives this long before its parcel is ready, and up to a second more, since its delay
+ * is in whole seconds: the worker waits out the rest. A longer lead would save more of a cold
+ * start, but a waiting worker cannot work on parcels that are ready.
  */
 export const leadMs = 100;
 const delaySecondsMax = 900;
 export const delayMaxMs: number = delaySecondsMax * 1_000;
 const entriesMax = 10;
-/** The database takes no greater number for an id: asked for one it would fail, and the message would come again. */
+/**
+ * The greatest id of the database. A query with a greater number would fail, and the message would
+ * come again.
+ */
 const greatestId = 2n ** 63n - 1n;
 export const requestsAtOnceMax = 8;
 
-/** What travels through SQS: the parcel's id and nothing else. `v` is there for the day it changes. */
+/** The body of a message: the parcel's id and nothing else. `v` allows for another form later. */
 export function parcelMessage(id: string): string {
   return JSON.stringify({ v: 1, parcel: id });
 }
 
-/** The parcel's id in a message, or null for anything that Carillon did not write. */
+/** The parcel's id in a message; null if Carillon did not write the message. */
 export function parcelOfMessage(body: string): string | null {
   try {
     const message: unknown = JSON.parse(body);
@@ -77,13 +84,14 @@ export function delaySeconds(waitMs: number): number {
 export interface Sent {
   /** Ids of the parcels that arrived. */
   sent: string[];
-  /** Ids of those whose request did not begin before the time was up. */
+  /** Ids of parcels whose request did not begin before the time was up. */
   left: string[];
 }
 
 /**
- * Sends parcels, ten messages to a batch, a few batches at once, and says which arrived. What did not arrive stays unmarked
- * in the database and is offered again by the sweep, so a failure here is a warning and never an error.
+ * Sends parcels, ten messages to a batch, a few batches at once, and returns those that arrived. A
+ * parcel that did not arrive stays unmarked in the database and is offered again by the sweep, so a
+ * failure here is a warning and never an error.
  */
 export async function sendParcels(queue: ParcelQueue, parcels: readonly OutgoingParcel[]): Promise<Sent> {
   const batches = (["fast", "slow"] as const).flatMap((name) => {
@@ -102,7 +110,7 @@ export async function sendParcels(queue: ParcelQueue, parcels: readonly Outgoing
         left.push(...batch.map(({ id }) => id));
         continue;
       }
-      // Of thousands, the last ones go seconds after their waits were told.
+      // With thousands of parcels, the last are sent seconds after their waits were computed.
       const sinceMs = queue.timing.now() - toldAt;
       const waits = batch.map((parcel) => ({ ...parcel, waitMs: parcel.waitMs - sinceMs }));
       const arrived = await sendBatch(queue, name, waits);
@@ -118,7 +126,7 @@ function isTimeUp({ time, timing }: ParcelQueue, begunAt: number): boolean {
   return time !== undefined && (time.isUp() || timing.now() >= begunAt + time.mostMs);
 }
 
-/** Null where SQS did not answer: a further request would wait as long for nothing. */
+/** Null if SQS did not answer: a further request would wait as long for nothing. */
 async function sendBatch(
   queue: ParcelQueue,
   name: QueueClass,
@@ -143,7 +151,7 @@ async function sendBatch(
         error: failed.Message,
       });
     }
-    // Only what is named as successful has arrived; an entry that is in neither list has not.
+    // Only entries listed as successful have arrived; an entry in neither list has not.
     return (answer.Successful ?? []).flatMap(({ Id }) => (Id === undefined ? [] : [Id]));
   } catch (error) {
     queue.log.warn("parcel.unsent", {

@@ -20,14 +20,14 @@ import {
 type Settlements = readonly (Settlement | null)[];
 
 export interface Unsettled {
-  /** Its place in the parcel. */
+  /** The position in the parcel. */
   place: number;
-  /** Why it could not be written; nothing where time was up before it was tried. */
+  /** Why it could not be written; undefined if the time was up before it was tried. */
   error?: unknown;
 }
 
 export interface SettledApart extends Settled {
-  /** As they were written down. */
+  /** The settlements as they were written. */
   settlements: Settlements;
   unsettled: readonly Unsettled[];
 }
@@ -36,20 +36,22 @@ export interface ApartDeps {
   sql: Sql;
   log: Log;
   notify: Notify;
-  /** The result to write instead where the database refuses a value of a job's result. */
+  /** The result to write instead if the database refuses a value of a job's result. */
   bare: (place: number) => Settlement | null;
   timeIsUp: () => boolean;
 }
 
 /**
- * Settles the jobs of a parcel in halves, so that a job that cannot be written keeps no neighbour from being settled. Such a job stays in the parcel. The
- * parcel gives up its lanes and its place at its target, and its lease ends: the next tick tries to take the job from it, sets the parcel aside where
- * that fails, and the job is delivered again once it can be written. A parcel of which no job can be written is left as it is.
+ * Settles the jobs of a parcel in halves, so that a job that cannot be written keeps no neighbour
+ * from being settled. Such a job stays in the parcel. The parcel gives up its lanes and its place
+ * at its target, and its lease ends: the next tick tries to take the job from it, sets the parcel
+ * aside if that fails, and the job is delivered again once it can be written. A parcel without a
+ * writable job is left unchanged.
  */
 export async function settleApart(
   { sql, log, notify, bare, timeIsUp }: ApartDeps,
   parcel: ClaimedParcel,
-  /** Null where the job's own transaction has settled it. */
+  /** Null for a job that its own transaction has settled. */
   settlements: Settlements,
 ): Promise<SettledApart> {
   const written = [...settlements];
@@ -86,7 +88,10 @@ const onlyAt = (places: readonly number[], settlements: Settlements): Settlement
   return settlements.map((each, place) => (wanted.has(place) ? each : null));
 };
 
-/** A job that is locked, or whose statement hangs, is waited for briefly: about sixteen parts of a parcel of 250 jobs have it. */
+/**
+ * Waits only briefly for a locked job or a hanging statement: about sixteen parts of a parcel of
+ * 250 jobs contain it.
+ */
 async function settleSome(
   sql: Sql,
   parcel: ClaimedParcel,

@@ -3,9 +3,10 @@ import type { ClaimedJob } from "./claimed-job.ts";
 import { type Notify, type Settled, type SettleRow, settledOf } from "./settle.ts";
 
 /**
- * Settles one job as succeeded inside the transaction of its handler, as its last statement: the job and what the handler wrote become
- * true together. Where it does not hold (the lease is lost, or somebody wants the job cancelled) nothing was written, and the
- * transaction must not commit. The day of a recheck must be there (`attachDaysFor`): making it takes locks that outlive this statement.
+ * Settles one job as succeeded inside the transaction of its handler, as its last statement: the
+ * job and the handler's writes commit together. If `held` is false (the lease is lost, or a caller
+ * has cancelled the job) nothing was written, and the transaction must not commit. The day of a
+ * recheck must exist (`attachDaysFor`): making it takes locks that outlive this statement.
  */
 export async function settleInside(
   tx: Tx,

@@ -7,7 +7,10 @@ import { leavePlaces } from "./leave-parcel.ts";
 import type { OutgoingParcel, ParcelQueue } from "./parcel-queue.ts";
 import type { Notify } from "./settle.ts";
 
-/** Whether it was settled with others; where it was not, nothing was written, and it is to be settled alone. */
+/**
+ * True if the parcel was settled with others. If false nothing was written, and it has to be
+ * settled alone.
+ */
 export type SettleTogether = (parcel: Pick<ClaimedParcel, "id" | "fence">) => Promise<boolean>;
 
 interface SettleDeps {
@@ -15,7 +18,10 @@ interface SettleDeps {
   queue: ParcelQueue;
   log: Log;
   notify: Notify;
-  /** Keeps of those whose turn has come whom the worker goes on with itself, and gives back the others. */
+  /**
+   * Keeps the parcels that the worker goes on with itself, of those that have their turn, and
+   * returns the others.
+   */
   keep?: ((turns: readonly OutgoingParcel[]) => readonly OutgoingParcel[]) | undefined;
 }
 
@@ -26,8 +32,8 @@ interface Waiting {
 }
 
 /**
- * Settles parcels whose jobs have all succeeded: those together that are through at the same moment, or while those before them are settled. Where they
- * are fewer than so many, each is settled alone.
+ * Settles parcels whose jobs have all succeeded together: those that finish at the same moment, or
+ * while earlier ones are being settled. Fewer than `fewest` are settled alone.
  */
 export function settleTogether(deps: SettleDeps, fewest = 2): SettleTogether {
   let waiting: Waiting[] = [];
@@ -42,7 +48,7 @@ export function settleTogether(deps: SettleDeps, fewest = 2): SettleTogether {
 
   async function settleUntilNoneWaits(): Promise<void> {
     isUnderWay = true;
-    // What was delivered in the same turn of the event loop comes along.
+    // Includes parcels that finish in the same turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.length > 0) await settleWaiting();
     isUnderWay = false;
@@ -57,7 +63,10 @@ export function settleTogether(deps: SettleDeps, fewest = 2): SettleTogether {
 
 type Row = { settled: string; leftTarget: null } | { settled: null; leftTarget: number };
 
-/** The ids of those that are settled. Where the statement fails none is: each is settled alone then, and says why it cannot be. */
+/**
+ * The ids of the settled parcels. If the statement fails there are none: each parcel is settled
+ * alone then, which reports its error.
+ */
 async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise<Set<string>> {
   const { sql, log, notify } = deps;
   const ids = parcels.map(({ id }) => id);
@@ -74,7 +83,7 @@ async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise
   return new Set(rows.flatMap(({ settled }) => settled ?? []));
 }
 
-/** The settle stays, whatever fails here: the next tick hands over turns that are left. */
+/** The settle stays in any case: the next tick gives turns that are left. */
 async function handOverPlaces(deps: SettleDeps, target: number): Promise<void> {
   const { sql, queue, log, keep } = deps;
   const turns = await leavePlaces(deps, target);

@@ -5,32 +5,38 @@ import type { ClaimedParcel } from "./claim.ts";
 import type { ClaimedJob } from "./claimed-job.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
-/** What went wrong, as it is kept. */
+/** An error in its stored form. */
 export interface KeptError {
-  /** One line, the error's class ahead of its message. */
+  /** One line, with the class of the error in front of its message. */
   error: string;
   errorClass?: string | undefined;
   stack?: string | undefined;
 }
 
-/** What is written down for one job of a parcel. */
+/** The result that is written for one job of a parcel. */
 export type Settlement =
   | { kind: "succeeded" }
   /** Succeeded, and a recheck is made for this instant. */
   | { kind: "again"; at: Date }
   | ({ kind: "retry"; afterMs: number } & KeptError)
   | ({ kind: "retry"; at: Date } & KeptError)
-  /** `reason`: the last attempt has failed, unless it says otherwise. `hold`: why the schedule is to be held. */
+  /**
+   * `reason`: by default the last attempt has failed. `hold`: the reason why the schedule is to be
+   * held.
+   */
   | ({ kind: "dead"; reason?: string; hold?: string | undefined } & KeptError)
-  /** Stopped because somebody asked for it. */
+  /** Stopped at a caller's request. */
   | { kind: "cancelled" }
   /** Never started: handed back, and no attempt is counted. */
   | { kind: "back" };
 
 export interface Settled {
-  /** False when the lease had been taken over: nothing was written, whoever has the parcel now writes. */
+  /**
+   * False if the lease had been taken over: nothing was written, and the worker that has the parcel
+   * now writes.
+   */
   held: boolean;
-  /** What is to be tried or checked again, and whose turn has come. */
+  /** Parcels of retries and rechecks, and parcels that have their turn. */
   outgoing: OutgoingParcel[];
 }
 
@@ -41,7 +47,7 @@ export interface SettleRow {
   waitMs: number;
 }
 
-/** Which events the bus is told of what is settled. */
+/** The events that the bus receives for settled jobs. */
 export type Notify = readonly LifecycleEvent[];
 
 export const notifyByDefault: Notify = lifecycleDefaults;
@@ -50,7 +56,7 @@ export const notifyByDefault: Notify = lifecycleDefaults;
 export async function settleParcel(
   sql: Sql,
   parcel: ClaimedParcel,
-  /** Null where the job's own transaction has settled it. */
+  /** Null for a job that its own transaction has settled. */
   settlements: readonly (Settlement | null)[],
   notify: Notify = notifyByDefault,
 ): Promise<Settled> {
@@ -62,7 +68,7 @@ export async function settleParcel(
   return settledOf(rows);
 }
 
-/** Nothing is to be said of any job but that it has succeeded. */
+/** Whether every job has simply succeeded. */
 export function isPlainSuccess(
   { jobs }: Pick<ClaimedParcel, "jobs">,
   settlements: readonly (Settlement | null)[],
@@ -112,7 +118,10 @@ export function settlementLists(tx: Tx, parcel: ClaimedParcel, perJob: readonly 
     ${column((job) => job.version)}::int[]`;
 }
 
-/** A recheck may lie on a day that has no place for jobs yet; making one takes locks that a settle must not hold. */
+/**
+ * The day of a recheck may have no partition yet. Making one takes locks that a settle must not
+ * hold.
+ */
 export async function attachDaysOf(sql: Sql, settlements: readonly (Settlement | null)[]): Promise<void> {
   const again = settlements.flatMap((each) => (each?.kind === "again" ? [each.at] : []));
   if (again.length > 0) await attachDaysFor(sql, again);

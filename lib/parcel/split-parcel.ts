@@ -5,9 +5,10 @@ import { blameOnceLocked, inHalves } from "../quarantine/in-halves.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
 /**
- * Splits a parcel that cannot be claimed: its first half goes into a parcel of its own, and a job there that cannot be written stays. Where
- * there is such a job, the second half leaves it too. So the next claims find out which half is at fault where the claim failed for another
- * reason. A failure of the gate, which an edit may have, is thrown: it says nothing of a job.
+ * Splits a parcel that cannot be claimed: its first half moves into a new parcel, and a job there
+ * that cannot be written stays. If there is such a job, the second half leaves the parcel too. If
+ * the claim failed for another reason, the next claims find out which half is at fault. A failure
+ * of the gate, which an edit may hold, is thrown: it does not concern a job.
  */
 export async function splitParcel(sql: Sql, id: string, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
   const [parcel] = await sql<{ shard: number; jobs: number }[]>`
@@ -29,7 +30,7 @@ export async function splitParcel(sql: Sql, id: string, timeIsUp: () => boolean)
   return outgoing;
 }
 
-/** Neighbours of each other, by their places counted from 1. */
+/** Takes adjacent positions, counted from 1. */
 function moveSome(sql: Sql, id: string, shard: number, places: readonly number[]): Promise<OutgoingParcel[]> {
   return blameOnceLocked((noteLocked) =>
     sql.begin(async (tx) => {

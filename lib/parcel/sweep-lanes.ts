@@ -11,7 +11,10 @@ interface Deps {
   log: Log;
 }
 
-/** Without a lock on what waits: the lanes are locked first, and in one go. Where that fails, lane by lane. */
+/**
+ * Sweeps the lanes in one statement that locks all of them first and no waiting parcel; if that
+ * fails, lane by lane.
+ */
 export async function sweepLanes(deps: Deps, most: number, timeIsUp: () => boolean): Promise<Swept> {
   let swept: Swept;
   try {
@@ -24,7 +27,7 @@ export async function sweepLanes(deps: Deps, most: number, timeIsUp: () => boole
   return swept;
 }
 
-/** Nothing that was due has failed, whichever lanes were in quarantine before. */
+/** No due lane has failed, so all due entries of lanes can go. */
 async function letSweptGo(sql: Sql): Promise<void> {
   await dropEntries(sql, sql`q.consumer = 'lane' and q.next_at <= (select carillon.clock())`);
 }
@@ -43,11 +46,11 @@ async function sweepTogether(sql: Sql, most: number): Promise<Swept> {
 
 interface DueLane extends Tried {
   parcels: string[];
-  /** Whose lane it is, where it is a schedule's own. */
+  /** The schedule of the lane, if it is a schedule's own lane. */
   schedules: string[];
 }
 
-/** All of them: what they are swept together with would fail again. */
+/** Tries all due lanes: swept together, the sound ones would fail again. */
 async function sweepApart({ sql, log }: Deps, most: number, timeIsUp: () => boolean): Promise<Swept> {
   const outgoing: OutgoingParcel[] = [];
   for (let tried: Pick<Tried, "item">[] = []; !timeIsUp(); ) {
@@ -80,7 +83,7 @@ function dueLanes(sql: Sql, most: number): PromiseLike<DueLane[]> {
     group by due.lane`;
 }
 
-/** As carillon.sweep_lanes does it. */
+/** The same as carillon.sweep_lanes. */
 async function sweepSome(tx: Tx, lanes: readonly DueLane[]): Promise<OutgoingParcel[]> {
   const names = lanes.map(({ item }) => item);
   const ofGroups = lanes.filter(({ schedules }) => schedules.length === 0).map(({ item }) => item);
@@ -96,7 +99,7 @@ async function sweepSome(tx: Tx, lanes: readonly DueLane[]): Promise<OutgoingPar
 }
 
 export interface Swept {
-  /** `sweepMax` where there may be more. */
+  /** `sweepMax` if there may be more. */
   looked: number;
   outgoing: OutgoingParcel[];
 }

@@ -12,14 +12,18 @@ interface Deps {
   log: Log;
 }
 
-/** The most waiting parcels of a target that are tried when its turns cannot be given: a target gives at most as many turns at a time. */
+/**
+ * The most waiting parcels of a target that are tried when its turns cannot be given: a target
+ * gives at most this many turns at a time.
+ */
 const triedMax = 200;
 /** The most parcels in quarantine that one sweep tries again. */
 const retriedMax = 1_000;
 
 /**
- * Gives the turns at targets that no worker has given. One target after the other, so that no transaction has several of them locked. A waiting
- * parcel that cannot be written, or has a job that cannot, is set aside, and the parcels behind it have their turns.
+ * Gives the turns at targets that no worker has given, target by target, so that no transaction
+ * locks several of them. A waiting parcel that cannot be written, or has a job that cannot, is set
+ * aside, and the parcels behind it get their turns.
  */
 export async function sweepTurns(deps: Deps, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
   const { sql, log } = deps;
@@ -49,7 +53,10 @@ async function turnsAt(deps: Deps, target: string, timeIsUp: () => boolean): Pro
   }
 }
 
-/** The lock of the target is waited for as long as by others who give turns: all of its parcels need it. */
+/**
+ * Waits for the lock of the target as long as other transactions that give turns do: all parcels of
+ * the target need it.
+ */
 function nextTurns(sql: Sql, target: string): Promise<OutgoingParcel[]> {
   return sql.begin(async (tx) => {
     await Promise.all([lockTarget(tx, Number(target)), waitForRows(tx, triedMax)]);
@@ -64,7 +71,10 @@ interface WaitingParcel {
   scheduleId: string | null;
 }
 
-/** `carillon.due_turns` leaves out what is set aside here. Returns how many parcels that is. */
+/**
+ * Sets unwritable parcels aside, so that `carillon.due_turns` leaves them out. Returns their
+ * number.
+ */
 async function setParcelsAside({ sql, log }: Deps, target: string, timeIsUp: () => boolean): Promise<number> {
   const item = sql`'parcel ' || p.id`;
   const waiting = await sql<WaitingParcel[]>`
@@ -87,7 +97,10 @@ async function setParcelsAside({ sql, log }: Deps, target: string, timeIsUp: () 
   return failed.length;
 }
 
-/** Changes nothing: it fails where a parcel or one of its jobs cannot be written. A parcel that is locked is left out, as by the turns. */
+/**
+ * Changes nothing, but fails if a parcel or one of its jobs cannot be written. A locked parcel is
+ * skipped, as it is by the turns.
+ */
 export async function writeParcels(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.begin(async (tx) => {
     await waitForRows(tx, ids.length);
@@ -96,7 +109,10 @@ export async function writeParcels(sql: Sql, ids: readonly string[]): Promise<vo
   });
 }
 
-/** A parcel that can be written again, or is gone, leaves the quarantine, and has its turn with its target. */
+/**
+ * A parcel that can be written again, or is gone, leaves the quarantine, and gets its turn with its
+ * target.
+ */
 async function retryParcels({ sql, log }: Deps, timeIsUp: () => boolean): Promise<void> {
   const due = await sql<Tried[]>`
     select item, true as aside, schedule_id as "scheduleId" from carillon.quarantine

@@ -13,16 +13,20 @@ interface DueParcel extends Tried {
   lease: "none" | "ended" | "live";
 }
 
-/** The most parcels that are looked at together; the tick repeats it while there is more. */
+/** The most parcels of one sweep; the tick repeats it while there is more. */
 export const sweepMax = 1_000;
 
 /**
- * Finds the parcels that are to be offered by now: never sent, sent but not claimed, or with a lease that has ended.
- * - Unclaimed ones are offered again, each later than the time before (1, 2, 4 … 32 minutes): a backlog is not multiplied.
- * - One that could not be claimed is sent again when its next try has come (`sweepClaims`).
+ * Finds the parcels that are to be offered by now: never sent, sent but not claimed, or with a
+ * lease that has ended.
+ * - Unclaimed parcels are offered again, each later than the time before (1, 2, 4 … 32 minutes), so
+ *   that a backlog is not multiplied.
+ * - A parcel that could not be claimed is sent again when its next attempt is due (`sweepClaims`).
  * - A parcel whose lease ended is taken from its worker (`end_lease`).
- * - What waits in a lane or at a target is offered when its turn has come, should whoever knew of it have died before it said so.
- * A parcel, lane or target that fails is set aside, and keeps no other from its turn.
+ * - A parcel that waits in a lane or at a target is offered when its turn has come, in case the
+ *   worker that gave the turn died before it sent the message.
+ *
+ * A parcel, lane or target that fails is set aside, and does not hold up others.
  */
 export async function sweep(
   sql: Sql,
@@ -47,14 +51,15 @@ export async function sweep(
   };
 }
 
-/** A lease that may end before the next tick is watched by a message that arrives when it does. */
+/** A lease that may end before the next tick is watched by a message that arrives at its end. */
 export const watchedMs = 75_000;
-/** A message goes a second ahead of its time, and the lease must have ended. */
+/** A message is sent a second early, and the lease must have ended. */
 const afterLeaseMs = 2_000;
 
 /**
- * The parcels under a lease that may end before the next tick, to be sent so that they arrive then. Whoever gets such a message finds
- * the parcel settled, its lease gone on, or a worker that has died: then its jobs go on within seconds, not with the next tick.
+ * Parcels under a lease that may end before the next tick, to be sent so that they arrive then. The
+ * worker that receives such a message finds the parcel settled, its lease renewed, or its worker
+ * dead: then the jobs go on within seconds, not with the next tick.
  */
 export async function watchedLeases(sql: Sql): Promise<OutgoingParcel[]> {
   return sql<OutgoingParcel[]>`
@@ -70,7 +75,10 @@ interface Deps {
   log: Log;
 }
 
-/** Parcels that no transaction has locked. The clock is asked in a query of its own: compared with directly it would be asked again for each parcel there is. */
+/**
+ * Parcels that no transaction has locked. The clock is read in a subquery: compared with directly
+ * it would be read again for each parcel.
+ */
 function dueParcels(sql: Sql): PromiseLike<DueParcel[]> {
   const id = sql`p.id`;
   return sql<DueParcel[]>`
@@ -101,7 +109,7 @@ async function offerTravelling(
   return outgoing;
 }
 
-/** They may have been offered or claimed since they were listed. */
+/** Checks the parcels again, since they may have been offered or claimed after they were listed. */
 async function offerSome(tx: Tx, part: readonly DueParcel[]): Promise<OutgoingParcel[]> {
   const still = await tx<{ id: string; lease: DueParcel["lease"] }[]>`
     select p.id, ${leaseOf(tx)} as lease from carillon.parcels p
@@ -113,7 +121,7 @@ async function offerSome(tx: Tx, part: readonly DueParcel[]): Promise<OutgoingPa
   return offerAgain(tx, ids("none"));
 }
 
-/** Each in a transaction of its own: what ends one worker's lease keeps no other's. */
+/** Each lease has its own transaction, so that a failure affects one worker's parcel only. */
 async function endLeases(
   { sql, log }: Deps,
   due: readonly DueParcel[],
@@ -154,8 +162,9 @@ async function offerAgain(tx: Tx, ids: string[]): Promise<OutgoingParcel[]> {
 }
 
 /**
- * For offers that were not sent, since the time for it was up: they are the first of the next sweep, and not counted. Otherwise each would be a
- * minute later, or up to 32, though no message of it is on its way.
+ * Resets offers that were not sent because the time for it was up: they come first in the next
+ * sweep, and are not counted. Otherwise each would be delayed by a minute, or up to 32, without a
+ * message under way.
  */
 export async function offerNext(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;

@@ -3,7 +3,7 @@ import type { EventTarget, QueueTarget } from "../schedule/shape/target-shape.ts
 
 export type PulseTarget = QueueTarget | EventTarget;
 
-/** So many are remembered; they never change, and who has more is rare. */
+/** The most targets that are cached. They never change, and few installations have more. */
 const knownMax = 10_000;
 
 type Members = Readonly<Record<string, unknown>>;
@@ -12,7 +12,10 @@ const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: unknown) => typeof value === "string";
 
-/** Checks only the fields that sending needs. The full shape of a put would refuse targets that a newer release has stored. */
+/**
+ * Checks only the fields that sending needs. The full shape of a put would refuse targets that a
+ * newer release has stored.
+ */
 function isSendable(target: unknown): target is PulseTarget {
   if (!isObject(target)) return false;
   const { queue, event } = target;
@@ -25,7 +28,10 @@ function isSendableToQueue({ groupId = "", attributes = {}, batch = 1 }: Members
   return isText(groupId) && areTexts && typeof batch === "number" && batch >= 1;
 }
 
-/** The targets of pulses by their numbers, each read once. One that is missing, or cannot be read, is left out. */
+/**
+ * The targets of pulses by their numbers, each read once. A target that is missing or unreadable is
+ * left out.
+ */
 export function pulseTargets(sql: Sql): (ids: readonly number[]) => Promise<Map<number, PulseTarget>> {
   let known = new Map<number, PulseTarget>();
   return async (ids) => {

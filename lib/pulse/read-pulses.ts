@@ -1,7 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import type { ClaimedPulses, PulsePlace } from "../parcel/claim.ts";
 
-/** What goes to one target. */
+/** Pulses for one target. */
 export interface PulsesOfTarget {
   target: number;
   /** Each an envelope as JSON text. */
@@ -10,15 +10,18 @@ export interface PulsesOfTarget {
 
 export interface PulsePage {
   pulses: PulsesOfTarget[];
-  /** From where to read on; null where these were the last. */
+  /** The place to continue from; null after the last page. */
   next: PulsePlace | null;
 }
 
-/** So many are read at once, or as many as say so much, and some hundreds more: they are in memory while they are sent. */
+/**
+ * The limits of one page, by rows and by bytes, with some hundreds of rows more: a page is in
+ * memory while it is sent.
+ */
 const rowsMax = 2_000;
 const bytesMax = 2_000_000;
 
-/** What never stands in JSON text, where each control character is escaped. */
+/** Never occurs in JSON text, where each control character is escaped. */
 const separator = "\u001f";
 
 interface PageRow {
@@ -28,7 +31,10 @@ interface PageRow {
   envelopes: string;
 }
 
-/** Who beats at the second of a claimed parcel, from behind a place on; what they say is encoded where it is stored. */
+/**
+ * Reads the pulses at the second of a claimed parcel, after a place. Their envelopes are encoded by
+ * the database.
+ */
 export async function readPulses(
   sql: Sql,
   { shard, second, targets }: Pick<ClaimedPulses, "shard" | "second" | "targets">,
@@ -50,10 +56,11 @@ export async function readPulses(
   return { pulses: listed(byTarget), next: lastOf(rows) };
 }
 
-/** Those of the last interval came in the order of their schedules, each target's by themselves. */
+/** The rows of the last interval are ordered by schedule within each target only. */
 function lastOf(rows: readonly PageRow[]): PulsePlace {
   const every = rows.at(-1)?.every;
-  if (every === undefined || every === null) throw new Error("Reading pulses gave no answer.");
+  if (every === undefined || every === null)
+    throw new Error("Reading pulses returned no place to continue from.");
   const lasts = rows.filter((row) => row.every === every).map(({ last }) => BigInt(last));
   const last = lasts.reduce((most, each) => (each > most ? each : most));
   return { every, schedule: String(last) };

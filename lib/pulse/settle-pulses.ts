@@ -2,16 +2,19 @@ import type { Sql } from "../db/connect.ts";
 import type { ClaimedPulses, PulsePlace } from "../parcel/claim.ts";
 import { type Settled, type SettleRow, settledOf } from "../parcel/settle.ts";
 
-/** How the pulses of a claimed parcel went. */
+/** The result of the pulses of a claimed parcel. */
 export interface PulsesWorked {
-  /** Taken by their targets: by how many milliseconds late, and how many. */
+  /** Pulses that their targets took: the lateness in milliseconds, and the number. */
   taken: readonly { lateMs: number; pulses: number }[];
-  /** Not taken: of which target how many. They are tried again, from behind this place on, unless it was the last try. */
+  /**
+   * Pulses that were not taken, as numbers by target. They are tried again after this place, unless
+   * it was the last attempt.
+   */
   failed: ReadonlyMap<number, number>;
   failedAfter: PulsePlace | null;
-  /** Never to be taken. */
+  /** Pulses that their targets will never take. */
   refused: ReadonlyMap<number, number>;
-  /** There was no time for those behind it; null where all were read. */
+  /** The place where the time was up; null if all were read. */
   rest: PulsePlace | null;
 }
 

@@ -1,8 +1,8 @@
 import type { Tx } from "../db/connect.ts";
 
 /**
- * For how long the oldest day that could go has waited for the archive to have it. A day that is kept for another reason does not wait for that,
- * nor does one of which it is not known yet.
+ * How long the oldest day past the retention has waited for the archive. A day that is kept for
+ * another reason does not count, nor does a day that has not been checked yet.
  */
 export async function archiveLagMs(sql: Tx, retentionDays: number): Promise<number> {
   const [row] = await sql<{ ms: number }[]>`

@@ -10,7 +10,7 @@ import { lookAtDays } from "./past-days.ts";
 
 export interface DropParams {
   retentionDays: number;
-  /** Whether a day of jobs goes only when the archive has it. */
+  /** Whether a day of jobs is dropped only after it is archived. */
   archived: boolean;
 }
 
@@ -25,13 +25,16 @@ interface DropBounds {
   note: (error: unknown) => void;
 }
 
-/** How often a drop that finds no moment is tried in all, with a pause in which the transactions that waited for it get through. */
+/**
+ * The attempts of a drop that does not get its locks, with a pause in which the transactions that
+ * waited for it proceed.
+ */
 const triesMax = 3;
 const pauseMs = 200;
 
 /**
- * Drops what is past: days of the plan that every watermark has left behind, and days of jobs, each in a transaction of its own. One that cannot
- * be dropped is set aside. Returns the names of what went.
+ * Drops past days: days of the plan behind every watermark, and days of jobs, each in a transaction
+ * of its own. A day that cannot be dropped is set aside. Returns the names of the dropped days.
  */
 export async function dropDays(deps: DropDeps, params: DropParams, bounds: DropBounds): Promise<string[]> {
   const { sql } = deps;
@@ -46,7 +49,10 @@ interface PastDay extends Tried {
   toLook: boolean;
 }
 
-/** The list costs a look at a parcel of each day that is kept: it is made again only where days have been looked at since. */
+/**
+ * The list reads a parcel of each kept day, so it is read again only if days have been checked
+ * since.
+ */
 async function lookedAtDays(
   deps: DropDeps,
   params: DropParams,
@@ -59,8 +65,9 @@ async function lookedAtDays(
 }
 
 /**
- * A lock that another transaction has is no day's fault: all days need those of the parents, and each that waits for one has others wait. So the
- * first that is not to be had ends the drop until the next minute. Days that are locked come last, and keep no others.
+ * A lock that another transaction holds is no day's fault: all days need the locks of the parents,
+ * and a transaction that waits for a lock makes others wait. So the first lock that cannot be had
+ * ends the drop until the next minute. Locked days come last, and hold up no others.
  */
 async function dropEach(
   { sql, log }: DropDeps,
@@ -92,7 +99,7 @@ function jobDays(sql: Sql, { retentionDays, archived }: DropParams): PromiseLike
   return pastDays(sql, days, ["jobs", "attempts", "jobs_beside", "dead_jobs"]);
 }
 
-/** The oldest first, but those that are locked last. */
+/** The oldest first, with locked days last. */
 function pastDays(
   sql: Sql,
   days: postgres.PendingQuery<postgres.Row[]>,

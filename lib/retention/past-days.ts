@@ -3,7 +3,10 @@ import type { Log } from "../log/log.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { type Tried, tryEach } from "../quarantine/try-rows.ts";
 
-/** A day of jobs that is past the retention is read once before it may go: whether none of its jobs waits. */
+/**
+ * Reads each day of jobs that is past the retention once, before it may be dropped: whether a job
+ * of it still waits.
+ */
 export async function lookAtDays(
   { sql, log }: { sql: Sql; log: Log },
   retentionDays: number,

@@ -23,20 +23,27 @@ export interface Purged {
   auditEntries: number;
 }
 
-/** So many schedules one step looks at, in one transaction. */
+/** The most schedules that one step reads, in one transaction. */
 const lookedMax = 10_000;
-/** So many steps each tick takes at least; more while there is much to let go of, and time. */
+/**
+ * The steps of each tick: at least three; more while at least a quarter of the schedules is purged
+ * and there is time.
+ */
 const stepsAlways = 3;
 const muchOf = 4;
 const stepsMax = 40;
 
-/** A usual step takes a tenth of a second. One that hangs on a schedule is given up while there is time to find it. */
+/**
+ * A usual step takes a tenth of a second. A step that hangs on a schedule is cancelled early enough
+ * to find that schedule.
+ */
 const stepMs = 3_000;
 const partsOfAStep = 8;
 
 /**
- * Lets go of schedules that were deleted or have ended longer ago than the retention, when no day is kept any more on which they had a job,
- * and of old entries of the audit. A tick looks at some tens of thousands of schedules, whatever there is; the next goes on from there.
+ * Purges schedules that were deleted or have ended longer ago than the retention, once no kept day
+ * has a job of theirs, and old entries of the audit. A tick reads some tens of thousands of
+ * schedules, of any number; the next tick continues from there.
  */
 export async function purge(
   deps: PurgeDeps,
@@ -86,8 +93,9 @@ async function purgeSchedules(
 }
 
 /**
- * One step. Where it fails on what may be a row's fault it is done in eighths, until one schedule stands alone: that one is set aside, and the
- * purge goes past it. The eighths are not interrupted: some forty steps, of which five fail, would begin again with the next tick.
+ * One step. If it fails and a row may be at fault, it is done in eighths, down to the one schedule,
+ * which is set aside, and the purge continues behind it. The eighths are not interrupted: some
+ * forty steps, of which five fail, would begin again with the next tick.
  */
 async function stepApart(deps: PurgeDeps, retentionDays: number, looked: number): Promise<Step> {
   try {
@@ -127,7 +135,7 @@ async function passOne({ sql, log }: PurgeDeps, retentionDays: number, error: un
   return { looked: passed === null ? 0 : 1, gone: 0, doubtful: [], isOver: passed === null };
 }
 
-/** Schedules that could be deleted after all have no entry any more. */
+/** Drops entries of schedules that have been purged after all. */
 async function letGoOfGone(sql: Sql): Promise<void> {
   await dropEntries(
     sql,
@@ -135,7 +143,7 @@ async function letGoOfGone(sql: Sql): Promise<void> {
   );
 }
 
-/** One that fails is set aside; the next round comes to it again. */
+/** A schedule that fails is set aside; the next round tries it again. */
 async function noteOver(
   { sql, log }: PurgeDeps,
   doubtful: readonly string[],
@@ -158,8 +166,9 @@ async function noteOver(
 }
 
 /**
- * Of these the cadence alone tells whether there is a next time: they are over from the day on which this has found none. One that cannot be
- * planned now has a next time, though it is not known.
+ * For these schedules only the cadence tells whether there is a next occurrence. A schedule without
+ * one is over from the day of this check. A schedule that cannot be planned now counts as having a
+ * next occurrence.
  */
 function noteSome(sql: Sql, ids: readonly string[]): Promise<void> {
   return sql.begin(async (tx) => {

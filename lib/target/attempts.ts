@@ -6,12 +6,13 @@ import { type Delivery, type DeliveryContext, thrown } from "./delivery.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { AttemptStopped, Stop } from "./stop.ts";
 
-/** What is left of an attempt's time before the invocation ends: to settle what it did. */
+/** The time before the end of the invocation that is reserved for settling the attempt. */
 export const settleMs = 3_000;
 
 /**
- * Runs the attempts of jobs side by side, as many at once as there are places, each within its schedule's timeout. Nobody waits for one that
- * goes on after its stop has come. What did not come to start in time is handed back.
+ * Runs the attempts of jobs side by side, as many at once as there are places, each within its
+ * schedule's timeout. An attempt that goes on after its stop is not waited for. Jobs that could not
+ * start in time are handed back.
  */
 export async function eachAttempt<Job extends ClaimedJob>(
   jobs: readonly Job[],
@@ -29,11 +30,14 @@ export async function eachAttempt<Job extends ClaimedJob>(
 
 interface Bounds {
   timeout: string;
-  /** Of each job that runs in it: the first that comes ends it. */
+  /** The stops of its jobs: the first that comes ends the attempt. */
   stops: readonly Stop[];
 }
 
-/** One attempt, of one job or of several that run together: its own answer, or what became of it without one. */
+/**
+ * Runs one attempt, of one job or of several jobs together. Resolves with its answer, or with the
+ * outcome that replaces a missing answer.
+ */
 export function boundedAttempt<Answer>(
   { timeout, stops }: Bounds,
   context: Pick<DeliveryContext, "timeLeftMs">,
@@ -64,11 +68,11 @@ export function boundedAttempt<Answer>(
   });
 }
 
-/** An attempt that could not have its whole timeout is still worth starting with so much time. */
+/** An attempt with less than its whole timeout is still worth starting with this much time. */
 const worthStartingMs = 30_000;
 
 const timeoutsKept = 100;
-/** The jobs of a parcel have few different ones among them. */
+/** A parcel has few different timeouts. */
 const timeouts = new BoundedMap<string, number>(timeoutsKept);
 
 export function timeoutMsOf(timeout: string): number {
@@ -82,7 +86,7 @@ export function timeoutMsOf(timeout: string): number {
 function timeUp(timeout: string, timeoutMs: number, roomMs: number): AttemptStopped {
   return timeoutMs <= roomMs
     ? new AttemptStopped("timeout", `The attempt took longer than ${timeout}.`)
-    : new AttemptStopped("out-of-time", "The worker's own time was up.");
+    : new AttemptStopped("out-of-time", "The worker ran out of time.");
 }
 
 function stoppedFor(reason: AttemptStopped): Delivery {

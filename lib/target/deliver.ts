@@ -24,8 +24,9 @@ export interface Targets {
 }
 
 /**
- * Delivers the jobs of a parcel, each to its kind of target, all kinds at once. A job whose stored target cannot be read fails alone and is sent nowhere.
- * Its next attempt reads the stored target again.
+ * Delivers the jobs of a parcel, each to its kind of target, all kinds at once. A job whose stored
+ * target cannot be read fails alone and is not sent. Its next attempt reads the stored target
+ * again.
  */
 export function deliverTo(targets: Targets): Deliver {
   const deliver = deliverByKind(targets);
@@ -53,7 +54,7 @@ function deliverByKind(targets: Targets): Deliver {
   ];
   return async (jobs, context) => {
     if (jobs.length === 0) return [];
-    // Nearly every parcel is of one kind, and goes there as it is.
+    // Nearly every parcel has one kind of target, and is passed on unchanged.
     for (const { sendAll } of kinds) {
       const outcomes = await sendAll(jobs, context);
       if (outcomes !== null) return jobs.map((_, index) => outcomes[index] ?? noAnswer());
@@ -65,9 +66,9 @@ function deliverByKind(targets: Targets): Deliver {
 }
 
 interface Kind {
-  /** Null, and nothing done, unless all of the jobs are of this kind. */
+  /** Null, and nothing sent, unless all of the jobs are of this kind. */
   sendAll(jobs: readonly ClaimedJob[], context: DeliveryContext): Promise<Delivery[] | null>;
-  /** Sends those of the jobs that are of this kind, and says of each how it went. */
+  /** Sends the jobs of this kind, and returns their outcomes. */
   sendOwn(jobs: readonly ClaimedJob[], context: DeliveryContext): Promise<[ClaimedJob, Delivery][]>;
 }
 
@@ -84,5 +85,5 @@ function kind<Own extends Target>(isOwn: (target: Target) => target is Own, send
 }
 
 function noAnswer(): Failure {
-  return failed("The target gave no answer.");
+  return failed("The target returned no outcome.");
 }

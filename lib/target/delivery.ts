@@ -4,31 +4,37 @@ import { storablePart } from "../schedule/shape/text.ts";
 import type { Places } from "./places.ts";
 import type { Stop } from "./stop.ts";
 
-/** Why a job is dead; each is told in the ledger as it stands here. */
+/** Why a job is dead, in the form of the ledger. */
 export type DeadReason =
   /** The last attempt that its schedule allows has failed. */
   | "attempts"
-  /** Its target said that trying again cannot help. */
+  /** Its target said that a retry cannot help. */
   | "gave-up"
-  /** Its payload is not what its handler takes. */
+  /** The handler does not accept its payload. */
   | "payload"
-  /** It asked to be checked again more often, earlier or later than its handler allows. */
+  /**
+   * It asked for a recheck that its handler's limits do not allow: too many, in the past, or too
+   * far ahead.
+   */
   | "max-checks"
   | "recheck-past"
   | "recheck-far";
 
 export interface Failure {
   kind: "failed";
-  /** What went wrong in one line, the error's class ahead of its message. */
+  /** The error in one line, with its class in front of its message. */
   error: string;
   errorClass?: string | undefined;
   stack?: string | undefined;
-  /** Trying again cannot mend it: the job is dead, for this reason. */
+  /** A retry cannot help: the job is dead, for this reason. */
   giveUp: boolean;
   reason?: DeadReason | undefined;
-  /** When to try again, where the target says so; the schedule's backoff otherwise. */
+  /**
+   * The time of the next attempt, if the target names one. Otherwise the schedule's backoff
+   * applies.
+   */
   retryAt?: Date | undefined;
-  /** The target wants no more of this schedule's jobs: a hold with this reason. */
+  /** The target wants no more jobs of this schedule: holds it with this reason. */
   hold?: string | undefined;
 }
 
@@ -44,16 +50,16 @@ export interface Back {
 /** The outcome of a message for a queue or a bus. */
 export type Sent = Done | Failure | Back;
 
-/** How one delivery ended. */
+/** The outcome of one delivery. */
 export type Delivery =
   | Done
-  /** Done for now: check again at this instant. */
+  /** Succeeded; a recheck is due at this instant. */
   | { kind: "again"; at: Date }
   | Failure
   | Back
-  /** It was told to stop, and did. */
+  /** It was stopped by a cancel. */
   | { kind: "cancelled" }
-  /** Its own transaction has written down how it ended. */
+  /** Its own transaction has written its result. */
   | { kind: "settled" };
 
 export const done: Done = { kind: "done" };
@@ -62,12 +68,15 @@ const errorLengthMax = 2_000;
 const stackLengthMax = 8_000;
 const classLengthMax = 200;
 
-/** A failure in words of Carillon's own, of which those before a colon may be logged. */
+/** A failure described by Carillon. The text before a colon may be logged. */
 export function failed(said: string, giveUp = false): Failure {
   return { kind: "failed", error: storablePart(said, errorLengthMax), giveUp };
 }
 
-/** A failure in the words of the code that threw it. Anything may be thrown: an error that cannot be read, or no error at all. */
+/**
+ * A failure described by the code that threw it. Any value may be thrown, also one that cannot be
+ * read.
+ */
 export function thrown(error: unknown, giveUp = false): Failure {
   try {
     return readThrown(error, giveUp);
@@ -89,24 +98,27 @@ function readThrown(error: unknown, giveUp: boolean): Failure {
   };
 }
 
-/** What a delivery may know of the work around it. */
+/** The data and limits of the work around a delivery. */
 export interface DeliveryContext {
   parcel: { id: string; fence: number };
-  /** At most so many of the parcel's jobs may be under way at once. */
+  /** How many of the parcel's jobs may be under way at once. */
   places: Places;
   /** Comes when the job is cancelled or its lease is lost; the reason says which. */
   stopOf(job: ClaimedJob): Stop;
-  /** With less time left than a job may take, it does not start. */
+  /** The time left in the invocation. A job that may take longer does not start. */
   timeLeftMs(): number;
 }
 
-/** Delivers jobs, and says of each how it went, in the same order. */
+/** Delivers jobs and returns their outcomes in the same order. */
 export type Deliver = (jobs: readonly ClaimedJob[], context: DeliveryContext) => Promise<Delivery[]>;
 
 const requestEntriesMax = 10;
 const requestBytesMax = 250_000;
 
-/** Splits entries into requests of at most ten and a quarter of a megabyte, as SQS and EventBridge take them. */
+/**
+ * Splits entries into requests of at most ten and a quarter of a megabyte, the limits of SQS and
+ * EventBridge.
+ */
 export function requests<Entry extends { bytes: number }>(entries: readonly Entry[]): Entry[][] {
   const batches: Entry[][] = [];
   for (let from = 0; from < entries.length; ) {
@@ -117,7 +129,7 @@ export function requests<Entry extends { bytes: number }>(entries: readonly Entr
   return batches;
 }
 
-/** As many entries from this place on as one request takes. */
+/** As many entries from this position on as one request takes. */
 export function firstRequest<Entry extends { bytes: number }>(entries: readonly Entry[], from = 0): Entry[] {
   let bytes = 0;
   let to = from;
@@ -129,12 +141,12 @@ export function firstRequest<Entry extends { bytes: number }>(entries: readonly 
   return entries.slice(from, to);
 }
 
-/** The service took the request and did not answer. */
+/** Whether the service took the request and did not answer. */
 export function isUnanswered(sent: Sent | undefined): sent is Failure {
   return sent?.kind === "failed" && sent.errorClass === "TimeoutError";
 }
 
-/** Whether a request takes no more, were there any. */
+/** Whether a request takes no further entry. */
 export function isFull(batch: readonly unknown[]): boolean {
   return batch.length === requestEntriesMax;
 }

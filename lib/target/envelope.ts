@@ -3,8 +3,8 @@ import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import { jsonForQueues } from "../schedule/shape/json-for-queues.ts";
 
 /**
- * What every target receives: a CloudEvents 1.0 envelope. `id` is the same for every attempt at the same occurrence: the
- * receiver's idempotency key.
+ * The message that every target receives: a CloudEvents 1.0 envelope. `id` is the same for every
+ * attempt at the same occurrence, so it serves as the receiver's idempotency key.
  */
 export function envelope(job: ClaimedJob, generatedAt: Date, id = jobId(job)): string {
   return jsonForQueues({
@@ -23,7 +23,10 @@ export function envelope(job: ClaimedJob, generatedAt: Date, id = jobId(job)): s
   });
 }
 
-/** Writes instants out. Most jobs of a parcel have the same ones, and a new text takes as long as half an envelope. */
+/**
+ * Formats instants and keeps the last text. Most jobs of a parcel have the same instants, and a new
+ * text takes as long as half an envelope.
+ */
 class InstantTexts {
   #ms = Number.NaN;
   #text = "";

@@ -1,7 +1,7 @@
 import { firstRequest, isFull, isUnanswered, requestsInFlight, type Sent } from "./delivery.ts";
 import type { Sending } from "./sending.ts";
 
-/** Sends one request, and says of each of its entries how it went, in the same order. */
+/** Sends one request and returns the outcomes of its entries in the same order. */
 export type SendRequest<Entry> = (batch: readonly Entry[]) => Promise<Sent[]>;
 
 /** One caller's entries: the outcomes so far, and how many are still pending. */
@@ -21,8 +21,8 @@ interface Waiting<Entry> {
 }
 
 /**
- * What several parcels have for one destination at the same time goes in full requests: one that is not full waits while another is under
- * way. A request costs the same whether it holds four messages or ten.
+ * Gathers entries of several parcels for one destination into full requests: a request that is not
+ * full waits while another is under way. A request costs the same with four messages as with ten.
  */
 export function gathered<Entry extends { bytes: number }>(
   send: SendRequest<Entry>,

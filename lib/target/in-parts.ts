@@ -1,6 +1,6 @@
 import { isUnanswered, type Sent, thrown } from "./delivery.ts";
 
-/** By these names SQS and EventBridge refuse a whole request for what one of its entries holds, and by the status of what is too large. */
+/** The errors with which SQS and EventBridge refuse a whole request because of one entry. */
 const ofAnEntry: ReadonlySet<string> = new Set([
   "BatchRequestTooLong",
   "InvalidMessageContents",
@@ -13,8 +13,9 @@ const ofAnEntry: ReadonlySet<string> = new Set([
 const tooLarge = 413;
 
 /**
- * Sends the entries of one request, and says of each how it went. Where the request is refused as a whole for what it holds, its halves are sent, until
- * the entry at fault is alone: it would be sent together with the same ones again at each attempt, and cost them theirs.
+ * Sends the entries of one request and returns their outcomes. If the request is refused as a whole
+ * for its content, its halves are sent, until the entry at fault is alone. Otherwise each attempt
+ * would send it with the same others again, and they would lose their attempts.
  */
 export async function inParts<Entry>(
   batch: readonly Entry[],
@@ -27,7 +28,7 @@ export async function inParts<Entry>(
     const half = Math.ceil(batch.length / 2);
     const first = await inParts(batch.slice(0, half), send);
     const rest = batch.slice(half);
-    // A service that has stopped answering would let each further request wait as long.
+    // A service that has stopped answering would delay each further request as long.
     const silence = first.find(isUnanswered);
     return [...first, ...(silence === undefined ? await inParts(rest, send) : rest.map(() => silence))];
   }

@@ -3,18 +3,24 @@ import * as z from "zod";
 import { requestLimits, sendingTimeouts } from "../config/aws.ts";
 import { functionTimeoutSeconds } from "../config/function-limits.ts";
 
-/** Of a call that waits for a function: no job takes longer, and the job's own `timeout` ends most calls before. */
+/**
+ * The limits of a call that waits for a function: no job takes longer, and the job's own `timeout`
+ * ends most calls earlier.
+ */
 export const callLimits = requestLimits(functionTimeoutSeconds.webhook * 1_000);
 
-/** What a function threw. Node says `trace`, Python and Java say `stackTrace`; one that ran out of time has neither. */
+/**
+ * The error of a function. Node writes `trace`, Python and Java write `stackTrace`; a function that
+ * ran out of time has neither.
+ */
 const thrown = z.object({
   errorType: z.string().catch("FunctionError"),
-  errorMessage: z.string().catch("The function failed and did not say why."),
+  errorMessage: z.string().catch("The function failed and gave no message."),
   trace: z.array(z.string()).optional().catch(undefined),
   stackTrace: z.array(z.string()).optional().catch(undefined),
 });
 
-/** A function threw. It has the name, the message and the stack of what was thrown there. */
+/** A function threw. Has the name, the message and the stack of its error. */
 export class FunctionFailed extends Error {
   constructor(answer: string) {
     const { errorType, errorMessage, trace, stackTrace } = thrown.catch(thrown.parse({})).parse(json(answer));
@@ -24,7 +30,7 @@ export class FunctionFailed extends Error {
   }
 }
 
-/** Undefined where the text is not JSON. */
+/** Undefined if the text is not JSON. */
 function json(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -33,7 +39,7 @@ function json(text: string): unknown {
   }
 }
 
-/** Waits for a function and gives its answer; throws FunctionFailed where it threw. */
+/** Calls a function and returns its answer; throws FunctionFailed if it threw. */
 export async function callFunction(
   lambda: LambdaClient,
   { name, payload, signal }: { name: string; payload: string; signal: AbortSignal },
@@ -51,7 +57,7 @@ export async function callFunction(
   throw new FunctionFailed(answer);
 }
 
-/** Hands an event to the queue that Lambda keeps in front of the function, and waits for no more. */
+/** Puts an event into Lambda's own queue of the function, and does not wait for the result. */
 export async function sendToFunction(
   lambda: LambdaClient,
   { name, payload, signal }: { name: string; payload: string; signal: AbortSignal },

@@ -9,7 +9,7 @@ import { callFunction, sendToFunction } from "./invoke-function.ts";
 import type { Stop } from "./stop.ts";
 
 export interface LambdaTargetDeps {
-  /** It must not try by itself again: what it gives up on is an attempt of the job, and counted as one. */
+  /** Must be a client without retries: its retries would not be counted as attempts of the job. */
   lambda: LambdaClient;
   clock: AlarmClock;
 }

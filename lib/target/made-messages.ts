@@ -1,6 +1,9 @@
 import { type Delivery, failed, type Sent, thrown } from "./delivery.ts";
 
-/** Sends a message for each job. A job of which no message can be made fails alone: JSON has no place for what is nested thousands of levels deep. */
+/**
+ * Sends a message for each job. A job whose message cannot be made fails alone: `JSON.stringify`
+ * fails on a payload that is nested thousands of levels deep.
+ */
 export async function sendMade<Job, Message>(
   jobs: readonly Job[],
   make: (job: Job) => Message,
@@ -19,9 +22,9 @@ export async function sendMade<Job, Message>(
   return made.map((each) => ("message" in each ? (sent.next().value ?? unsaid) : each));
 }
 
-const unsaid = failed("The message was given no outcome.");
+const unsaid = failed("The message has no outcome.");
 
-/** Null where one cannot be made, which hardly ever is so. */
+/** Null if one message cannot be made, which is rare. */
 function madeOfAll<Job, Message>(jobs: readonly Job[], make: (job: Job) => Message): Message[] | null {
   try {
     return jobs.map(make);

@@ -1,4 +1,7 @@
-/** How many jobs may be under way at once, of one parcel or of several that share what a worker has. */
+/**
+ * How many jobs may be under way at once, of one parcel or of several that share the places of a
+ * worker.
+ */
 export class Places {
   readonly count: number;
   #free: number;
@@ -10,7 +13,9 @@ export class Places {
     this.#free = count;
   }
 
-  /** Whether there is one: at once, or when somebody has given one back, in the order in which they asked. */
+  /**
+   * Whether a place was taken: at once, or when one is given back, in the order of the requests.
+   */
   take(): boolean | Promise<boolean> {
     if (this.#free > 0) {
       this.#free -= 1;
@@ -25,7 +30,7 @@ export class Places {
     else next(true);
   }
 
-  /** Nobody waits any more: those who do get none. */
+  /** Refuses waiting and later requests that find no free place. */
   close(): void {
     this.#isClosed = true;
     for (const refuse of this.#waiting.splice(0)) refuse(false);

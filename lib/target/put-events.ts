@@ -4,14 +4,14 @@ import { done, eachRequest, failed, requests, type Sent } from "./delivery.ts";
 import { inParts } from "./in-parts.ts";
 import { Sending } from "./sending.ts";
 
-/** What is to be one event on the bus that its target names. */
+/** One event, and the target that names its bus. */
 export interface BusEvent {
   detail: string;
   time: Date;
   target: EventTarget;
 }
 
-/** Puts events, and says of each how it went, in the same order. */
+/** Puts events and returns their outcomes in the same order. */
 export type PutEvents = (events: readonly BusEvent[], timeLeftMs: () => number) => Promise<Sent[]>;
 
 interface Entry extends BusEvent {
@@ -27,7 +27,7 @@ export function eventSender(client: EventBridgeClient): PutEvents {
     const entries = events.map(
       (event, index): Entry => ({ ...event, index, bytes: Buffer.byteLength(event.detail) + 300 }),
     );
-    // A bus that may not be written to is refused with its whole request: no other bus shares it.
+    // EventBridge refuses a whole request for a bus without permission, so no other bus shares it.
     const byBus = [...Map.groupBy(entries, ({ target }) => target.event.bus).values()];
     await eachRequest(byBus.flatMap(requests), async (batch) => {
       const { over } = sending;
@@ -39,9 +39,9 @@ export function eventSender(client: EventBridgeClient): PutEvents {
   };
 }
 
-const unanswered = failed("EventBridge did not say what became of the event.");
+const unanswered = failed("EventBridge returned no outcome for the event.");
 
-/** The answer names no entries: its list has the order of the request. */
+/** The entries of the answer have no ids: they have the order of the request. */
 async function putBatch(client: EventBridgeClient, batch: readonly Entry[]): Promise<Sent[]> {
   const { Entries = [] } = await client.send(
     new PutEventsCommand({

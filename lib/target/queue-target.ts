@@ -21,7 +21,7 @@ export function queueTarget(
   const send = messageSender(deps);
   return async (jobs, { timeLeftMs }) => {
     const now = deps.clock.now();
-    // The jobs of one schedule arrive in order.
+    // Ordered by key: the jobs of one schedule arrive in order.
     const message = (job: ClaimedJob & { target: QueueTarget }) => {
       const id = jobId(job);
       return { body: envelope(job, now, id), target: job.target, id, orderedBy: job.key };

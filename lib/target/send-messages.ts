@@ -13,21 +13,21 @@ import { Sending } from "./sending.ts";
 
 export interface MessageSenderDeps {
   sqs: SQSClient;
-  /** The queues in which Carillon's own parcels travel: no schedule may write there. */
+  /** The queues of Carillon's own parcels, which are no targets of schedules. */
   ownUrls: readonly string[];
 }
 
-/** What is to be one message in the queue that its target names. */
+/** One message, and the target that names its queue. */
 export interface QueueMessage {
   body: string;
   target: QueueTarget;
-  /** Of two with the same id a FIFO queue takes one, for five minutes. */
+  /** A FIFO queue drops a second message with the same id for five minutes. */
   id: string;
-  /** Those of one name arrive in order in a FIFO queue whose target names no group. */
+  /** Messages of one name arrive in order in a FIFO queue whose target names no group. */
   orderedBy: string;
 }
 
-/** Sends messages, and says of each how it went, in the same order. */
+/** Sends messages and returns their outcomes in the same order. */
 export type SendMessages = (messages: readonly QueueMessage[], timeLeftMs: () => number) => Promise<Sent[]>;
 
 interface Entry extends QueueMessage {
@@ -57,7 +57,8 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
     const whole: SendRequest<Entry> = (batch) =>
       send(batch).catch((error: unknown) => batch.map(() => thrown(error)));
     const parts: SendRequest<Entry> = (batch) => inParts(batch, send);
-    // Only in a FIFO queue does the order of arrival mean anything. The second half of a refused request would pass the first.
+    // The order of arrival matters only in a FIFO queue. There the second half of a refused request
+    // would overtake the first.
     const sender = url.endsWith(".fifo") ? inOrder(whole) : gathered(parts);
     senders.set(url, sender);
     return sender;
@@ -86,9 +87,12 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
   };
 }
 
-const unanswered = failed("SQS did not say what became of the message.");
+const unanswered = failed("SQS returned no outcome for the message.");
 
-/** One request after the other. A message behind a refused one of its message group is not sent: it would arrive first. */
+/**
+ * Sends one request after the other. A message behind a refused one of its message group is not
+ * sent, since it would arrive first.
+ */
 function inOrder(send: SendRequest<Entry>): SendEntries {
   return async (entries, sending) => {
     const sent: Sent[] = [];
@@ -134,8 +138,8 @@ async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): 
 function requestEntry(entry: Entry, place: number, isFifo: boolean): SendMessageBatchRequestEntry {
   const { id, body, target } = entry;
   const made: SendMessageBatchRequestEntry = { Id: String(place), MessageBody: body };
-  // SQS drops a second message of the same id for five minutes. An attempt after that, as after a longer backoff, is a
-  // second message: the receiver tells it by the envelope's id.
+  // SQS drops a second message of the same id for five minutes. A later attempt, as after a longer
+  // backoff, is a second message: the receiver recognizes it by the envelope's id.
   if (isFifo) made.MessageDeduplicationId = id;
   const group = isFifo ? messageGroup(entry) : target.groupId;
   if (group !== undefined) made.MessageGroupId = group;
@@ -143,12 +147,12 @@ function requestEntry(entry: Entry, place: number, isFifo: boolean): SendMessage
   return made;
 }
 
-/** In a FIFO queue. */
+/** The message group in a FIFO queue. */
 function messageGroup({ target, orderedBy }: Entry): string {
   return target.groupId ?? groupOf(orderedBy);
 }
 
-/** A name may be longer than a group's id, and hold what that does not take. */
+/** A name may be longer than a group's id, and have characters that SQS does not take. */
 function groupOf(name: string): string {
   return /^[\x21-\x7e]{1,128}$/.test(name)
     ? name
@@ -161,12 +165,15 @@ function stringAttributes(attributes: Readonly<Record<string, string>>) {
   );
 }
 
-/** A queue of another region: this one may have a queue of the same name, and must not get what was meant for the other. */
+/** A queue of another region. A queue of the same name here must not get its messages. */
 class OtherRegion extends Error {
   override readonly name = "OtherRegion";
 }
 
-/** The account and the name, at the end of every queue URL: the host says nothing, since all requests go to one endpoint. */
+/**
+ * The account and the name, at the end of every queue URL. The host does not matter, since all
+ * requests go to one endpoint.
+ */
 function accountAndName(url: string): string {
   return url.split("/").slice(-2).join("/");
 }
@@ -181,6 +188,6 @@ async function findUrl(sqs: SQSClient, queue: string): Promise<string> {
   if (/^https?:/.test(queue)) return queue;
   const owner = account === undefined ? {} : { QueueOwnerAWSAccountId: account };
   const { QueueUrl } = await sqs.send(new GetQueueUrlCommand({ QueueName: name, ...owner }));
-  if (QueueUrl === undefined) throw new Error(`SQS knows the queue ${queue} but gave no URL for it.`);
+  if (QueueUrl === undefined) throw new Error(`SQS returned no URL for the queue ${queue}.`);
   return QueueUrl;
 }

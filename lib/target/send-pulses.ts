@@ -3,35 +3,37 @@ import { type Failure, failed, type Sent } from "./delivery.ts";
 import type { PutEvents } from "./put-events.ts";
 import type { QueueMessage, SendMessages } from "./send-messages.ts";
 
-/** Envelopes that go to one target. */
+/** Envelopes for one target. */
 export interface PulsesToSend {
   target: QueueTarget | EventTarget;
   envelopes: readonly string[];
 }
 
-/** What became of those of one target. */
+/** The outcomes of the envelopes of one target. */
 export interface PulsesSent {
   taken: number;
-  /** May be tried again. */
+  /** Envelopes that may be tried again. */
   failed: string[];
-  /** Trying again cannot mend it. */
+  /** Envelopes that a retry cannot help. */
   refused: number;
-  /** Of those that cannot be made into a message: their ids. The target was not asked. */
+  /** The ids of envelopes that cannot be made into a message. No request was made for them. */
   unmade: string[];
-  /** Why the last of those that were not taken was not. */
+  /** The failure of the last envelope that was not taken. */
   failure: Failure | null;
 }
 
-/** Hands over pulses that are due together, and says of each target how it went, in the same order. */
+/**
+ * Sends pulses that are due together, and returns the outcomes of each target in the same order.
+ */
 export type SendPulses = (
   pulses: readonly PulsesToSend[],
   due: Date,
   timeLeftMs: () => number,
 ) => Promise<PulsesSent[]>;
 
-/** One message, and what is in it. */
+/** One message, and its envelopes. */
 interface Packed<Message> {
-  /** Whose: the place among the targets. */
+  /** The index of its target. */
   own: number;
   envelopes: readonly string[];
   message: Message;
@@ -94,7 +96,8 @@ function packed(
 ): { packs: PackedMessage[]; unmade: string[] } {
   if (target.batch === undefined) return packedAlone(target, envelopes);
   const batchTarget = asBatches(target);
-  // Not for FIFO queues, so that nobody asks for an id and an order of what belongs to many schedules.
+  // FIFO queues take no batches: their messages need an id and an order, and a batch holds
+  // envelopes of many schedules.
   const packs = batches(envelopes, target.batch).map((batch) => ({
     envelopes: batch,
     message: { body: `[${batch.join(",")}]`, target: batchTarget, id: "", orderedBy: "" },
@@ -121,7 +124,10 @@ function idOf(envelope: string): string {
   return envelope.slice(idAt, envelope.indexOf('"', idAt));
 }
 
-/** Null where the envelope is no JSON: its row is from before the database refused such a row, or is damaged. */
+/**
+ * Null if the envelope is not JSON: its row was written before the database refused such rows, or
+ * is damaged.
+ */
 function keyOf(envelope: string): string | null {
   try {
     const { subject }: { subject: string } = JSON.parse(envelope);
@@ -152,7 +158,7 @@ function batches(envelopes: readonly string[], size: number): string[][] {
 }
 
 const contentType = "application/cloudevents-batch+json";
-/** SQS takes no more; where the target has as many of its own, theirs go. */
+/** SQS takes no more attributes; if the target has that many, `content-type` is left out. */
 const attributesMax = 10;
 
 function asBatches(target: QueueTarget): QueueTarget {

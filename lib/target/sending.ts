@@ -2,12 +2,16 @@ import { requestMsMax } from "../config/aws.ts";
 import { settleMs } from "./attempts.ts";
 import { type Back, type Failure, isUnanswered, type Sent } from "./delivery.ts";
 
-/** With less time left than this no request begins: it could take so long that what was sent is not settled any more, and all is sent again. */
+/**
+ * With less time left than this no request begins: it could take so long that its messages could
+ * not be settled any more, and all would be sent again.
+ */
 export const sendingMinMs: number = requestMsMax + settleMs;
 
 /**
- * The requests of one call to its service, whatever queues or buses they go to. None begins when time is short, or after one that got no answer:
- * each would wait as long, and all together for longer than there is.
+ * The requests of one call to its service, for any number of queues or buses. None begins when time
+ * is short, or after a request without an answer: each would wait as long, and all together would
+ * exceed the time left.
  */
 export class Sending {
   readonly #timeLeftMs: () => number;
@@ -17,7 +21,7 @@ export class Sending {
     this.#timeLeftMs = timeLeftMs;
   }
 
-  /** The outcome of messages that are not sent yet. Undefined while their requests may begin. */
+  /** The outcome of messages that are not sent yet. Undefined while requests may begin. */
   get over(): Failure | Back | undefined {
     if (this.#silence !== undefined) return this.#silence;
     return this.#timeLeftMs() < sendingMinMs ? { kind: "back" } : undefined;

@@ -3,14 +3,15 @@ import { sideBySideMax } from "../parcel/parcel-queue.ts";
 import type { Places } from "./places.ts";
 
 /**
- * A parcel is packed to be through in a small part of this. Where its jobs take longer than they did, what has not started by then goes
- * back: others take it on, and what is done is written down.
+ * A parcel is packed to take a small part of this time. If its jobs take longer than before, jobs
+ * that have not started by then go back to be claimed by other workers, and the others are settled.
  */
 export const turnMs = 5_000;
 
 /**
- * Works items a few at a time, each in one of the places; once the turn is over, no more of them start. Who has a place keeps it for one item after the
- * other: so of parcels that share the places one is through after the other.
+ * Works items a few at a time, each in one of the places; once the turn is over, no more of them
+ * start. A place is kept for one item after the other, so that parcels that share the places finish
+ * one after the other.
  */
 export async function sideBySide<Item>(
   items: readonly Item[],
@@ -27,8 +28,9 @@ export async function sideBySide<Item>(
     if (taken !== true && !(await taken)) return;
     try {
       for (const [index, item] of waiting) {
-        // The first items always start once they have a place: else a parcel could go back and forth for ever. A parcel that is taken along with
-        // another may go back with nothing begun: it is claimed with a place of its own later.
+        // The first items always start once they have a place: otherwise a parcel could go back and
+        // forth for ever. A parcel that was claimed to accompany another may go back without a
+        // start: it is claimed with a place of its own later.
         if (begun >= lanes && clock.now().getTime() >= until) return;
         begun += 1;
         await work(item, index);

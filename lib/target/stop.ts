@@ -1,4 +1,4 @@
-/** Why an attempt was told to stop, and why its signal aborts. */
+/** The reason of a stop, and of the abort of its signal. */
 export class AttemptStopped extends Error {
   override readonly name = "AttemptStopped";
   readonly why: "timeout" | "cancelled" | "lease-lost" | "out-of-time";
@@ -8,7 +8,7 @@ export class AttemptStopped extends Error {
     this.why = why;
   }
 
-  /** For the code that is stopped: what it makes of its reason is no other's. */
+  /** A copy for the stopped code, which may change it. */
   copy(): AttemptStopped {
     return new AttemptStopped(this.why, this.message);
   }
@@ -17,17 +17,20 @@ export class AttemptStopped extends Error {
 type Told = (reason: AttemptStopped) => void;
 
 /**
- * Whether somebody was told to stop, and why. Nearly everything ends before: its signal is made when somebody asks for it, be that
- * before the stop or after.
+ * Whether an attempt was stopped, and why. Nearly every attempt ends without a stop, so the signal
+ * is made on first use, before the stop or after.
  */
 export class Stop {
   #reason: AttemptStopped | undefined;
   #controller: AbortController | undefined;
   #told: Told | undefined;
-  /** Nearly every stop has one listener: to make and collect a set for each stop takes as long as a short attempt. */
+  /**
+   * Nearly every stop has one listener: to make and collect a set for each stop takes as long as a
+   * short attempt.
+   */
   #alsoTold: Set<Told> | undefined;
 
-  /** Undefined until it has come. */
+  /** Undefined until the stop has come. */
   get reason(): AttemptStopped | undefined {
     return this.#reason;
   }
@@ -40,7 +43,10 @@ export class Stop {
     return this.#controller.signal;
   }
 
-  /** It comes once; the first reason counts. The signal aborts last: who listens there finds everything else stopped. */
+  /**
+   * A stop comes once; the first reason counts. The signal aborts last, so that its listeners find
+   * everything else stopped.
+   */
   come(reason: AttemptStopped): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -51,7 +57,7 @@ export class Stop {
     this.#controller?.abort(reason.copy());
   }
 
-  /** Who asks once it has come is told nothing: `reason` says it. */
+  /** Registers a listener. After the stop it is not called: `reason` is set then. */
   tell(told: Told): void {
     if (this.#reason !== undefined) return;
     if (this.#told === undefined) {

@@ -14,7 +14,7 @@ const webhookAnswer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("failed"), error: z.string() }),
 ]);
 
-/** Sends through the function that has a way out to the internet, and nothing else. */
+/** Sends through the one function that has access to the internet, and no other access. */
 export function webhookFunction(lambda: LambdaClient, name: string): SendWebhook {
   return async (request, signal) =>
     webhookAnswer.parse(

@@ -7,7 +7,10 @@ import { eachAttempt, settleMs, timeoutMsOf } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 
-/** Sends one webhook and gives the receiver's answer. Rejects where the sender itself failed, or the signal aborted. */
+/**
+ * Sends one webhook and returns the receiver's answer. Rejects if the sender itself failed, or the
+ * signal aborted.
+ */
 export type SendWebhook = (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookAnswer>;
 
 export interface WebhookTargetDeps {
@@ -35,8 +38,9 @@ export function webhookTarget({
 const answerMaxMs = 500;
 
 /**
- * The sender gives up a little before the attempt does: it does not go on behind the back of the next one, and what it knows by then
- * arrives. A receiver that said 200 and is still talking has said 200.
+ * The sender stops a little before the attempt does, so that it does not overlap with the next
+ * attempt, and its answer arrives in time. A receiver that answered 200 and is still sending its
+ * body has answered 200.
  */
 function sendingMs(attemptMs: number): number {
   return Math.max(1, Math.floor(attemptMs - Math.min(answerMaxMs, attemptMs / 10)));
@@ -52,9 +56,9 @@ function deliveryOf(answer: WebhookAnswer, now: Date): Delivery {
   if (status === gone) return { ...failed(said(answer), true), hold: "The receiver answered 410 Gone." };
   if (status >= 300 && status < 400)
     return failed(
-      `The receiver answered ${status}: redirects are not followed. Name the URL where it is now.`,
+      `The receiver answered ${status}: redirects are not followed. Use the URL that it redirects to.`,
     );
-  // At once is no time to wait: then the schedule's own backoff is better for both.
+  // A wait of zero is no backoff: the schedule's own backoff is better for both sides.
   const retryAt = retryAfterMs === null || retryAfterMs <= 0 ? {} : { retryAt: afterMs(now, retryAfterMs) };
   return { ...failed(said({ status, excerpt })), ...retryAt };
 }
@@ -63,7 +67,7 @@ function said({ status, excerpt }: { status: number; excerpt: string }): string 
   return `The receiver answered ${status}${excerpt === "" ? "." : `: ${excerpt}`}`;
 }
 
-/** A receiver that asks for more patience than this is asked again all the same. */
+/** The longest wait that a receiver may ask for. */
 function afterMs(now: Date, ms: number): Date {
   return new Date(now.getTime() + Math.min(ms, retryAfterMaxMs));
 }

@@ -5,8 +5,8 @@ import type { Token } from "./token.ts";
 export type Allowance = { given: number } | { given: 0; waitMs: number };
 
 /**
- * Takes up to `wanted` requests of what the token's rate has left. A bucket that holds as many as the rate has in its unit, and is
- * filled up evenly: `100/s` lets 100 in at once, and from then on one each 10 ms.
+ * Takes up to `wanted` requests from the token's rate. The rate is a bucket that holds one unit's
+ * requests and is filled evenly: `100/s` allows 100 at once, and then one every 10 ms.
  */
 export async function takeAllowance(
   sql: Tx,
@@ -23,7 +23,7 @@ export async function takeAllowance(
     on conflict (token_id) do update
     set at = greatest(a.at, excluded.at), given = greatest(0, ${given}), used = ${left} + greatest(0, ${given})
     returning given, used`;
-  if (row === undefined) throw new Error("The allowance of a token took no row.");
+  if (row === undefined) throw new Error("The allowance of a token returned no row.");
   const { given: some, used } = row;
   return some > 0 ? { given: some } : { given: 0, waitMs: Math.ceil(((used + 1 - count) * perMs) / count) };
 }

@@ -7,22 +7,28 @@ import { hashOf } from "./secret.ts";
 import { type PresentedToken, presentedBy, type Scope } from "./token.ts";
 import { tokenNameMax } from "./token-name.ts";
 
-/** Somebody for whom the gateway vouches, and what they may do, as this request says. */
+/** A caller that the gateway has authenticated, with the rights that this request gives it. */
 export interface Principal {
-  /** Stands as the actor wherever something was done by them. */
+  /** The actor of its changes. */
   name: string;
-  /** What tells them from all others. */
+  /** The identity that distinguishes it from all other principals. */
   identity: string;
   scope: Scope;
   prefix: string | null;
 }
 
-/** Such as `iam:123456789012:role:billing`: of the account and the last part of its ARN, since a token's name holds no slash. */
+/**
+ * Such as `iam:123456789012:role:billing`: the account and the last part of the ARN, since the name
+ * of a token has no slash.
+ */
 export function iamName({ account, kind, name }: { account: string; kind: string; name: string }): string {
   return `iam:${account}:${kind}:${name}`;
 }
 
-/** `jwt:` and the subject, or a hash of it where that is too long or holds what stands in no name. */
+/**
+ * `jwt:` and the subject; or a hash of the subject if it is too long or has characters that a name
+ * may not have.
+ */
 export function jwtName(subject: string): string {
   const plain = `jwt:${subject}`;
   if (keyFault(plain, tokenNameMax) === null) return plain;
@@ -30,19 +36,19 @@ export function jwtName(subject: string): string {
 }
 
 /**
- * A principal as a token: a row of their own makes rates, holds, audit and what is kept of requests be theirs as if they had one. What
- * they may do is what this request says, and the row tells of the last one.
+ * Keeps a principal as a row of tokens, so that rates, holds, audit and kept requests work as for a
+ * token. Its rights are those of this request; the row has the rights of the last one.
  */
 export async function findPrincipal(sql: Tx, principal: Principal): Promise<PresentedToken> {
   const { scope, prefix } = principal;
-  // No header can carry this as a bearer: it has a blank in it.
+  // No bearer in a header can equal this, since it has a blank.
   const hash = hashOf(`principal ${principal.identity}`);
   const known = await presentedBy(sql, hash);
   if (known !== null && known.scope === scope && known.prefix === prefix) return known;
   await keepPrincipal(sql, principal, hash);
   const kept = await presentedBy(sql, hash);
-  if (kept === null) throw new Error(`The row of ${principal.name} is gone as soon as it was written.`);
-  // Another request of theirs may have come between, with other powers than this one.
+  if (kept === null) throw new Error(`The row of ${principal.name} was deleted right after it was written.`);
+  // Another request of the same principal, with other rights, may have written the row meanwhile.
   return { ...kept, scope, prefix };
 }
 
@@ -57,7 +63,7 @@ async function keepPrincipal(sql: Tx, { name, scope, prefix }: Principal, hash: 
     if (sqlState(error) !== "unique_violation" || violatedConstraint(error) !== "tokens_name") throw error;
     throw new Refusal(
       "forbidden",
-      `You would be known as ${JSON.stringify(name)}, which is the name of a token: an admin has to delete that one first.`,
+      `The name of this caller would be ${JSON.stringify(name)}, which is the name of a token: an admin has to delete that token first.`,
     );
   }
 }

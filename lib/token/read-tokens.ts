@@ -3,16 +3,16 @@ import type { Rate } from "../job/rate.ts";
 import type { Scope, Token } from "./token.ts";
 import { principalNames } from "./token-name.ts";
 
-/** A token as admins read it; neither its secret nor a hash of it. */
+/** A token as admins read it, without its secret and without the hash. */
 export interface TokenRead extends Token {
   expiresAt: Date | null;
   rate: Rate | null;
   createdAt: Date;
   createdBy: string;
-  /** To the minute. */
+  /** Accurate to a minute. */
   lastUsedAt: Date | null;
   rotatedAt: Date | null;
-  /** Until when a secret from before a rotation is good as well; null where none is. */
+  /** Until when a secret from before a rotation is still valid; null if there is none. */
   earlierUntil: Date | null;
 }
 
@@ -37,33 +37,36 @@ const tokenRows = (tx: Tx) => tx`
     (select max(e.ends_at) from carillon.earlier_secrets e where e.token_id = t.id and e.ends_at > carillon.clock()) as "earlierUntil"
   from carillon.tokens t`;
 
-/** Whether a token is one of those under this prefix. */
+/** Whether the prefix of a token lies under this prefix. */
 const under = (tx: Tx, prefix: string | null) =>
   prefix === null ? tx`true` : tx`starts_with(t.prefix, ${prefix})`;
 
-/** Null also for one that reaches beyond the prefix. */
+/** Null also for a token that reaches beyond the prefix. */
 export async function readToken(tx: Tx, id: string, prefix: string | null): Promise<TokenRead | null> {
   if (!isTokenId(id)) return null;
   const [row] = await tx<TokenRow[]>`${tokenRows(tx)} where t.id = ${id} and ${under(tx, prefix)}`;
   return row === undefined ? null : tokenRead(row);
 }
 
-/** Nobody takes it back before the transaction ends; null where somebody has. */
+/** Keeps the token from being deleted until the transaction ends; null if it has been deleted. */
 export async function keepToken(tx: Tx, id: string): Promise<TokenRead | null> {
   await tx`select from carillon.tokens where id = ${id} for share`;
   return readToken(tx, id, null);
 }
 
-/** Their rows stay as they are until the transaction ends. Together, so that no two wait for each other. */
+/** Locks the rows until the transaction ends, in one order, to avoid a deadlock. */
 export async function lockTokens(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx`select from carillon.tokens where id = any(${ids.filter(isTokenId)}::uuid[]) order by id for update`;
 }
 
-/** Those for whom the gateway vouches are not among them: where tokens are needed again, they open nothing. */
+/**
+ * Unlimited admin tokens. Principals of the gateway do not count: if the deployment returns to
+ * tokens, their rows grant nothing.
+ */
 const lasting = (tx: Tx) => tx`
   (scope = 'admin' and prefix is null and expires_at is null and name !~* ${principalNames.source})`;
 
-/** The same, and those by which everything can be reached for good; the ids of these. */
+/** Locks these tokens and all unlimited admin tokens; returns the ids of the latter. */
 export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx<{ id: string; lasts: boolean }[]>`
     select id, ${lasting(tx)} as lasts from carillon.tokens
@@ -72,7 +75,7 @@ export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Prom
   return rows.filter(({ lasts }) => lasts).map(({ id }) => id);
 }
 
-/** In the order of names, those under the prefix; `after` is the name at which the page before ended. */
+/** Tokens under the prefix, ordered by name; `after` is the name at which the page before ended. */
 export async function listTokens(
   tx: Tx,
   { prefix, after, limit }: { prefix: string | null; after?: string | undefined; limit: number },
@@ -85,7 +88,7 @@ export async function listTokens(
   return rows.length > limit && last !== undefined ? { items, next: last } : { items };
 }
 
-/** Of these names, those of tokens that do not lie under the prefix. */
+/** The names of tokens that do not lie under the prefix. */
 export async function namesBeyond(tx: Tx, names: readonly string[], prefix: string): Promise<string[]> {
   const rows = await tx<{ name: string }[]>`
     select t.name from carillon.tokens t where t.name = any(${[...names]}::text[]) and ${under(tx, prefix)} is not true`;

@@ -16,7 +16,7 @@ interface Powers {
   rate: Rate | null;
 }
 
-/** What is left out is as that of the token with which it is made. */
+/** Fields that are left out are taken from the creating token. */
 export interface NewToken {
   name: string;
   scope: Scope;
@@ -26,12 +26,12 @@ export interface NewToken {
 }
 
 export interface TokenParams {
-  /** The token with which this is asked: nothing comes of it that it has not itself. */
+  /** The token of the caller. The new token gets no rights beyond it. */
   by: Token;
   caller: Caller;
 }
 
-/** The token, and what is handed out this once. */
+/** The token with its secret, which is returned only here. */
 export interface Issued {
   token: TokenRead;
   secret: string;
@@ -70,18 +70,18 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
     });
   } catch (error) {
     if (sqlState(error) !== "unique_violation" || violatedConstraint(error) !== "tokens_name") throw error;
-    throw new Refusal("conflict", `There is a token of the name ${JSON.stringify(asked.name)} already.`, [
-      { path: "name", message: "is taken, also where that token's time is over: delete that one first" },
+    throw new Refusal("conflict", `A token with the name ${JSON.stringify(asked.name)} exists already.`, [
+      { path: "name", message: "is taken, perhaps by a token that has expired: delete that token first" },
     ]);
   }
 }
 
-/** So many secrets of one token are good at a time. */
+/** The most valid secrets of one token at a time. */
 export const secretsMax = 4;
 
 /**
- * A new secret for the same token. Those from before are good until the overlap is over, one that ends earlier until it does; without
- * an overlap they end at once.
+ * Issues a new secret for the same token. Earlier secrets stay valid until the overlap ends, or
+ * until their own end if that is earlier. Without an overlap they end at once.
  */
 export function rotateToken(
   sql: Sql,
@@ -98,12 +98,12 @@ export function rotateToken(
     if (isPrincipalName(standing.name))
       throw new Refusal(
         "conflict",
-        `${JSON.stringify(standing.name)} comes in by the gateway, and has no secret.`,
+        `${JSON.stringify(standing.name)} is authenticated by the gateway, and has no secret.`,
       );
     if (standing.id !== by.id) refuseBeyond(standing, own);
     const now = await databaseClock(tx);
     if (standing.expiresAt !== null && standing.expiresAt <= now)
-      throw new Refusal("conflict", "The token's time is over; make another one.");
+      throw new Refusal("conflict", "The token has expired; create another one.");
     const endsAt = new Date(now.getTime() + overlapMs);
     const [good] = await tx<{ secrets: number }[]>`
       with ended as (
@@ -117,8 +117,8 @@ export function rotateToken(
     if (overlapMs > 0 && (good?.secrets ?? 0) + 2 > secretsMax)
       throw new Refusal(
         "conflict",
-        `The token has ${secretsMax} secrets that are good, which is the most: wait until one ends, or rotate without an overlap.`,
-        [{ path: "overlap", message: 'takes "0s" here: then all secrets from before end at once' }],
+        `The token has ${secretsMax} valid secrets, which is the limit: wait until one ends, or rotate without an overlap.`,
+        [{ path: "overlap", message: 'takes "0s" here: then all earlier secrets end at once' }],
       );
     await tx`update carillon.tokens set hash = ${hashOf(secret)}, rotated_at = ${now} where id = ${id}`;
     const token = await written(tx, id);
@@ -127,10 +127,10 @@ export function rotateToken(
   });
 }
 
-/** It holds from the commit on, for whatever comes in after that. */
+/** Takes effect for requests after the commit. */
 export async function deleteToken(sql: Sql, { id, by, caller }: TokenParams & { id: string }): Promise<void> {
   await sql.begin(async (tx) => {
-    // Two that are deleted at once take turns here, so that one of them is the last.
+    // Two deletes at once take turns here, so that the check for the last token holds.
     const lasting = await lockTokensAndLasting(tx, [id, by.id]);
     if ((await readToken(tx, by.id, null)) === null) throw takenBack();
     const standing = await readToken(tx, id, by.prefix);
@@ -138,7 +138,7 @@ export async function deleteToken(sql: Sql, { id, by, caller }: TokenParams & { 
     if (lasting.length === 1 && lasting[0] === id)
       throw new Refusal(
         "conflict",
-        "This is the last token of scope admin that reaches every key and does not expire: make another one first.",
+        "This is the last token of scope admin that reaches every key and does not expire: create another one first.",
       );
     const now = await databaseClock(tx);
     await tx`
@@ -152,39 +152,46 @@ export async function deleteToken(sql: Sql, { id, by, caller }: TokenParams & { 
   });
 }
 
-/** Who comes in by the gateway is where no token is looked at: a secret would be handed out that opens nothing. */
+/** Behind a gateway no token is checked, so a new secret would grant nothing. */
 function refusePrincipal({ name }: Token): void {
   if (!isPrincipalName(name)) return;
-  throw new Refusal("impossible", "This deployment takes no tokens: the gateway says who may come in.");
+  throw new Refusal("impossible", "This deployment takes no tokens: the gateway authenticates its callers.");
 }
 
-/** A token that expires could else live on in another one, and so on. */
+/** Otherwise a token that expires could be prolonged through another one, and so on. */
 function refuseBeyond({ prefix, expiresAt, rate }: Powers, grantor: Powers): void {
   const faults: Fault[] = [];
   if (grantor.prefix !== null && prefix?.startsWith(grantor.prefix) !== true)
-    faults.push({ path: "prefix", message: `begins with ${JSON.stringify(grantor.prefix)}, as yours` });
+    faults.push({
+      path: "prefix",
+      message: `must begin with ${JSON.stringify(grantor.prefix)}, as the prefix of your token does`,
+    });
   if (grantor.expiresAt !== null && (expiresAt === null || expiresAt > grantor.expiresAt))
-    faults.push({ path: "expiresAt", message: `is at most ${grantor.expiresAt.toISOString()}, as yours` });
+    faults.push({
+      path: "expiresAt",
+      message: `must be at most ${grantor.expiresAt.toISOString()}, when your token expires`,
+    });
   if (grantor.rate !== null && (rate === null || isMore(rate, grantor.rate)))
     faults.push({
       path: "rate",
-      message: `is at most ${rateText(grantor.rate)}, as yours, and lets in no more than ${grantor.rate.count} at once`,
+      message: `must be at most ${rateText(grantor.rate)}, as for your token, with at most ${grantor.rate.count} at once`,
     });
-  if (faults.length > 0) throw new Refusal("forbidden", "A token gives no more than it has itself.", faults);
+  if (faults.length > 0)
+    throw new Refusal("forbidden", "A token cannot grant more than it has itself.", faults);
 }
 
-/** Faster, or more at once: so many as a rate has in its unit come in together. */
+/** Faster, or more at once: a rate allows one unit's requests together. */
 function isMore(rate: Rate, than: Rate): boolean {
   return rate.count > than.count || rate.count / rate.perMs > than.count / than.perMs;
 }
 
 async function written(tx: Tx, id: string): Promise<TokenRead> {
   const token = await readToken(tx, id, null);
-  if (token === null) throw new Error(`The token ${id} was written and is not there.`);
+  if (token === null) throw new Error(`The token ${id} was not found after it was written.`);
   return token;
 }
 
-/** Between its look-up and here: what a token that was taken back has asked for is not done. */
+/** The token was deleted between its lookup and here, so the request is not carried out. */
 function takenBack(): Refusal {
   return new Refusal("unauthorized", "The token is unknown or has expired.");
 }

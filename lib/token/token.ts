@@ -8,19 +8,19 @@ export type { Scope };
 
 export interface Token {
   id: string;
-  /** Stands as the actor wherever something was done with this token. */
+  /** The actor of changes that are made with this token. */
   name: string;
   scope: Scope;
-  /** It reaches keys that begin with this; null where it reaches all. */
+  /** The prefix of the keys that the token may touch; null for all keys. */
   prefix: string | null;
 }
 
 /** A token as it is found for a request. */
 export interface PresentedToken extends Token {
   expiresAt: Date | null;
-  /** Null where the deployment's own holds. */
+  /** Null if the deployment's default rate applies. */
   rate: Rate | null;
-  /** That it is used was not noted for a while. */
+  /** Whether `last_used_at` is recent enough. */
   isUseNoted: boolean;
 }
 
@@ -30,7 +30,7 @@ export function allows(token: Token, needed: Scope): boolean {
   return rank[token.scope] >= rank[needed];
 }
 
-/** How often it is noted that a token is used. */
+/** How often the use of a token is recorded. */
 const notedEveryMs = 60_000;
 
 interface TokenRow extends Omit<PresentedToken, "rate"> {
@@ -38,7 +38,7 @@ interface TokenRow extends Omit<PresentedToken, "rate"> {
   perMs: number | null;
 }
 
-/** The token as it is known here; null where it is unknown or its time is over, as the database's clock says. */
+/** The token of a secret; null if it is unknown or has expired, by the database's clock. */
 export async function findToken(sql: Tx, bearer: string): Promise<PresentedToken | null> {
   if (!isPresentable(bearer) || isMiscopied(bearer)) return null;
   return presentedBy(sql, hashOf(bearer));
@@ -59,7 +59,10 @@ export async function presentedBy(sql: Tx, hash: Buffer): Promise<PresentedToken
   return { ...token, rate: count === null || perMs === null ? null : { count, perMs } };
 }
 
-/** Who is about to write the row as well does so in our place, or makes it stale: nobody waits for this. */
+/**
+ * Skips a locked row: the other transaction records the use or deletes the token, and no request
+ * waits for this.
+ */
 export async function noteUse(sql: Tx, { id }: Pick<Token, "id">): Promise<void> {
   await sql`
     update carillon.tokens set last_used_at = carillon.clock()
@@ -70,8 +73,8 @@ export async function noteUse(sql: Tx, { id }: Pick<Token, "id">): Promise<void>
 }
 
 /**
- * Makes the token known with admin scope unless it is known already; no other token is touched. A secret that was rotated away or whose
- * token was deleted stays without effect.
+ * Creates an admin token with this secret unless it exists; no other token is changed. A secret
+ * that was rotated away, or whose token was deleted, stays invalid.
  */
 export async function ensureAdminToken(sql: Tx, bearer: string): Promise<void> {
   if (!isPresentable(bearer)) {
@@ -79,7 +82,7 @@ export async function ensureAdminToken(sql: Tx, bearer: string): Promise<void> {
   }
   const hash = hashOf(bearer);
   const id = randomUUID();
-  // One of that name that was there before keeps it, and what it holds.
+  // An existing token with this name keeps it, and its rights.
   for (const name of ["first", `first-${id}`]) {
     await sql`
       insert into carillon.tokens (id, hash, name, scope, created_at, created_by)

@@ -1,6 +1,6 @@
 /**
- * An IP address as one number of 128 bits. IPv4 is written as IPv6 maps it (`::ffff:a.b.c.d`), so that every spelling of an
- * address is the same number and a rule about it is written once.
+ * An IP address as one number of 128 bits. IPv4 is written as IPv6 maps it (`::ffff:a.b.c.d`), so
+ * that every spelling of an address is the same number, and each rule is written once.
  */
 export type Address = bigint;
 
@@ -13,14 +13,17 @@ export interface Network {
 const addressBits = 128;
 const mapped = 0xffffn << 32n;
 
-/** Null for whatever is not plainly an address: no octal or shortened IPv4, no zone, no blanks. */
+/** Null for text that is not plainly an address: no octal or shortened IPv4, no zone, no blanks. */
 export function parseAddress(text: string): Address | null {
   if (text.includes(":")) return parseIpv6(text);
   const ipv4 = parseIpv4(text);
   return ipv4 === null ? null : mapped | ipv4;
 }
 
-/** Reads `10.0.0.0/8` and `fd00::/8`. Null also where bits are set behind the prefix: that is more likely a slip than meant. */
+/**
+ * Reads `10.0.0.0/8` and `fd00::/8`. Null also if bits are set behind the prefix, which is probably
+ * a mistake.
+ */
 export function parseNetwork(text: string): Network | null {
   const [, base, length] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
   if (base === undefined || length === undefined) return null;
@@ -34,7 +37,7 @@ export function within(network: Network, address: Address): boolean {
   return (address ^ network.first) >> BigInt(addressBits - network.bits) === 0n;
 }
 
-/** The IPv4 address that stands in the last 32 bits, as an address of its own. */
+/** The IPv4 address in the last 32 bits, as an address of its own. */
 export function embeddedIpv4(address: Address): Address {
   return mapped | BigInt.asUintN(32, address);
 }
@@ -57,13 +60,13 @@ function parseIpv6(text: string): Address | null {
   const after = parseGroups(tail ?? "", true);
   if (before === null || after === null) return null;
   const missing = 8 - before.length - after.length;
-  // A `::` stands for at least one group; without it all eight are there.
+  // A `::` replaces at least one group; without it all eight groups are written.
   if (tail === undefined ? missing !== 0 : missing < 1) return null;
   const zeros = Array.from({ length: missing }, () => 0n);
   return [...before, ...zeros, ...after].reduce((value, group) => (value << 16n) | group, 0n);
 }
 
-/** Groups of 16 bits; the last two may be written as IPv4 where the address ends. */
+/** Groups of 16 bits; the last two of an address may be written as IPv4. */
 function parseGroups(text: string, last: boolean): bigint[] | null {
   if (text === "") return [];
   const groups: bigint[] = [];

@@ -1,9 +1,12 @@
 const excerptMaxBytes = 1_024;
 
-/** Shorter values are words rather than secrets, and to take them out would leave nothing to read. */
+/** Shorter values are words rather than secrets, and removing them would leave little to read. */
 const secretLengthMin = 6;
 
-/** The beginning of a response, for people: on one line, and without what was sent in confidence and came back. */
+/**
+ * The beginning of a response for people to read: on one line, and without confidential values of
+ * the request that the receiver repeats.
+ */
 export function excerptOf(response: Uint8Array, confidential: readonly string[]): string {
   const secrets = confidential
     .flatMap((value) => [value, ...value.split(/\s+/)])
@@ -14,13 +17,16 @@ export function excerptOf(response: Uint8Array, confidential: readonly string[])
     (shown, secret) => shown.replaceAll(secret, "***"),
     new TextDecoder().decode(response),
   );
-  // Cc are the control characters, Cf those that turn the writing around or hide, Z every kind of blank.
+  // Cc are control characters, Cf reverse or hide text, Z are all kinds of blanks.
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ").trim();
   const { read } = new TextEncoder().encodeInto(line, new Uint8Array(excerptMaxBytes));
   return line.slice(0, read);
 }
 
-/** A receiver writes what it was sent as JSON (of which there are several ways), as HTML or as part of a URL. */
+/**
+ * A receiver may repeat a value as JSON (of which there are several ways), as HTML or as part of a
+ * URL.
+ */
 function spellings(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   const inUrl = encodeURIComponent(secret);

@@ -6,12 +6,12 @@ import type { WebhookUrl } from "./webhook-url.ts";
 
 const headerMaxBytes = 16 * 1_024;
 const bodyMaxBytes = 64 * 1_024;
-/** A host with several addresses is tried at the next one when one has not taken the connection by then. */
+/** If a host has several addresses, the next one is tried after this time without a connection. */
 const connectMaxMs = 3_000;
 
 export interface Exchange {
   target: WebhookUrl;
-  /** Checked; the connection goes to one of these and to nothing else. */
+  /** Checked addresses; the connection goes to no other. */
   addresses: readonly LookupAddress[];
   method: string;
   headers: Record<string, string>;
@@ -22,13 +22,14 @@ export interface Exchange {
 export interface Response {
   status: number;
   retryAfter: string | undefined;
-  /** As much as was read of it. */
+  /** The part of the body that was read. */
   body: Uint8Array;
 }
 
 /**
- * One request over a connection of its own: one that was kept would lead to an address checked for an earlier attempt. Rejects
- * when no status came; what becomes of the response behind its head changes nothing about what was answered.
+ * Sends one request over a new connection: a kept connection would lead to an address that was
+ * checked for an earlier attempt. Rejects if no status came. A failure after the head of the
+ * response does not change the status.
  */
 export async function exchange({ target, addresses, body, ...rest }: Exchange): Promise<Response> {
   const lookup: LookupFunction = (_host, _options, found) => found(null, [...addresses]);
@@ -52,14 +53,14 @@ export async function exchange({ target, addresses, body, ...rest }: Exchange): 
       ? https.request({
           ...options,
           servername: target.isAddress ? "" : target.host,
-          // Said here so that no variable of the environment can turn it off.
+          // Set here so that no environment variable can turn it off.
           rejectUnauthorized: true,
         })
       : http.request(options);
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on("response", resolve).on("error", reject);
-      // Node hands over the connection of such an answer, and closes it no more.
+      // Node hands over the connection of such an answer, and does not close it.
       outgoing.on("upgrade", (head, socket) => {
         socket.destroy();
         resolve(head);
@@ -87,7 +88,7 @@ async function beginningOf(response: IncomingMessage): Promise<Uint8Array> {
       if (bytes >= bodyMaxBytes) break;
     }
   } catch {
-    // Cut off or out of time: the status stands, and the excerpt shows what came.
+    // Cut off or out of time: the status remains valid, and the excerpt shows the part that came.
   }
   return Buffer.concat(chunks).subarray(0, bodyMaxBytes);
 }

@@ -1,4 +1,7 @@
-/** What went wrong on the way, in words, by the codes of Node and of its TLS; any other code is told as it is. */
+/**
+ * Failures of a connection in words, by the error codes of Node and of its TLS. Other codes are
+ * shown as they are.
+ */
 const wordings: Readonly<Record<string, string>> = {
   ECONNREFUSED: "refused the connection",
   ECONNRESET: "closed the connection without an answer",
@@ -14,19 +17,22 @@ const wordings: Readonly<Record<string, string>> = {
   EREFUSED: "could not be looked up: its name server refused to answer",
   HPE_HEADER_OVERFLOW: "answered with more than 16 KB of headers",
   CERT_HAS_EXPIRED: "showed a TLS certificate that has expired",
-  ERR_TLS_CERT_ALTNAME_INVALID: "showed a TLS certificate of another name",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "showed a TLS certificate that it signed itself",
+  ERR_TLS_CERT_ALTNAME_INVALID: "showed a TLS certificate for another name",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "showed a self-signed TLS certificate",
   SELF_SIGNED_CERT_IN_CHAIN: "showed a TLS certificate of an unknown authority",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "showed a TLS certificate of an unknown authority",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "showed a TLS certificate of an unknown authority",
 };
 
-/** Never the error's own message: it may hold more of the request than whoever reads it should see. */
+/**
+ * Leaves out the error's own message: it may hold parts of the request that its reader should not
+ * see.
+ */
 export function failure(host: string, error: unknown): string {
   const code = codeOf(error);
-  if (code === null) return `${host} could not be talked to.`;
+  if (code === null) return `The request to ${host} failed.`;
   if (code.startsWith("HPE_") && !(code in wordings)) return `${host} did not answer in HTTP (${code}).`;
-  return `${host} ${wordings[code] ?? "could not be talked to"} (${code}).`;
+  return `${host} ${wordings[code] ?? "did not complete the request"} (${code}).`;
 }
 
 function codeOf(error: unknown): string | null {

@@ -2,14 +2,14 @@ import { type Address, embeddedIpv4, type Network, parseAddress, parseNetwork, w
 
 function network(text: string): Network {
   const read = parseNetwork(text);
-  if (read === null) throw new Error(`"${text}" is no network.`);
+  if (read === null) throw new Error(`"${text}" is not a network.`);
   return read;
 }
 
-/** All that a public server can have; everything else in IPv6 is for something else or for nobody yet. */
+/** The networks of public servers; the rest of IPv6 has other uses or is not assigned. */
 const unicast = ["::ffff:0:0/96", "2000::/3"].map(network);
 
-/** By the registries of special-purpose addresses that IANA keeps, and for each what it is, as users are told. */
+/** The special-purpose addresses from IANA's registries, each with its description for users. */
 const special = Object.entries({
   "0.0.0.0/8": "an address of this host",
   "10.0.0.0/8": "a private address",
@@ -31,24 +31,27 @@ const special = Object.entries({
   "fc00::/7": "a private address",
   "fe80::/10": "a link-local address",
   "ff00::/8": "a multicast address",
-  // Teredo is in here. Tunnels are refused whatever they wrap: nobody serves from behind one, and what is reached through it is
-  // not the address that was checked.
+  // Includes Teredo. Tunnels are refused for any address that they wrap: public servers do not use
+  // them, and the address at the other end is not the one that was checked.
   "2001::/23": "a protocol's or a tunnel's address",
   "2001:db8::/32": "an address for examples",
   "2002::/16": "a tunnel's address",
   "3fff::/20": "an address for examples",
 }).map(([text, what]) => ({ network: network(text), what }));
 
-/** Leads to the IPv4 address in its last 32 bits. It is how public servers look from a network that has only IPv6. */
+/**
+ * Leads to the IPv4 address in its last 32 bits. From a network with IPv6 only, public servers have
+ * such addresses.
+ */
 const nat64 = network("64:ff9b::/96");
 
-/** What forbids to send to this address, worded to follow "which is"; null where nothing does. */
+/** Why this address is forbidden, worded to follow "which is"; null if it is allowed. */
 export function forbids(text: string, denied: readonly Network[]): string | null {
   const address = parseAddress(text);
-  if (address === null) return "no address that can be checked";
+  if (address === null) return "not an address that can be checked";
   const reached = within(nat64, address) ? [address, embeddedIpv4(address)] : [address];
   if (reached.some((each) => denied.some((one) => within(one, each))))
-    return "an address that this deployment keeps webhooks from";
+    return "an address that this deployment does not send webhooks to";
   return notPublic(reached.at(-1) ?? address);
 }
 

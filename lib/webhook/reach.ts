@@ -1,9 +1,12 @@
 import type { Environment } from "../config/environment.ts";
 import { type Network, parseNetwork } from "./address.ts";
 
-/** Where webhooks of this deployment may go beside the public, and where they may not go although it is public. */
+/**
+ * Private addresses that webhooks of this deployment may go to, and public addresses that they may
+ * not go to.
+ */
 export interface Reach {
-  /** `host:port` as a parsed URL writes its host; these may be private and may be spoken to without TLS. */
+  /** `host:port` as a parsed URL writes its host. These may be private and may use plain HTTP. */
   allowed: ReadonlySet<string>;
   denied: readonly Network[];
 }
@@ -15,7 +18,7 @@ export function reachFrom(env: Environment): Reach {
   const allowed = entries(env, allowVariable);
   if (allowed.length > 0 && env["AWS_LAMBDA_FUNCTION_NAME"] !== undefined)
     throw new Error(
-      `The environment variable ${allowVariable} is set. It lets webhooks into private networks, is meant for a local stack, and may not be set in AWS: take it away.`,
+      `The environment variable ${allowVariable} is set. It lets webhooks into private networks, is meant for a local stack, and may not be set in AWS: remove it.`,
     );
   return { allowed: new Set(allowed.map(readAllowed)), denied: entries(env, denyVariable).map(readDenied) };
 }
@@ -30,7 +33,7 @@ function readAllowed(entry: string): string {
   const url = host === undefined ? null : URL.parse(`http://${host}/`);
   if (url === null || Number(port) < 1 || Number(port) > 65_535)
     throw new Error(
-      `The environment variable ${allowVariable} holds "${entry}"; it takes host:port, several with commas between them.`,
+      `The environment variable ${allowVariable} holds "${entry}"; it takes host:port, several separated by commas.`,
     );
   return `${url.hostname}:${Number(port)}`;
 }
@@ -39,7 +42,7 @@ function readDenied(entry: string): Network {
   const network = parseNetwork(entry);
   if (network === null)
     throw new Error(
-      `The environment variable ${denyVariable} holds "${entry}"; it takes networks like 10.0.0.0/8 or fd00::/8, several with commas between them.`,
+      `The environment variable ${denyVariable} holds "${entry}"; it takes networks like 10.0.0.0/8 or fd00::/8, several separated by commas.`,
     );
   return network;
 }

@@ -1,17 +1,18 @@
 import { lookup, Resolver } from "node:dns/promises";
 import type { Reach } from "./reach.ts";
 
-/** All addresses of a name, of both kinds. The signal ends the question. */
+/** All addresses of a name, IPv4 and IPv6. The signal ends the lookup. */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** How long a name server has for each try. */
+/** The time limit of each try at a name server. */
 const tryMs = 3_000;
 const tries = 2;
 
 /**
- * Asks the name servers directly. The system's own look-up cannot be cancelled and occupies one of two threads until its name server answers or times
- * out: a few attempts with a short timeout at a name whose server is silent would delay all other names. Only hosts that the local stack allows are
- * asked of the system, since its own files may define them.
+ * Queries the name servers directly. The system's own lookup cannot be cancelled and occupies one
+ * of two threads until its name server answers or times out: a few attempts with a short timeout at
+ * a name with a silent server would delay all other names. Only hosts that the local stack allows
+ * use the system's lookup, since its own files may define them.
  */
 export function resolver({ allowed }: Pick<Reach, "allowed">, servers: readonly string[] = []): Resolve {
   const local = new Set([...allowed].map((entry) => entry.slice(0, entry.lastIndexOf(":"))));
@@ -34,7 +35,7 @@ async function byServers(name: string, signal: AbortSignal, servers: readonly st
     const reasons: unknown[] = answers.flatMap((answer) =>
       answer.status === "rejected" ? [answer.reason] : [],
     );
-    // "No address of this kind" says less than the failure of the other question.
+    // "No address of this kind" says less than the failure of the other query.
     throw reasons.find((reason) => !hasNoSuchAddress(reason)) ?? reasons[0];
   } finally {
     signal.removeEventListener("abort", end);

@@ -20,10 +20,12 @@ export interface Sender {
   log: Log;
 }
 
-/** Left of the invocation's time for the answer to be given in. */
+/** The part of the invocation's time that is reserved for returning the answer. */
 const reserveMs = 500;
 
-/** Sends once. `remainingMs` is what is left of the invocation; neither it nor the request's own bound is overstepped. */
+/**
+ * Sends once, within the request's own timeout and `remainingMs`, the time left in the invocation.
+ */
 export async function sendWebhook(
   sender: Sender,
   request: WebhookRequest,
@@ -49,7 +51,7 @@ export async function sendWebhook(
   return answer;
 }
 
-/** From the question to DNS to the last byte of the answer. */
+/** The limit includes the DNS lookup and the last byte of the answer. */
 async function withinTime(
   clock: Clock,
   boundMs: number,
@@ -82,7 +84,7 @@ async function attempt(
   const found = target.isAddress ? [target.host] : await unlessAborted(resolve(target.host, signal), signal);
   if (found.length === 0) return { kind: "failed", error: `${target.host} has no address in DNS.` };
   if (!target.allowed) {
-    // One bad address among good ones condemns them all: which of them is connected to is chance.
+    // One forbidden address is enough, since any of the addresses may be connected to.
     for (const address of found) {
       const reason = forbids(address, reach.denied);
       if (reason === null) continue;
@@ -112,7 +114,7 @@ async function attempt(
   };
 }
 
-/** IPv4 first: outside of a network of one's own, Lambda has no way out by IPv6. */
+/** IPv4 first: outside of a VPC, Lambda has no way out by IPv6. */
 function inOrder(addresses: readonly string[]): LookupAddress[] {
   return addresses
     .map((address) => ({ address, family: isIP(address) }))

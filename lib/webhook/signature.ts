@@ -1,9 +1,12 @@
 import { createHmac } from "node:crypto";
 
-/** `whsec_` marks a secret as one and is not part of its key. */
+/** `whsec_` marks a secret and is not part of its key. */
 const secretPrefix = "whsec_";
 
-/** What stands in `webhook-signature`, as Standard Webhooks say: one signature a secret, so that a receiver may know either. */
+/**
+ * The value of `webhook-signature` after Standard Webhooks: one signature for each secret, so that
+ * a receiver may have either.
+ */
 export function signatures(
   secrets: readonly string[],
   { id, timestamp, body }: { id: string; timestamp: number; body: Uint8Array },

@@ -2,7 +2,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { signatures } from "./signature.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
 
-/** How the request travels and who sent it: never the caller's to say. */
+/** Headers about the connection and the sender, which a caller may not set. */
 const reserved = new Set([
   "accept-encoding",
   "connection",
@@ -21,13 +21,18 @@ const reserved = new Set([
   "user-agent",
 ]);
 
-/** Whether a header of this name is Carillon's own, so that a target's header of that name is not sent. */
+/**
+ * Whether Carillon itself sets this header, so that a target's header of the same name is not sent.
+ */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return reserved.has(lower) || lower.startsWith("webhook-");
 }
 
-/** All headers of one attempt. `content-type` is a default: many receivers parse nothing but `application/json`. */
+/**
+ * All headers of one attempt. `content-type` is only a default: many receivers parse nothing but
+ * `application/json`.
+ */
 export function webhookHeaders(
   { id, headers, secrets }: WebhookRequest,
   { host, now, body }: { host: string; now: Date; body: Uint8Array },

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** One attempt at sending a webhook, as the function that sends it is invoked with it. */
+/** One attempt at sending a webhook, the event of the function that sends it. */
 export interface WebhookRequest {
   /** The job's id: the same for every attempt, and the receiver's idempotency key. */
   id: string;
@@ -15,15 +15,18 @@ export interface WebhookRequest {
 }
 
 export type WebhookAnswer =
-  /** The target's own answer, whatever its status. The excerpt holds at most 1 KB of it, without control characters. */
+  /**
+   * The receiver's own answer, with any status. The excerpt has at most 1 KB of it, without control
+   * characters.
+   */
   | { kind: "answered"; status: number; retryAfterMs: number | null; excerpt: string }
-  /** This URL may not be reached: trying again soon cannot help, though DNS may change. Nothing was sent. */
+  /** This URL is forbidden: a retry soon cannot help, though DNS may change. Nothing was sent. */
   | { kind: "refused"; error: string }
-  /** No answer came. Whether the target got the request is not known. */
+  /** No answer came. It is unknown whether the receiver got the request. */
   | { kind: "failed"; error: string };
 
 export const webhookRequest: z.ZodType<WebhookRequest> = z.strictObject({
-  // Part of what is signed, between dots; and a header.
+  // The id is a header, and part of the signed text, where dots separate the parts.
   id: z.string().regex(/^[\x21-\x2d\x2f-\x7e]{1,255}$/),
   url: z.string(),
   method: z.enum(["POST", "PUT"]),

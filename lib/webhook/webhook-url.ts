@@ -4,28 +4,28 @@ import type { Reach } from "./reach.ts";
 
 const lengthMax = 2_048;
 
-/** A URL that webhooks may be sent to as far as can be told without asking DNS. */
+/** A URL that webhooks may be sent to, as far as it can be checked without DNS. */
 export interface WebhookUrl {
   url: URL;
   /** The name or address without the brackets of IPv6. */
   host: string;
   port: number;
   isAddress: boolean;
-  /** On the deployment's list: nothing about its address is checked. */
+  /** On the deployment's list: its address is not checked. */
   allowed: boolean;
 }
 
 export type ReadUrl = { ok: true; target: WebhookUrl } | { ok: false; error: string };
 
-/** The only place where the text is parsed; what is checked here is what is connected to later. */
+/** The only place where the text is parsed, so the connection goes to the URL that was checked. */
 export function readWebhookUrl(text: string, reach: Reach): ReadUrl {
   if (text.length > lengthMax) return refused(`A webhook's URL has at most ${lengthMax} characters.`);
   const url = URL.parse(text);
   if (url === null) return refused("The webhook's URL is not a valid URL.");
   if (url.protocol !== "https:" && url.protocol !== "http:")
-    return refused("A webhook's URL starts with https://.");
+    return refused("A webhook's URL must start with https://.");
   if (url.username !== "" || url.password !== "")
-    return refused("A webhook's URL holds no user name or password: send them in a header.");
+    return refused("A webhook's URL may not hold a user name or password: send them in a header.");
 
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -40,14 +40,17 @@ function whyNot(
   { host, port, isAddress }: Pick<WebhookUrl, "host" | "port" | "isAddress">,
   reach: Reach,
 ): string | null {
-  if (url.protocol !== "https:") return "A webhook's URL starts with https://.";
-  if (port !== 443) return "A webhook's URL names no port: only 443 is reached.";
+  if (url.protocol !== "https:") return "A webhook's URL must start with https://.";
+  if (port !== 443) return "A webhook's URL may not name a port: only 443 is allowed.";
   if (!isAddress) return notPublicName(host);
   const reason = forbids(host, reach.denied);
   return reason === null ? null : `${host} is ${reason}: webhooks go only to public addresses.`;
 }
 
-/** Names that mean something else to every machine. What the others mean is looked up, and checked, at each attempt. */
+/**
+ * Refuses names that differ from machine to machine. Other names are resolved, and their addresses
+ * checked, at each attempt.
+ */
 function notPublicName(host: string): string | null {
   if (host.endsWith(".")) return `Write the host without the dot at its end: ${host.replace(/\.+$/, "")}.`;
   const local = !host.includes(".") || /\.(localhost|local|internal)$/.test(host);

@@ -9,13 +9,19 @@ import { type Deliver, type Delivery, type DeliveryContext, failed } from "../ta
 import { Places } from "../target/places.ts";
 import { turnMs } from "../target/side-by-side.ts";
 
-/** The most bytes of heavy payloads in one page, as JSON. A list of empty objects takes sixteen times that once it is read, and its handler's copy as much again. */
+/**
+ * The most bytes of heavy payloads in one page, as JSON. A list of empty objects takes sixteen
+ * times that in memory once it is parsed, and its handler's copy as much again.
+ */
 export const pageBytes: number = 2 * 1_048_576;
-/** The most bytes that a handler of a whole group gets in one call. No other parcel is worked together with such a parcel. */
+/**
+ * The most bytes that a handler of a whole group gets in one call. Such a parcel is never worked
+ * together with others.
+ */
 export const groupBytes: number = 8 * 1_048_576;
-/** The pages that a worker has in memory at a time, of all its parcels. */
+/** The most pages that a worker has in memory at a time, of all its parcels. */
 export const pagesMax = 4;
-/** With less time left than this no page is begun: it is to be read, delivered and settled. */
+/** With less time left than this no page is begun: it has to be read, delivered and settled. */
 const pageMinMs = 5_000;
 
 /** The room that a worker has for pages. */
@@ -32,15 +38,19 @@ interface PagesDeps {
 const back: Delivery = { kind: "back" };
 
 /**
- * Delivers a parcel's jobs, page by page where they have heavy payloads: a page is read when there is room for it, and the next one when it
- * is delivered. Jobs without a page when the time is up go back to the parcel. So do the jobs of a later page that fails and those behind
- * it, so that the jobs delivered before are settled.
+ * Delivers a parcel's jobs, page by page if they have heavy payloads: a page is read when there is
+ * room for it, and the next one when it is delivered. Jobs without a page when the time is up go
+ * back to the parcel. So do the jobs of a later page that fails and those behind it, so that the
+ * jobs delivered before are settled.
  */
 export async function deliverInPages(
   deps: PagesDeps,
   { id, jobs }: Pick<ClaimedParcel, "id" | "jobs">,
   context: DeliveryContext,
-  /** Whether what has not begun when the parcel's turn is over goes back, as it does within a page. */
+  /**
+   * Whether pages that have not begun when the parcel's turn is over go back, as jobs within a page
+   * do.
+   */
   hasTurn: boolean,
 ): Promise<(Delivery | undefined)[]> {
   if (!jobs.some(({ isHeavy }) => isHeavy)) return deps.deliver(jobs, context);
@@ -71,8 +81,11 @@ export async function deliverInPages(
 
 const isOfGroup = ({ lane }: ClaimedJob): boolean => lane?.startsWith("grouped/") === true;
 
-/** Others may have settled it and purged it: then this is not written. Handed back it would be claimed again at once, and so on. */
-const missing = "Its payload is not there.";
+/**
+ * Another worker may have settled the job and purged the payload: then this result is not written.
+ * Handing the job back would have it claimed again at once, over and over.
+ */
+const missing = "Its payload is missing.";
 
 async function deliverPage(
   deliver: Deliver,

@@ -4,7 +4,7 @@ import type { Log } from "../log/log.ts";
 import type { KeptError } from "../parcel/settle.ts";
 import type { SettledJobs } from "./settle-taken.ts";
 
-/** One line for each job that failed, and none for those that did not. */
+/** Writes one line for each job that failed. */
 export function logFailures(log: Log, { id, jobs, settlements }: { id: string } & SettledJobs): void {
   for (const [index, job] of jobs.entries()) {
     const settled = settlements[index];
@@ -22,8 +22,9 @@ export function logFailures(log: Log, { id, jobs, settlements }: { id: string } 
 }
 
 /**
- * Never the message of a target, which may repeat the payload or a credential; the ledger has that. Of an error its class, of an
- * answer what Carillon itself says of it: the part before the colon.
+ * Leaves out the message of a target, which may repeat the payload or a credential; the ledger has
+ * it. Logs the class of an error, or Carillon's own words about an answer: the part before the
+ * colon.
  */
 export function loggableFailure({ error, errorClass }: KeptError): string {
   if (errorClass !== undefined) return plainClass(errorClass);

@@ -3,15 +3,18 @@ import type { ClaimedParcel } from "../parcel/claim.ts";
 import type { Settlement } from "../parcel/settle.ts";
 import type { PulsesWorked } from "../pulse/settle-pulses.ts";
 
-/** What the parcels of one invocation came to. */
+/** The counts of the parcels of one invocation. */
 export interface MeasuredWork {
   settled(
     parcel: Pick<ClaimedParcel, "claimedAt" | "jobs">,
     settlements: readonly (Settlement | null)[],
   ): void;
-  /** Taken by their targets, and how late; of the others so many may be taken yet, so many are given up. */
+  /**
+   * `taken`: pulses that targets took, with their lateness. `failed`: pulses that may be retried.
+   * `lost`: pulses that are given up.
+   */
   pulses(sent: { taken: PulsesWorked["taken"]; failed: number; lost: number }): void;
-  /** Nothing where nothing was claimed. */
+  /** Empty if nothing was claimed. */
   measured(): Measured;
 }
 
@@ -28,7 +31,8 @@ export function measuredWork(): MeasuredWork {
         if (kind === "succeeded" || kind === "again") count.Succeeded += 1;
         if (kind === "retry" || kind === "dead") count.Failed += 1;
         if (kind === "dead") count.Dead += 1;
-        // Late is whoever starts late at first; what a backfill makes was due long before it was asked for.
+        // Only the first attempt counts as late. Jobs of a backfill do not count, since they were
+        // due long before they were made.
         if (job.attempt === 0 && kind !== "back" && job.kind !== "backfill")
           LatenessMs.push(Math.max(0, claimedAt.getTime() - job.dueAt.getTime()));
       }

@@ -2,20 +2,26 @@ import type { Clock } from "../clock.ts";
 import type { OutgoingParcel, QueueClass } from "../parcel/parcel-queue.ts";
 
 /**
- * For so long an invocation goes on with what its settles let start: a message would take its way through the queue first, while a place at a target or in
- * a lane stands empty. Parcels of other targets wait for a worker meanwhile; it begins none of its own after that.
+ * How long an invocation goes on with parcels that its settles let start: a message would have to
+ * pass the queue first, while a place at a target or in a lane stays empty. Parcels of other
+ * targets wait for a worker meanwhile, so it takes no more after this time.
  */
 export const goOnMs = 2_000;
 
-/** What a worker's settle has let start, and the worker works itself. */
+/** A parcel that a worker's settle has let start, and that the worker takes itself. */
 export interface NextTurn {
-  /** Keeps the first of these that may start now, if there is time left; the others are to be handed over. */
+  /**
+   * Keeps the first of these parcels that may start now, if there is time left; the others are to
+   * be sent.
+   */
   keep(outgoing: readonly OutgoingParcel[]): readonly OutgoingParcel[];
-  /** The one that was kept, once. */
+  /** Returns the kept parcel once. */
   take(): OutgoingParcel | undefined;
 }
 
-/** Should the worker die with the one it has kept, the sweep offers that one as it does any whose message is lost. */
+/**
+ * If the worker dies with a kept parcel, the sweep offers it like any parcel whose message is lost.
+ */
 export function nextTurn(clock: Clock, queueClass: QueueClass): NextTurn {
   const until = clock.now().getTime() + goOnMs;
   let kept: OutgoingParcel | undefined;

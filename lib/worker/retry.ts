@@ -4,7 +4,7 @@ import type { Settlement } from "../parcel/settle.ts";
 import type { RetryPolicy } from "../schedule/shape/retry-shape.ts";
 import type { Delivery } from "../target/delivery.ts";
 
-/** What becomes of a job after a delivery; null where its own transaction has written it. */
+/** The settlement of a job after a delivery; null if its own transaction has written it. */
 export function settlement(
   job: Pick<ClaimedJob, "attempt" | "forgiven" | "retry">,
   delivery: Delivery,
@@ -31,14 +31,14 @@ export function settlement(
   }
 }
 
-/** The longest wait that a policy may name. It stands in for a maximum that cannot be read. */
+/** The longest wait that a policy may name. It replaces a maximum that cannot be read. */
 const longestMs = 30 * 86_400_000;
-/** More doublings than this pass every maximum, and many more are no number. */
+/** More doublings than this exceed every maximum, and many more overflow. */
 const doublingsMax = 50;
 
 /**
- * How long to wait after so many failures. With full jitter the wait is anything up to that, so that jobs which failed together do not
- * come back together.
+ * How long to wait after this number of failures. With full jitter the wait is any time up to that,
+ * so that jobs that failed together are not retried together.
  */
 export function backoffMs(retry: RetryPolicy, failures: number, random: () => number): number {
   const full = Math.min(fullBackoffMs(retry, failures), durationMs(retry.max) ?? longestMs);

@@ -3,7 +3,7 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { Settled } from "../parcel/settle.ts";
 
-/** What another try may be spared; of the one before nothing was written. */
+/** SQL states worth retrying: the failed try has written nothing. */
 const mayPass: ReadonlySet<SqlState | undefined> = new Set([
   "deadlock",
   "lock_timeout",
@@ -11,7 +11,10 @@ const mayPass: ReadonlySet<SqlState | undefined> = new Set([
 ]);
 const settlesMax = 3;
 
-/** What was delivered would be delivered again, did its settle give way to somebody else's. */
+/**
+ * Retries a settle that lost against another transaction. Without it the delivered jobs would be
+ * delivered again.
+ */
 export async function settleSurely(
   log: Log,
   parcel: string,

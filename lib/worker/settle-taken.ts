@@ -13,20 +13,28 @@ import type { WorkerDeps } from "./worker-deps.ts";
 
 type Settlements = readonly (Settlement | null)[];
 
-/** Jobs that are settled, and what was written of each. */
+/** Settled jobs, and their settlements. */
 export interface SettledJobs {
   jobs: ClaimedJob[];
   settlements: Settlements;
 }
 
-/** With less time left than this, no further part is tried: the jobs of the others are delivered again when the lease has ended. */
+/**
+ * With less time left than this, no further part is tried: the jobs of the remaining parts are
+ * delivered again when the lease has ended.
+ */
 const partMinMs = 4_000;
-/** The longest that the parts may take. The jobs of one whose row is locked or hangs are about sixteen parts. */
+/**
+ * The longest time for all parts. A parcel with a job whose row is locked or hangs has about
+ * sixteen parts that fail.
+ */
 const partsMaxMs = 20_000;
 
 /**
- * Settles a parcel. Where that fails and one job may be at fault, the jobs are settled in halves: a job whose result has a value that the database refuses
- * is written down without the values of its target, one that cannot be written at all stays unsettled, and the others are not delivered again.
+ * Settles a parcel. If that fails and one job may be at fault, the jobs are settled in halves: a
+ * job whose result has a value that the database refuses is written without the values of its
+ * target, a job that cannot be written at all stays unsettled, and the others are not delivered
+ * again.
  */
 export async function settleTaken(
   deps: WorkerDeps,
@@ -73,7 +81,7 @@ function logUnsettled(
   }
 }
 
-const untold = "Its result could not be written down: the database did not take it.";
+const untold = "Its result could not be stored: the database refused it.";
 
 function bareOf(
   job: ClaimedParcel["jobs"][number] | undefined,

@@ -11,8 +11,8 @@ import { AttemptStopped, Stop } from "../target/stop.ts";
 /** How soon a running handler learns that its job is cancelled, or that its lease is gone. */
 const beatMs = 1_000;
 
-/** Without a reason of ours each abort makes an error, with its stack. */
-export const workOver = "The parcel is worked.";
+/** A prepared reason: without one each abort makes an error, with its stack. */
+export const workOver = "The work on the parcel is over.";
 
 /** The stops of the jobs of a parcel while it is worked. */
 export interface Life {
@@ -21,15 +21,15 @@ export interface Life {
 }
 
 /**
- * While a parcel is worked its lease goes on from second to second, and who works it learns what is wanted no more. Without `leaseMs` the
- * lease is long enough as it is.
+ * While a parcel is worked, renews its lease every second and stops cancelled jobs. Without
+ * `leaseMs` the lease is long enough by itself.
  */
 export function signsOfLife(
   { sql, clock, log }: { sql: Sql; clock: Clock; log: Log },
   parcel: ClaimedParcel,
   leaseMs: number | null,
 ): Life {
-  // Made when somebody asks: a parcel of messages and events asks for none.
+  // Made on first use: a parcel of messages and events needs none.
   let stops: ReadonlyMap<ClaimedJob, Stop> | undefined;
   const allStops = () => {
     stops ??= new Map(parcel.jobs.map((job) => [job, new Stop()]));
@@ -45,7 +45,7 @@ export function signsOfLife(
         cancel(new Set(cancelled.map(jobId)));
         if (!held) return stopAll();
       } catch (error) {
-        // The lease may outlive the fault; whether it did, the settle will say.
+        // The lease may outlive the fault. The settle finds out whether it did.
         log.warn("worker.beat-failed", { parcel: parcel.id, error: errorText(error) });
       }
     }
@@ -63,14 +63,14 @@ export function signsOfLife(
   return {
     stopOf: (job) => {
       const stop = allStops().get(job) ?? stopById(allStops(), jobId(job));
-      if (stop === undefined) throw new Error(`Job ${jobId(job)} is not of this parcel.`);
+      if (stop === undefined) throw new Error(`Job ${jobId(job)} does not belong to this parcel.`);
       return stop;
     },
     end: () => over.abort(workOver),
   };
 }
 
-/** A job is also known by its id alone: whoever delivers it may have made a copy. */
+/** Finds a job by its id, since the deliverer may have made a copy of it. */
 function stopById(stops: ReadonlyMap<ClaimedJob, Stop>, id: string): Stop | undefined {
   for (const [job, stop] of stops) if (jobId(job) === id) return stop;
   return undefined;

@@ -15,9 +15,12 @@ import { type SettledJobs, settleTaken } from "./settle-taken.ts";
 import { signsOfLife, workOver } from "./signs-of-life.ts";
 import type { WorkerDeps } from "./worker-deps.ts";
 
-/** With less time left than this, what follows a settle is left to the tick. */
+/** With less time left than this, the work after a settle is left to the tick. */
 const tellMinMs = 6_000;
-/** Work that may take long shows signs of life, so that its lease can be short and a crash is noticed soon. */
+/**
+ * Work that may take long renews its lease, so that the lease can be short and a crash is noticed
+ * soon.
+ */
 export const slowLeaseMs = 30_000;
 
 export interface Work {
@@ -27,7 +30,7 @@ export interface Work {
 
 interface Delivered {
   settlements: (Settlement | null)[];
-  /** The bus is being told that its jobs have started. */
+  /** Resolves when the bus has answered to the events of the start. */
   telling: Promise<void> | undefined;
 }
 
@@ -37,26 +40,30 @@ export async function workJobs(deps: WorkerDeps, claimed: ClaimedParcel, work: W
   await settleDelivered(deps, claimed, await deliver(deps, claimed, work), work);
 }
 
-/** With less time left than this, nobody is taken along: their attempts might not start any more. */
+/**
+ * With less time left than this, no company is claimed: their attempts might not start any more.
+ */
 const companyMinMs = 40_000;
-/** Those that are through wait so long for the others of their company, to be settled with them. */
+/** How long finished parcels wait for the others of their company, to be settled together. */
 const gatherMs = 1_000;
 
 /**
- * Works with a parcel of quick jobs some that wait at its target or could start there; it begins before they are claimed. What a claim and a settle cost is
- * paid once for all of them. They share the worker's places, so that a job that hangs keeps one of them only, and the claimed parcel is settled when all are
- * through: its place at the target is theirs.
+ * Works a parcel of quick jobs together with parcels that wait at its target or could start there;
+ * its own jobs begin before those are claimed. One claim and one settle serve all of them. They
+ * share the worker's places, so that a job that hangs keeps only one place. The claimed parcel is
+ * settled when all have finished: its place at the target is theirs.
  */
 async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
   const places = new Places(sideBySideMax);
-  // The claimed one alone is settled last: what another lets start must not wait for it.
+  // Only the claimed parcel is settled last. Parcels that the others let start must not wait for
+  // it.
   const together = {
     ...deps,
     next: undefined,
     settleTogether: settleTogether({ ...deps, keep: deps.next?.keep }, 1),
   };
   const everyone = Promise.withResolvers<void>();
-  // The claimed one, and whoever may come along.
+  // The claimed parcel, and its company as a whole.
   let left = 2;
   const through = () => {
     left -= 1;
@@ -72,9 +79,11 @@ async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: W
     left += company.length;
     through();
     const aMoment = Promise.race([everyone.promise, deps.clock.sleep(gatherMs, over.signal)]);
-    // A job that has no place by then goes back, as a job does that has not begun when its own parcel's time is up.
+    // A job without a place by then goes back, like a job that has not begun when its own parcel's
+    // time is up.
     void deps.clock.sleep(turnMs, over.signal).then(() => places.close());
-    // Nor one that has no room for its payloads by then: a handler may take ten minutes, and keeps its page for as long.
+    // The same for a job without room for its payload: a handler may take ten minutes, and keeps
+    // its page for as long.
     void deps.clock.sleep(turnMs, over.signal).then(() => deps.room?.close());
     return Promise.allSettled(company.map((parcel) => workOne(parcel, aMoment)));
   };
@@ -86,7 +95,7 @@ async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: W
   for (const end of [...own, ...others]) if (end.status === "rejected") throw end.reason;
 }
 
-/** They are there for later as well: without them the parcel is worked as it is. */
+/** A failed claim is no harm: the others are claimed later, and the parcel is worked alone. */
 async function claimedCompany({ sql, log }: WorkerDeps, claimed: ClaimedParcel): Promise<ClaimedParcel[]> {
   try {
     return await claimCompany(sql, claimed, slowLeaseMs);
@@ -96,7 +105,10 @@ async function claimedCompany({ sql, log }: WorkerDeps, claimed: ClaimedParcel):
   }
 }
 
-/** Others that the same worker works: it tells them when its own jobs are through, and is settled only then. */
+/**
+ * The company of a parcel that the same worker works: `through` reports that its own jobs have
+ * finished, and `until` delays its settle.
+ */
 interface Company {
   places: Places;
   through: () => void;
@@ -142,7 +154,10 @@ async function settleDelivered(
   await deps.events?.settled(settled.settlements);
 }
 
-/** Jobs that are dead may be a reason to hold their schedules. They are settled: what fails here is no reason to do them again. */
+/**
+ * Holds schedules whose dead jobs ask for it. The jobs are settled, so a failure here must not
+ * repeat them.
+ */
 export async function holdWanted(deps: WorkerDeps, { jobs, settlements }: SettledJobs): Promise<void> {
   const dead = jobs.filter((_, index) => settlements[index]?.kind === "dead");
   if (dead.length === 0) return;
@@ -174,7 +189,10 @@ async function settle(
   return settled;
 }
 
-/** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */
+/**
+ * Hands a parcel back whose claim took all the time left: nothing has started, so the jobs go into
+ * a new parcel and no attempt is counted.
+ */
 export async function handBack(
   deps: WorkerDeps,
   parcel: ClaimedParcel,

@@ -11,20 +11,27 @@ import { handBack, slowLeaseMs, workJobs } from "./work-jobs.ts";
 import { workPulses } from "./work-pulses.ts";
 import type { WorkerDeps } from "./worker-deps.ts";
 
-/** A message may come this much before its parcel is ready; one that comes earlier is sent again with its delay. */
+/**
+ * A message may come this much before its parcel is ready; an earlier one is sent again with a
+ * delay.
+ */
 const waitMaxMs = 5_000;
-/** With less time left than this, nothing is claimed any more. */
+/** With less time left than this, nothing more is claimed. */
 export const startMinMs = 3_000;
-/** The lease of quick deliveries outlives the invocation by this, so that it never ends under a worker that still runs. */
+/**
+ * The lease of quick deliveries outlives the invocation by this, so that it never ends under a
+ * running worker.
+ */
 const leaseMarginMs = 2_000;
 export const quickLeaseMs = (timeLeftMs: number): number => timeLeftMs + leaseMarginMs;
 
 /**
- * Claims one parcel, delivers its jobs and settles them. Returns when the message may leave the queue: the parcel is
- * settled, or somebody else's, or the database knows when to offer it again. It throws where that is not proven.
+ * Claims one parcel, delivers its jobs and settles them. Returns when the message may leave the
+ * queue: the parcel is settled, or another worker has it, or the database knows when to offer it
+ * again. Throws if this is not certain.
  *
- * Where it has to wait for its turn at its target, or for its time, one of that target that could start is worked meanwhile, should nobody have
- * come for it yet.
+ * If the parcel has to wait, for its turn at its target or for its time, an unclaimed parcel of
+ * that target that could start is worked meanwhile.
  */
 export async function workParcel(
   deps: WorkerDeps,
@@ -39,7 +46,8 @@ export async function workParcel(
       const claimed = await claim(deps, parcelId, queueClass, timeLeftMs);
       const insteadId = "insteadId" in claimed ? claimed.insteadId : undefined;
       if (insteadId !== undefined && timeLeftMs() >= startMinMs) {
-        // What it lets start must not wait for what is worked after it here.
+        // A parcel that the other one lets start must not wait for the one that is worked here
+        // afterwards.
         const isLast = claimed.outcome !== "early" && meanwhile.length === 0;
         const other = workInstead(
           isLast ? deps : { ...deps, next: undefined },
@@ -47,7 +55,7 @@ export async function workParcel(
           queueClass,
           timeLeftMs,
         );
-        // Heard at the end; until then its failure is nobody's.
+        // Awaited in `finally`. The empty handler avoids an unhandled rejection until then.
         other.catch(() => {});
         meanwhile.push(other);
       }
@@ -110,8 +118,9 @@ async function claim(
 }
 
 /**
- * One job may keep its whole parcel from being claimed: the parcel is split, and the message comes again for what stays in it. A parcel that cannot
- * be split is set aside, which its message need not wait for.
+ * One job may keep its whole parcel from being claimed: the parcel is split, and the message comes
+ * again for the jobs that stay in it. A parcel that cannot be split is set aside, and its message
+ * can leave the queue.
  */
 async function isKeptForLater(
   { sql, queue, log }: WorkerDeps,
@@ -130,7 +139,10 @@ async function isKeptForLater(
   return false;
 }
 
-/** The worker of the parcel has died: its jobs go on in new parcels. The sweep of the next tick has what stays in the parcel. */
+/**
+ * The worker of the parcel has died: its jobs move into new parcels. The sweep of the next tick
+ * takes the jobs that stay in the parcel.
+ */
 async function takeOver(deps: WorkerDeps, parcelId: string, timeLeftMs: () => number): Promise<void> {
   const { held, outgoing, error } = await endLease(
     deps,

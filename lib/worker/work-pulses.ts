@@ -23,24 +23,31 @@ export interface PulseDeps {
   measure?: MeasuredWork | undefined;
 }
 
-/** With less time left than this no more are read: a second to read them, and the time in which they may be sent and settled. */
+/**
+ * With less time left than this no more pages are read: a second to read a page, and the time in
+ * which it is sent and settled.
+ */
 const pageMinMs: number = sendingMinMs + 1_000;
-/** What a target does not take is tried again so often, after up to so many milliseconds and twice as many. */
+/**
+ * How often pulses that a target does not take are tried, with pauses of up to this length, doubled
+ * each time.
+ */
 const triesMax = 3;
 const pauseMs = 200;
-/** So many pulses of which no message can be made are named in the log. */
+/** The most pulses without a message whose ids are logged. */
 const idsShownMax = 20;
 
 /**
- * Sends the pulses of a claimed parcel to their targets, page by page, and settles it. No transaction is open meanwhile: whoever is
- * edited, held or deleted before its page is read, beats as the edit says.
+ * Sends the pulses of a claimed parcel to their targets, page by page, and settles it. No
+ * transaction is open meanwhile: an edit, hold or delete before a schedule's page is read applies
+ * to its pulse.
  */
 export async function workPulses(
   deps: PulseDeps,
   parcel: ClaimedPulses,
   timeLeftMs: () => number,
 ): Promise<void> {
-  if (deps.pulses === undefined) throw new Error("This worker has no way to send pulses.");
+  if (deps.pulses === undefined) throw new Error("This worker is not set up to send pulses.");
   const work = new Work(deps, deps.pulses, parcel, timeLeftMs);
   await work.run();
   const { worked } = work;
@@ -68,9 +75,9 @@ class Work {
   readonly #taken = new Map<number, number>();
   readonly #failed = new Map<number, number>();
   readonly #refused = new Map<number, number>();
-  /** Of each target the pulses of which no message can be made, by their ids. */
+  /** The ids of pulses that cannot be made into a message, by target. */
   readonly #unmade = new Map<number, string[]>();
-  /** Of each target that did not take all of its pulses, why not the last of them. */
+  /** The last failure of each target that did not take all of its pulses. */
   readonly #failures = new Map<number, Failure>();
   #failedAfter: PulsePlace | null = null;
   #rest: PulsePlace | null = null;
@@ -94,7 +101,7 @@ class Work {
     };
   }
 
-  /** The next page is read while one is sent. */
+  /** Reads the next page while one is sent. */
   async run(): Promise<void> {
     let after = this.#parcel.after;
     let reading: Promise<PulsePage> | undefined = this.#read(after);
@@ -103,7 +110,7 @@ class Work {
       const { pulses, next } = page;
       const goesOn: boolean = next !== null && this.#timeLeftMs() >= pageMinMs;
       reading = goesOn ? this.#read(next) : undefined;
-      // Awaited in its turn; until then a failure is nobody's.
+      // Awaited in the next round. The empty handler avoids an unhandled rejection until then.
       reading?.catch(() => {});
       await this.#sendPage(pulses, after);
       if (!goesOn) this.#rest = next;
@@ -111,7 +118,7 @@ class Work {
     }
   }
 
-  /** Given up at once: refused by their targets, or of no message. */
+  /** Given up at once: refused by their targets, or not made into a message. */
   #lost(): Map<number, number> {
     const lost = new Map(this.#refused);
     for (const [target, ids] of this.#unmade) add(lost, target, ids.length);
@@ -127,7 +134,7 @@ class Work {
     }
     for (const [target, failure] of this.#failures) {
       const pulses = (this.#failed.get(target) ?? 0) + (this.#refused.get(target) ?? 0);
-      // Taken at another attempt.
+      // All were taken at another attempt.
       if (pulses === 0) continue;
       const fields = { parcel: id, at: new Date(second * 1_000).toISOString(), target, pulses };
       const error = loggableFailure(failure);
@@ -151,7 +158,10 @@ class Work {
     for (const pulses of pending) this.#fail(pulses, after);
   }
 
-  /** Whoever has refused a page, or taken nothing for so long, is not asked again for the next one. */
+  /**
+   * A target that refused a page, or took none of it in all attempts, gets no request for the next
+   * page.
+   */
   #isDown(pulses: PulsesOfTarget, after: PulsePlace | null): boolean {
     if (this.#refused.has(pulses.target)) add(this.#refused, pulses.target, pulses.envelopes.length);
     else if (this.#failed.has(pulses.target)) this.#fail(pulses, after);
@@ -164,7 +174,7 @@ class Work {
     add(this.#failed, target, envelopes.length);
   }
 
-  /** Returns those that may be tried again. */
+  /** Returns the pulses that may be tried again. */
   async #send(pulses: readonly PulsesOfTarget[]): Promise<PulsesOfTarget[]> {
     const known = await this.#sending.targets(pulses.map(({ target }) => target));
     const asked = pulses.flatMap(({ target, envelopes }) => {
@@ -180,7 +190,7 @@ class Work {
       const { taken, failed, refused, unmade, failure } = outcome;
       if (taken > 0) add(this.#taken, lateMs, taken);
       if (refused > 0) add(this.#refused, target, refused);
-      // What is tried again for what a target did not take was counted the first time.
+      // A parcel for single targets is a retry, and its unmade pulses were counted the first time.
       if (unmade.length > 0 && this.#parcel.targets === null)
         this.#unmade.set(target, [...(this.#unmade.get(target) ?? []), ...unmade]);
       if (failure !== null) this.#failures.set(target, failure);
@@ -188,13 +198,13 @@ class Work {
     });
   }
 
-  /** As a target that refuses all that it is sent. */
+  /** Counts as a target that refuses every pulse. */
   #refuse(target: number, pulses: number): void {
     add(this.#refused, target, pulses);
     this.#failures.set(target, failed("The target is missing or cannot be read.", true));
   }
 
-  /** By the database's clock when it was claimed, and by this one since. */
+  /** Lateness by the database's clock at the claim, plus the time since by this clock. */
   #lateMs(): number {
     const sinceMs = this.#deps.clock.now().getTime() - this.#startedAt;
     return Math.max(0, this.#parcel.claimedAt.getTime() - this.#due.getTime() + sinceMs);

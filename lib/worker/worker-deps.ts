@@ -12,10 +12,10 @@ import type { SendPulses } from "../target/send-pulses.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import type { NextTurn } from "./next-turn.ts";
 
-/** How pulses are handed over. */
+/** How pulses are sent. */
 export interface PulseSending {
   send: SendPulses;
-  /** Their targets by number; may know more than it was asked for. */
+  /** Their targets by number; may return more targets than requested. */
   targets: (ids: readonly number[]) => Promise<ReadonlyMap<number, PulseTarget>>;
 }
 
@@ -26,22 +26,30 @@ export interface WorkerDeps {
   clock: Clock;
   log: Log;
   random: () => number;
-  /** What the bus is told of. */
+  /** The events that the bus receives. */
   notify: Notify;
-  /** Who tells the bus at once; without, the tick does. */
+  /** Sends events to the bus at once; without it the tick does. */
   events?: ParcelEvents | undefined;
-  /** Holds schedules at once that a slow parcel's settle wants held; without, the tick does. */
+  /**
+   * Holds schedules at once when the settle of a slow parcel asks for it; without it the tick does.
+   */
   holdWanted?: ((scheduleIds: readonly string[]) => Promise<void>) | undefined;
-  /** Hands over pulses; without, a worker takes none. */
+  /** Sends pulses; a worker without it takes none. */
   pulses?: PulseSending | undefined;
-  /** Adds up what an invocation does; without, nobody does. */
+  /** Counts the work of an invocation; optional. */
   measure?: MeasuredWork | undefined;
-  /** Settles it with others that were claimed with it; without, each is settled alone. */
+  /**
+   * Settles a parcel together with others that were claimed with it; without it each is settled
+   * alone.
+   */
   settleTogether?: SettleTogether | undefined;
-  /** For the heavy payloads of all that it works at a time; without, each parcel has its own. */
+  /**
+   * Shared room for the heavy payloads of all parcels of the worker; without it each parcel has its
+   * own.
+   */
   room?: Places | undefined;
-  /** Keeps one of those whose turn has come, to work it next; without, all are handed over. */
+  /** Keeps one of the parcels that have their turn, to be worked next; without it all are sent. */
   next?: NextTurn | undefined;
-  /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
+  /** How many parcels of one slow target all workers may work at once; null for any number. */
   window: number | null;
 }

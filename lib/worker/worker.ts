@@ -13,8 +13,9 @@ import { quickLeaseMs, startMinMs, workClaimed, workParcel } from "./work-parcel
 import type { WorkerDeps } from "./worker-deps.ts";
 
 /**
- * Works the parcels of a batch of messages side by side. Unproven means failed: only a message whose parcel came to a
- * proven end leaves the queue. One that Carillon did not write leaves with a log line and harms no neighbour.
+ * Works the parcels of a batch of messages side by side. Uncertain means failed: a message leaves
+ * the queue only if its parcel certainly came to an end. A message that Carillon did not write is
+ * logged and dropped, and harms no other.
  */
 export async function workMessages(
   { metrics, ...deps }: WorkerDeps & { metrics?: Metrics | undefined },
@@ -46,7 +47,10 @@ export async function workMessages(
 }
 
 interface Together {
-  /** Of the parcels that one statement could claim, whoever asks first has it: a message may have come twice. */
+  /**
+   * Parcels that one statement could claim. The first message of a parcel takes the claim, since a
+   * message may have come twice.
+   */
   claims: Map<string, ClaimedParcel>;
   settle: SettleTogether;
 }
@@ -74,13 +78,13 @@ async function workMessage(
     for (let kept = next.take(); kept !== undefined; kept = next.take())
       await workParcel(going, kept.id, queueClass, timeLeftMs);
   } finally {
-    // Whoever fails beside it leaves it to others.
+    // If the work failed, the kept parcel goes to another worker.
     const kept = next.take();
     if (kept !== undefined) await handOver(deps.sql, deps.queue, [kept]);
   }
 }
 
-/** What is not claimed here, for whatever reason, is claimed by each message alone. */
+/** Parcels that are not claimed here are claimed by their own messages. */
 async function claims(
   deps: WorkerDeps,
   [first]: readonly SQSRecord[],
@@ -98,7 +102,7 @@ async function claims(
   }
 }
 
-/** The same code works both queues; which one a message came from stands in its ARN. */
+/** The same code works both queues; the ARN of a message names its queue. */
 function queueOf({ queue }: WorkerDeps, { eventSourceARN }: SQSRecord): QueueClass {
   const name = eventSourceARN.split(":").at(-1);
   return queue.urls.fast.endsWith(`/${name}`) ? "fast" : "slow";

@@ -99,7 +99,10 @@ async function manifestOf(day: string): Promise<unknown> {
   return JSON.parse(Buffer.from(await object(`jobs/day=${day}/manifest.json`)).toString());
 }
 
-/** Ten minutes of a schedule that succeeds, and one job that is dead after two attempts; and then so many days. */
+/**
+ * Ten minutes of a schedule that succeeds, and one job that is dead after two attempts; then this
+ * number of days.
+ */
 async function mondayAnd(days: number): Promise<void> {
   world.outcome = ({ key }) => (key === "dies" ? failed("no such order") : { kind: "done" });
   await world.put("often", { when: "every 1m", endsAt: "2026-03-02T10:08:00Z", group: "g" });
@@ -118,8 +121,8 @@ async function mondayAnd(days: number): Promise<void> {
 
 const jobsOfMonday = 8;
 
-describe("a day that goes", () => {
-  test("is in the bucket before, line by line, and the tick drops none that is not", async () => {
+describe("a day past its retention", () => {
+  test("a day is archived line by line before the tick drops it, and no other day is dropped", async () => {
     await mondayAnd(3);
     expect(await drop()).toEqual(expect.not.arrayContaining(["jobs_20260302"]));
     const env = {
@@ -193,11 +196,11 @@ describe("a day that goes", () => {
     expect(await archive()).toEqual([]);
   });
 
-  test("is gone on with where it was left, by whoever comes, and no job is there twice", async () => {
+  test("an unfinished archive of a day is resumed where it stopped, by any archiver, and no job is archived twice", async () => {
     await mondayAnd(3);
     await archive({ timeIsUp: () => true });
     let looks = 0;
-    // A look at each of both days; Sunday, of which there is nothing, and one part of Monday.
+    // Time for a check of both days, for Sunday, which is empty, and for one part of Monday.
     expect(await archive({ timeIsUp: () => looks++ === 6 })).toEqual(["2026-03-01"]);
     expect(await world.sql`select parts from carillon.archived_days where day = ${monday}`).toEqual([
       { parts: 1 },
@@ -210,7 +213,7 @@ describe("a day that goes", () => {
     expect(await manifestOf(monday)).toMatchObject({ jobs: jobsOfMonday, parts: { length: 3 } });
   });
 
-  test("is not left half where a part is refused: the next try goes on from the last part that is there", async () => {
+  test("when a part is refused, the next run resumes after the last stored part", async () => {
     await mondayAnd(3);
     const refusing: ArchiveStore = {
       put: (name, ...rest) =>
@@ -226,7 +229,7 @@ describe("a day that goes", () => {
     expect((await linesOf(monday)).map(({ id }) => id)).toHaveLength(jobsOfMonday);
   });
 
-  test("is gone on with when the lease of one that died is over", async () => {
+  test("the archive of a day whose archiver died is resumed when its lease ends", async () => {
     await mondayAnd(3);
     expect(await takeDay(archivist, monday)).toMatchObject({ parts: 0 });
     expect(await archive()).toEqual(["2026-03-01"]);
@@ -234,7 +237,7 @@ describe("a day that goes", () => {
     expect(await archive()).toEqual([monday]);
   });
 
-  test("is archived by one of two at once", async () => {
+  test("two archivers at once archive a day once", async () => {
     await mondayAnd(3);
     const both = await Promise.all([archive(), archive()]);
     expect(both.flat().filter((each) => each === monday)).toHaveLength(1);
@@ -242,7 +245,7 @@ describe("a day that goes", () => {
     expect(await linesOf(monday)).toHaveLength(jobsOfMonday);
   });
 
-  test("is not begun again by one who looked for it before another had brought it in", async () => {
+  test("a day that another archiver has completed since the query for days is not archived again", async () => {
     await mondayAnd(3);
     await lookAtDays({ sql: archivist, log: world.log }, retentionDays, () => false);
     const [{ item: seen } = { item: "none" }] = await daysToArchive(archivist, retentionDays);
@@ -251,7 +254,7 @@ describe("a day that goes", () => {
     expect(await takeDay(archivist, monday)).toBeNull();
   });
 
-  test("is archived anew, and dropped only then, where a dead job of it was tried again meanwhile", async () => {
+  test("a day in which a dead job was retried meanwhile is archived again, and dropped only then", async () => {
     await mondayAnd(3);
     await archive({ partJobs: 2 });
     world.outcome = () => ({ kind: "done" });
@@ -276,7 +279,7 @@ describe("a day that goes", () => {
   });
 });
 
-test("whoever archives reads jobs and changes nothing but how far it has come", async () => {
+test("the archiver's role reads jobs and can write only its own progress", async () => {
   await expect(archivist`update carillon.jobs set error = ''`).rejects.toMatchObject({ code: "42501" });
   await expect(archivist`delete from carillon.archived_days`).rejects.toMatchObject({ code: "42501" });
   await expect(archivist`select payload from carillon.schedule_versions`).rejects.toMatchObject({

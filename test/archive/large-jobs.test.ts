@@ -5,7 +5,10 @@ import { type ArchivedJob, readDay } from "../../lib/archive/read-day.ts";
 import type { JobKey } from "../../lib/job/job-id.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
-/** A job that brings its own payload may have 240 KB. The archive reads so many of them at a time as a bound in bytes allows. */
+/**
+ * A job with a payload of its own may have 240 KB. A limit in bytes bounds how many of them the
+ * archive reads at a time.
+ */
 
 let world: Carillon;
 
@@ -18,7 +21,7 @@ afterEach(() => world.stop());
 const monday = "2026-03-02";
 const kilobyte = 1_024;
 
-/** Jobs that are over, each with a payload of so many bytes that Postgres can make small. */
+/** Finished jobs, each with a payload of this number of bytes, which Postgres can compress. */
 const jobs = (count: number, bytes: number) => world.sql`
   insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at, payload)
   select d, n, d, 1, 'cancelled', 'command', d, to_jsonb(repeat('x', ${bytes}))
@@ -39,20 +42,20 @@ async function pages(bounds: { jobs: number; bytes: number }): Promise<{ jobs: n
   }
 }
 
-test("a page of large jobs ends behind the one that reaches its bytes", async () => {
+test("a page of large jobs ends behind the job that reaches its limit in bytes", async () => {
   await jobs(60, 240 * kilobyte);
   const read = await pages({ jobs: 500, bytes: 1_000 * kilobyte });
   expect(Math.max(...read.map(({ bytes }) => bytes))).toBeLessThan(1_250 * kilobyte);
   expect(read.map((page) => page.jobs)).toEqual(Array(12).fill(5));
 });
 
-test("a page of small jobs ends with its number, and one job that is larger than a page is a page", async () => {
+test("a page of small jobs ends at its limit of jobs, and a job that is larger than a page is a page of its own", async () => {
   await jobs(10, 10);
   expect((await pages({ jobs: 4, bytes: kilobyte })).map((page) => page.jobs)).toEqual([4, 4, 2]);
   expect((await pages({ jobs: 4, bytes: 1 })).map((page) => page.jobs)).toEqual(Array(10).fill(1));
 });
 
-test("what attempts and errors say counts for the page as payloads do", async () => {
+test("attempts and errors count towards the size of a page as payloads do", async () => {
   await world.sql`
     insert into carillon.jobs (occurrence, schedule_id, due_at, started_at, version, state, attempt, reason, error, finished_at)
     select d, n, d, d, 1, 'dead', 1, 'attempts', repeat('e', 1024), d
@@ -65,7 +68,7 @@ test("what attempts and errors say counts for the page as payloads do", async ()
   );
 });
 
-test("a part has every job of the day once, whatever the sizes of its pages", async () => {
+test("a part has every job of the day once, for any sizes of its pages", async () => {
   await jobs(70, 240 * kilobyte);
   const part = await partOf(world.sql, monday, null, { jobs: 1_000, bytes: 1_000_000 * kilobyte });
   const lines = gunzipSync(part?.body ?? "")

@@ -24,7 +24,10 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** Four jobs of Monday, which make two parts, and no job of another day. Then Monday's time in the database is over. */
+/**
+ * Four jobs of Monday, which make two parts, and no job of another day. Then Monday's retention is
+ * over.
+ */
 async function mondayIsOver(): Promise<void> {
   await world.put("often", { when: "every 1m", endsAt: "2026-03-02T10:04:30Z" });
   for (let passed = 0; passed < 6; passed++) {
@@ -43,7 +46,7 @@ const archive = (store: ArchiveStore) =>
     () => false,
   );
 
-/** A bucket in memory: the names of what was put, and what is to happen before a put of Monday. */
+/** A bucket in memory: the names of its objects, and a hook before each put of Monday. */
 function bucket(before: (name: string) => Promise<unknown> = async () => {}) {
   const names: string[] = [];
   const put: ArchiveStore["put"] = async (name) => {
@@ -62,7 +65,10 @@ const progress = async () =>
     await world.sql`select parts, jobs::int, archived_at is not null as there from carillon.archived_days where day = ${monday}`
   )[0];
 
-/** An archivist that stalls at a put of Monday for longer than its lease, in which another one does the whole day. */
+/**
+ * An archiver that stalls at a put of Monday for longer than its lease, while another one archives
+ * the whole day.
+ */
 async function stalledAt(stall: string) {
   const other = bucket();
   const slow: ReturnType<typeof bucket> = bucket(async (name) => {
@@ -73,32 +79,33 @@ async function stalledAt(stall: string) {
   return { told: await archive(slow), slow: slow.names, other: other.names };
 }
 
-test("an archivist that was taken over in the middle of a day stops, and keeps the progress of the other", async () => {
+test("an archiver that was overtaken in the middle of a day stops, and keeps the progress of the other", async () => {
   await mondayIsOver();
   const { told, slow, other } = await stalledAt("part-00001.jsonl.gz");
   expect(told).not.toContain(monday);
   expect(other).toEqual(whole);
   expect(slow).toEqual(["part-00001.jsonl.gz"]);
-  // Set back to one part, a later archive of the day would leave the second as it is, and its jobs would be there twice.
+  // If the progress were set back to one part, a later archive of the day would leave the second
+  // part, and its jobs would be there twice.
   expect(await progress()).toEqual({ parts: 2, jobs: 4, there: true });
 });
 
-test("an archivist that was taken over at the end of a day does not report the day", async () => {
+test("an archiver that was overtaken at the end of a day does not report the day", async () => {
   await mondayIsOver();
   const { told, other } = await stalledAt("manifest.json");
-  // The day would be logged and counted twice.
+  // Otherwise the day would be logged and counted twice.
   expect(told).not.toContain(monday);
   expect(other).toEqual(["manifest.json"]);
   expect(await progress()).toEqual({ parts: 2, jobs: 4, there: true });
 });
 
-test("the lag of the archive is that of the oldest day that it does not have", async () => {
+test("the lag of the archive is that of the oldest day that is not archived", async () => {
   await mondayIsOver();
   const lag = async () => (await archiveLagMs(world.as.tick, retentionDays)) / hour;
   await lookAtDays({ sql: world.as.tick, log: world.log }, retentionDays, () => false);
   // Sunday was past the retention at the beginning of Wednesday; it is ten o'clock on Thursday.
   expect(await lag()).toBeCloseTo(34.1, 5);
   await archive(bucket());
-  // Days that are there wait for nothing: an alarm that never ends is looked at no more.
+  // Archived days do not count: an alarm that never ends is ignored.
   expect(await lag()).toBe(0);
 });

@@ -10,8 +10,8 @@ const first = new Date("2026-01-01T00:00:00Z");
 const at = (second: number) => new Date(first.getTime() + second * 1_000);
 
 /**
- * Of three teams, one has most of what was done, one 100 entries long ago, and one every 2,000th; a rare actor and a rare action are
- * old as well.
+ * The audit of three teams: one has most of the entries, one has 100 old entries, and one has every
+ * 2,000th. A rare actor and a rare action are old as well.
  */
 async function fill(sql: Sql): Promise<void> {
   await sql`
@@ -25,8 +25,8 @@ async function fill(sql: Sql): Promise<void> {
 }
 
 describe.each([
-  ["that nobody has analyzed", false],
-  ["that is analyzed", true],
+  ["without statistics", false],
+  ["with statistics", true],
 ])("an audit of 200,000 entries %s", (_, isAnalyzed) => {
   let database: TestDatabase;
   let sql: Sql;
@@ -64,20 +64,20 @@ describe.each([
     ["a rare actor", { actor: "rare" }, 1, 500],
     ["an action", { action: "schedule.fired" }, 50, 12_000],
     ["a rare action, not within one page", { action: "rare.done" }, 0, 12_000],
-    ["an actor until then", { actor: "shop-1", to: at(5_000) }, 50, 500],
+    ["an actor up to a time", { actor: "shop-1", to: at(5_000) }, 50, 500],
     ["a prefix of most", { prefix: "big:" }, 50, 501],
     ["a prefix that only old entries have", { prefix: "old:" }, 50, 12_000],
     ["a prefix that few entries have", { prefix: "some:" }, 50, 12_000],
     ["a prefix that none has", { prefix: "none:" }, 0, 12_000],
-  ])("finds %s by an index, and little beside it", async (_name, filter, read, most) => {
+  ])("%s is found by an index, with few other entries read", async (_name, filter, read, most) => {
     const seen = await looked(filter);
     expect(seen.read).toBe(read);
     expect(Object.entries(seen.touched.scanned).filter(([table]) => table === "audit")).toEqual([]);
-    // Of a table that was never analyzed, a look at 10,000 entries is taken for a look at all of it.
+    // Without statistics the planner takes a search of 10,000 entries for one of the whole table.
     expect(readOf(seen.touched)).toBeLessThan(isAnalyzed || most === 500 ? most : 2 * entries);
   });
 
-  test("looks at so many entries for one page, and says where it goes on", async () => {
+  test("a page reads a limited number of entries, and says where the next one continues", async () => {
     const filter = { actor: "shop-1", action: "rare.done" };
     const page = await readAudit(sql, { filter, limit: 50 });
     expect(page).toMatchObject({ items: [], next: { at: expect.any(Date) } });
@@ -87,7 +87,7 @@ describe.each([
     expect(pages).toBe(Math.floor(entries / 5 / 10_000) + 1);
   });
 
-  test("comes to a rare action in the end", async () => {
+  test("a rare action is found in the end, page by page", async () => {
     const found: string[] = [];
     for (let before: Parameters<typeof readAudit>[1]["before"], n = 0; n <= entries / 10_000; n++) {
       const { items, next } = await readAudit(sql, { filter: { action: "rare.done" }, limit: 50, before });
@@ -97,7 +97,7 @@ describe.each([
     expect(found).toEqual(["rare.done"]);
   });
 
-  test("gives each entry once, whichever way a prefix is looked for", async () => {
+  test("each entry of a prefix is returned once, by either way of searching", async () => {
     const ids: string[] = [];
     for (let before: Parameters<typeof readAudit>[1]["before"], n = 0; n < 100; n++) {
       const { items, next } = await readAudit(sql, { filter: { prefix: "some:" }, limit: 7, before });

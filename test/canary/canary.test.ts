@@ -43,12 +43,12 @@ beforeEach(async () => {
   });
   canary = { minutes, queue: emulator.queueUrl("canary") };
   metrics = [];
-  // The real deliveries: to SQS through its client, and to the handler as the worker has it.
+  // The real deliveries: to SQS through its client, and to the handler of the worker.
   const write = (line: string) => void metrics.push(told.parse(JSON.parse(line)));
   const handler = canaryHandler(
     emfMetrics({ namespace: "Carillon", source: "worker", now: world.clock.now, write }),
   );
-  const none = () => Promise.reject(new Error("No canary goes there."));
+  const none = () => Promise.reject(new Error("No canary uses this target."));
   const { clock, log, queue } = world;
   world.more.worker.deliver = deliverTo({
     queue: queueTarget({ sqs, clock, ownUrls: [] }),
@@ -76,7 +76,7 @@ afterEach(async () => {
 
 const connectAs = (url: string) => connect({ DATABASE_URL: url }, { max: 2 });
 
-/** Minute by minute, as the rule starts the tick. */
+/** One tick a minute, as the rule starts it. */
 async function pass(count: number, { working = true } = {}): Promise<void> {
   for (let passed = 0; passed < count; passed++) {
     await world.tick({ canary });
@@ -86,7 +86,7 @@ async function pass(count: number, { working = true } = {}): Promise<void> {
   }
 }
 
-/** What has reached the queue, by its key. */
+/** The keys of the schedules whose messages have reached the queue. */
 async function received(): Promise<unknown[]> {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({ QueueUrl: canary.queue, MaxNumberOfMessages: 10, WaitTimeSeconds: 0 }),
@@ -98,7 +98,7 @@ const versions = () =>
   world.sql`select key, version, deleted_at from carillon.schedules where key = any(${keys}) order by id`;
 
 describe("the canaries", () => {
-  test("go the whole way each few minutes: one into its queue, one into a metric", async () => {
+  test("canaries are delivered every few minutes: one to its queue, one to a metric", async () => {
     await pass(2 * minutes);
     expect(await received()).toEqual([canaryKeys.fast, canaryKeys.fast]);
     expect(metrics).toEqual([
@@ -108,20 +108,20 @@ describe("the canaries", () => {
     expect(await versions()).toMatchObject([{ version: 1 }, { version: 1 }]);
   });
 
-  test("do not arrive without workers, and what is too late by then proves nothing any more", async () => {
+  test("without workers no canary arrives, and canaries that are too late do not count", async () => {
     await pass(3 * minutes, { working: false });
     expect(await received()).toEqual([]);
     expect(metrics).toEqual([]);
     await world.clock.advance(second);
     await world.work();
-    // Of three that were due the last is in time.
+    // Only the last of three due canaries is in time.
     expect(await received()).toEqual([canaryKeys.fast]);
     expect(metrics).toHaveLength(1);
     const states = (await world.jobs(canaryKeys.slow)).map(({ state, reason }) => reason ?? state);
     expect(states.slice(0, 3)).toEqual(["late", "late", "succeeded"]);
   });
 
-  test("are back after a tick when somebody deleted or changed them, and keep a pause", async () => {
+  test("the next tick restores canaries that were deleted or changed, and keeps a pause", async () => {
     await pass(1);
     await world.remove(canaryKeys.fast);
     await world.patch(canaryKeys.slow, { when: "every 1d" });
@@ -134,7 +134,7 @@ describe("the canaries", () => {
     expect(metrics).toHaveLength(1);
   });
 
-  test("follow the settings, and go with them", async () => {
+  test("canaries follow the settings, and are deleted without them", async () => {
     await pass(1);
     canary = { ...canary, minutes: 1 };
     await pass(3);
@@ -144,9 +144,9 @@ describe("the canaries", () => {
     expect(stand).toEqual([]);
   });
 
-  test("overwrite no schedule of another caller that has their key, and the tick says so and makes the other canary", async () => {
+  test("a canary does not overwrite a caller's schedule with its key: the tick reports it and makes the other canary", async () => {
     await world.put(canaryKeys.fast, { when: "every 1d", target: { queue: "demo" } });
-    await expect(world.tick({ canary })).rejects.toThrow(/carillon:canary:fast .* ann made/);
+    await expect(world.tick({ canary })).rejects.toThrow(/carillon:canary:fast .* made by ann/);
     expect(await versions()).toMatchObject([
       { key: canaryKeys.fast, version: 1 },
       { key: canaryKeys.slow, version: 1 },
@@ -154,7 +154,7 @@ describe("the canaries", () => {
   });
 });
 
-test("without a queue there are none, and their minutes are checked", () => {
+test("without a queue there are no canaries, and the setting of their minutes is checked", () => {
   expect(canaryFrom({ CANARY_MINUTES: "3" })).toBeNull();
   expect(canaryFrom({ CANARY_QUEUE_URL: "q", CANARY_MINUTES: "3" })).toEqual({ queue: "q", minutes: 3 });
   expect(() => canaryFrom({ CANARY_QUEUE_URL: "q", CANARY_MINUTES: "0" })).toThrow(/from 1 to 60/);

@@ -11,8 +11,8 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a batch that is all or nothing does nothing where one of its commands is not understood", async () => {
-  // Else the caller is told that nothing was done, and half of it runs.
+test("an all-or-nothing batch with an unreadable command changes nothing", async () => {
+  // Otherwise the answer says that nothing was done, while half of the batch runs.
   const caller = { name: "ann" };
   const body = { when: "every 1h", target: { queue: "demo" } };
   const commands = [

@@ -47,7 +47,7 @@ describe("a deployment with an allow-list", () => {
     { lambda: "arn:aws:lambda:eu-central-1:123456789012:function:resize:$LATEST" },
     { webhook: { url: "https://example.com/hook" } },
     { handler: "greet" },
-  ])("lets %j pass", (target) => {
+  ])("a deployment with an allow-list accepts %j", (target) => {
     expect(faultsOf(deployed, target)).toEqual([]);
   });
 
@@ -67,21 +67,21 @@ describe("a deployment with an allow-list", () => {
     [{ webhook: { url: "https://localhost/" } }, "target.webhook.url"],
     [{ webhook: { url: "https://2130706433/" } }, "target.webhook.url"],
     [{ webhook: { url: "https://[::ffff:a9fe:a9fe]/" } }, "target.webhook.url"],
-  ])("refuses %j", (target, path) => {
+  ])("a deployment with an allow-list refuses %j", (target, path) => {
     expect(faultsOf(deployed, target).map((fault) => fault.path)).toEqual([path]);
   });
 
-  test("says what is allowed", () => {
+  test("a refusal of a target names the allowed ones", () => {
     expect(faultsOf(deployed, { event: { bus: "other" } })).toEqual([
       {
         path: "target.event.bus",
         message:
-          "is not among the event buses that schedules may send to here: they are arn:aws:events:eu-central-1:123456789012:event-bus/default",
+          "is not among the event buses that schedules may send to here: allowed are arn:aws:events:eu-central-1:123456789012:event-bus/default",
       },
     ]);
   });
 
-  test("holds nothing against a patch that leaves the target alone", () => {
+  test("a patch that leaves the target unchanged is not checked against the allow-list", () => {
     const change = (wanted: unknown, before: unknown): string[] => {
       const [target, stood]: Target[] = [wanted, before].map((each) => targetShape.parse(each));
       if (target === undefined || stood === undefined) throw new Error("unreachable");
@@ -104,11 +104,11 @@ describe("a local stack", () => {
     { webhook: { url: "http://127.0.0.1:9000/hook" } },
     { webhook: { url: "http://receiver/hook" } },
     { webhook: { url: "https://example.com/" } },
-  ])("lets %j pass", (target) => {
+  ])("a local stack accepts %j", (target) => {
     expect(faultsOf(local, target)).toEqual([]);
   });
 
-  test("lets webhooks into private networks only where that is allowed by name", () => {
+  test("a local stack lets webhooks into private networks only for hosts that it allows by name", () => {
     expect(faultsOf(local, { webhook: { url: "http://127.0.0.1:9001/" } })).toHaveLength(1);
     expect(faultsOf(local, { webhook: { url: "http://receiver:81/" } })).toHaveLength(1);
   });

@@ -30,7 +30,7 @@ async function breakKeys(how: string): Promise<void> {
       execute function carillon.break_keys()`);
 }
 
-test("An operation of a batch on which Carillon fails when it reads it fails alone", async () => {
+test("an operation that Carillon itself fails to read fails alone in its batch", async () => {
   deps.acceptance = {
     ...acceptance,
     body: (body) => {
@@ -41,7 +41,7 @@ test("An operation of a batch on which Carillon fails when it reads it fails alo
   expect(became(results)).toEqual(["created", "failed", "created", "refused"]);
 });
 
-test("The log names the request, the operation and its key where Carillon fails on it, and no value", async () => {
+test("the log of a failed operation has the request, the operation and its key, and no value", async () => {
   await breakKeys("raise exception 'It does not take \"%\".', new.key || '-secret'");
   await applyBatch(deps, [put("a"), put("bad"), put("c")]);
   const lines = world.log.lines.filter(({ event }) => event === "batch.failed");
@@ -51,11 +51,11 @@ test("The log names the request, the operation and its key where Carillon fails 
   expect(JSON.stringify(lines)).not.toContain("bad-secret");
 });
 
-test("A batch whose time is up leaves what it has not tried, and says so", async () => {
+test("a batch whose time is up leaves the remaining operations untried, and reports them", async () => {
   await breakKeys("raise exception 'no'");
   let now = 0;
   const { timing } = world.queue;
-  // Each look at the time finds eight seconds gone.
+  // Each reading of the clock finds eight seconds gone.
   deps.queue = { ...world.queue, timing: { ...timing, now: () => (now += 8_000) } };
   const results = await applyBatch(deps, [put("a"), put("b"), put("bad"), put("c")]);
   expect(became(results).filter((each) => each === "untried").length).toBeGreaterThan(0);
@@ -63,7 +63,7 @@ test("A batch whose time is up leaves what it has not tried, and says so", async
   expect(world.log.lines).toContainEqual(expect.objectContaining({ event: "batch.untried" }));
 });
 
-test("A batch whose connection is lost is thrown as a whole, and no operation of it is blamed", async () => {
+test("a batch whose connection is lost is thrown as a whole, and no operation is blamed", async () => {
   const cut: WrapLine = (line, onLost) => ({
     ...line,
     run: (statement) => {

@@ -5,7 +5,7 @@ const handler = (name: string, payload: z.ZodType) => defineJob({ name, payload,
 
 export const secret = "sk-live-of-somebody";
 
-/** Handlers whose schemas do what a schema should not, by name; `plain` takes everything. */
+/** Handlers with schemas that misbehave, by name; `plain` accepts everything. */
 export const oddHandlers = [
   handler("plain", z.unknown()),
   handler(
@@ -35,7 +35,7 @@ export const oddHandlers = [
       });
     }),
   ),
-  // The expression backtracks for as long as the universe has existed.
+  // The expression backtracks for longer than any test can wait.
   handler(
     "endless",
     z.unknown().refine(() => /^(a+)+$/.test(`${"a".repeat(80)}!`)),

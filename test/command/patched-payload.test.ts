@@ -12,7 +12,7 @@ import { PassingConflict } from "../../lib/refusal.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
 let world: Carillon;
-/** Transactions that are open while the handler's schema runs, for each time that it does. */
+/** For each run of the handler's schema, the number of open transactions. */
 let openAt: number[];
 let open: number;
 let beforeBegin: (nth: number) => Promise<void>;
@@ -38,7 +38,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** The same connections, of which it is counted how many are in a transaction. */
+/** The same connections, with a count of those in a transaction. */
 function counted(sql: Sql): Sql {
   let nth = 0;
   const counting =
@@ -70,14 +70,14 @@ async function commands(...inputs: object[]): Promise<CommandResult[]> {
   return applyCommands(deps(), read);
 }
 
-test("The schema of a patched payload runs while no transaction is open, and what it takes is stored", async () => {
+test("the schema of a patched payload runs without an open transaction, and its result is stored", async () => {
   await patchSchedule(deps(), { key: "one", caller, patch: { payload: { b: 2 } } }, acceptance.patched);
   expect(openAt.length).toBeGreaterThan(0);
   expect(openAt.every((count) => count === 0)).toBe(true);
   expect(await payloadOf("one")).toEqual({ a: 1, b: 2 });
 });
 
-test("A patched payload that the schema does not take is refused, and nothing is changed", async () => {
+test("a patched payload that the schema does not accept is refused, and nothing changes", async () => {
   await expect(
     patchSchedule(deps(), { key: "one", caller, patch: { payload: { b: 200 } } }, acceptance.patched),
   ).rejects.toMatchObject({ kind: "impossible", faults: [{ path: "payload" }] });
@@ -85,12 +85,12 @@ test("A patched payload that the schema does not take is refused, and nothing is
   expect(await payloadOf("one")).toEqual({ a: 1 });
 });
 
-test("A patch that leaves the payload and the target alone asks no schema", async () => {
+test("a patch that leaves the payload and the target unchanged runs no schema", async () => {
   await patchSchedule(deps(), { key: "one", caller, patch: { when: "every 2h" } }, acceptance.patched);
   expect(openAt).toEqual([]);
 });
 
-test("A payload that another edit has changed since it was checked is checked again", async () => {
+test("a payload that another edit has changed since it was checked is checked again", async () => {
   beforeBegin = async (nth) => {
     if (nth === 2) await world.patch("one", { payload: { a: 200 } });
   };
@@ -100,7 +100,7 @@ test("A payload that another edit has changed since it was checked is checked ag
   expect(await payloadOf("one")).toEqual({ a: 200 });
 });
 
-test("A patch whose schedule is changed by others each time ends as a conflict that may pass", async () => {
+test("a patch whose schedule other edits change at each attempt ends as a conflict that may pass", async () => {
   beforeBegin = async (nth) => {
     await world.patch("one", { payload: { a: nth } });
   };
@@ -109,7 +109,7 @@ test("A patch whose schedule is changed by others each time ends as a conflict t
   ).rejects.toBeInstanceOf(PassingConflict);
 });
 
-test("The schema of many commands runs while no transaction is open, for patches of one key one after the other", async () => {
+test("the schemas of many commands run without an open transaction, for patches of one key one after the other", async () => {
   const results = await commands(
     { patch: { key: "one", payload: { b: 2 } } },
     { patch: { key: "two", payload: { b: 200 } } },
@@ -129,7 +129,7 @@ test("The schema of many commands runs while no transaction is open, for patches
   expect(await payloadOf("two")).toEqual({ a: 1 });
 });
 
-test("Many patches of one key are checked together", async () => {
+test("many patches of one key are checked together", async () => {
   let begun = 0;
   beforeBegin = async (nth) => {
     begun = nth;
@@ -141,7 +141,7 @@ test("Many patches of one key are checked together", async () => {
   expect(begun).toBe(2);
 });
 
-test("A version that is restored is checked while no transaction is open", async () => {
+test("a version that is restored is checked without an open transaction", async () => {
   await world.patch("one", { payload: { a: 2 } });
   await restoreVersion(deps(), { key: "one", caller, version: 1 }, acceptance.body);
   expect(openAt.length).toBeGreaterThan(0);

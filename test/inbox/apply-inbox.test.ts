@@ -29,8 +29,8 @@ const deps = (sql: Sql, accept: Acceptance = acceptance) => ({
   acceptance: accept,
 });
 
-describe("a command takes part in its caller's transaction", () => {
-  test("one that is rolled back comes to nothing", async () => {
+describe("a command in its caller's transaction", () => {
+  test("a command whose transaction is rolled back has no effect", async () => {
     const rolledBack = world.caller.sql.begin(async (tx) => {
       await put(tx, { key: "rolled-back", when: "in 1h", target });
       throw new Error("The order is not placed after all.");
@@ -41,7 +41,7 @@ describe("a command takes part in its caller's transaction", () => {
     expect(await read("rolled-back")).toBeNull();
   });
 
-  test("one that is committed is applied by the next tick, which also fires it", async () => {
+  test("a committed command is applied by the next tick, which also fires the schedule", async () => {
     const id = await put(world.caller.sql, { key: "committed", when: "in 4m", target, payload: { n: 1 } });
     expect(await read("committed")).toBeNull();
     await world.clock.advance(minute);
@@ -59,7 +59,7 @@ describe("a command takes part in its caller's transaction", () => {
     });
   });
 
-  test("of two sessions each sees its own, and the one that commits late is not lost, though its number is smaller", async () => {
+  test("each of two sessions sees its own commands, and a command that commits late is applied, although its number is smaller", async () => {
     const { sql } = world.caller;
     const called = Promise.withResolvers<void>();
     const commit = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ describe("a command takes part in its caller's transaction", () => {
     expect(await read("late-commit")).not.toBeNull();
   });
 
-  test("commands of a key are applied in their order, a put and a delete of one transaction too", async () => {
+  test("commands of a key are applied in their order, also a put and a delete of one transaction", async () => {
     await world.caller.sql.begin(async (tx) => {
       await put(tx, { key: "gone", when: "every 1h", target });
       await tx`select carillon.delete_schedule('gone')`;
@@ -89,13 +89,13 @@ describe("a command takes part in its caller's transaction", () => {
     await world.tick();
     expect(await read("gone")).toBeNull();
     expect(await read("back")).toMatchObject({ version: 1 });
-    // What is to be gone and is not there is done already.
+    // Deleting a missing schedule counts as done.
     expect(await world.refused()).toEqual([]);
   });
 });
 
 describe("each verb", () => {
-  test("patches, pauses in the caller's own name, and resumes", async () => {
+  test("patch, pause and resume act in the caller's own name", async () => {
     const { sql, role } = world.caller;
     await put(sql, { key: "edited", when: "every 1h", target, payload: 1 });
     await sql`select carillon.patch_schedule('{"key": "edited", "payload": 2}')`;
@@ -114,7 +114,7 @@ describe("each verb", () => {
     expect(await read("edited")).toMatchObject({ state: "active" });
   });
 
-  test("a patch of a relative when counts from the call, and runs at once where that is past", async () => {
+  test("a patch of a relative when counts from the call, and a time in the past runs at once", async () => {
     const { sql } = world.caller;
     await put(sql, { key: "counted", when: "in 2h", target });
     await put(sql, { key: "counted-late", when: "in 2h", target });
@@ -127,7 +127,7 @@ describe("each verb", () => {
     expect(await world.jobs("counted-late")).toMatchObject([{ dueAt: world.clock.now() }]);
   });
 
-  test("a job replaces one of its key that waits, unless it is to be kept", async () => {
+  test("a job replaces a waiting job of its key, unless that is to be kept", async () => {
     const { sql } = world.caller;
     for (const job of [{ payload: 1 }, { payload: 2 }, { payload: 3, ifExists: "keep" }])
       await sql`select carillon.enqueue_job(${JSON.stringify({ key: "only", target, at: "in 20m", ...job })}::text::jsonb)`;
@@ -135,7 +135,7 @@ describe("each verb", () => {
     expect(await read("only")).toMatchObject({ body: { payload: 2 } });
   });
 
-  test("a job without a lasting schedule runs once, at once where its time is past by then", async () => {
+  test("a job without a lasting schedule runs once, and at once if its time is past", async () => {
     const { sql } = world.caller;
     await sql`select carillon.enqueue_job('{"target": {"queue": "demo"}, "at": "in 10s", "key": "job-1", "payload": [1]}')`;
     await sql`select carillon.enqueue_job('{"target": {"queue": "demo"}}')`;
@@ -149,7 +149,7 @@ describe("each verb", () => {
     expect(other).toBeDefined();
   });
 
-  test("a condition that does not hold is told, and so is one that does", async () => {
+  test("a command whose condition fails is refused with the reason, and one whose condition holds is applied", async () => {
     const { sql } = world.caller;
     await put(sql, { key: "once-only", when: "every 1h", target });
     await sql`select carillon.send_command('{"put": {"key": "once-only", "when": "every 2h", "target": {"queue": "demo"}}, "ifNoneMatch": true}')`;
@@ -163,8 +163,8 @@ describe("each verb", () => {
   });
 });
 
-describe("what cannot be applied", () => {
-  test("is told to its caller with every fault and no credential, and keeps nobody back", async () => {
+describe("commands that cannot be applied", () => {
+  test("a refusal shows every fault and no credential, and holds up no other command", async () => {
     const { sql } = world.caller;
     const bad = await put(sql, {
       key: "bad",
@@ -212,7 +212,7 @@ describe("what cannot be applied", () => {
     await world.sql`delete from carillon.inbox_refusals`;
   });
 
-  test("is kept for fifteen days", async () => {
+  test("a refusal is kept for fifteen days", async () => {
     await put(world.caller.sql, { key: "faulty", when: "never", target });
     await world.tick();
     await world.clock.advance(15 * 24 * hour - minute);
@@ -223,7 +223,7 @@ describe("what cannot be applied", () => {
     expect(await world.refused()).toEqual([]);
   });
 
-  /** Fails on whatever has this in its description, as Carillon itself would by a mistake of its own. */
+  /** Fails on schedules with this description, as a fault of Carillon would. */
   const failsOn = (text: string): Acceptance => ({
     ...acceptance,
     body: (body) => {
@@ -232,7 +232,7 @@ describe("what cannot be applied", () => {
     },
   });
 
-  test("where Carillon itself fails on it, stays with what comes after it for its key, and the rest goes on", async () => {
+  test("a command that Carillon itself fails on stays, with later commands of its key, and the others are applied", async () => {
     const { sql } = world.caller;
     await put(sql, { key: "poisoned", when: "every 1h", target });
     const poison = await put(sql, { key: "poisoned", when: "every 1h", target, description: "poison" });
@@ -258,7 +258,7 @@ describe("what cannot be applied", () => {
     expect(await read("poisoned")).toMatchObject({ version: 3, body: { when: "every 3h" } });
   });
 
-  test("where one of many fails as it is applied, the others are applied all the same", async () => {
+  test("when one of many commands fails, the others are applied all the same", async () => {
     const { sql } = world.caller;
     await sql.begin(async (tx) => {
       for (let n = 0; n < 20; n++)
@@ -280,10 +280,11 @@ describe("what cannot be applied", () => {
   });
 });
 
-describe("appliers side by side", () => {
-  test("apply each command once", async () => {
+describe("several appliers at once", () => {
+  test("several appliers at once apply each command once", async () => {
     const { sql } = world.caller;
-    // Put again, `in …` counts anew: whatever is applied twice has a third version.
+    // A repeated put of `in …` makes a new version: a command that is applied twice would make a
+    // third.
     const keys = Array.from({ length: 50 }, (_, n) => `twice-${n}`);
     for (const key of keys) await world.put(key, { when: "in 2h" });
     for (const key of keys) await put(sql, { key, when: "in 3h", target });
@@ -297,7 +298,7 @@ describe("appliers side by side", () => {
     expect(row).toEqual({ n: keys.length, version: 2 });
   });
 
-  test("stop at their bounds and say so", async () => {
+  test("an applier stops at its limits and reports it", async () => {
     const { sql } = world.caller;
     for (let n = 0; n < 5; n++) await put(sql, { key: `bound-${n}`, when: "every 1h", target });
     expect(await applyInbox(deps(world.as.api), { ...noBounds, most: 3 })).toMatchObject({
@@ -313,7 +314,7 @@ describe("appliers side by side", () => {
 });
 
 describe("the views of a caller", () => {
-  test("tell of its own commands alone", async () => {
+  test("the views of a caller show its own commands alone", async () => {
     const { sql } = world.caller;
     await put(sql, { key: "mine", when: "every 1h", target });
     await world.sql`select carillon.put_schedule('{"key": "the-owners", "when": "every 1h", "target": {"queue": "demo"}}')`;

@@ -16,15 +16,15 @@ const json = (value: unknown) => JSON.stringify(value);
 const send = (command: unknown) =>
   world.caller.sql`select carillon.send_command(${json(command)}::text::jsonb) as id`;
 
-describe("a call is refused at once", () => {
+describe("calls that are refused at once", () => {
   const refused: [string, unknown, string][] = [
-    ["what is no object", [1], "takes an object with one of"],
+    ["an array in place of an object", [1], "takes an object with one of"],
     ["null", null, "takes an object with one of"],
     ["no verb", { putt: fits }, "takes one of put, patch, delete"],
     ["two verbs", { put: fits, delete: "fits" }, "and one alone"],
     ["a put of a text", { put: json(fits) }, "put takes an object, has a JSON string (where a driver"],
     ["a put without a key", { put: { when: "in 1h", target } }, "put.key is required"],
-    ["a key that is no text", { put: { ...fits, key: 7 } }, "put.key takes a string"],
+    ["a key that is a number", { put: { ...fits, key: 7 } }, "put.key takes a string"],
     ["a key that is too long", { delete: "x".repeat(256) }, "delete.key takes 1 to 255 characters, has 256"],
     ["an empty key", { delete: "" }, "takes 1 to 255 characters, has 0"],
     ["a key with a slash", { delete: "a/b" }, "may not hold any of"],
@@ -58,7 +58,7 @@ describe("a call is refused at once", () => {
     ],
   ];
 
-  test.each(refused)("%s", async (_what, command, message) => {
+  test.each(refused)("%s is refused at once", async (_what, command, message) => {
     await expect(send(command)).rejects.toMatchObject({
       code: "22023",
       message: expect.stringContaining(message),
@@ -66,7 +66,7 @@ describe("a call is refused at once", () => {
     expect(await world.waiting()).toBe(0);
   });
 
-  test("a number that JavaScript would change", async () => {
+  test("a number that JavaScript would change is refused at once", async () => {
     const ids = ["12345678901234567", "-9007199254740993", "4611686018427387903"];
     for (const id of ids)
       await expect(
@@ -87,26 +87,26 @@ describe("a call is refused at once", () => {
     "select carillon.resume_schedule(null)",
     "select carillon.enqueue_job(null)",
     "select carillon.send_command(null)",
-  ])("%s", async (statement) => {
+  ])("%s is refused at once", async (statement) => {
     await expect(world.caller.sql.unsafe(statement)).rejects.toMatchObject({ code: "22023" });
   });
 });
 
-describe("a call is taken", () => {
-  test("with whole numbers and payloads at their bounds", async () => {
+describe("calls that are accepted", () => {
+  test("whole numbers and payloads at their limits are accepted", async () => {
     await send({ put: { ...fits, payload: "x".repeat(payloadBytesMax - 2) } });
     await send({ put: { ...fits, payload: [2 ** 53, 1e300, 2 ** 60, 0.1, -1e17] } });
     await send({ put: { ...fits, payload: Array.from({ length: 40_000 }, () => ["a"]) } });
     await world.sql`delete from carillon.inbox`;
   });
 
-  test("with numbers that only ever rise", async () => {
+  test("calls return numbers of commands that only rise", async () => {
     const ids = [await send({ delete: "a" }), await send({ pause: "a" })].map(([row]) => Number(row?.["id"]));
     expect(ids[1]).toBeGreaterThan(ids[0] ?? 0);
     await world.sql`delete from carillon.inbox`;
   });
 
-  test("whatever its key, where the API would take it too", async () => {
+  test("every key that the API accepts is accepted", async () => {
     const unit = fc.oneof(
       fc.string({ unit: "binary", maxLength: 5 }),
       fc.constantFrom(" ", "/", "%", ".", "\t", "ä", "𝄞", "\u00a0"),

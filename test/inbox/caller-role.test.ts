@@ -32,8 +32,8 @@ const forCallers = [
 const putting = (key: string) =>
   `select carillon.put_schedule('{"key": "${key}", "when": "in 1h", "target": {"queue": "demo"}}')`;
 
-describe("a caller", () => {
-  test("may execute the functions that are for callers, and no other function of Carillon", async () => {
+describe("the role of a caller", () => {
+  test("a caller may execute the functions for callers, and no other function of Carillon", async () => {
     const rows = await owner<{ name: string; signature: string; args: number; allowed: boolean }[]>`
       select p.proname as name, p.oid::regprocedure::text as signature, p.pronargs as args,
         has_function_privilege(${ann.role}, p.oid, 'execute') as allowed
@@ -56,7 +56,7 @@ describe("a caller", () => {
     }
   });
 
-  test("may read its two views, and touch no table, view or sequence of Carillon besides", async () => {
+  test("a caller may read its two views, and no other table, view or sequence of Carillon", async () => {
     const relations = await owner<{ name: string; kind: string }[]>`
       select c.oid::regclass::text as name, c.relkind as kind from pg_class c
       where c.relnamespace = 'carillon'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'S')`;
@@ -86,7 +86,7 @@ describe("a caller", () => {
     }
   });
 
-  test("may make nothing in Carillon's schema and become none of its roles", async () => {
+  test("a caller may create nothing in Carillon's schema and take on none of its roles", async () => {
     for (const statement of [
       "create table carillon.mine (n int)",
       "create function carillon.mine() returns int language sql as 'select 1'",
@@ -100,7 +100,7 @@ describe("a caller", () => {
       await expect(ann.sql.unsafe(statement), statement).rejects.toMatchObject(denied);
   });
 
-  test("does not bring its own functions or tables into those that run with the owner's rights", async () => {
+  test("a caller's own functions and tables are not used by functions that run with the owner's rights", async () => {
     const evil = `evil_${ann.role}`;
     await owner.unsafe(`create schema ${evil} authorization ${ann.role}`);
     await owner`select carillon.restrict_caller(${ann.role}, 'orders:')`;
@@ -114,7 +114,7 @@ describe("a caller", () => {
     const tricked = (key: string) =>
       ann.sql.begin(async (tx) => {
         for (const trick of tricks) await tx.unsafe(trick);
-        // Not by put_schedule, whose own path would be in the way.
+        // Not by put_schedule, whose own search path would prevent the test.
         await tx.unsafe(`select carillon.send_command('{"delete": "${key}"}')`);
         return tx`select from pg_temp.inbox`;
       });
@@ -125,7 +125,7 @@ describe("a caller", () => {
     await owner`select carillon.restrict_caller(${ann.role}, null)`;
   });
 
-  test("sees errors of its own and of nobody else, whatever it tries", async () => {
+  test("a caller sees its own errors and no other's, by any query", async () => {
     for (const [id, { role }] of [bob, ann].entries())
       await owner`
         insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
@@ -142,15 +142,15 @@ describe("a caller", () => {
   });
 });
 
-describe("nobody but the owner and the roles of Carillon", () => {
-  test("may execute a function of Carillon because everybody may", async () => {
+describe("the rights of other roles", () => {
+  test("no function of Carillon is executable by every role", async () => {
     const open = await owner`
       select p.oid::regprocedure::text as name from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
       where p.pronamespace = 'carillon'::regnamespace and a.grantee = 0`;
     expect(open).toEqual([]);
   });
 
-  test("reads the inbox: neither workers nor handlers do", async () => {
+  test("workers and handlers cannot read the inbox", async () => {
     for (const role of ["carillon_worker", "carillon_handler"] as const) {
       const sql = await connectAsMember(owner, database.url, role, 1);
       for (const table of ["inbox", "inbox_refusals", "caller_prefixes"])
@@ -171,7 +171,7 @@ describe("a caller that is restricted to a prefix", () => {
       select coalesce(command #>> '{put,key}', command #>> '{delete,key}', command #>> '{job,key}') as key from carillon.inbox order by id`
     ).map(({ key }) => key);
 
-  test("reaches keys that begin with it, and gets jobs of its own under it", async () => {
+  test("a restricted caller reaches keys with its prefix, and the keys of its jobs are made with it", async () => {
     await restrict(ann.role, "orders:");
     await ann.sql.unsafe(putting("orders:1"));
     await ann.sql.unsafe(`select carillon.enqueue_job('{"target": {"queue": "demo"}}')`);
@@ -201,7 +201,7 @@ describe("a caller that is restricted to a prefix", () => {
     await owner`delete from carillon.inbox`;
   });
 
-  test("is bound by what its groups are bound by, also under a new name; the owner is not", async () => {
+  test("a restriction of a role applies to its members, also under a new name, and not to the owner", async () => {
     const team = `team_${ann.role}`;
     await owner.unsafe(`create role ${team} nologin`);
     await owner.unsafe(`grant ${team} to ${bob.role}`);
@@ -222,7 +222,7 @@ describe("a caller that is restricted to a prefix", () => {
     await owner`delete from carillon.inbox`;
   });
 
-  test("is told where the role or the prefix cannot be one", async () => {
+  test("a restriction of a missing role or to an invalid prefix is refused with the reason", async () => {
     await expect(restrict("nobody", "a")).rejects.toMatchObject({
       code: "22023",
       message: 'There is no role "nobody"',

@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 
-/** A login of somebody who shares the database, under a name of its own: roles belong to the whole server. */
+/**
+ * A login that shares the database, under a name of its own, because roles belong to the whole
+ * server.
+ */
 export interface CallerLogin {
   role: string;
   sql: Sql;

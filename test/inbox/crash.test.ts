@@ -14,7 +14,10 @@ afterAll(() => world.stop());
 const bounds = { most: 1_000, timeIsUp: () => false };
 let rounds = 0;
 
-/** A new schedule, an edit and a delete of old ones, and one that is refused; all under keys of this round. */
+/**
+ * A new schedule, an edit and a delete of old ones, and a command that is refused; all under keys
+ * of this round.
+ */
 async function writeCommands(): Promise<string> {
   rounds += 1;
   const prefix = `round-${rounds}-`;
@@ -33,7 +36,7 @@ async function writeCommands(): Promise<string> {
   return prefix;
 }
 
-/** What the commands of a round have led to. */
+/** The schedules and refusals that the commands of a round have made. */
 async function outcome(prefix: string) {
   const [schedules, refused] = await Promise.all([
     world.sql`
@@ -68,7 +71,7 @@ async function applyUnder(moment?: Moment): Promise<{ lit: Fuse; prefix: string 
   return { lit, prefix };
 }
 
-test("whatever statement an applier dies at, each command is applied once by whoever comes next", async () => {
+test("an applier may die at any statement, and each command is applied once by the next run", async () => {
   const whole = await applyUnder();
   expect(await outcome(whole.prefix)).toEqual(applied);
   const moments = whole.lit.operations.flatMap((operation): Moment[] => [

@@ -27,8 +27,8 @@ const put = (key: string, description: string) => {
 };
 const failures = () => world.log.lines.filter(({ event }) => event === "quarantine.set-aside");
 
-test("a command waits for one of its key on which the run has failed, also where its number has more digits", async () => {
-  // Else the newer one is applied first, and the older one undoes it later.
+test("a command waits for an older failed one of its key, also if its number has more digits", async () => {
+  // Otherwise the newer command is applied first, and the older one undoes it later.
   await world.sql`alter table carillon.inbox alter column id restart with 9`;
   await put("counted", "older");
   await put("counted", "newer");
@@ -49,7 +49,7 @@ test("a command waits for one of its key on which the run has failed, also where
 test.each([1, 2])(
   "a run of the inbox whose connection is lost ends, and blames no command of %i",
   async (count) => {
-    // Else each restart of the database has an alarm raised for every command that waits.
+    // Otherwise each restart of the database raises an alarm for every waiting command.
     for (let n = 0; n < count; n++) await put(`waits-${n}`, "waits");
     const sql = connectThrough(world.databaseUrl, cutBefore("begin"));
     await expect(applyInbox({ ...deps(), sql }, noBounds)).rejects.toMatchObject({ name: "ConnectionLost" });

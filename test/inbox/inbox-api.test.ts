@@ -40,7 +40,7 @@ async function keysOf(query: string, parts: object = {}): Promise<(string | null
 }
 
 describe("POST /v1/inbox:apply", () => {
-  test("applies what is committed, and tells how much", async () => {
+  test("POST /v1/inbox:apply applies committed commands and returns their number", async () => {
     await put("one");
     await put("two", "every blue moon");
     const answer = await api.send("POST", "/v1/inbox:apply", { as: "write" });
@@ -54,14 +54,14 @@ describe("POST /v1/inbox:apply", () => {
     });
   });
 
-  test("is for tokens that may write, and reach every key", async () => {
+  test("POST /v1/inbox:apply needs a token that may write, and reaches every key", async () => {
     expect((await api.send("POST", "/v1/inbox:apply", { as: "read" })).status).toBe(403);
     expect((await api.send("POST", "/v1/inbox:apply", asTeam)).status).toBe(403);
   });
 });
 
 describe("the tick's function", () => {
-  test("applies the inbox too, with the handlers and targets of the deployment", async () => {
+  test("the tick applies the inbox too, with the handlers and targets of the deployment", async () => {
     await put("by-tick");
     await api.sql`select carillon.put_schedule('{"key": "by-tick-2", "when": "in 1h", "target": {"handler": "no-such-handler"}}')`;
     await api.tick();
@@ -76,7 +76,7 @@ describe("GET /v1/inbox/errors", () => {
     await api.send("POST", "/v1/inbox:apply");
   });
 
-  test("tells what was written and what is wrong with it, newest first", async () => {
+  test("refused commands are listed with their faults, newest first", async () => {
     const { status, json } = await api.send("GET", "/v1/inbox/errors", { query: "limit=1" });
     expect(status).toBe(200);
     expect(json).toMatchObject({
@@ -93,7 +93,7 @@ describe("GET /v1/inbox/errors", () => {
     expect(await keysOf("limit=2")).toEqual(["team:3", "other:2", "team:2", "other:1", "team:1"]);
   });
 
-  test("leaves out payloads and what is long, which one alone is shown with", async () => {
+  test("a list of refused commands leaves out payloads and long commands, and a single one is shown with them", async () => {
     const payload = "x".repeat(240_000);
     const many = JSON.stringify({ key: "large", when: "nonsense", target: { queue: "demo" }, payload });
     await api.sql`select carillon.put_schedule(${many}::text::jsonb) from generate_series(1, 60)`;
@@ -119,14 +119,14 @@ describe("GET /v1/inbox/errors", () => {
     expect((await api.send("GET", `/v1/inbox/errors/${first?.id}`, asTeam)).status).toBe(404);
   });
 
-  test("narrows to a prefix, and to that of the token", async () => {
+  test("a list of refused commands is limited to the prefix of the query and of the token", async () => {
     expect(await keysOf("limit=1&prefix=team:")).toEqual(["team:3", "team:2", "team:1"]);
     expect(await keysOf("limit=2", asTeam)).toEqual(["team:3", "team:2", "team:1"]);
     expect(await keysOf("limit=2&prefix=team:2", asTeam)).toEqual(["team:2"]);
     expect(await keysOf("limit=2&prefix=other:", asTeam)).toEqual([]);
   });
 
-  test("takes cursors of its own and a prefix that keys can have, from admins", async () => {
+  test("a list of refused commands takes its own cursors and valid prefixes only, and only from admins", async () => {
     expect((await api.send("GET", "/v1/inbox/errors", { as: "write" })).status).toBe(403);
     for (const query of ["cursor=abc", "prefix=a/b", "limit=0", "colour=blue"])
       expect((await api.send("GET", "/v1/inbox/errors", { query })).status, query).toBe(400);

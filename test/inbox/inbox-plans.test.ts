@@ -15,70 +15,67 @@ import { touched } from "../support/touched.ts";
 const many = 50_000;
 
 describe.each([
-  ["nobody has analyzed", false],
+  ["have no statistics", false],
   ["are analyzed", true],
-])(
-  "with fifty thousand commands that wait and as many that were refused, in tables that %s",
-  (_, analyzed) => {
-    let database: TestDatabase;
-    let sql: Sql;
-    beforeAll(async () => {
-      database = await testDatabase("still");
-      sql = connect({ DATABASE_URL: database.url }, { max: 1 });
-      await sql`
+])("with fifty thousand waiting and as many refused commands, in tables that %s", (_, analyzed) => {
+  let database: TestDatabase;
+  let sql: Sql;
+  beforeAll(async () => {
+    database = await testDatabase("still");
+    sql = connect({ DATABASE_URL: database.url }, { max: 1 });
+    await sql`
       insert into carillon.inbox (at, caller, command, bytes)
       select carillon.clock(), 'shop', '{"delete": "a"}', 15 from generate_series(1, ${many}::int)`;
-      await sql`
+    await sql`
       insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
       select 1000000 + n, carillon.clock(), carillon.clock() - n * interval '1 second', 'shop', concat('key-', n), '{}', 'No.', '[]'
       from generate_series(1, ${many}::int) n`;
-      if (analyzed) await sql`analyze`;
-    });
-    afterAll(async () => {
-      await sql.end();
-      await database.drop();
-    });
+    if (analyzed) await sql`analyze`;
+  });
+  afterAll(async () => {
+    await sql.end();
+    await database.drop();
+  });
 
-    async function expectNoMoreThan(entries: number, act: () => Promise<unknown>): Promise<void> {
-      const { scanned, index } = await touched(sql, act);
-      expect(Object.keys(scanned).filter((table) => table.startsWith("inbox"))).toEqual([]);
-      expect(Object.entries(index).filter(([, read]) => read > entries)).toEqual([]);
-    }
+  async function expectNoMoreThan(entries: number, act: () => Promise<unknown>): Promise<void> {
+    const { scanned, index } = await touched(sql, act);
+    expect(Object.keys(scanned).filter((table) => table.startsWith("inbox"))).toEqual([]);
+    expect(Object.entries(index).filter(([, read]) => read > entries)).toEqual([]);
+  }
 
-    test("an applier reads its chunk and no more", async () => {
-      await expectNoMoreThan(2_100, async () => {
-        const [{ ids } = { ids: [] }] = await waitingCommands(sql, { most: 1_000, together: 1_000 });
-        const rows = await readCommandRows(sql, ids);
-        expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 1_000 }, (_row, n) => n + 1));
-      });
+  test("an applier reads its chunk and no more", async () => {
+    await expectNoMoreThan(2_100, async () => {
+      const [{ ids } = { ids: [] }] = await waitingCommands(sql, { most: 1_000, together: 1_000 });
+      const rows = await readCommandRows(sql, ids);
+      expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 1_000 }, (_row, n) => n + 1));
     });
+  });
 
-    test("what is applied is looked for and taken out by its number", async () => {
-      const ids = Array.from({ length: 100 }, (_id, n) => String(30_000 + n));
-      const refusal = { key: "a", command: {}, problem: "No.", faults: [] };
-      await expectNoMoreThan(400, async () => {
-        expect((await stillThere(sql, ids)).size).toBe(100);
-        await removeCommands(sql, ids.slice(50));
-        expect(
-          await refuseCommands(
-            sql,
-            ids.slice(0, 50).map((id) => ({ id, ...refusal })),
-          ),
-        ).toBe(50);
-      });
+  test("an applied command is found and deleted by its number", async () => {
+    const ids = Array.from({ length: 100 }, (_id, n) => String(30_000 + n));
+    const refusal = { key: "a", command: {}, problem: "No.", faults: [] };
+    await expectNoMoreThan(400, async () => {
+      expect((await stillThere(sql, ids)).size).toBe(100);
+      await removeCommands(sql, ids.slice(50));
+      expect(
+        await refuseCommands(
+          sql,
+          ids.slice(0, 50).map((id) => ({ id, ...refusal })),
+        ),
+      ).toBe(50);
     });
+  });
 
-    test("a page of what was refused is read along its index, and nothing is old enough to be dropped", async () => {
-      await expectNoMoreThan(110, async () => {
-        const { next } = await listRefused(sql, { limit: 20 });
-        await listRefused(sql, { limit: 20, before: next });
-        await dropOldRefused({ sql, log: silentLog }, () => false);
-      });
+  test("a page of refused commands is read along its index, and none is old enough to be dropped", async () => {
+    await expectNoMoreThan(110, async () => {
+      const { next } = await listRefused(sql, { limit: 20 });
+      await listRefused(sql, { limit: 20, before: next });
+      await dropOldRefused({ sql, log: silentLog }, () => false);
     });
-  },
-);
+  });
+});
 
-test("no more than eight megabytes of commands are read at once, but always one", async () => {
+test("at most eight megabytes of commands are read at once, but always one command", async () => {
   const database = await testDatabase("still");
   const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
   await sql`
@@ -92,10 +89,10 @@ test("no more than eight megabytes of commands are read at once, but always one"
   await database.drop();
 });
 
-test("To list what waits reads no command, also where one is set aside, and those of its key are left out when they are read", async () => {
+test("listing the waiting commands reads no command, also if one is set aside, and commands of its key are left out when they are read", async () => {
   const database = await testDatabase("still");
   const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
-  // As large as commands may be: each lies beside its row, in many parts.
+  // As large as commands may be: each is stored apart from its row, in many parts.
   await sql`
     insert into carillon.inbox (at, caller, command, bytes)
     select carillon.clock(), 'shop', jsonb_build_object('put', jsonb_build_object('key', 'k-' || i % 2, 'payload',

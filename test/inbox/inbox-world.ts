@@ -17,12 +17,15 @@ export const acceptance = acceptanceOf({
 
 export interface InboxWorld extends Carillon {
   caller: CallerLogin;
-  /** What the owner sees waiting. */
+  /** The number of waiting commands, by the owner's view. */
   waiting(): Promise<number>;
   refused(): Promise<{ id: string; key: string | null; problem: string }[]>;
 }
 
-/** A Carillon whose tick applies the inbox with the rights that it has in production, and somebody who shares its database. */
+/**
+ * A Carillon whose tick applies the inbox with the rights of production, and a caller that shares
+ * its database.
+ */
 export async function inboxWorld(): Promise<InboxWorld> {
   const world = await carillon({ roles: functionRoles });
   world.more.tick = { acceptance };

@@ -19,7 +19,7 @@ const put = (sql: Sql, body: object) =>
   sql`select carillon.put_schedule(${JSON.stringify(body)}::text::jsonb)`;
 const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
-test("what is nested too deep is refused at the call", async () => {
+test("a command that is nested too deep is refused at the call", async () => {
   const call = (levels: number) => world.caller.sql`
     select carillon.put_schedule(${`{"key": "deep", "when": "every 1h", "target": {"queue": "demo"}, "payload": ${nested(levels)}}`}::text::jsonb)`;
   for (const levels of [63, 1_000, 4_000])
@@ -27,7 +27,8 @@ test("what is nested too deep is refused at the call", async () => {
       code: "22023",
       message: expect.stringContaining("nested more than 64 levels deep"),
     });
-  // Within that, the payload's own bound is told with the other faults, when it is applied.
+  // Within that depth, the payload's own limit is reported with the other faults, when the command
+  // is applied.
   await call(62);
   await applyInbox(deps(world.sql), noBounds);
   expect((await world.refused()).map(({ key }) => key)).toEqual(["deep"]);
@@ -41,8 +42,8 @@ test.each([
       `{"put": {"key": "deep", "when": "every 1h", "target": {"queue": "demo"}, "payload": ${deep}}}`,
   ],
   ["target", (deep: string) => `{"put": {"key": "deep", "when": "every 1h", "target": ${deep}}}`],
-])("a %s nested five thousand deep is refused, and stops nobody else", async (_, command) => {
-  // As one that was written before such calls were refused.
+])("a %s nested five thousand deep is refused, and stops no other command", async (_, command) => {
+  // Inserted like a command from before such calls were refused.
   await world.sql`
     insert into carillon.inbox (at, caller, command, bytes)
     select carillon.clock(), 'shop', ${command(nested(5_000))}::text::jsonb, 20000`;
@@ -58,7 +59,7 @@ test.each([
   await world.remove("good");
 });
 
-test("one refusal that cannot be written stops no other", async () => {
+test("a refusal that cannot be written stops no other", async () => {
   await put(world.caller.sql, { key: "unwritable", when: "no time", target });
   await put(world.caller.sql, { key: "writable", when: "no time", target });
   await put(world.caller.sql, { key: "good-beside", when: "every 1h", target });
@@ -72,7 +73,7 @@ test("one refusal that cannot be written stops no other", async () => {
   expect((await world.refused()).map(({ key }) => key)).toEqual(["unwritable", "writable"]);
 });
 
-test("a put and a delete of one transaction, which commits while a run is between two chunks, stay in their order", async () => {
+test("a put and a delete of one transaction, which commits while a run is between two chunks, keep their order", async () => {
   const caller = world.caller.sql;
   const [first, goOn, second, commit] = [1, 2, 3, 4].map(() => Promise.withResolvers<void>());
   if (first === undefined || goOn === undefined || second === undefined || commit === undefined)

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const bytesOf = (payload: Json) => Buffer.byteLength(jsonForQueues(payload));
 
-/** What the call says of the payload; null where it takes it. */
+/** The fault that the call reports for the payload; null if it accepts it. */
 async function atTheCall(payload: Json): Promise<string | null> {
   const [row] = await sql<{ fault: string | null }[]>`
     select carillon.inbox_fault('put', ${JSON.stringify({ key: "a", when: "in 1h", target: {}, payload })}::text::jsonb, 'a') as fault`;
@@ -37,7 +37,7 @@ function atTheApi(payload: Json): boolean {
   }
 }
 
-/** As much of a text as fits beside `rest`, and so many bytes more. */
+/** As much of a text as fits beside `rest`, and this number of bytes more. */
 function filled(text: string, rest: (text: string) => Json, more: number): Json {
   const room = payloadBytesMax - bytesOf(rest("")) + more;
   const each = bytesOf(text) - 2;
@@ -58,11 +58,11 @@ const texts: [string, string][] = [
   ["emoji", "\u{1f600}"],
   ["line separators", "\u2028"],
   ["commas with a blank", "a, b"],
-  ["what looks like a member", '": '],
+  ["text that looks like a member", '": '],
 ];
 
 test.each(texts)(
-  "A payload full of %s is taken and refused by a call in SQL as by the API",
+  "a payload full of %s is accepted and refused by a call in SQL as by the API",
   async (_what, text) => {
     for (const rest of [
       (filling: string): Json => filling,
@@ -80,7 +80,7 @@ test.each(texts)(
   },
 );
 
-test("A call in SQL counts what a payload of texts and lists has in bytes as the API does", async () => {
+test("a call in SQL counts the bytes of a payload of texts and lists as the API does", async () => {
   const leaf = fc.oneof(
     fc.string({
       unit: fc.constantFrom("a", '"', "\\", ",", " ", ":", "\n", "\u0002", "\uffff", "\u4e2d", "{", "]"),
@@ -109,7 +109,7 @@ test("A call in SQL counts what a payload of texts and lists has in bytes as the
   );
 });
 
-test("A number that JSON writes shorter than Postgres does never has a call in SQL refuse what the API takes", async () => {
+test("a number that JSON writes shorter than Postgres does never makes a call in SQL refuse a payload that the API accepts", async () => {
   const payload = Array.from({ length: 38_000 }, (_, n) => (n % 2 === 0 ? 1e21 : 1e-7));
   expect(atTheApi(payload)).toBe(true);
   expect(await atTheCall(payload)).toBeNull();

@@ -30,7 +30,7 @@ test("every block of docs/sql.md does what the page says", async () => {
   expect(blocks.length).toBeGreaterThan(7);
   await expect(shop.unsafe(blocks[0] ?? "")).rejects.toMatchObject({ code: "42501" });
   await shop.unsafe("rollback");
-  // Who calls is told before who may: both come first here.
+  // The page describes calls before rights: here the rights come first.
   const [grants, calls] = [blocks.filter(isOwners), blocks.filter((block) => !isOwners(block))];
   for (const block of grants) await world.sql.unsafe(block.replaceAll("shop", world.caller.role));
   await expect(shop.unsafe("select carillon.delete_schedule('invoice:1')")).rejects.toMatchObject({
@@ -49,7 +49,7 @@ test("every block of docs/sql.md does what the page says", async () => {
   const jobs = await world.sql`select key from carillon.schedules where key like 'order:job:%'`;
   expect(jobs).toHaveLength(1);
   expect(await shop`select key from carillon.inbox_errors order by id`).toEqual(
-    // The page edits order 1235 before its schedule is put for all that are not shipped.
+    // The page edits order 1235 before it puts the schedules of all unshipped orders.
     Array.from({ length: 3 }, () => ({ key: "order:1235:unshipped" })),
   );
 });

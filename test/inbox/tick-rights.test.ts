@@ -18,7 +18,7 @@ const target = { queue: "demo" };
 const send = (command: object) =>
   world.caller.sql`select carillon.send_command(${JSON.stringify(command)}::text::jsonb)`;
 
-/** As the tick does it, with its rights. */
+/** Applies the inbox with the tick's rights. */
 async function apply(): Promise<void> {
   const { as, queue, log } = world;
   const bounds = { most: 1_000, timeIsUp: () => false };
@@ -27,7 +27,7 @@ async function apply(): Promise<void> {
   expect(refused).toBe(0);
 }
 
-/** Every policy that takes a schedule through tables of its own. */
+/** Schedules with every policy that uses tables of its own. */
 const kinds: Record<string, object> = {
   plain: { when: "every 1m", target },
   cron: { when: "*/5 * * * *", timezone: "Europe/Berlin", target, tags: ["a", "b"] },
@@ -44,10 +44,10 @@ const kinds: Record<string, object> = {
   dying: { when: "every 1m", target, retry: { attempts: 1 }, holdAfter: 2 },
 };
 const keys = Object.keys(kinds);
-/** The other one has ended by itself, by then. */
+/** The other schedule has ended by itself by then. */
 const living = keys.filter((key) => key !== "counted");
 
-test("the tick has every right that edits take, whatever a schedule is and whatever stands", async () => {
+test("the tick has every right that edits need, for schedules of every kind and in every state", async () => {
   const { queue, as } = world;
   const read = readCalendarRules({ weekly: ["sat", "sun"] });
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
@@ -77,7 +77,7 @@ test("the tick has every right that edits take, whatever a schedule is and whate
   for (const key of living) await send({ resume: key });
   await apply();
   await pass(minute);
-  // Without a tick between: the shard lags, and what is due by now is made by the edit.
+  // Without a tick in between: the shard lags, and the edit makes the jobs that are due by now.
   await world.clock.advance(10 * minute);
   for (const key of keys)
     await send({ put: { key, ...kinds[key], when: "every 2m", group: "lanes", tags: ["c"] } });

@@ -52,7 +52,7 @@ async function endOf(prefix: string) {
   );
 }
 
-/** Until nothing stays but what waits for a schedule that never comes. */
+/** Delivers messages until only commands remain that wait for a schedule that never comes. */
 async function drain(messages: readonly MessageSpec[]): Promise<void> {
   let left = messages;
   for (let receives = 1; left.length > 0 && receives < 9; receives += 1) {
@@ -63,17 +63,17 @@ async function drain(messages: readonly MessageSpec[]): Promise<void> {
 
 let runs = 0;
 
-test("in whichever order they come, doubled, in batches, by two workers at once: the end is that of one after the other", async () => {
+test("commands in any order, doubled, in batches, by two workers at once, end as if applied one after the other", async () => {
   await fc.assert(
     fc.asyncProperty(given, fc.array(fc.nat(), { minLength: 40, maxLength: 40 }), async (all, dice) => {
       runs += 1;
       const [inOrder, mixed] = [`in-order-${runs}:`, `mixed-${runs}:`];
-      // Sorted as the stamps sort them: commands of one instant in the order of what they do.
+      // Sorted as the stamps sort them: commands of one instant in the order of their kinds.
       const ordered = commandsOf(all, inOrder);
       const sorted = ordered.toSorted((a, b) => orderOf(a).localeCompare(orderOf(b)));
       const messages = sorted.map((body, index): MessageSpec => ({ id: `${inOrder}${index}`, body }));
       for (const message of messages) await world.ingest([message]);
-      // A pause that was given before its schedule was put waits for it.
+      // A pause that was given before the put of its schedule waits for it.
       await drain(messages);
       const roll = dice.values();
       const die = () => roll.next().value ?? 0;

@@ -18,7 +18,7 @@ test.each([
   ["tried again", { method: "POST", path: `${deadPath}/retry`, headers }, 200],
   ["deleted", { method: "DELETE", path: deadPath, headers }, 204],
 ])(
-  "a dead command that is %s by a request with a key, which dies at its last commit, is told to the repeated one",
+  "if a request with a key dies at its last commit after a dead command was %s, its repetition gets the same answer",
   async (_, request, status) => {
     const whole = await withDeadCommand();
     expect((await whole.sendToDoomed(request))?.status).toBe(status);

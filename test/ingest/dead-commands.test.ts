@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 beforeEach(() => api.sql`delete from carillon.dead_commands`);
 
-/** As the function does it, but for the dead-letter queue. */
+/** Applies commands as the function does, without the dead-letter queue. */
 async function send(commands: unknown): Promise<void> {
   const deps = {
     sql: api.sql,
@@ -81,7 +81,7 @@ test("dead commands are listed newest first, in pages, with the reason, and with
   expect((await list("prefix=b")).items.map(({ key }) => key)).toEqual(["b"]);
 });
 
-test("one that is mended is tried again, as the command that it is", async () => {
+test("a dead command whose cause was corrected is retried with its own id and time", async () => {
   await send([
     { put: { key: "mended", when: "every 1h", target, calendar: { name: "free" } } },
     { pause: "mended" },
@@ -103,7 +103,7 @@ test("one that is mended is tried again, as the command that it is", async () =>
   });
 });
 
-test("one whose key something newer has come for is passed over, and gone", async () => {
+test("a retry of a dead command whose key has a newer command is passed over, and the dead command is deleted", async () => {
   await send({ put: { key: "old", when: "every 1h", target, calendar: { name: "none" } } });
   await api.send("PUT", "/v1/schedules/old", { body: { when: "every 2h", target } });
   await api.send("PUT", "/v1/calendars/none", { body: { dates: ["12-25"] } });
@@ -115,7 +115,7 @@ test("one whose key something newer has come for is passed over, and gone", asyn
   expect((await api.send("GET", "/v1/schedules/old")).json).toMatchObject({ when: "every 2h" });
 });
 
-test("a token sees, tries and forgets what it reaches", async () => {
+test("a token sees, retries and deletes the dead commands of its prefix only", async () => {
   await send([{ pause: "team:a" }, { pause: "other" }]);
   const [other, own] = (await list()).items;
   await api.sql`update carillon.tokens set prefix = 'team:' where name = 'adminer'`;

@@ -13,7 +13,7 @@ const deep = (levels: number) =>
   `{"put": {"key": "deep", "when": "every 1h", "target": {"queue": "demo"}, "payload": ${"[".repeat(levels)}${"]".repeat(levels)}}}`;
 
 test.each([63, 5_000, 400_000])(
-  "a message nested %i deep is dead with its reason, and keeps none that comes with it",
+  "a message nested %i deep is dead with its reason, and the other messages are applied",
   async (levels) => {
     const [id, key] = [`deep-${levels}`, `good-${levels}`];
     const stay = await world.ingest([

@@ -28,7 +28,7 @@ beforeEach(async () => {
     from carillon.schedules s, generate_series(1, ${times}) n`;
   await world.sql`analyze carillon.schedules`;
   own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-  // The planner reads all rows of a table in which nearly all have one key.
+  // The planner reads the whole table if nearly all of its rows have one key.
   await own`set enable_seqscan = off`;
 });
 
@@ -39,21 +39,21 @@ afterEach(async () => {
 
 const last = at(times * minute);
 
-/** How many entries of deleted schedules, and rows of a table read from its beginning, were read. */
+/** How many entries of deleted schedules, and rows by sequential scans, were read. */
 async function read(act: () => Promise<unknown>): Promise<number> {
   await act();
   const { index, scanned } = await touched(own, act);
   return (index["schedules_deleted_key"] ?? 0) + (scanned["schedules"] ?? 0);
 }
 
-test("A command of the queue reads the schedules of its key that were deleted since it was given, and no others", async () => {
+test("a command of the queue reads only the schedules of its key that were deleted since it was given", async () => {
   const since = new Date(last.getTime() - 2 * minute);
   const standing = async () => (await readStandings(own, new Map([[key, since]])))(key);
   expect(await read(standing)).toBeLessThan(10);
   expect(await standing()).toMatchObject({ id: null, goneAt: new Date(last.getTime() + minute / 2) });
 });
 
-test("A look for the release of a hold reads the schedules that were deleted since the hold began, and no others", async () => {
+test("the query for the release of a hold reads only the schedules that were deleted since the hold began", async () => {
   const given = new Date(last.getTime() - 2 * minute).toISOString();
   const hold = { stamp: "", id: "1", at: given, input: {}, owner: "a", kind: "pause" as const };
   const command = { operation: { kind: "pause", key }, kept: hold } as unknown as Understood;
@@ -64,9 +64,9 @@ test("A look for the release of a hold reads the schedules that were deleted sin
 
 test.each([
   ["long ago", at(hour), 60],
-  ["while the last one was there", new Date(last.getTime() + 1_000), times],
-  ["after the last one", at(2 * times * minute), times],
-])("The schedule that had a key %s is found among a few", async (_, instant, n) => {
+  ["at an instant of the last one", new Date(last.getTime() + 1_000), times],
+  ["at an instant after the last one", at(2 * times * minute), times],
+])("the schedule that had a key %s is found by reading few rows", async (_, instant, n) => {
   const found = () => findSubject(own, key, instant);
   expect(await read(found)).toBeLessThan(20);
   expect(await found()).toMatchObject({ createdAt: at(n * minute) });

@@ -17,7 +17,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-test("the tick forgets marks after the days in which an older command may come, and dead commands after the retention", async () => {
+test("the tick forgets marks once no older command can come, and dead commands after the retention", async () => {
   const left = async () => {
     await forgetCommands({ sql: ticking, log: silentLog }, 30, () => false);
     const [row] = await world.carillon.sql`

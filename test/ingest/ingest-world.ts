@@ -14,7 +14,7 @@ import { connectAsMember } from "../support/role-logins.ts";
 
 export interface MessageSpec {
   id?: string;
-  /** As JSON, unless it is a text already. */
+  /** Sent as JSON unless it is a text. */
   body: unknown;
   sentAt?: Date;
   receives?: number;
@@ -25,16 +25,19 @@ export interface DeadLetterRead {
   attributes: Record<string, string | undefined>;
 }
 
-/** A Carillon with a queue of commands: what Lambda hands to the function is made by the test, the dead-letter queue is real. */
+/**
+ * A Carillon with a queue of commands: the test makes the function's events, the dead-letter queue
+ * is real.
+ */
 export interface IngestWorld {
   carillon: Carillon;
-  /** As the function's role. */
+  /** A connection with the function's role. */
   sql: Sql;
   deps: QueueDeps;
   record(message: MessageSpec): SQSRecord;
-  /** The ids of the messages that stay. */
+  /** Returns the ids of messages that stay on the queue. */
   ingest(messages: readonly MessageSpec[], timeIsUp?: () => boolean): Promise<string[]>;
-  /** One message with one command. */
+  /** Sends one message with one command. */
   command(command: object): Promise<string[]>;
   deadLetters(count: number): Promise<DeadLetterRead[]>;
   stop(): Promise<void>;

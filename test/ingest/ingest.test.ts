@@ -31,7 +31,7 @@ async function dead() {
 }
 
 describe("a message", () => {
-  test("is one command, an array of them, or an object with them", async () => {
+  test("a message is one command, an array of commands, or an object with commands", async () => {
     expect(await world.command(put(1))).toEqual([]);
     expect(await read()).toMatchObject({ body: { payload: 1 }, version: 1, createdBy: "queue:ingest" });
     await world.carillon.clock.advance(second);
@@ -45,7 +45,7 @@ describe("a message", () => {
     expect(await read()).toBeNull();
   });
 
-  test("says in the audit that the queue did it, and which command", async () => {
+  test("the audit names the queue and the command", async () => {
     await world.command({ id: "order-1-created", ...put(1) });
     const [row] = await world.carillon.sql`select actor, origin from carillon.audit where subject = ${key}`;
     expect(row).toMatchObject({
@@ -54,7 +54,7 @@ describe("a message", () => {
     });
   });
 
-  test("that was not worked on stays: the function is out of time, or the database away", async () => {
+  test("a message that was not handled stays on the queue: the function is out of time, or the database is away", async () => {
     expect(await world.ingest([{ id: "late", body: put(1) }], () => true)).toEqual(["late"]);
     const { sql } = world.deps;
     const away = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
@@ -77,8 +77,8 @@ describe("a message", () => {
   });
 });
 
-describe("late and doubled", () => {
-  test("an older put does not undo a newer one, nor a delete, which is remembered without its schedule", async () => {
+describe("late and duplicate commands", () => {
+  test("an older put does not undo a newer put, nor a delete, which is remembered without its schedule", async () => {
     await world.command({ at: ago(minute), ...put("new") });
     await world.command({ at: ago(hour), ...put("old") });
     expect(await read()).toMatchObject({ body: { payload: "new" }, version: 1 });
@@ -89,7 +89,7 @@ describe("late and doubled", () => {
     expect(await read()).toMatchObject({ body: { payload: "again" } });
   });
 
-  test("a delete that overtakes its put wins, without a schedule ever having been there", async () => {
+  test("a delete that overtakes its put wins, although the schedule never existed", async () => {
     await world.command({ at: ago(second), delete: key });
     await world.command({ at: ago(minute), ...put(1) });
     expect(await read()).toBeNull();
@@ -104,7 +104,7 @@ describe("late and doubled", () => {
     expect(await read()).toEqual(before);
   });
 
-  test("at the same instant the delete counts as the later, and within a message the order of the message", async () => {
+  test("at the same instant the delete counts as the later command, and within a message the position decides", async () => {
     const at = ago(second);
     await world.command({ id: "z", at, ...put(1) });
     await world.command({ id: "a", at, delete: key });
@@ -113,7 +113,7 @@ describe("late and doubled", () => {
     expect(await read()).toMatchObject({ body: { payload: 2 } });
   });
 
-  test("relative times count from the command's time; what is over by now runs at once", async () => {
+  test("relative times count from the command's time, and times that are past run at once", async () => {
     await world.command({ at: ago(hour), ...put(1, { when: "in 3h" }) });
     expect((await read())?.nextAt).toEqual(new Date(now().getTime() + 2 * hour));
     await world.command({ at: ago(minute), patch: { key, when: "in 2m" } });
@@ -131,7 +131,7 @@ describe("late and doubled", () => {
     expect(await read()).toMatchObject({ body: { payload: "patched", tags: ["b"] }, state: "paused" });
   });
 
-  test("a delete that comes late takes the pause before it along, and not the put after it", async () => {
+  test("a delete that comes late removes the pause before it, and not the put after it", async () => {
     await world.command({ at: ago(hour), ...put(1) });
     await world.command({ at: ago(3 * second), pause: key });
     await world.command({ at: ago(second), ...put(2) });
@@ -140,7 +140,7 @@ describe("late and doubled", () => {
     expect(await read()).toMatchObject({ body: { payload: 2 }, state: "active" });
   });
 
-  test("a pause waits for the put that it overtook, and is dead where none comes", async () => {
+  test("a pause waits for the put that it has overtaken, and is dead if none comes", async () => {
     const pause = { id: `p-${key}`, body: { at: ago(second), pause: key } };
     expect(await world.ingest([pause])).toEqual([pause.id]);
     expect(await dead()).toEqual([]);
@@ -152,7 +152,7 @@ describe("late and doubled", () => {
     expect(await dead()).toMatchObject([{ kind: "missing", told: true }]);
   });
 
-  test("what was done by hand after the command was given stands", async () => {
+  test("an edit by hand after the command was given is kept", async () => {
     await world.command({ at: ago(hour), ...put(1) });
     await world.carillon.put(key, { when: "every 2h", payload: "by hand" });
     await world.command({ at: ago(minute), ...put(2) });
@@ -168,7 +168,7 @@ describe("late and doubled", () => {
 });
 
 describe("a command that is not applied", () => {
-  test("is dead alone: the others of its message are applied", async () => {
+  test("a refused command is dead alone: the others of its message are applied", async () => {
     await world.ingest([
       {
         id: `m-${key}`,
@@ -200,7 +200,7 @@ describe("a command that is not applied", () => {
     });
   });
 
-  test("is dead once, however often its message comes, and told once it can be", async () => {
+  test("a refused command is dead once, however often its message comes, and is sent to the dead-letter queue once that is possible", async () => {
     const message = { id: `m-${key}`, body: put(1, { colour: "red" }) };
     const { deadUrl } = world.deps.queues;
     world.deps.queues = { ...world.deps.queues, deadUrl: `${deadUrl}-nowhere` };
@@ -218,20 +218,24 @@ describe("a command that is not applied", () => {
     ["a number", "7", "takes an object with one of"],
     ["numbers that would lose digits", '{"put":{"payload":12345678901234567890}}', "cannot be kept exactly"],
     ["another time", JSON.stringify({ at: "yesterday", delete: "x" }), "takes an instant"],
-    ["a time to come", JSON.stringify({ at: "2199-01-01T00:00:00Z", delete: "x" }), "lies in the future"],
+    [
+      "a time in the future",
+      JSON.stringify({ at: "2199-01-01T00:00:00Z", delete: "x" }),
+      "lies in the future",
+    ],
     [
       "a time long ago",
       JSON.stringify({ at: "2001-01-01T00:00:00Z", delete: "x" }),
       "is more than 15 days ago",
     ],
-  ])("is told why: %s", async (_, body, why) => {
+  ])("a dead command has its reason: %s", async (_, body, why) => {
     await world.ingest([{ id: key, body }]);
     const [row] = await world.carillon.sql`
       select refusal::text as text from carillon.dead_commands where message_id = ${key}`;
     expect(row?.["text"]).toContain(why);
   });
 
-  test("may be one that this queue does not reach", async () => {
+  test("a command for a key outside the queue's prefix is dead", async () => {
     world.deps.prefix = "team:";
     await world.command(put(1));
     world.deps.prefix = null;
@@ -239,7 +243,7 @@ describe("a command that is not applied", () => {
     expect(await dead()).toMatchObject([{ kind: "forbidden" }]);
   });
 
-  test("never shows a secret in the log", async () => {
+  test("the log of a refused command never shows a secret", async () => {
     const webhook = {
       url: "https://example.com/",
       secret: "hunter2-hunter2-hunter2-hunter2!",
@@ -252,8 +256,8 @@ describe("a command that is not applied", () => {
 
 test.each([
   ["a failure that does not pass", "XX001"],
-  ["a deadlock that comes each time", "40P01"],
-])("%s is narrowed down to its message", async (_, code) => {
+  ["a repeated deadlock", "40P01"],
+])("%s is isolated to its message", async (_, code) => {
   const { sql } = world.deps;
   const poison = `${key}-poison`;
   await world.carillon.sql.unsafe(`
@@ -272,9 +276,9 @@ test.each([
   );
 });
 
-test("a message whose commands are too much for one transaction is applied in several", async () => {
+test("a message with more commands than one transaction takes is applied in several", async () => {
   const own = (n: number) => `${key}-${n % 2}`;
-  // Each but the first of its key comes in a wave of its own.
+  // Each command but the first of its key is in a wave of its own.
   const commands = Array.from({ length: 210 }, (_, n) => ({
     put: { key: own(n), when: "every 1h", target, payload: n },
   }));
@@ -283,7 +287,7 @@ test("a message whose commands are too much for one transaction is applied in se
   expect(await Promise.all(payloads)).toEqual([208, 209]);
 });
 
-test("a command may put a job, once, though its message comes twice and names no key", async () => {
+test("a job that a command puts without a key is made once, although its message comes twice", async () => {
   const job = { id: `job-${key}`, body: { job: { target, at: "in 5m", payload: key } } };
   await world.ingest([job]);
   await world.ingest([{ ...job, receives: 2 }]);

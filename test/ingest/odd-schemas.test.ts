@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test("of a batch of messages each command whose payload's schema fails is dead, and the others are applied", async () => {
+test("in a batch of messages each command whose payload's schema fails is dead, and the others are applied", async () => {
   const targets = allowedTargetsFrom({ AWS_REGION: "local" });
   world.deps.acceptance = acceptanceOf({ handlers: oddHandlers, targets });
   const put = (name: string) => ({

@@ -3,7 +3,10 @@ import { findSchedule } from "../../lib/schedule/stored/stored-schedule.ts";
 import { second } from "../support/instants.ts";
 import { type IngestWorld, ingestWorld } from "./ingest-world.ts";
 
-/** A sender that is not sure sends a command again, with the same id, and perhaps with the time at which it sends it now. */
+/**
+ * An uncertain sender sends a command again, with the same id, and perhaps with the time of the
+ * repetition.
+ */
 
 let world: IngestWorld;
 
@@ -37,7 +40,7 @@ test("a delete that comes again with a later time does not delete the schedule t
   expect(await read("deleted")).toMatchObject({ body: { payload: 2 } });
 });
 
-test("a put that comes again with a later time does not undo what was done by hand since", async () => {
+test("a put that comes again with a later time does not undo a later edit by hand", async () => {
   const again = { id: "put", ...put("by-hand", 1) };
   await world.command({ at: ago(10 * second), ...again });
   await world.carillon.clock.advance(second);
@@ -58,8 +61,8 @@ test("a pause that comes again with a later time does not hold a schedule that w
   expect(await read("resumed")).toMatchObject({ heldSince: null });
 });
 
-test("a pause that comes late does not undo the resume that its owner has given after it", async () => {
-  // Else the order in which SQS brings two messages decides whether a schedule runs.
+test("a pause that comes late does not undo a later resume of its owner", async () => {
+  // Otherwise the order in which SQS delivers two messages decides whether a schedule runs.
   await world.command({ at: ago(10 * second), ...put("late-pause", 1) });
   await world.command({ at: ago(5 * second), resume: "late-pause" });
   await world.command({ at: ago(8 * second), pause: "late-pause" });

@@ -28,7 +28,7 @@ const read = () => readSchedule(world.carillon.sql, key);
 const put = (payload: unknown = null) => ({ put: { key, when: "every 1h", target, payload } });
 const ingest = (command: object) => world.ingest([{ body: { at: now(), ...command } }]);
 
-/** With everything of it written, and not committed before `meanwhile` has begun to wait for it. */
+/** Writes an edit, and commits it only after `meanwhile` has begun to wait for it. */
 async function whileEdited(
   edit: Parameters<typeof editOnce>[2],
   meanwhile: () => Promise<unknown>,
@@ -52,7 +52,7 @@ async function whileEdited(
 describe("an older command that waits for a newer change over HTTP", () => {
   const body = parseScheduleBody({ when: "every 2h", target, payload: "newer, over HTTP" });
 
-  test("does not undo an edit", async () => {
+  test("an older command does not undo an edit over HTTP", async () => {
     await world.carillon.put(key, { when: "every 1h", target, payload: 0 });
     await pass(minute);
     const at = now();
@@ -62,7 +62,7 @@ describe("an older command that waits for a newer change over HTTP", () => {
     expect(await read()).toMatchObject({ version: 2, body: { payload: "newer, over HTTP" } });
   });
 
-  test("does not make again what was deleted", async () => {
+  test("an older command does not recreate a schedule that was deleted over HTTP", async () => {
     await world.carillon.put(key, { when: "every 1h", target });
     await pass(minute);
     const at = now();
@@ -71,7 +71,7 @@ describe("an older command that waits for a newer change over HTTP", () => {
     expect(await read()).toBeNull();
   });
 
-  test("does not undo a schedule that was made", async () => {
+  test("an older put does not undo a schedule that was created over HTTP", async () => {
     const at = now();
     await pass(minute);
     const edit = putSteps({ key, body, caller: { name: "ann" } });
@@ -81,7 +81,7 @@ describe("an older command that waits for a newer change over HTTP", () => {
 });
 
 describe("a hold of the queue", () => {
-  test("does not come back with its next put once its schedule was deleted over HTTP", async () => {
+  test("a hold of the queue does not come back with the next put after its schedule was deleted over HTTP", async () => {
     await ingest(put());
     await pass(10 * second);
     await ingest({ pause: { key } });
@@ -93,7 +93,7 @@ describe("a hold of the queue", () => {
     expect((await read())?.state).toBe("active");
   });
 
-  test("does not come back once somebody has released it", async () => {
+  test("a hold of the queue does not come back after another caller has released it", async () => {
     await ingest(put());
     await pass(second);
     const between = now();
@@ -102,7 +102,8 @@ describe("a hold of the queue", () => {
     await pass(second);
     await world.carillon.resume(key, "queue:ingest");
     await pass(second);
-    // A delete of before the hold, which takes the schedule along and leaves what came later to the next put.
+    // A delete from before the hold, which deletes the schedule and leaves the hold to the next
+    // put.
     await ingest({ at: between, delete: key });
     expect(await read()).toBeNull();
     await pass(second);
@@ -110,7 +111,7 @@ describe("a hold of the queue", () => {
     expect((await read())?.state).toBe("active");
   });
 
-  test("does not come back once its schedule has gone by itself", async () => {
+  test("a hold of the queue does not come back after its schedule has ended by itself", async () => {
     await world.carillon.tick();
     const once = () => ({ put: { key, when: "in 30s", target, deleteOnEnd: true } });
     await ingest(once());
@@ -140,7 +141,7 @@ describe("a call in SQL", () => {
     );
     expect(failed).toBe(0);
   };
-  /** Called and given in this order, and applied in that one or the other. */
+  /** A call, then a command of the queue; applied in this order or in the reverse order. */
   async function inEitherOrder(order: string, called: () => PromiseLike<unknown>, given: object) {
     await called();
     await pass(20 * second);
@@ -151,7 +152,7 @@ describe("a call in SQL", () => {
     expect(await ingest({ at, ...given })).toEqual([]);
     await applied();
   }
-  /** Given and called in this order, and applied in that one or the other. */
+  /** A command of the queue, then a call; applied in this order or in the reverse order. */
   async function afterwards(order: string, given: object, called: () => PromiseLike<unknown>) {
     const at = now();
     await pass(20 * second);
@@ -164,7 +165,7 @@ describe("a call in SQL", () => {
   }
 
   test.each(["called first", "given first"])(
-    "that puts, and a later event that deletes, %s: it is gone",
+    "a call that puts, and a later event that deletes, %s: the schedule is gone",
     async (order) => {
       await inEitherOrder(order, () => call("put_schedule", put("sql").put), { delete: key });
       expect(await read()).toBeNull();
@@ -172,7 +173,7 @@ describe("a call in SQL", () => {
   );
 
   test.each(["called first", "given first"])(
-    "that deletes, and a later event that puts, %s: it stands",
+    "a call that deletes, and a later event that puts, %s: the schedule exists",
     async (order) => {
       await world.carillon.put(key, { when: "every 1h", target });
       await pass(second);
@@ -182,7 +183,7 @@ describe("a call in SQL", () => {
   );
 
   test.each(["called first", "given first"])(
-    "that puts, and a later event that puts, %s: the event's stands",
+    "a call that puts, and a later event that puts, %s: the event's schedule wins",
     async (order) => {
       await inEitherOrder(order, () => call("put_schedule", put("sql").put), put("queue"));
       expect((await read())?.body.payload).toBe("queue");
@@ -190,11 +191,11 @@ describe("a call in SQL", () => {
   );
 
   test.each(["called first", "given first"])(
-    "that deletes what an earlier event puts, %s: it is gone",
+    "a call that deletes what an earlier event puts, %s: the schedule is gone",
     async (order) => {
       await afterwards(order, put("queue"), remove);
       expect(await read()).toBeNull();
-      // And another event of afterwards makes it again.
+      // A later event makes it again.
       await pass(second);
       await ingest(put("again"));
       expect((await read())?.body.payload).toBe("again");
@@ -202,7 +203,7 @@ describe("a call in SQL", () => {
   );
 
   test.each(["called first", "given first"])(
-    "that puts what an earlier event deletes, %s: it stands",
+    "a call that puts what an earlier event deletes, %s: the schedule exists",
     async (order) => {
       await afterwards(order, { delete: key }, () => call("put_schedule", put("sql").put));
       expect((await read())?.body.payload).toBe("sql");

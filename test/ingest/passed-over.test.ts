@@ -13,8 +13,9 @@ afterAll(() => world.stop());
 
 const ago = (ms: number) => new Date(world.carillon.clock.now().getTime() - ms).toISOString();
 
-test("a put that comes later than can be remembered does not undo a patch that was forgotten since", async () => {
-  // Else what the oldest patch has set is gone, for the put is done and only the patches that are remembered are done again.
+test("a put that comes too late to be remembered does not undo a patch that was forgotten since", async () => {
+  // Otherwise the put is applied, only the remembered patches are repeated, and the oldest patch is
+  // lost.
   const key = "patched-often";
   const put = { key, when: "every 1h", target: { queue: "demo" } };
   await world.command({ at: ago(100 * second), put: { ...put, description: "put" } });
@@ -31,15 +32,15 @@ test("a put that comes later than can be remembered does not undo a patch that w
 });
 
 test("a queue reaches no key that has the queue's prefix elsewhere than at its beginning", async () => {
-  // Else a team's queue edits the schedules of another team.
+  // Otherwise a team's queue edits the schedules of another team.
   world.deps.prefix = "team:";
   await world.command({ put: { key: "other:team:1", when: "every 1h", target: { queue: "demo" } } });
   world.deps.prefix = null;
   expect(await findSchedule(world.carillon.sql, "other:team:1")).toBeNull();
 });
 
-test("a command that is applied when its message comes again is among the dead commands no more", async () => {
-  // Else an operator tries again what was done long ago, and undoes what came after it.
+test("a command that is applied in a second delivery is no longer listed as dead", async () => {
+  // Otherwise an operator retries a command that was applied long ago, and undoes later edits.
   const message = {
     id: "mended",
     body: { put: { key: "mended", when: "every 1h", target: { queue: "demo" } } },

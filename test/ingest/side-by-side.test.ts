@@ -22,7 +22,7 @@ const put = (key: string, payload: unknown) => ({
   put: { key, when: "every 1h", target: { queue: "demo" }, payload },
 });
 
-test("a message stays on the queue where the database fails before it is looked at", async () => {
+test("a message stays on the queue if the database fails before the message is read", async () => {
   const sql = connect({ DATABASE_URL: world.carillon.databaseUrl }, { max: 1 });
   await sql.end();
   const record = world.record({ id: "m1", body: put("k", 1) });
@@ -35,7 +35,8 @@ test("a command of the queue waits while commands of the inbox are applied", asy
   await world.carillon.sql.begin(async (inbox) => {
     await lockInbox(inbox);
     ingesting.push(world.command({ at: ago(0), ...put("beside", 1) }));
-    // The inbox would decide by marks that are about to change, and an older call would undo the newer command.
+    // Otherwise the inbox would decide by marks that are about to change, and an older call would
+    // undo the newer command.
     await until("it waits", async () => (await waitingLocks(world.carillon.sql, inboxLock)) === 1);
   });
   expect(await Promise.all(ingesting)).toEqual([[]]);
@@ -52,6 +53,7 @@ test("a command that waited for a newer one of its key is passed over", async ()
     await other`update carillon.command_marks set revision = revision + 1, base = ${base} where key = 'turns'`;
   });
   await Promise.all(ingesting);
-  // By what it had read before, it would undo the newer one, which was acknowledged.
+  // With the marks that it had read before, it would undo the newer command, which was
+  // acknowledged.
   expect(await findSchedule(world.carillon.sql, "turns")).toMatchObject({ body: { payload: "newest" } });
 });

@@ -48,7 +48,10 @@ describe.runIf(hasCurl)("docs/watches.md (needs curl)", () => {
   const statusOf = async (key: string) => (await stack.request("GET", `/v1/schedules/${key}`)).status;
   const comes = (key: string, status: number) =>
     until(`${key} answers ${status}`, async () => (await statusOf(key)) === status);
-  /** A message is taken off the queue once its commands are applied, passed over or dead; while a function has it, it counts as not visible. */
+  /**
+   * A message is deleted once its commands are applied, passed over or dead; while a function has
+   * it, it counts as not visible.
+   */
   const isEmpty = (queue: string) =>
     until(`no message is left in ${queue}`, async () => {
       const { Attributes = {} } = await sqs.send(
@@ -101,7 +104,7 @@ describe.runIf(hasCurl)("docs/watches.md (needs curl)", () => {
     await order("order.shipped", 77, new Date(now - 1_000));
     // Order 78 is placed and shipped in the same second: the events have no finer times.
     await order("order.shipped", 78, new Date(now - 5_000));
-    // SQS promises no order: only an empty queue says that both are applied.
+    // SQS promises no order: only an empty queue shows that both are applied.
     await isEmpty("carillon-ingest");
     for (const orderId of [77, 78, 79]) await order("order.created", orderId, new Date(now - 5_000));
     await isEmpty("carillon-ingest");

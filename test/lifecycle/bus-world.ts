@@ -24,12 +24,15 @@ const arrivals = z.object({
 
 export type Arrival = z.infer<typeof arrivals>["items"][number];
 
-/** A Carillon beside a bus of its own, which ticks and workers tell of its jobs. */
+/**
+ * A Carillon with an event bus of its own, which receives its ticks' and workers' events about
+ * jobs.
+ */
 export interface BusWorld extends Carillon {
   bus: { url: string; client: EventBridgeClient; sent: QueueMessage[] };
-  /** What has arrived there, oldest first. */
+  /** Events that arrived at the bus, oldest first. */
   arrived(): Promise<Arrival[]>;
-  /** The worker tells at once, as it is deployed. */
+  /** Lets the worker send events at once, as it does when deployed. */
   tellAtOnce(): void;
   outbox(): Promise<{ event: string; tries: number; waitSeconds: number }[]>;
 }

@@ -22,7 +22,7 @@ import { workMessages } from "../../lib/worker/worker.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { hour, second } from "../support/instants.ts";
 
-/** As deployed, but for what is received coming back at once. */
+/** As deployed, except that a received message becomes visible again at once. */
 const classes = ["fast", "slow"] as const;
 const queues = classes.map((name) => ({
   name: `carillon-${name}`,
@@ -63,7 +63,10 @@ async function receive(name: string): Promise<Message[]> {
   return Messages;
 }
 
-/** One invocation for what is on the queue: the worker as it is, with this connection to the database. Returns what it did not prove. */
+/**
+ * One invocation of the real worker for the messages on the queue, with this connection to the
+ * database. Returns the number of messages that stay.
+ */
 async function invoke(sql: Sql, name: string): Promise<{ received: number; kept: number }> {
   const messages = await receive(name);
   const deps = {
@@ -98,7 +101,7 @@ async function waiting(name: string): Promise<number> {
 const tickNow = () =>
   tick({ sql: world.sql, queue: parcelQueue(), log: world.log }, tickDefaults, () => false);
 
-test("a database that is away for an hour kills no job, though every message lands among the dead letters", async () => {
+test("a database that is away for an hour kills no job, though every message becomes a dead letter", async () => {
   const retry = { attempts: 1 };
   for (let i = 0; i < 12; i++) {
     await world.put(`fast-${i}`, { when: "in 1s", retry });
@@ -110,7 +113,7 @@ test("a database that is away for an hour kills no job, though every message lan
   expect(sent.fast).toBeGreaterThan(0);
   expect(sent.slow).toBeGreaterThan(1);
 
-  // No server listens on port 1, and none is given it meanwhile, as a port that was free a moment ago may be.
+  // No server listens on port 1. A free port might be given to another process meanwhile.
   const away = connect({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }, { max: 2 });
   for (const name of classes) {
     for (let receives = 1; receives <= receivesMax; receives++) {
@@ -132,11 +135,11 @@ test("a database that is away for an hour kills no job, though every message lan
     new Set(["succeeded at attempt 1"]),
   );
 
-  // Whoever moves the dead letters back to their queue does no harm: their parcels are gone.
+  // Moving the dead letters back to their queue does no harm: their parcels are gone.
   for (const name of classes) {
     const { Records } = sqsEvent(await receive(`carillon-${name}-dead`), localQueueArn(`carillon-${name}`));
     expect(Records).toHaveLength(sent[name]);
-    const deliver = () => Promise.reject(new Error("There was nothing to be delivered."));
+    const deliver = () => Promise.reject(new Error("There was a job to deliver."));
     const deps = {
       sql: world.sql,
       queue: parcelQueue(),

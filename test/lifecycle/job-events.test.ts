@@ -30,8 +30,8 @@ async function runDue(): Promise<void> {
 
 const types = async () => (await world.arrived()).map((event) => event["detail-type"]);
 
-describe("a job that is dead", () => {
-  test("is told to the bus by the worker at once, without its payload", async () => {
+describe("a dead job", () => {
+  test("the worker reports a dead job to the bus at once, without its payload", async () => {
     world.tellAtOnce();
     world.outcome = () => thrown(new TypeError("no such order"));
     await once("orders/17", { group: "orders", payload: { secret: "card number" } });
@@ -70,7 +70,7 @@ describe("a job that is dead", () => {
     expect(await world.outbox()).toEqual([]);
   });
 
-  test("is told by a tick where its worker has died before it came to that", async () => {
+  test("a tick reports a dead job if its worker died before it could", async () => {
     world.outcome = () => failed("no");
     await once("a");
     await runDue();
@@ -81,7 +81,7 @@ describe("a job that is dead", () => {
     expect(await types()).toHaveLength(1);
   });
 
-  test("is told with the reason for which it died, also when it lives again by then", async () => {
+  test("a dead job is reported with its reason, also if it was retried by then", async () => {
     world.outcome = () => failed("no");
     await once("a");
     await runDue();
@@ -90,7 +90,7 @@ describe("a job that is dead", () => {
     expect(await world.arrived()).toMatchObject([{ detail: { data: { job: { reason: "attempts" } } } }]);
   });
 
-  test("is not told where that is switched off, and leaves nothing behind", async () => {
+  test("a dead job is not reported if the event is switched off, and leaves no event in the outbox", async () => {
     await withWorld({ notify: [] });
     world.tellAtOnce();
     world.outcome = () => failed("no");
@@ -102,8 +102,8 @@ describe("a job that is dead", () => {
   });
 });
 
-describe("by default", () => {
-  test("nobody hears of jobs that go well or are tried again, and nothing is written down for it", async () => {
+describe("the default events", () => {
+  test("by default, jobs that succeed or are retried are not reported, and no event is written for them", async () => {
     world.outcome = (job) => (job.key === "good" ? { kind: "done" } : failed("no"));
     await once("good");
     await once("bad", { retry: { attempts: 2 } });
@@ -112,10 +112,10 @@ describe("by default", () => {
   });
 });
 
-describe("with everything on", () => {
+describe("all events", () => {
   const all = ["started", "succeeded", "failed", "dead", "skipped", "missed"] as const;
 
-  test("the bus hears of each attempt's start and end, with the production rights of each function", async () => {
+  test("the bus receives the start and the end of each attempt, with the production rights of each function", async () => {
     await withWorld({ notify: all, roles: functionRoles });
     world.tellAtOnce();
     world.outcome = (job) => (job.attempt === 1 ? { kind: "done" } : failed("not yet"));
@@ -125,13 +125,13 @@ describe("with everything on", () => {
     await world.work();
 
     const told = (await world.arrived()).map(({ detail }) => detail.id.replace(/^\d+-\d+-c0-/, ""));
-    // A bus keeps no order: the events' times tell it.
+    // A bus keeps no order: the events' times give it.
     expect(told.toSorted()).toEqual(["failed-1", "started-1", "started-2", "succeeded-2"]);
     expect(await world.outbox()).toEqual([]);
     expect(world.log.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  test("a failed attempt is told with its own error, whatever came of the job since", async () => {
+  test("a failed attempt is reported with its own error, whatever the job's state by then", async () => {
     await withWorld({ notify: ["failed"] });
     world.outcome = (job) => (job.attempt === 1 ? { kind: "done" } : thrown(new RangeError("first")));
     await once("a", { retry: { attempts: 3, base: "1s", jitter: "none" } });
@@ -144,7 +144,7 @@ describe("with everything on", () => {
     ]);
   });
 
-  test("a worker that has died is told of as a failed attempt", async () => {
+  test("the attempt of a dead worker is reported as failed", async () => {
     await withWorld({ notify: ["failed"] });
     world.tellAtOnce();
     await once("a");

@@ -25,7 +25,7 @@ const told = z.object({
   detail: z.looseObject({ subject: z.string(), data: z.looseObject({ job: z.looseObject({}) }) }),
 });
 
-test("with `npm start`, a rule brings the jobs that are dead to a queue", async () => {
+test("with `npm start`, a rule delivers the events of dead jobs to a queue", async () => {
   stack = await startProcess(dataDir, { LIFECYCLE_EVENTS: "failed,dead" });
   const credentials = { accessKeyId: "someone", secretAccessKey: "secret" };
   const bridge = new EventBridgeClient({ endpoint: stack.urls.events, region: "us-east-1", credentials });

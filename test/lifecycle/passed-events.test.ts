@@ -17,14 +17,14 @@ afterEach(async () => {
 const told = async (): Promise<Record<string, unknown>[]> =>
   (await world.arrived()).map((event) => ({ type: event["detail-type"], ...event.detail.data }));
 
-/** No tick for so long. */
+/** Time without a tick. */
 async function outage(ms: number): Promise<void> {
   await world.tick();
   await world.clock.advance(ms);
 }
 
-describe("occurrences that were missed", () => {
-  test("are told once for each schedule, with how many and from when to when", async () => {
+describe("missed occurrences", () => {
+  test("missed occurrences are reported once for each schedule, with their number and their first and last instant", async () => {
     await world.put("cron", { when: "*/5 * * * *" });
     await world.put("steps", { when: "every 1m" });
     await outage(hour);
@@ -33,7 +33,7 @@ describe("occurrences that were missed", () => {
 
     const events = await told();
     expect(events.map(({ type }) => type)).toEqual(["carillon.job.missed", "carillon.job.missed"]);
-    // The newest of those that were missed runs, and is no one that was passed over.
+    // The newest missed occurrence runs, and does not count as passed over.
     const last = (key: string) => events.find(({ schedule }) => Object(schedule).key === key);
     expect(last("cron")).toMatchObject({
       reason: "missed",
@@ -49,7 +49,7 @@ describe("occurrences that were missed", () => {
     expect(last("steps")?.["count"]).toBe(Number(row?.count));
   });
 
-  test("are told of a hundred schedules in requests of ten", async () => {
+  test("missed occurrences of a hundred schedules are reported in requests of ten", async () => {
     await Promise.all(Array.from({ length: 100 }, (_, i) => world.put(`s${i}`, { when: "every 10m" })));
     let requests = 0;
     world.bus.client.middlewareStack.add((next) => (args) => {
@@ -62,7 +62,7 @@ describe("occurrences that were missed", () => {
     expect(requests).toBe(10);
   });
 
-  test("are told where an edit came before the ticks did", async () => {
+  test("missed occurrences are reported if an edit found them before the ticks did", async () => {
     await world.put("a", { when: "every 10m" });
     await outage(hour);
     await world.patch("a", { when: "every 20m" });
@@ -70,9 +70,9 @@ describe("occurrences that were missed", () => {
     expect(await told()).toMatchObject([{ type: "carillon.job.missed", reason: "missed" }]);
   });
 
-  test("are not told where that is switched off", async () => {
+  test("missed occurrences are not reported if the event is switched off", async () => {
     await world.put("a", { when: "every 10m" });
-    // A tick takes the setting over once it has fired: it holds from the next one on.
+    // A tick stores the setting after it has fired: it applies from the next tick on.
     await world.tick({ notify: ["dead"] });
     await world.clock.advance(hour);
     await world.tick({ notify: ["dead"] });
@@ -83,7 +83,7 @@ describe("occurrences that were missed", () => {
 });
 
 describe("occurrences that are skipped for another reason", () => {
-  test("are told only where that is on", async () => {
+  test("skipped occurrences are reported only if the event is on", async () => {
     await world.put("a", { when: "every 10m" });
     await world.tick();
     await world.pause("a", { until: at(hour) });
@@ -93,7 +93,7 @@ describe("occurrences that are skipped for another reason", () => {
     expect((await told()).filter(({ type }) => type === "carillon.job.skipped")).toEqual([]);
   });
 
-  test("are told with their reason, a single one with its job", async () => {
+  test("skipped occurrences are reported with their reason, a single one with its job", async () => {
     const notify = ["skipped"] as const;
     await world.tick({ notify });
     await world.put("a", { when: "every 10m" });
@@ -124,7 +124,7 @@ describe("a bus that does not answer", () => {
     return () => events.middlewareStack.remove("away");
   };
 
-  test("keeps no job from being made, fails the tick at its end, and is asked again each time later", async () => {
+  test("a bus that does not answer keeps no job from being made, fails the tick at its end, and is retried at growing intervals", async () => {
     await world.put("a", { when: "every 10m" });
     await outage(hour);
     const comesBack = away();
@@ -149,7 +149,7 @@ describe("a bus that does not answer", () => {
     expect(await world.outbox()).toEqual([]);
   });
 
-  test("for a day loses what it was to be told, and the log says so", async () => {
+  test("events that the bus has not taken for a day are given up, with a line in the log", async () => {
     await world.put("a", { when: "in 1m" });
     await world.sql`
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
@@ -163,7 +163,7 @@ describe("a bus that does not answer", () => {
     );
   });
 
-  test("for some of them: the others are told, and those come again", async () => {
+  test("if the bus takes some events and not others, only the others come again", async () => {
     await Promise.all(["a", "b", "c"].map((key) => world.put(key, { when: "every 10m" })));
     await outage(hour);
     world.bus.client.middlewareStack.add(
@@ -184,8 +184,8 @@ describe("a bus that does not answer", () => {
   });
 });
 
-describe("jobs that are skipped when they were to start", () => {
-  test("are told as overlapping or late, in the version and with the times of the job", async () => {
+describe("jobs that are skipped at their start", () => {
+  test("jobs that are skipped at their start are reported as overlapping or late, with the version and the times of the job", async () => {
     const notify = ["skipped"] as const;
     await world.tick({ notify });
     await world.put("late", { when: "in 1s", deadline: "5s" });
@@ -206,7 +206,7 @@ describe("jobs that are skipped when they were to start", () => {
     ]);
   });
 
-  test("are told to nobody by default", async () => {
+  test("jobs that are skipped at their start are not reported by default", async () => {
     await world.put("late", { when: "in 1s", deadline: "5s" });
     await world.tick();
     await world.clock.advance(minute);
@@ -216,7 +216,7 @@ describe("jobs that are skipped when they were to start", () => {
   });
 });
 
-test("The event about occurrences of an unreadable cadence has no count", async () => {
+test("the event about occurrences of an unreadable cadence has no count", async () => {
   await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
   await world.tick({ notify: ["skipped"] });
   await world.sql`update carillon.cadences set timezone = 'Mars/Olympus'`;

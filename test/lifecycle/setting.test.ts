@@ -2,18 +2,18 @@ import { describe, expect, test } from "vitest";
 import { lifecycleFrom } from "../../lib/config/lifecycle.ts";
 
 describe("the setting", () => {
-  test("tells of what is dead and missed where nothing is set, on the default bus", () => {
+  test("without a setting, dead and missed jobs are reported to the default bus", () => {
     expect(lifecycleFrom({})).toEqual({ notify: ["dead", "missed"], bus: "default" });
     expect(lifecycleFrom({ LIFECYCLE_EVENTS: "", CARILLON_EVENTS_BUS: "" })).toEqual(lifecycleFrom({}));
   });
 
-  test("takes a list in any order, or none", () => {
+  test("the setting takes a list in any order, or none", () => {
     const set = { LIFECYCLE_EVENTS: "failed, started ,failed", CARILLON_EVENTS_BUS: "ops" };
     expect(lifecycleFrom(set)).toEqual({ notify: ["started", "failed"], bus: "ops" });
     expect(lifecycleFrom({ LIFECYCLE_EVENTS: "none" }).notify).toEqual([]);
   });
 
-  test("is refused with the names that there are", () => {
+  test("an invalid setting is refused with the valid names", () => {
     expect(() => lifecycleFrom({ LIFECYCLE_EVENTS: "dead,done" })).toThrow(
       'The environment variable LIFECYCLE_EVENTS is "dead,done"; it takes some of started, succeeded, failed, dead, skipped, missed, with commas between them, or none, not done.',
     );

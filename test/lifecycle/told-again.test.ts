@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Tells the bus what is to be told by now; how many events it took. */
+/** Sends the due events to the bus; returns how many it took. */
 const told = async (answer: () => object) => (await tellBus(depsOf(answer), "due", 10)).told;
 
 function depsOf(answer: (entry: PutEventsRequestEntry) => object) {
@@ -52,34 +52,34 @@ const isAway = () => {
 test.each([
   ["refuses", refuses],
   ["is away", isAway],
-])("an event is told again a while later where the bus %s", async (_, answer) => {
+])("an event is sent again a while later if the bus %s", async (_, answer) => {
   expect(await told(answer)).toBe(0);
-  // At once would be one more request to a bus that has too many.
+  // At once would be one more request to a bus that is overloaded.
   expect(await told(takes)).toBe(0);
   await world.clock.advance(minute);
-  // Forgotten, the job's end would be known to none of those that wait for it.
+  // If the event were deleted, its receivers would never learn of the job's end.
   expect(await told(takes)).toBe(1);
   expect(await world.sql`select from carillon.outbox`).toEqual([]);
 });
 
-test("an event that the bus does not take is kept for a day, and is then given up with a word in the log", async () => {
+test("an event that the bus does not take is kept for a day, and is then given up with a line in the log", async () => {
   await world.clock.advance(23 * hour);
   expect(await told(refuses)).toBe(0);
   expect(await world.sql`select from carillon.outbox`).toHaveLength(1);
   await world.clock.advance(day);
   expect(await told(refuses)).toBe(0);
-  // Kept for ever, the outbox of a bus that is no more would grow without end.
+  // Otherwise the outbox of a deleted bus would grow for ever.
   expect(await world.sql`select from carillon.outbox`).toEqual([]);
   expect(world.log.lines).toContainEqual(expect.objectContaining({ event: "lifecycle.given-up" }));
 });
 
-test("an event that one worker is telling is not told by the next worker too", async () => {
-  // Else the bus is told twice of most jobs wherever several workers end at once.
+test("an event that one worker is sending is not sent by the next worker too", async () => {
+  // Otherwise most events are sent twice when several workers end at once.
   expect(await claimEvents(world.sql, 10, "fresh")).toHaveLength(1);
   expect(await claimEvents(world.sql, 10, "fresh")).toEqual([]);
 });
 
-/** Of another schedule's job. */
+/** Events of another schedule's jobs. */
 async function moreEvents(occurrence: string): Promise<void> {
   await world.sql`
     insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
@@ -88,14 +88,14 @@ async function moreEvents(occurrence: string): Promise<void> {
 
 const left = async () => (await world.sql`select from carillon.outbox`).length;
 
-test("an event whose occurrence no date holds keeps no other from being told", async () => {
+test("an event whose occurrence is out of range for a date keeps no other from being sent", async () => {
   await moreEvents("2026-03-02T10:00:00Z");
   await world.sql`update carillon.outbox set occurrence = 'infinity' where schedule_id = 0`;
   expect(await told(takes)).toBe(2);
   expect(await left()).toBe(0);
 });
 
-test("an event for which the bus refuses a whole request keeps no other of it from being told", async () => {
+test("an event for which the bus refuses a whole request keeps no other of it from being sent", async () => {
   for (let each = 0; each < 4; each++) await moreEvents(`2026-03-02T10:0${each}:00Z`);
   const deps = depsOf(({ Detail = "" }) => {
     if (Detail.includes("10:02:00"))
@@ -106,7 +106,7 @@ test("an event for which the bus refuses a whole request keeps no other of it fr
   expect(await left()).toBe(1);
 });
 
-test("an event that the bus takes at no time keeps none that is new from being told in the same tick", async () => {
+test("an event that the bus never takes keeps no new event from being sent in the same tick", async () => {
   const deps = depsOf(({ Detail = "" }) => (Detail.includes("10:02:00") ? refuses() : takes()));
   await world.sql`delete from carillon.outbox`;
   await moreEvents("2026-03-02T10:02:00Z");

@@ -16,8 +16,8 @@ afterEach(async () => {
   await world.stop();
 });
 
-test("a worker that cannot write down what the bus is to be told works and settles its jobs all the same", async () => {
-  // Else jobs stop, or run again and again, because the bus cannot be told of them.
+test("a worker that cannot write its events still works and settles its jobs", async () => {
+  // Otherwise jobs stop, or run again and again, because their events cannot be written.
   const { bus, log } = world;
   const gone = connect({ DATABASE_URL: world.databaseUrl });
   await gone.end();

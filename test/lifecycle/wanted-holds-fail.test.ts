@@ -13,7 +13,8 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 test("a hold that cannot be set is set aside, and keeps no other schedule from being held", async () => {
-  // Else one schedule that cannot be held has all the others go on against targets that want no more.
+  // Otherwise one schedule that cannot be held lets all the others go on against targets that want
+  // no more jobs.
   world.outcome = () => failed("no");
   for (const key of ["bad", "good"]) {
     await world.put(key, { when: "every 1m", retry: { attempts: 1 }, holdAfter: 1 });

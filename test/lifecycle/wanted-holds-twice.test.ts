@@ -12,12 +12,12 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a hold of Carillon's own stays as it is when a job that ran at the time wants one too", async () => {
-  // Else each such job makes a new version, and the reason for which the schedule was held is written over.
+test("Carillon's own hold stays unchanged if another job under way asks for a hold too", async () => {
+  // Otherwise each such job makes a new version, and overwrites the reason of the hold.
   const apply = () => applyWantedHolds({ sql: world.sql, queue: world.queue, log: world.log }, {});
   world.outcome = async ({ occurrence }) => {
     const isFirst = occurrence.getTime() === at(minute).getTime();
-    // The second one runs while the first one has its schedule held.
+    // The second job runs while the first one has its schedule held.
     if (!isFirst) await apply();
     return { ...failed("410 Gone", true), hold: isFirst ? "the first" : "the second" };
   };

@@ -34,7 +34,7 @@ const each = (key: string, more: object = {}) =>
   world.put(key, { when: "every 1m", retry: { attempts: 1 }, ...more });
 
 describe("`holdAfter: n`", () => {
-  test("holds a schedule of which n jobs in a row are dead, by an edit in Carillon's name", async () => {
+  test("`holdAfter: n` holds a schedule after n dead jobs in a row, by an edit in Carillon's name", async () => {
     await each("a", { holdAfter: 3 });
     for (const outcome of [failed("no"), failed("no"), done, failed("no"), failed("no")]) await next(outcome);
     await world.tick();
@@ -60,7 +60,7 @@ describe("`holdAfter: n`", () => {
     expect(world.delivered).toHaveLength(delivered);
   });
 
-  test("begins to count anew after a resume, which whoever may write may do", async () => {
+  test("`holdAfter` counts from zero after a resume, which any caller with write scope may do", async () => {
     await each("a", { holdAfter: 2 });
     for (let i = 0; i < 2; i++) await next(failed("no"));
     await world.tick();
@@ -73,7 +73,7 @@ describe("`holdAfter: n`", () => {
     expect(await holds("a")).toEqual([]);
   });
 
-  test("begins to count anew after an edit", async () => {
+  test("`holdAfter` counts from zero after an edit", async () => {
     await each("a", { holdAfter: 2 });
     await next(failed("no"));
     await world.patch("a", { retry: { attempts: 1 }, timeout: "20s" });
@@ -82,7 +82,7 @@ describe("`holdAfter: n`", () => {
     expect(await holds("a")).toEqual([]);
   });
 
-  test("does not count what an edit for something else has left behind", async () => {
+  test("`holdAfter` does not count a failed job that started before the last edit", async () => {
     await each("a", { holdAfter: 1, payload: 1 });
     await world.tick();
     await world.clock.advance(minute);
@@ -97,8 +97,8 @@ describe("`holdAfter: n`", () => {
   });
 });
 
-describe("a target that wants no more", () => {
-  test("has its schedule held by the next tick, with what it said", async () => {
+describe("a target that wants no more jobs", () => {
+  test("a target that wants no more jobs has its schedule held by the next tick, with the target's reason", async () => {
     world.tellAtOnce();
     await each("a");
     await next(gone);
@@ -108,7 +108,7 @@ describe("a target that wants no more", () => {
     expect(await world.sql`select from carillon.wanted_holds`).toEqual([]);
   });
 
-  test("has its schedule held at once by the worker of slow targets, whose role may", async () => {
+  test("a worker of slow targets holds the schedule at once, which its role may do", async () => {
     await world.stop();
     world = await busWorld({
       roles: async (owner, url) => ({
@@ -124,7 +124,7 @@ describe("a target that wants no more", () => {
     expect(world.log.lines.map(({ event }) => event)).toEqual(["job.dead", "lifecycle.held"]);
   });
 
-  test("has its schedule held by the next tick where its worker came to nothing, and its job is done with", async () => {
+  test("the next tick holds the schedule if the worker could not, and the job stays settled", async () => {
     world.tellAtOnce();
     await each("a", { target: { handler: "greet" } });
     world.outcome = () => gone;
@@ -136,7 +136,7 @@ describe("a target that wants no more", () => {
     expect(await holds("a")).toHaveLength(1);
   });
 
-  test("has one that was meanwhile sent elsewhere left as it is", async () => {
+  test("a schedule that was given another target meanwhile is not held", async () => {
     await each("a");
     await world.tick();
     await world.clock.advance(minute);
@@ -150,7 +150,7 @@ describe("a target that wants no more", () => {
     expect(await world.sql`select from carillon.wanted_holds`).toEqual([]);
   });
 
-  test("has one that was meanwhile deleted, and made anew under its key, left as it is", async () => {
+  test("a schedule that was deleted and made again under its key meanwhile is not held", async () => {
     await each("a");
     await world.tick();
     await world.clock.advance(minute);
@@ -165,7 +165,7 @@ describe("a target that wants no more", () => {
     expect(await world.sql`select from carillon.wanted_holds`).toEqual([]);
   });
 
-  test("has one that is paused already held besides: the pause's end does not start it again", async () => {
+  test("a paused schedule gets the hold as well: the end of the pause does not start it again", async () => {
     await each("a");
     await world.tick();
     await world.clock.advance(minute);
@@ -184,7 +184,7 @@ describe("a target that wants no more", () => {
   });
 });
 
-test("a resume takes off one's own hold and Carillon's together, and the audit names both", async () => {
+test("a resume releases the caller's own hold and Carillon's together, and the audit names both", async () => {
   await each("a");
   await next(gone);
   await world.tick();

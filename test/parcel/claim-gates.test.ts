@@ -8,7 +8,10 @@ import { due } from "../support/parcels.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 
-/** An edit passes the gate of its shard exclusively, and claims pass it shared: no job starts under an edit that was acknowledged. */
+/**
+ * Edits pass the gate of their shard exclusively, and claims share it, so no job starts under an
+ * edit that was acknowledged.
+ */
 
 let world: Carillon;
 
@@ -47,19 +50,19 @@ async function behindGate<Claimed>(claim: () => Promise<Claimed>): Promise<Claim
 
 const passedGateAt = new Date(due.getTime() + 5 * second);
 
-test("a claim of one parcel begins when it has passed the gate, not when it came to it", async () => {
+test("a claim of one parcel begins when it has passed the gate, not when it began to wait for it", async () => {
   const [id = ""] = await parcelsDue(0);
   const claimed = await behindGate(() => claimParcel(world.sql, id, minute));
   expect(claimed).toMatchObject({ outcome: "claimed", claimedAt: passedGateAt });
 });
 
-test("a claim of several parcels begins when it has passed all gates, not when it came to the first", async () => {
+test("a claim of several parcels begins when it has passed all gates, not when it began to wait for the first", async () => {
   const ids = await parcelsDue(0, 0);
   const claimed = await behindGate(() => claimTogether(world.sql, ids, minute));
   expect([...claimed.values()].map(({ claimedAt }) => claimedAt)).toEqual([passedGateAt, passedGateAt]);
 });
 
-test("a claim of several parcels leaves one that became ready while it waited, since it has not passed that one's gate", async () => {
+test("a claim of several parcels leaves out one that became ready while it waited, because it has not passed that one's gate", async () => {
   const [ready = "", later = ""] = await parcelsDue(0, 2 * second);
   const claimed = await behindGate(() => claimTogether(world.sql, [ready, later], minute));
   expect([...claimed.keys()]).toEqual([ready]);

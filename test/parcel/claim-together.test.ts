@@ -10,7 +10,7 @@ const row = (
   parts: { kind?: "manual"; n?: number } = {},
 ) => ({
   parcel,
-  // As Postgres computes it: what is a thousandth of a second there need not be a whole number.
+  // Postgres computes in fractions of a second, so a millisecond may come with a small error.
   occurrence: at(ms).getTime() + 0.0001,
   scheduleId,
   kind: parts.kind ?? null,
@@ -32,7 +32,7 @@ const claimed = (parcel: string) => ({
   more: { fence: 3, claimedAt: at(0).toISOString() },
 });
 
-test("the jobs of a parcel come in the order of their keys, however they were read", () => {
+test("the jobs of a parcel are sorted by their keys, in any order of the rows", () => {
   const parcels = parcelsOf([
     row("1", "10", 0),
     row("2", "7", 0),

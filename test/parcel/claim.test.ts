@@ -23,7 +23,7 @@ async function claimed(id: string): Promise<ClaimedParcel> {
 }
 
 describe("a claim", () => {
-  test("takes the parcel under a lease and a new fence, with what the schedules say at this moment", async () => {
+  test("a claim takes the parcel under a lease and a new fence, with the present data of its schedules", async () => {
     const id = await oneParcel(world, 2, { group: "g", retry: { attempts: 3 }, timeout: "10s" });
     await world.patch("job-1", { payload: "edited", target: { queue: "other" } });
     const { jobs, ...parcel } = await claimed(id);
@@ -57,7 +57,7 @@ describe("a claim", () => {
     ]);
   });
 
-  test("before the parcel is ready tells how long to wait, and takes nothing", async () => {
+  test("a claim of a parcel that is not ready returns the time to wait, and takes nothing", async () => {
     const id = await oneParcel(world, 1);
     await world.clock.setNow(at(minute - 1));
     expect(await claim(id)).toEqual({ outcome: "early", waitMs: 1, freed: [] });
@@ -66,7 +66,7 @@ describe("a claim", () => {
     expect(await world.sql`select fence from carillon.parcels`).toEqual([{ fence: 0 }]);
   });
 
-  test("of a parcel that another holds takes nothing, also when that lease has just ended", async () => {
+  test("a claim of a parcel under a lease takes nothing, also if that lease has just ended", async () => {
     const id = await oneParcel(world, 1);
     await claimed(id);
     expect(await claim(id)).toMatchObject({ outcome: "leased" });
@@ -76,13 +76,13 @@ describe("a claim", () => {
     expect(await claim(id)).toMatchObject({ outcome: "ended" });
   });
 
-  test("by many at once is given to one", async () => {
+  test("of many claims at once one gets the parcel", async () => {
     const id = await oneParcel(world, 3);
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => claim(id)));
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(["claimed", ...Array(7).fill("leased")]);
   });
 
-  test("of what was settled or never was finds nothing", async () => {
+  test("a claim of a settled or unknown parcel finds nothing", async () => {
     const id = await oneParcel(world, 1);
     const parcel = await claimed(id);
     await settleParcel(world.sql, parcel, [{ kind: "succeeded" }]);
@@ -90,7 +90,7 @@ describe("a claim", () => {
     expect(await claim("9223372036854775807")).toEqual({ outcome: "gone", waitMs: 0, freed: [] });
   });
 
-  test("leaves out what was withdrawn, and removes a parcel of which nothing is left", async () => {
+  test("a claim leaves out jobs that were withdrawn, and deletes a parcel without jobs", async () => {
     const id = await oneParcel(world, 2);
     await world.clock.setNow(at(30 * second));
     await world.patch("job-0", { when: "in 1h" });
@@ -98,7 +98,7 @@ describe("a claim", () => {
     expect((await claimed(id)).jobs.map(({ key }) => key)).toEqual(["job-1"]);
   });
 
-  test("of a parcel of which nothing is left removes it", async () => {
+  test("a claim deletes a parcel whose jobs are all gone", async () => {
     const id = await oneParcel(world, 1);
     await world.clock.setNow(at(30 * second));
     await world.remove("job-0");
@@ -107,7 +107,7 @@ describe("a claim", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("leaves to its new parcel a job that was withdrawn and made again", async () => {
+  test("a claim leaves a job that was withdrawn and made again to its new parcel", async () => {
     const id = await oneParcel(world, 1);
     await world.clock.setNow(at(30 * second));
     await world.patch("job-0", { payload: "again" });
@@ -117,7 +117,7 @@ describe("a claim", () => {
     expect((await claimed(job?.parcelId ?? "")).jobs).toMatchObject([{ payload: "again" }]);
   });
 
-  test("sets aside the jobs of a held schedule, cancels those of a deleted one, and takes the rest", async () => {
+  test("a claim parks the jobs of a held schedule, cancels those of a deleted one, and takes the others", async () => {
     const id = await oneParcel(world, 3);
     await world.pause("job-0");
     await world.remove("job-1");
@@ -133,7 +133,7 @@ describe("a claim", () => {
     expect(await claim(parked)).toEqual({ outcome: "held", waitMs: 0, freed: [] });
   });
 
-  test("lets a manual job of a held schedule start", async () => {
+  test("a manual job of a held schedule may start", async () => {
     const id = await oneParcel(world, 1);
     await world.pause("job-0");
     await world.sql`update carillon.jobs set kind = 'manual', n = 1`;
@@ -141,7 +141,7 @@ describe("a claim", () => {
     expect((await claimed(id)).jobs).toMatchObject([{ kind: "manual", n: 1 }]);
   });
 
-  test("moves what belongs to the other queue since its schedule got another kind of target, a few together", async () => {
+  test("a claim moves jobs to the other queue if their schedule has another kind of target since, several in one parcel", async () => {
     const id = await oneParcel(world, 13);
     for (let n = 0; n < 12; n++) await world.patch(`job-${n}`, { target: { queue: null, handler: "greet" } });
     expect((await claimed(id)).jobs.map(({ key }) => key)).toEqual(["job-12"]);

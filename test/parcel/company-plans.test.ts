@@ -5,7 +5,10 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { touched } from "../support/touched.ts";
 import { claimedBeforeOthers, lease } from "./limit-world.ts";
 
-/** Plans that were made while the tables were other ones, as every long-lived connection keeps them. */
+/**
+ * Plans that were made while the tables had other contents, which every long-lived connection
+ * keeps.
+ */
 
 let world: Carillon;
 let own: Sql;
@@ -21,7 +24,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** The statement is planned, and nothing is done. */
+/** Plans the statement without effects. */
 async function planned(statement: () => PromiseLike<unknown>): Promise<void> {
   await own`begin`;
   await statement();
@@ -36,12 +39,12 @@ async function parcelsThatWaitElsewhere(count: number): Promise<void> {
     from carillon.targets t cross join lateral generate_series(1, ${count}::int) n where t.name = 'handler/elsewhere'`;
 }
 
-describe("a plan that is kept", () => {
+describe("a cached plan", () => {
   test.each(["claim_company", "claim_parcel"])(
-    "from before an import has %s look at its jobs' schedules alone",
+    "a plan from before an import lets %s read the schedules of its jobs alone",
     async (which) => {
       const head = await claimedBeforeOthers(world, 12);
-      // Also of the index's entries of what the rows were before they were given a shard.
+      // Also removes index entries of the rows before they were given a shard.
       await world.sql`vacuum analyze`;
       if (which === "claim_parcel")
         await world.sql`update carillon.parcels set turn = null, ready_at = '2000-01-01' where turn = 'waits'`;
@@ -64,7 +67,7 @@ describe("a plan that is kept", () => {
   );
 
   test.each(["claim_company", "claim_parcel", "claim_parcels"])(
-    "has %s look at one version of each schedule, however often they were edited",
+    "a plan lets %s read one version of each schedule, however often they were edited",
     async (which) => {
       const head = await claimedBeforeOthers(world, 12);
       await world.sql`analyze`;
@@ -91,7 +94,8 @@ describe("a plan that is kept", () => {
         insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, once_at, body, target)
         select s.id, n, 'replaced', now(), 'ann', n, false, v.once_at, v.body, v.target
         from carillon.schedules s join carillon.schedule_versions v on v.schedule_id = s.id cross join generate_series(2, 500) n`;
-      // Every third is at another version than all others: which they are must not be read of each.
+      // Every third schedule is at another version than the others: the statement must not read it
+      // for each.
       await world.sql`update carillon.schedules set version = 500, spec_version = 2 + id where id % 3 = 0`;
       let jobs = 0;
       const { index } = await touched(own, async () => {
@@ -99,12 +103,12 @@ describe("a plan that is kept", () => {
       });
       expect(jobs).toBeGreaterThan(0);
       expect(index["schedule_versions_pkey"]).toBeGreaterThanOrEqual(jobs);
-      // Of every third two.
+      // Two for every third schedule.
       expect(index["schedule_versions_pkey"]).toBeLessThanOrEqual(1.5 * jobs);
     },
   );
 
-  test("from when few parcels were there has a company look at those that wait with it", async () => {
+  test("a plan from when there were few parcels lets a company read only parcels that wait at its target", async () => {
     const head = await claimedBeforeOthers(world, 12);
     const claim = () => own`select from carillon.claim_company(${head.id}, ${head.fence}, 9, ${lease})`;
     await planned(claim);
@@ -119,7 +123,7 @@ describe("a plan that is kept", () => {
 });
 
 test.each(["never", "before", "after"])(
-  "a settle looks at its own target, though many wait elsewhere and tables were %s analyzed",
+  "a settle reads its own target, though many parcels wait elsewhere and tables were %s analyzed",
   async (analyzed) => {
     const head = await claimedBeforeOthers(world, 5);
     const all = [head, ...(await claimCompany(world.sql, { ...head, company: 3 }, lease))];

@@ -20,7 +20,10 @@ import {
   workerOf,
 } from "./limit-world.ts";
 
-/** A worker that has a place at a target with quick jobs claims other parcels that wait there together with its own. */
+/**
+ * A worker with a place at a target with quick jobs claims other parcels that wait there together
+ * with its own.
+ */
 
 let world: Carillon;
 
@@ -38,10 +41,10 @@ const settleTogether = (all: readonly ClaimedParcel[]) => world.sql`
 const sizes = (claimed: readonly ClaimedParcel[]) => claimed.map(({ jobs }) => jobs.length);
 
 test.each([
-  { name: "no more than half a second of work", count: 6, costMs: 125, share: 1, takes: [10, 10, 10] },
-  { name: "no more than its part of those that wait", count: 12, costMs: 1, share: 4, takes: [10, 10] },
-  { name: "none where fewer wait than have a place", count: 3, costMs: 1, share: 4, takes: [] },
-  { name: "none where a parcel takes half a second by itself", count: 6, costMs: 500, share: 1, takes: [] },
+  { name: "at most half a second of work", count: 6, costMs: 125, share: 1, takes: [10, 10, 10] },
+  { name: "at most its part of the waiting parcels", count: 12, costMs: 1, share: 4, takes: [10, 10] },
+  { name: "none if fewer parcels wait than have a place", count: 3, costMs: 1, share: 4, takes: [] },
+  { name: "none if a parcel takes half a second by itself", count: 6, costMs: 500, share: 1, takes: [] },
 ])("a worker takes along $name", async ({ count, costMs, share, takes }) => {
   const head = await claimedBeforeOthers(world, count, { costMs, share });
   expect(head.company > 0).toBe(takes.length > 0);
@@ -52,7 +55,7 @@ test.each([
   { name: "the cost of the target's jobs is unknown", change: { cost_ms: null } },
   { name: "the target limits jobs that run at once", change: { concurrency: 5 } },
   { name: "the target limits starts per second", change: { rate_count: 100, rate_ms: 1_000 } },
-])("a worker takes no parcel along where $name", async ({ change }) => {
+])("a worker takes no parcel along if $name", async ({ change }) => {
   const head = await claimedBeforeOthers(world, 4);
   expect(head.company).toBe(3);
   await world.sql`update carillon.targets set ${world.sql(change)}`;
@@ -76,7 +79,7 @@ test("parcels that a worker takes along come in their order, are leased, and use
   ]);
 });
 
-/** Puts the parcels that wait at the target back to where they were before their messages came. */
+/** Resets the parcels that wait at the target to the state before their messages came. */
 async function withoutMessages(): Promise<void> {
   await world.sql`
     update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
@@ -137,7 +140,7 @@ test.each([
   expect(await companyOf(head)).toEqual([]);
 });
 
-test("a claim learns that a parcel is leased without waiting for an edit in its shard", async () => {
+test("a claim recognizes a leased parcel without waiting for an edit in its shard", async () => {
   const head = await claimedBeforeOthers(world, 1);
   const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await own.begin(async (tx) => {
@@ -147,7 +150,7 @@ test("a claim learns that a parcel is leased without waiting for an edit in its 
   await own.end();
 });
 
-test("a parcel with a held job goes on waiting, and the other parcels are taken along", async () => {
+test("a parcel with a held job keeps waiting, and the other parcels are taken along", async () => {
   const head = await claimedBeforeOthers(world, 4);
   await world.sql`update carillon.schedules set held_since = carillon.clock(), held_until = 'infinity' where key = 'a-015'`;
   expect(sizes(await companyOf(head))).toEqual([10, 10]);
@@ -157,7 +160,7 @@ test("a parcel with a held job goes on waiting, and the other parcels are taken 
   expect(own.jobs).toHaveLength(9);
 });
 
-test("a worker takes no parcel along whose row or whose shard's gate is locked", async () => {
+test("a worker takes no parcel along if its row or its shard's gate is locked", async () => {
   const head = await claimedBeforeOthers(world, 4);
   const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await own.begin(async (tx) => {
@@ -169,7 +172,7 @@ test("a worker takes no parcel along whose row or whose shard's gate is locked",
 });
 
 test.each([1, 100])(
-  "a settle gives no turn to a parcel that another worker is taking along, where a job takes %i ms",
+  "a settle gives no turn to a parcel that another worker is taking along, if a job takes %i ms",
   async (costMs) => {
     const head = await claimedBeforeOthers(world, 12, { costMs, share: 2 });
     const [other = ""] = (await parcels(world)).filter(({ turn }) => turn === "granted").map(({ id }) => id);
@@ -208,7 +211,7 @@ test("the time of parcels settled together counts once", async () => {
   expect(await world.sql`select jobs, ms from carillon.target_work`).toEqual([{ jobs: 50, ms: 1_000 }]);
 });
 
-test("the time of parcels settled together counts for each place that they had, also where each is one job", async () => {
+test("the time of parcels settled together counts for each place that they had, also if each is one job", async () => {
   await dueOnce(world, "a", 10);
   await world.sql`update carillon.schedules set shard = substring(key from 3)::int`;
   await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
@@ -244,7 +247,7 @@ test("a claim that grants its own parcel a turn sends that parcel a message agai
   expect(await workerOf(world, 4).claim(fresh)).toMatchObject({ outcome: "claimed", id: fresh });
 });
 
-test("a job that is cancelled while its parcel is being taken along is told to stop", async () => {
+test("a job that is cancelled while its parcel is being taken along is stopped", async () => {
   const head = await claimedBeforeOthers(world, 3);
   const [job] = await world.sql<Pick<JobKey, "scheduleId" | "occurrence">[]>`
     select schedule_ids[1] as "scheduleId", occurrences[1] as occurrence from carillon.parcels where turn = 'waits' limit 1`;

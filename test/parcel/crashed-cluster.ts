@@ -12,17 +12,17 @@ import { databaseClock } from "../support/database-clock.ts";
 import { monday } from "../support/instants.ts";
 
 export interface CrashedCluster {
-  /** Of the server that runs at this moment. */
+  /** A connection to the present server. */
   sql: Sql;
   clock: Awaited<ReturnType<typeof databaseClock>>;
-  /** From here on the disk gets nothing that is not waited for. */
+  /** From here on only flushes that a statement waits for reach the disk. */
   holdWriter(): Promise<void>;
   /** Shuts the server down at once, as `pg_ctl stop -m immediate` does, and starts it. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The background writer would bring pages to the disk, and the log before them. */
+/** Off, because the background writer flushes pages, and the log before them. */
 const settings = {
   fsync: "off",
   shared_buffers: "16MB",
@@ -31,7 +31,10 @@ const settings = {
   wal_writer_delay: "10s",
 };
 
-/** A cluster of its own, migrated, whose clock stands still: what the server loses by a crash is seen in no other. */
+/**
+ * A separate, migrated cluster with a stopped clock, so that losses by a crash affect no other
+ * test.
+ */
 export async function crashedCluster(): Promise<CrashedCluster> {
   const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-crashed-"));
   let server = await startPostgres({ dataDir, settings });

@@ -15,14 +15,17 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** What was delivered when, by the name of the family. */
+/** The deliveries with their lateness, by the name of the family. */
 let deliveries: { family: string; lateMs: number }[];
 
 beforeEach(() => {
   deliveries = [];
 });
 
-/** Runs the jobs of a parcel side by side, as many as it has places; each takes its family's time, and then ends as that says. */
+/**
+ * Runs the jobs of a parcel side by side, as many as it has places; each takes its family's time,
+ * and then ends with the given outcome.
+ */
 function takes(times: Readonly<Record<string, number>>, ends: (job: ClaimedJob) => Delivery = () => done) {
   return (clock: Clock): Deliver =>
     async (jobs, { places }) => {
@@ -47,8 +50,8 @@ const count = (family: string) => deliveries.filter((each) => each.family === fa
 const worst = (family: string) =>
   Math.max(...deliveries.filter((each) => each.family === family).map(({ lateMs }) => lateMs));
 
-describe("others are not kept waiting by", () => {
-  test("a burst of thousands of slow jobs of one family", async () => {
+describe("other targets are not delayed", () => {
+  test("a burst of thousands of slow jobs of one family does not delay other families", async () => {
     await dueOnce(world, "burst", 2_000);
     await dueOnce(world, "other", 20, undefined, at(minute + 2 * second));
     await world.tick();
@@ -59,11 +62,12 @@ describe("others are not kept waiting by", () => {
     expect(count("other")).toBe(20);
     expect(worst("other")).toBeLessThanOrEqual(200);
     expect(deliveries.at(-1)?.family).toBe("burst");
-    // Two hundred parcels, one after the other on each of five workers, ten jobs side by side in each.
+    // Two hundred parcels, one after the other on each of five workers, ten jobs side by side in
+    // each.
     expect(worst("burst")).toBeLessThanOrEqual(40 * 100 + 500);
   });
 
-  test("a handler that always runs into its timeout", async () => {
+  test("a handler that always runs into its timeout does not delay other handlers", async () => {
     await dueOnce(world, "stuck", 300, { target: { handler: "stuck" }, retry: { attempts: 3, base: "1s" } });
     await dueOnce(world, "other", 40, undefined, at(minute + 10 * second));
     await world.tick();
@@ -77,11 +81,11 @@ describe("others are not kept waiting by", () => {
       () => count("other") === 40,
     );
     expect(count("stuck")).toBeLessThanOrEqual(50);
-    // Four parcels, and half of the workers that are left: the fourth waits for one of three.
+    // Four parcels for half of the remaining workers: the fourth waits for one of three.
     expect(worst("other")).toBeLessThanOrEqual(second + 500);
   });
 
-  test("several hosts that hang at once", async () => {
+  test("several hosts that hang at once do not delay other hosts", async () => {
     const webhook = (host: string) => ({ target: { webhook: { url: `https://${host}/in` } } });
     await dueOnce(world, "hungA", 100, webhook("a.example.com"));
     await dueOnce(world, "hungB", 100, webhook("b.example.com"));
@@ -98,7 +102,7 @@ describe("others are not kept waiting by", () => {
     expect(worst("other")).toBeLessThanOrEqual(4 * second + 500);
   });
 
-  test("a host that hangs, though its jobs come before theirs for minutes", async () => {
+  test("a host that hangs does not delay other hosts, though its jobs come before theirs for minutes", async () => {
     const webhook = (host: string) => ({ target: { webhook: { url: `https://${host}/in` } } });
     await dueOnce(world, "hung", 500, webhook("hangs.example.com"));
     await dueOnce(world, "other", 30, webhook("api.example.com"), at(minute + second));
@@ -111,11 +115,11 @@ describe("others are not kept waiting by", () => {
       () => count("other") === 30,
     );
     expect(count("hung")).toBe(20);
-    // Two workers are left for three parcels.
+    // Two workers remain for three parcels.
     expect(worst("other")).toBeLessThanOrEqual(2 * second + 500);
   });
 
-  test("a burst of fast jobs: parcels go out of the queue as they came in, and none waits for a batch that is not its own", async () => {
+  test("in a burst of fast jobs, parcels leave the queue in the order of their arrival, and none waits for another batch", async () => {
     await dueOnce(world, "burst", 4_000, { target: { queue: "demo" } });
     await dueOnce(world, "other", 20, { target: { queue: "other" } });
     await world.sql`update carillon.schedules set shard = id % 16`;
@@ -128,12 +132,12 @@ describe("others are not kept waiting by", () => {
       { fast: 1, stepMs: 100, deliver },
       () => count("burst") === 4_000 && count("other") === 20,
     );
-    // Those of one instant share their parcels: nobody's jobs come first.
+    // Jobs of one instant share their parcels, so no family comes first.
     expect(worst("other")).toBeLessThanOrEqual(worst("burst"));
     expect(worst("burst")).toBeLessThanOrEqual(1_500);
   });
 
-  test("a limit of a fast target: those over it wait in the database", async () => {
+  test("parcels beyond the limit of a fast target wait in the database and do not delay other targets", async () => {
     await world.sql`select carillon.define_limits('{}', '{}', '{}', '{}')`;
     await world.sql`select carillon.target_named('queue/demo')`;
     await world.sql`update carillon.targets set concurrency = 50 where name = 'queue/demo'`;

@@ -16,7 +16,10 @@ import { until } from "../support/until.ts";
 import { type CrashedCluster, crashedCluster } from "./crashed-cluster.ts";
 import { claimedBeforeOthers, ids, lease } from "./limit-world.ts";
 
-/** A claim is not waited for until the disk has it: a crash, as a transaction that is rolled back, leaves the parcel with the fence of before. */
+/**
+ * A claim does not wait for its flush to the disk: after a crash, as after a rollback, the parcel
+ * has its former fence.
+ */
 
 describe("after a crash of Postgres", () => {
   let cluster: CrashedCluster;
@@ -38,7 +41,7 @@ describe("after a crash of Postgres", () => {
   const settle = (parcel: ClaimedParcel) =>
     settleTogether({ sql: cluster.sql, queue, log, notify: notifyByDefault }, 1)(parcel);
 
-  test("a worker whose claim the disk has lost does not settle under the lease of the next one", async () => {
+  test("a worker whose claim was lost by a crash does not settle under the lease of the next one", async () => {
     const { sql, clock } = cluster;
     const body = parseScheduleBody({ target: { queue: "demo" }, when: `at ${due.toISOString()}` });
     await putSchedule({ sql, queue }, { key: "a", body, caller: { name: "ann" } });
@@ -59,7 +62,7 @@ describe("after a crash of Postgres", () => {
   });
 });
 
-describe("a fence that was given out by a claim which is lost", () => {
+describe("the fence of a lost claim", () => {
   let world: Carillon;
 
   beforeEach(async () => {
@@ -80,7 +83,7 @@ describe("a fence that was given out by a claim which is lost", () => {
     return rows.map(({ fence }) => fence);
   };
 
-  /** The fences of a claim that is lost, and of the same one a millisecond later or more. */
+  /** The fences of a claim that is lost, and of the same claim a millisecond later or more. */
   async function lostAndNext(claim: Claim): Promise<[number[], number[]]> {
     class Lost extends Error {}
     let lost: number[] = [];
@@ -128,7 +131,7 @@ describe("a fence that was given out by a claim which is lost", () => {
         };
       },
     },
-  ])("is not given to the next claim $of", async ({ prepare }) => {
+  ])("the fence of a lost claim is not given to the next claim $of", async ({ prepare }) => {
     const claim = await prepare();
     const [lost, next] = await lostAndNext(claim);
     expect(lost).toHaveLength(claim.parcels.length);
@@ -153,7 +156,7 @@ describe("the fence of a claim", () => {
   };
   const circle = 2 ** 31;
 
-  test("is the server's clock where the last one is behind it, on whichever side of the circle", async () => {
+  test("the fence of a claim is the server's clock if the last one is behind it, on either side of the overflow", async () => {
     for (const behind of [10_000, circle / 2, circle - 60_000]) {
       const { ms } = await nextAfter(0);
       const last = Math.max(1, (ms - behind + 2 * circle) % circle);
@@ -164,7 +167,7 @@ describe("the fence of a claim", () => {
     }
   });
 
-  test("is one more than the last one where that is ahead of the server's clock, so that none of one parcel comes twice", async () => {
+  test("the fence of a claim is one more than the last one if that is ahead of the server's clock, so that no fence of a parcel repeats", async () => {
     const [row] = await world.sql<{ fences: number[] }[]>`
       with recursive given as (
         select 1 as n, carillon.next_fence(0) as fence

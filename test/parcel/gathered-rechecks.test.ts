@@ -30,7 +30,7 @@ const recheck = async () => {
   return job;
 };
 
-test("A claim of a group takes no recheck along whose settings are no longer in force, and leaves it to its own parcel", async () => {
+test("a claim of a group leaves a recheck whose settings are out of date to its own parcel", async () => {
   await putDue("a", minute);
   world.outcome = () => again(2 * minute);
   await world.tick();
@@ -40,7 +40,7 @@ test("A claim of a group takes no recheck along whose settings are no longer in 
   await putDue("b", 2 * minute);
   await world.tick();
   await world.clock.setNow(at(2 * minute + second));
-  // As an edit leaves it that could not end the recheck because it was running.
+  // The state after an edit that could not end the recheck because it was running.
   await world.sql`update carillon.schedules set version = version + 1, fresh_version = version + 1 where key = 'a'`;
   expect(await claimedKeys("b")).toEqual(["b"]);
   const [parcel] = await world.sql`select schedule_ids from carillon.parcels where lease_until is not null`;

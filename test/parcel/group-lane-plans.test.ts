@@ -32,7 +32,10 @@ describe.each(statistics)(
       await world.stop();
     });
 
-    /** No table is walked through, and no index; but what is looked at may grow with the jobs that are delivered. */
+    /**
+     * No table and no index is read through; the rows that are read may grow with the delivered
+     * jobs.
+     */
     function expectProbesOnly({ scanned, index }: Touched, entriesMax: number): void {
       const large = Object.entries(scanned).filter(([table, read]) => table !== "test_clock" && read > 500);
       expect(large).toEqual([]);
@@ -42,7 +45,7 @@ describe.each(statistics)(
     async function travelling(schedule: number): Promise<string> {
       const [parcel] = await world.sql<{ id: string }[]>`
       select id from carillon.parcels where schedule_ids[1] = ${schedule} and lane is null`;
-      if (parcel === undefined) throw new Error("No parcel travels.");
+      if (parcel === undefined) throw new Error("No parcel is under way.");
       return parcel.id;
     }
 
@@ -67,7 +70,7 @@ describe.each(statistics)(
     test.each([
       ["first in the long lane", hot],
       ["alone in its group", others + 5],
-    ])("a job %s starts at once, and looks at a few entries", async (_name, schedule) => {
+    ])("a job %s starts at once, and reads a few entries", async (_name, schedule) => {
       const { parcel, looked } = await claimOf(schedule);
       expectProbesOnly(looked, 100);
       const settling = await touched(sql, async () => {
@@ -76,7 +79,7 @@ describe.each(statistics)(
       expectProbesOnly(settling, 100);
     });
 
-    test("a grouped handler gets 250 of its hot group, and looks at not many more", async () => {
+    test("a grouped handler gets 250 jobs of its hot group, and reads few more", async () => {
       const { parcel, looked } = await claimOf(hotGrouped);
       expect(parcel.jobs).toHaveLength(250);
       expectProbesOnly(looked, 3_000);
@@ -86,7 +89,7 @@ describe.each(statistics)(
       expectProbesOnly(settling, 3_000);
     });
 
-    test("a sweep looks once at each lane in which somebody waits", async () => {
+    test("a sweep reads each lane with a waiting job once", async () => {
       await world.clock.advance(30 * minute);
       expectProbesOnly(await touched(sql, () => sweep(sql, world.log)), 3_500);
     });
@@ -94,8 +97,9 @@ describe.each(statistics)(
 );
 
 /**
- * So many schedules of one serial group, so many of one group of a grouped handler, each with a job of which all but the first
- * wait in the lane; and so many groups of one schedule, whose job nobody has claimed yet.
+ * This number of schedules of one serial group and of one group of a grouped handler, each with a
+ * job, of which all but the first wait in the lane; and this number of groups of one schedule with
+ * an unclaimed job.
  */
 async function fill(sql: Sql): Promise<void> {
   const start = at(0);

@@ -24,7 +24,10 @@ const lease = 30 * second;
 const when = (ms: number) => `at ${at(ms).toISOString()}`;
 const serial = { group: "order:1", serial: true };
 
-/** One job each, due a second after the other in this order, made, and all due now; their schedules are in several shards. */
+/**
+ * One job each, due a second after the other in this order, and all due now; their schedules are in
+ * several shards.
+ */
 async function dueInTurn(keys: readonly string[], body: object = serial): Promise<void> {
   for (const [index, key] of keys.entries()) {
     await world.put(key, { when: when(minute + index * second), ...body });
@@ -62,7 +65,7 @@ const order = () => world.delivered.map(({ key }) => key);
 const shards = () => world.sql`select distinct shard from carillon.schedules`;
 
 describe("serial schedules of a group", () => {
-  test("deliver one at a time in due order, over shards and targets, however their messages come", async () => {
+  test("jobs of a serial group are delivered one at a time in due order, over shards and targets, in any order of their messages", async () => {
     await world.put("c", { when: when(minute + 2 * second), ...serial, target: { handler: "greet" } });
     for (const [index, key] of ["a", "b", "", "d"].entries())
       if (key !== "") await world.put(key, { when: when(minute + index * second), ...serial });
@@ -84,7 +87,7 @@ describe("serial schedules of a group", () => {
     expect(await world.sql`select from carillon.lane_entries`).toEqual([]);
   });
 
-  test("in one parcel go one at a time too", async () => {
+  test("jobs of a serial group in one parcel are delivered one at a time too", async () => {
     await dueInTurn(["a", "b", "c"]);
     await world.sql`update carillon.schedules set shard = 0`;
     await world.sql`delete from carillon.parcels where id <> ${await parcelOf("a")}`;
@@ -98,7 +101,7 @@ describe("serial schedules of a group", () => {
     expect(order()).toEqual(["a", "b", "c"]);
   });
 
-  test("wait for an earlier one whose message comes late, from when it is made", async () => {
+  test("a job waits from its creation on for an earlier one whose message comes late", async () => {
     await dueInTurn(["a", "b"]);
     expect(await claim("b")).toMatchObject({ outcome: "empty" });
     await world.clock.advance(10 * minute);
@@ -106,7 +109,7 @@ describe("serial schedules of a group", () => {
     expect(ids((await settle(await claimed("a"))).outgoing)).toEqual([await parcelOf("b")]);
   });
 
-  test("a hundred jobs of a group are done with one tick before and none between, by a bounded number of statements each", async () => {
+  test("a hundred jobs of a group are done with one tick before and none in between, by a bounded number of statements each", async () => {
     const keys = Array.from({ length: 100 }, (_, n) => `k${String(n).padStart(3, "0")}`);
     await Promise.all(keys.map((key, n) => world.put(key, { when: when(minute + n * 10), ...serial })));
     await world.tick();
@@ -116,11 +119,11 @@ describe("serial schedules of a group", () => {
     await world.work();
     await worker.sql.end();
     expect(order()).toEqual(keys);
-    // A claim that finds the lane taken, one when its turn has come, and a settle.
+    // A claim that finds the lane taken, one when the turn has come, and a settle.
     expect(worker.asked.length).toBeLessThanOrEqual(keys.length * 3);
   });
 
-  test("are no more in the way of another group, nor of schedules that are not serial", async () => {
+  test("a serial group delays neither other groups nor schedules that are not serial", async () => {
     await dueInTurn(["a", "b"]);
     await dueInTurn(["other"], { group: "order:2", serial: true });
     await dueInTurn(["free"], { group: "order:1" });
@@ -130,7 +133,7 @@ describe("serial schedules of a group", () => {
     expect(await claim("b")).toMatchObject({ outcome: "empty" });
   });
 
-  test("keep their turn while one is tried again; one that is dead or cancelled hands it over", async () => {
+  test("a job keeps its turn while it is retried; a dead or cancelled one hands it over", async () => {
     await dueInTurn(["a", "b", "c", "d"]);
     for (const key of ["b", "c", "d"]) await claim(key);
     expect((await settle(await claimed("a"), failed)).outgoing).toMatchObject([{ waitMs: second }]);
@@ -146,7 +149,7 @@ describe("serial schedules of a group", () => {
     expect((await claimed("d")).jobs).toHaveLength(1);
   });
 
-  test("of every kind wait in it: fired by hand, backfilled, due", async () => {
+  test("jobs of every kind wait in a serial group: fired by hand, backfilled, due", async () => {
     const deps = { sql: world.sql, queue: world.queue };
     const caller = { name: "ann" };
     await world.put("every", {
@@ -189,7 +192,7 @@ describe("serial schedules of a group", () => {
     ).toEqual([]);
   });
 
-  test("and overlap rules both hold: an occurrence is skipped while the one before waits for the group", async () => {
+  test("a serial group and an overlap rule both apply: an occurrence is skipped while the one before waits for the group", async () => {
     await dueInTurn(["a"]);
     await world.put("s", { when: "every 10s", overlap: "skip", ...serial });
     await world.tick();
@@ -206,7 +209,7 @@ describe("serial schedules of a group", () => {
     expect((await world.jobs("s")).slice(0, 2)).toMatchObject([{ state: "succeeded" }, { state: "skipped" }]);
   });
 
-  test("show a job that waits for its group as ready at no known time", async () => {
+  test("a job that waits for its group is shown without a time at which it is ready", async () => {
     await dueInTurn(["a", "b"]);
     await claim("b");
     const [stored] = await world.sql<{ scheduleId: string; occurrence: Date }[]>`
@@ -216,7 +219,7 @@ describe("serial schedules of a group", () => {
     expect(job).toMatchObject({ state: "waiting", readyAt: null });
   });
 
-  test("skip what became late while it waited for the group, and go on", async () => {
+  test("jobs that became late while they waited for the group are skipped, and the group goes on", async () => {
     await dueInTurn(["a"]);
     await dueInTurn(["b", "c"], { ...serial, deadline: "30s" });
     await dueInTurn(["d"]);
@@ -231,7 +234,7 @@ describe("serial schedules of a group", () => {
 });
 
 describe("a crash in a group", () => {
-  test("keeps the place of the job, which is tried again before the next; its last attempt hands over", async () => {
+  test("after a crash the job keeps its place and is retried before the next; its last attempt hands over", async () => {
     await dueInTurn(["a", "b"], { ...serial, retry: { attempts: 2 } });
     await claimed("a");
     await claim("b");
@@ -245,7 +248,7 @@ describe("a crash in a group", () => {
     expect((await claimed("b")).jobs).toHaveLength(1);
   });
 
-  test("between anything is made good by the sweep", async () => {
+  test("the sweep recovers from a crash between any two steps", async () => {
     await dueInTurn(["a", "b"]);
     const running = await claimed("a");
     await claim("b");
@@ -257,7 +260,7 @@ describe("a crash in a group", () => {
 });
 
 describe("an edit in a group", () => {
-  test("that holds one schedule keeps no other waiting, and its jobs take their places when it is let go", async () => {
+  test("a hold of one schedule delays no other, and its jobs take their places when it is released", async () => {
     await dueInTurn(["a", "b", "c", "d"]);
     const running = await claimed("a");
     for (const key of ["b", "c", "d"]) await claim(key);
@@ -271,7 +274,7 @@ describe("an edit in a group", () => {
     expect((await claimed("d")).jobs).toHaveLength(1);
   });
 
-  test("that holds the one for which others wait lets them go at once", async () => {
+  test("a hold of the schedule that others wait for lets them go at once", async () => {
     await dueInTurn(["a", "b"]);
     await claim("b");
     await world.pause("a");
@@ -279,7 +282,7 @@ describe("an edit in a group", () => {
     expect(order()).toEqual(["b"]);
   });
 
-  test("that holds the one that is to be tried again lets the others go, too", async () => {
+  test("a hold of a schedule whose job is to be retried lets the others go, too", async () => {
     await dueInTurn(["a", "b"]);
     await claim("b");
     const running = await claimed("a");
@@ -287,7 +290,7 @@ describe("an edit in a group", () => {
     expect(ids((await settle(running, failed)).outgoing)).toContain(await parcelOf("b"));
   });
 
-  test("that holds until a time leaves its jobs their places for then", async () => {
+  test("a hold with an end keeps the places of its jobs for then", async () => {
     await dueInTurn(["a", "b", "c"]);
     const running = await claimed("a");
     for (const key of ["b", "c"]) await claim(key);
@@ -298,7 +301,7 @@ describe("an edit in a group", () => {
     expect((await claimed("b")).jobs).toHaveLength(1);
   });
 
-  test("that deletes one cancels what waits of it; while it runs the lane is taken", async () => {
+  test("a delete of a schedule cancels its waiting jobs; while one is running the lane is taken", async () => {
     await dueInTurn(["a", "b", "c"]);
     const running = await claimed("a");
     for (const key of ["b", "c"]) await claim(key);
@@ -312,7 +315,7 @@ describe("an edit in a group", () => {
     expect((await claimed("c")).jobs).toHaveLength(1);
   });
 
-  test("that makes schedules serial counts what runs and what waits already", async () => {
+  test("an edit that makes schedules serial counts running and waiting jobs", async () => {
     await dueInTurn(["a", "b", "c"], { group: "order:1" });
     const running = await claimed("b");
     for (const key of ["a", "b", "c"]) await world.patch(key, { serial: true });
@@ -322,7 +325,7 @@ describe("an edit in a group", () => {
     expect(ids((await settle(await claimed("a"))).outgoing)).toEqual([await parcelOf("c")]);
   });
 
-  test("that takes a schedule out of the group lets go of what waited, and of what waited for it", async () => {
+  test("an edit that takes a schedule out of the group releases its waiting jobs, and those that waited for it", async () => {
     await dueInTurn(["a", "b", "c"]);
     for (const key of ["b", "c"]) await claim(key);
     world.queue.messages = [];
@@ -336,7 +339,7 @@ describe("an edit in a group", () => {
     expect(await world.sql`select from carillon.lane_entries`).toEqual([]);
   });
 
-  test("that moves the cadence leaves no place behind for which others would wait", async () => {
+  test("an edit that moves the cadence leaves no place behind that others would wait for", async () => {
     await dueInTurn(["a"]);
     await world.put("s", { when: "every 10s", spread: "5s", ...serial });
     await world.tick();
@@ -348,7 +351,7 @@ describe("an edit in a group", () => {
   });
 });
 
-test("with the rights of each function, and no more, a group's lane is entered, edited, swept and left", async () => {
+test("with exactly the rights of each function, a group's lane is entered, edited, swept and left", async () => {
   await world.stop();
   world = await carillon({ roles: functionRoles });
   await dueInTurn(["a", "b", "c", "d", "e"], { ...serial, overlap: "queue", retry: { attempts: 1 } });

@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** The keys of the jobs that a claim of this key's parcel brings together. */
+/** The keys of the jobs that a claim of this key's parcel returns together. */
 async function claimedKeys(key: string): Promise<string[]> {
   const [job] = await world.jobs(key);
   const parcel = await claimParcel(world.sql, job?.parcelId ?? "0", 30 * second);
@@ -21,7 +21,10 @@ async function claimedKeys(key: string): Promise<string[]> {
   return parcel.jobs.map((each) => each.key).sort();
 }
 
-/** Two jobs of a group have killed their worker, and are to be tried alone; a third one came due meanwhile. */
+/**
+ * Two jobs of a group have killed their worker, and are to be tried alone; a third one came due
+ * meanwhile.
+ */
 beforeEach(async () => {
   for (const [key, dueAt] of Object.entries({ a: at(minute), b: at(minute), c: at(minute + 20 * second) }))
     await world.put(key, {
@@ -37,11 +40,11 @@ beforeEach(async () => {
 });
 
 test("a group's job that killed its worker is tried alone, though others of its group are due", async () => {
-  // Beside it, the others would die with it each time, and be charged for what it does.
+  // Together with it, the others would die each time, and be charged attempts for it.
   expect(await claimedKeys("a")).toEqual(["a"]);
 });
 
-test("a claim of a group leaves the jobs alone that killed a worker", async () => {
-  // Brought along, one of them would kill the worker of a job that has done nothing wrong.
+test("a claim of a group leaves out jobs that killed a worker", async () => {
+  // If one of them were included, it would kill the worker of an innocent job.
   expect(await claimedKeys("c")).toEqual(["c"]);
 });

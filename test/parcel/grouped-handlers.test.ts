@@ -57,7 +57,7 @@ const settleEach = (parcel: ClaimedParcel, of: (key: string) => Settlement) =>
 const settle = (parcel: ClaimedParcel) => settleEach(parcel, () => ({ kind: "succeeded" }));
 
 describe("a grouped handler", () => {
-  test("gets all due jobs of its group together, of whatever shard and kind, and no other's", async () => {
+  test("a grouped handler gets all due jobs of its group together, of every shard and kind, and no others", async () => {
     await dueJobs(["a", "b", "c"]);
     await dueJobs(["other"], { ...digest, group: "person:2" });
     await dueJobs(["plain"], { ...digest, target: { handler: "greet" } });
@@ -75,7 +75,7 @@ describe("a grouped handler", () => {
     expect(states).toEqual([{ state: "succeeded" }]);
   });
 
-  test("is alone with its group: who comes meanwhile waits, and is handed over together", async () => {
+  test("a grouped handler is called once at a time for a group: later jobs wait, and are handed over together", async () => {
     await dueJobs(["a", "b"]);
     const parcel = await claimed("a");
     await dueJobs(["c", "d"], { ...digest, when: `at ${at(minute - second).toISOString()}` });
@@ -87,7 +87,7 @@ describe("a grouped handler", () => {
     expect(together.outcome === "claimed" && keysOf(together)).toEqual(["c", "d"]);
   });
 
-  test("finds the parcels that its jobs have left empty, and what else was in them goes on", async () => {
+  test("parcels that a grouped handler's jobs have left are found empty, and the other jobs in them go on", async () => {
     await dueJobs(["a", "b"]);
     await dueJobs(["mine"], { ...digest, group: "person:2" });
     await world.sql`update carillon.schedules set shard = 0`;
@@ -105,7 +105,7 @@ describe("a grouped handler", () => {
     expect(await claimParcel(world.sql, "0", lease)).toMatchObject({ outcome: "gone" });
   });
 
-  test("gets 250 at a time, and the rest at once after them", async () => {
+  test("a grouped handler gets 250 jobs at a time, and the others at once after them", async () => {
     await world.put("many", { ...digest, when: "every 1s", startsAt: at(0).toISOString() });
     await world.put("more", { ...digest, when: "every 1s", startsAt: at(0).toISOString() });
     await world.tick();
@@ -124,7 +124,7 @@ describe("a grouped handler", () => {
     expect(await world.sql`select from carillon.parcels where lane is not null`).toEqual([]);
   });
 
-  test("tries what failed again on its own time, while the group goes on", async () => {
+  test("a failed job of a grouped handler is retried at its own time, while the group goes on", async () => {
     await dueJobs(["a", "b"]);
     const { outgoing } = await settleEach(await claimed("a"), (key) =>
       key === "a" ? failed : { kind: "succeeded" },
@@ -139,7 +139,7 @@ describe("a grouped handler", () => {
     expect((await claimed("a")).jobs).toMatchObject([{ key: "a", attempt: 1 }]);
   });
 
-  test("does not get what is held, deleted, late, in the other queue, or of a shard that is being edited", async () => {
+  test("a grouped handler gets no job that is held, deleted, late, in the other queue, or of a shard under edit", async () => {
     await dueJobs(["a", "held", "gone", "moved", "editing"]);
     await dueJobs(["late"], { ...digest, deadline: "1s" });
     await world.clock.advance(5 * second);
@@ -158,10 +158,10 @@ describe("a grouped handler", () => {
     expect(keysOf(await claimed("editing"))).toEqual(["editing"]);
   });
 
-  test("is not robbed of a job by a claim of the parcel from which it has just been taken", async () => {
+  test("a claim of a parcel does not take a job back that a grouped handler has just taken from it", async () => {
     await dueJobs(["a", "moved"]);
     const [moved] = await world.jobs("moved");
-    // As after an edit that sent it to the handler: its parcel is of the other queue still.
+    // The state after an edit that sent it to the handler: its parcel is still of the other queue.
     await world.sql`update carillon.parcels set queue = 'fast', target_id = null where id = ${moved?.parcelId ?? "0"}`;
     let other: Promise<unknown> | undefined;
     const [a] = await world.jobs("a");
@@ -174,7 +174,7 @@ describe("a grouped handler", () => {
     expect(await world.jobs("moved")).toMatchObject([{ parcelId: a?.parcelId }]);
   });
 
-  test("whose worker dies gets the jobs again, each alone and none charged; nobody else meanwhile", async () => {
+  test("after a crash of a grouped handler's worker its jobs come back, each alone and none charged, and no other joins them", async () => {
     await dueJobs(["a", "b", "c"]);
     await claimed("a", 30 * second);
     await world.clock.advance(31 * second);
@@ -189,7 +189,7 @@ describe("a grouped handler", () => {
     expect(keysOf(await claimed("a"))).toEqual(["a"]);
   });
 
-  test("that dies of one job has it charged in the end, and delivers the others", async () => {
+  test("a job that kills a grouped handler's worker is charged in the end, and the others are delivered", async () => {
     await dueJobs(["a", "fatal", "c"]);
     const calls: string[] = [];
     for (;;) {
@@ -209,7 +209,7 @@ describe("a grouped handler", () => {
     expect(await world.jobs("fatal")).toMatchObject([{ state: "dead", attempt: 5 }]);
   });
 
-  test("that killed its worker with one job of another shard has it tried again under that shard's gate", async () => {
+  test("a job of another shard that killed the worker is retried under that shard's gate", async () => {
     await dueJobs(["a", "b"]);
     const parcel = await claimed("a", 30 * second);
     const [b] = await world.sql<
@@ -225,7 +225,7 @@ describe("a grouped handler", () => {
     ]);
   });
 
-  test("goes on when who waited is held, and when the hold ends by itself", async () => {
+  test("a group goes on when a waiting job is held, and when the hold ends by itself", async () => {
     await dueJobs(["a", "b"]);
     const parcel = await claimed("a");
     await dueJobs(["c", "d"]);
@@ -239,7 +239,7 @@ describe("a grouped handler", () => {
     expect(keysOf(await claimed("c"))).toEqual(["c"]);
   });
 
-  test("leaves the order to overlap rules: of a schedule that forbids them one job at a time", async () => {
+  test("a grouped handler follows overlap rules: a schedule that forbids overlaps has one job at a time", async () => {
     await world.put("s", { ...digest, when: "every 10s", overlap: "queue" });
     await world.tick();
     await world.clock.setNow(at(30 * second));
@@ -249,7 +249,7 @@ describe("a grouped handler", () => {
     );
   });
 
-  test("works through a hot group without its other groups waiting", async () => {
+  test("a grouped handler's hot group does not delay its other groups", async () => {
     await world.put("hot", { ...digest, when: "every 1s" });
     await world.tick();
     await dueJobs(["cold"], { ...digest, group: "person:2" });
@@ -258,7 +258,7 @@ describe("a grouped handler", () => {
   });
 });
 
-test("with the rights of each function, and no more, a group is gathered, edited, swept and left", async () => {
+test("with exactly the rights of each function, a group is gathered, edited, swept and left", async () => {
   await world.stop();
   world = await carillon({ roles: functionRoles });
   await noteGrouped(true);

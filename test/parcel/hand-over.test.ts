@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Parcels that are ready in a minute, as a tick would have left them if it had died before the hand-over. */
+/** Parcels that are ready in a minute, in the state after a tick that died before the hand-over. */
 async function unsent(count: number): Promise<OutgoingParcel[]> {
   return world.sql<OutgoingParcel[]>`
     insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
@@ -30,7 +30,7 @@ const marked = async () =>
   (await world.sql`select id from carillon.parcels where offers > 0 order by id`).map(({ id }) => String(id));
 
 describe("a hand-over", () => {
-  test("sends ten to a request, each to its queue, so that it arrives a second early, and marks it", async () => {
+  test("a hand-over sends ten messages to a request, each to its queue, to arrive a second early, and marks them", async () => {
     const parcels = await unsent(35);
     await handOver(world.sql, world.queue, parcels);
     expect(world.queue.requests.map((entries) => entries.length).sort()).toEqual([10, 10, 7, 8].sort());
@@ -42,8 +42,9 @@ describe("a hand-over", () => {
     ]);
   });
 
-  test("sends the last of many parcels with the wait that is left by then", async () => {
-    // Else of thousands of jobs that are due together the last ones start as late as it took to send the others.
+  test("a hand-over sends the last of many parcels with the wait that is left by then", async () => {
+    // Otherwise, of thousands of jobs that are due together, the last ones start as late as it took
+    // to send the others.
     let now = 0;
     const { timing } = world.queue;
     world.queue.timing = {
@@ -58,7 +59,7 @@ describe("a hand-over", () => {
     expect(delays.toSorted((a, b) => b - a)).toEqual(Array.from({ length: 10 }, (_, n) => 58 - n));
   });
 
-  test("marks only what is named as arrived: refused and unanswered entries are swept", async () => {
+  test("a hand-over marks only parcels that are named as arrived: refused and unanswered entries are swept", async () => {
     const parcels = await unsent(20);
     const [refused, unanswered, ...arrived] = parcels.map(({ id }) => id);
     world.queue.fate = ({ Id }) =>
@@ -70,14 +71,14 @@ describe("a hand-over", () => {
     ]);
   });
 
-  test("is no error when the queue is away: it is logged, and the sweep makes up for it", async () => {
+  test("a hand-over without a queue is not an error: it is logged, and the sweep sends the parcels", async () => {
     world.queue.outage = new Error("away");
     await handOver(world.sql, world.queue, await unsent(12));
     expect(await marked()).toEqual([]);
     expect(world.log.lines.map(({ event }) => event)).toEqual(["parcel.unsent", "parcel.unsent"]);
   });
 
-  test("that cannot be marked does not fail the edit that made it, which is committed", async () => {
+  test("a hand-over that cannot mark its parcels does not fail the committed edit", async () => {
     await world.tick();
     await world.sql.unsafe(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
@@ -89,14 +90,14 @@ describe("a hand-over", () => {
     ]);
   });
 
-  test("leaves to the sweep what is ready later than a message can wait", async () => {
+  test("parcels that are ready later than a message can wait are left to the sweep", async () => {
     const [soon, late] = await unsent(2);
     if (soon === undefined || late === undefined) throw new Error("There are no parcels.");
     await handOver(world.sql, world.queue, [soon, { ...late, waitMs: 900_001 }]);
     expect(await marked()).toEqual([soon.id]);
   });
 
-  test("does not wait for a parcel that somebody holds", async () => {
+  test("a hand-over does not wait for a locked parcel", async () => {
     const parcels = await unsent(3);
     await world.sql.begin(async (tx) => {
       await tx`select from carillon.parcels where id = ${parcels[0]?.id ?? ""} for update`;
@@ -107,14 +108,14 @@ describe("a hand-over", () => {
 });
 
 describe("a message", () => {
-  test("is delayed by whole seconds, never so that it comes after its parcel is ready, within what SQS takes", () => {
+  test("a message is delayed by whole seconds within SQS's limit, and never arrives after its parcel is ready", () => {
     expect([-5_000, 0, 999, 1_099, 1_100, 2_099, 60_500].map(delaySeconds)).toEqual([0, 0, 0, 0, 1, 1, 60]);
     expect(delaySeconds(24 * 60 * minute)).toBe(900);
     for (let waitMs = 0; waitMs < 20 * second; waitMs += 137)
       expect(delaySeconds(waitMs) * 1_000).toBeLessThanOrEqual(Math.max(0, waitMs - 100));
   });
 
-  test("carries a parcel's id and nothing else, and anything else is no message of ours", () => {
+  test("a message has a parcel's id and nothing else, and any other text is not a message of Carillon", () => {
     expect(parcelMessage("12")).toBe('{"v":1,"parcel":"12"}');
     expect(parcelOfMessage(parcelMessage("9223372036854775807"))).toBe("9223372036854775807");
     for (const body of [

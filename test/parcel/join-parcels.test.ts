@@ -27,7 +27,7 @@ const sizes = async () =>
   ).map(({ jobs }) => jobs);
 
 describe("jobs of one handler that are put one by one for one instant", () => {
-  test("travel together, up to as many as a parcel takes, and each is done once, on time", async () => {
+  test("jobs put one by one for one handler and instant share parcels up to the limit, and each is done once, on time", async () => {
     await putMany(200, () => ({ when: `at ${due}`, target: { handler: "greet" } }));
     const parcels = await sizes();
     expect(parcels.reduce((sum, jobs) => sum + jobs, 0)).toBe(200);
@@ -43,7 +43,7 @@ describe("jobs of one handler that are put one by one for one instant", () => {
     expect(new Set(world.delivered.map(({ at: when }) => when))).toEqual(new Set([due]));
   });
 
-  test("leave alone what goes to another target, has another priority, or is due at another time", async () => {
+  test("jobs with another target, priority or due time do not share a parcel", async () => {
     await putMany(64, (n) => ({
       when: `at ${at(20 * second + (n % 4 === 0 ? 400 : 0)).toISOString()}`,
       priority: n % 4 === 1 ? "high" : "normal",
@@ -57,7 +57,7 @@ describe("jobs of one handler that are put one by one for one instant", () => {
     expect(mixed).toEqual([]);
   });
 
-  test("that is taken back leaves its neighbours as they are", async () => {
+  test("a delete of one job leaves the others of its parcel unchanged", async () => {
     await putMany(40, () => ({ when: `at ${due}`, target: { handler: "greet" } }));
     await world.remove("job-7");
     await world.put("job-8", { when: `at ${at(40 * second).toISOString()}`, target: { handler: "greet" } });
@@ -72,7 +72,7 @@ describe("jobs of one handler that are put one by one for one instant", () => {
     expect(new Set(world.delivered.map(({ key }) => key)).has("job-7")).toBe(false);
   });
 
-  test("do not come back to a parcel that still lists them from before an edit", async () => {
+  test("a job does not go back to a parcel that still lists it from before an edit", async () => {
     await putMany(20, () => ({ when: `at ${due}`, target: { handler: "greet" }, payload: { name: "a" } }));
     for (let n = 0; n < 20; n++) await world.patch(`job-${n}`, { payload: { name: "b" } });
     await world.clock.setNow(at(20 * second));
@@ -82,7 +82,7 @@ describe("jobs of one handler that are put one by one for one instant", () => {
     );
   });
 
-  test("do not join what may be claimed at this moment", async () => {
+  test("a job does not join a parcel that may be claimed at this moment", async () => {
     await putMany(40, () => ({ when: `at ${at(900).toISOString()}`, target: { handler: "greet" } }));
     expect(await sizes()).toEqual(Array.from({ length: 40 }, () => 1));
   });

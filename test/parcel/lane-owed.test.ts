@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("an occurrence waits for an earlier one that is still owed, and no worker is sent for it meanwhile", async () => {
+test("an occurrence waits for an earlier one that is still in the backlog, and no worker is sent for it meanwhile", async () => {
   await world.put("s", { when: "every 10s", overlap: "queue" });
   await world.tick();
   await world.clock.setNow(at(10 * second));
@@ -27,7 +27,8 @@ test("an occurrence waits for an earlier one that is still owed, and no worker i
   const [waiting] = await world.jobs("s");
   await world.clock.advance(2 * minute);
   const offered = async () => (await sweep(world.sql, world.log)).outgoing.map(({ id }) => id);
-  // A worker that was sent for it would find it waiting, and be sent again at once, for as long as something is owed.
+  // A worker that was sent for it would find it waiting, and be sent again at once, as long as
+  // there is a backlog.
   expect(await offered()).not.toContain(waiting?.parcelId);
   await world.sql`delete from carillon.backlog`;
   await world.clock.advance(5 * minute);

@@ -38,14 +38,14 @@ describe.each(statistics)(
     async function parcelOf(schedule: number): Promise<string> {
       const [parcel] = await world.sql<{ id: string }[]>`
       select id from carillon.parcels where schedule_ids[1] = ${schedule} and lane is null`;
-      if (parcel === undefined) throw new Error("No parcel travels.");
+      if (parcel === undefined) throw new Error("No parcel is under way.");
       return parcel.id;
     }
 
     test.each([
       ["in the long lane", 1],
       ["alone in its lane", 5_000],
-    ])("a claim and a settle of a job %s look at a few entries", async (_name, schedule) => {
+    ])("a claim and a settle of a job %s read a few entries", async (_name, schedule) => {
       const id = await parcelOf(schedule);
       let claim: Claimed | undefined;
       const claiming = await touched(sql, async () => {
@@ -58,14 +58,14 @@ describe.each(statistics)(
       expectProbesOnly(settling, 100);
     });
 
-    test("a sweep looks once at each lane in which somebody waits", async () => {
+    test("a sweep reads each lane with a waiting job once", async () => {
       await world.clock.advance(30 * minute);
       expectProbesOnly(await touched(sql, () => sweep(sql, world.log)), 1_500);
     });
   },
 );
 
-/** Schedule 1 has a lane full of jobs that wait; each of the others has one job that has not been claimed. */
+/** Schedule 1 has a lane full of waiting jobs; each of the others has one unclaimed job. */
 async function fill(sql: Sql): Promise<void> {
   const start = at(0);
   await sql`

@@ -16,8 +16,9 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a job in a lane that has failed is tried again though its deadline is over by then", async () => {
-  // Else one failed attempt ends the job as skipped: the attempts that its schedule allows are never made.
+test("a failed job in a lane is retried though its deadline is over by then", async () => {
+  // Otherwise one failed attempt ends the job as skipped, and the other attempts of its schedule
+  // are never made.
   const retry = { attempts: 2, backoff: "fixed", base: "30s", max: "30s", jitter: "none" };
   await world.put("laned", { when: "in 1m", overlap: "queue", deadline: "10s", retry });
   await world.tick();
@@ -29,8 +30,8 @@ test("a job in a lane that has failed is tried again though its deadline is over
   expect(await world.jobs("laned")).toMatchObject([{ state: "succeeded", attempt: 2, reason: null }]);
 });
 
-test("a dead job that is tried again while the next one runs waits for that, also where overlaps are skipped", async () => {
-  // Else the job that an operator has tried again is skipped, and its work is never done.
+test("a dead job that is retried by hand while the next one runs waits for that, also if overlaps are skipped", async () => {
+  // Otherwise a job that an operator has retried is skipped, and its work is never done.
   await world.put("laned", { when: "every 30s", overlap: "skip", retry: { attempts: 1 } });
   await world.tick();
   await world.clock.advance(30 * second);
@@ -49,8 +50,9 @@ test("a dead job that is tried again while the next one runs waits for that, als
   expect(outgoing).toHaveLength(1);
 });
 
-test("a grouped handler's job that waits to be tried again is not inside of the serial lane that an edit moves it to", async () => {
-  // Else the group's earlier job, whose message comes late, waits until the other one has been tried again.
+test("a grouped handler's job that waits for its retry does not count as inside the serial lane that an edit moves it to", async () => {
+  // Otherwise the group's earlier job, whose message comes late, waits for the retry of the other
+  // one.
   await world.sql`select carillon.note_grouped(array['handler/digest'], array[true])`;
   const group = { group: "order:1", serial: true };
   await world.put("early", { when: `at ${at(minute - second).toISOString()}`, ...group });

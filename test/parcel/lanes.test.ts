@@ -23,7 +23,10 @@ afterEach(() => world.stop());
 const lease = 30 * second;
 const step = 10 * second;
 
-/** A schedule due each ten seconds, its jobs of three minutes made; the clock stands where so many of them are due. */
+/**
+ * A schedule due each ten seconds, with its jobs of three minutes; the clock is where this number
+ * of them is due.
+ */
 async function dueJobs(count: number, body: object): Promise<void> {
   await world.put("s", { when: "every 10s", ...body });
   await world.tick();
@@ -57,7 +60,7 @@ const settle = (parcel: ClaimedParcel, settlement: Settlement = { kind: "succeed
     parcel.jobs.map(() => settlement),
   );
 
-/** What became of the first so many jobs. */
+/** The states of the first jobs. */
 const states = async (count: number) =>
   (await world.jobs("s"))
     .slice(0, count)
@@ -73,7 +76,7 @@ async function sweepOnce() {
 }
 
 describe("a deadline", () => {
-  test("skips what would start later than that after its due time, and nothing else in the parcel", async () => {
+  test("a job that would start later than its deadline after its due time is skipped, and no other of the parcel is", async () => {
     const when = `at ${at(minute).toISOString()}`;
     await world.put("strict", { when, deadline: "10s" });
     await world.put("patient", { when, deadline: "11s" });
@@ -96,20 +99,20 @@ describe("a deadline", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("is kept by a start on its very millisecond", async () => {
+  test("a start at the very millisecond of the deadline is in time", async () => {
     await dueJobs(1, { deadline: "5s" });
     await world.clock.advance(5 * second);
     expect((await claimed(1)).jobs).toHaveLength(1);
   });
 
-  test("is no matter for a job that has started before", async () => {
+  test("a deadline does not apply to a job that has started before", async () => {
     await dueJobs(1, { deadline: "5s" });
     await settle(await claimed(1), { kind: "retry", afterMs: minute, error: "no" });
     await world.clock.advance(minute);
     expect((await claimed(1)).jobs).toMatchObject([{ attempt: 1 }]);
   });
 
-  test("passes while a hold keeps the job", async () => {
+  test("a deadline passes while a hold keeps the job", async () => {
     await dueJobs(1, { deadline: "5s" });
     await world.pause("s");
     expect(await claim(1)).toMatchObject({ outcome: "empty" });
@@ -119,7 +122,7 @@ describe("a deadline", () => {
     expect(await states(1)).toEqual(["skipped: late"]);
   });
 
-  test("does not apply to a manual job", async () => {
+  test("a deadline does not apply to a manual job", async () => {
     await dueJobs(1, { deadline: "5s", overlap: "skip" });
     const { parcelId } = await job(1);
     await world.sql`update carillon.jobs set kind = 'manual' where parcel_id = ${parcelId}`;
@@ -130,7 +133,7 @@ describe("a deadline", () => {
 });
 
 describe("overlap: skip", () => {
-  test("skips a job while an earlier one is not settled, and lets it run after", async () => {
+  test("`overlap: skip` skips a job while an earlier one is not settled, and lets it run afterwards", async () => {
     await dueJobs(3, { overlap: "skip" });
     const first = await claimed(1);
     expect(await claim(2)).toMatchObject({ outcome: "empty" });
@@ -140,14 +143,14 @@ describe("overlap: skip", () => {
     expect(await entries()).toEqual([{ occurrence: at(3 * step), entered: true }]);
   });
 
-  test("counts an earlier one that has not been claimed yet, whatever came first", async () => {
+  test("`overlap: skip` counts an earlier job that is unclaimed, in any order of the messages", async () => {
     await dueJobs(2, { overlap: "skip" });
     expect(await claim(2)).toMatchObject({ outcome: "empty" });
     expect((await claimed(1)).jobs).toHaveLength(1);
     expect(await states(2)).toEqual(["waiting", "skipped: overlap"]);
   });
 
-  test("counts one that waits to be tried again, and never skips that one", async () => {
+  test("`overlap: skip` counts a job that waits for a retry, and never skips that job", async () => {
     await dueJobs(3, { overlap: "skip" });
     await settle(await claimed(1), { kind: "retry", afterMs: 1, error: "no" });
     expect(await claim(2)).toMatchObject({ outcome: "empty" });
@@ -157,7 +160,7 @@ describe("overlap: skip", () => {
     expect(await states(3)).toEqual(["dead: attempts", "skipped: overlap", "waiting"]);
   });
 
-  test("does not let schedules be in each other's way", async () => {
+  test("`overlap: skip` does not apply between schedules", async () => {
     for (const key of ["a", "b"]) await world.put(key, { when: "every 10s", overlap: "skip" });
     await world.tick();
     await world.clock.setNow(at(step));
@@ -167,7 +170,7 @@ describe("overlap: skip", () => {
 });
 
 describe("overlap: queue", () => {
-  test("lets jobs run one after the other, each handed over by the settle before it", async () => {
+  test("`overlap: queue` lets jobs run one after the other, each handed over by the settle before it", async () => {
     await dueJobs(3, { overlap: "queue" });
     const first = await claimed(1);
     expect(await claim(2)).toMatchObject({ outcome: "empty" });
@@ -184,7 +187,7 @@ describe("overlap: queue", () => {
     expect(await states(3)).toEqual(["succeeded", "succeeded", "succeeded"]);
   });
 
-  test("keeps the order of occurrences when the messages come in any", async () => {
+  test("`overlap: queue` keeps the order of occurrences in any order of the messages", async () => {
     await dueJobs(5, { overlap: "queue" });
     for (const n of [4, 2, 5, 3]) expect(await claim(n)).toMatchObject({ outcome: "empty" });
     await handOver(world.sql, world.queue, [{ id: (await job(1)).parcelId ?? "", queue: "fast", waitMs: 0 }]);
@@ -194,7 +197,7 @@ describe("overlap: queue", () => {
     );
   });
 
-  test("keeps the place of a job that is to be tried again, and of one that is handed back", async () => {
+  test("`overlap: queue` keeps the place of a job that is to be retried, and of one that is handed back", async () => {
     await dueJobs(2, { overlap: "queue" });
     expect(
       (await settle(await claimed(1), { kind: "retry", afterMs: second, error: "no" })).outgoing,
@@ -207,7 +210,7 @@ describe("overlap: queue", () => {
     ]);
   });
 
-  test("shows a job that waits for its turn as waiting, ready at no known time", async () => {
+  test("a job that waits for its turn is shown as waiting, without a time at which it is ready", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -220,7 +223,7 @@ describe("overlap: queue", () => {
     expect(await readJob(world.sql, id)).toMatchObject({ state: "waiting", readyAt: at(2 * step) });
   });
 
-  test("skips what has become late while it waited for its turn, also what waited behind it", async () => {
+  test("jobs that have become late while they waited for their turn are skipped, also those behind them", async () => {
     await dueJobs(5, { overlap: "queue", deadline: "25s" });
     await world.clock.setNow(at(2 * step));
     const first = await claimed(1);
@@ -242,7 +245,7 @@ describe("overlap: queue", () => {
     expect((await claimed(4)).jobs).toHaveLength(1);
   });
 
-  test("hands over at once what a worker's claim lets go, not at the next sweep", async () => {
+  test("a job that a worker's claim releases is handed over at once, not at the next sweep", async () => {
     await dueJobs(3, { overlap: "queue", deadline: "25s" });
     const first = await claimed(1);
     for (const n of [2, 3]) await claim(n);
@@ -252,7 +255,7 @@ describe("overlap: queue", () => {
     expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual([at(3 * step).toISOString()]);
   });
 
-  test("leaves manual jobs alone", async () => {
+  test("`overlap: queue` does not apply to manual jobs", async () => {
     await dueJobs(2, { overlap: "queue" });
     await claimed(1);
     const { parcelId } = await job(2);
@@ -261,7 +264,7 @@ describe("overlap: queue", () => {
     expect((await claimed(2)).jobs).toMatchObject([{ kind: "manual" }]);
   });
 
-  test("is not kept waiting by a job that was withdrawn", async () => {
+  test("a job that was withdrawn does not keep others waiting", async () => {
     await dueJobs(1, { overlap: "queue" });
     await world.put("s", { when: `at ${at(2 * step).toISOString()}`, overlap: "queue" });
     await settle(await claimed(1));
@@ -272,7 +275,7 @@ describe("overlap: queue", () => {
 });
 
 describe("a crash in a lane", () => {
-  test("keeps the place of a job that was alone, which is tried again before the next", async () => {
+  test("after a crash a job that was alone keeps its place, and is retried before the next", async () => {
     await dueJobs(2, { overlap: "queue", retry: { attempts: 2 } });
     await claimed(1);
     await claim(2);
@@ -282,7 +285,7 @@ describe("a crash in a lane", () => {
     expect((await claimed(1)).jobs).toMatchObject([{ attempt: 1 }]);
   });
 
-  test("of the last attempt hands the lane over", async () => {
+  test("a crash in the last attempt hands the lane over", async () => {
     await dueJobs(2, { overlap: "queue", retry: { attempts: 1 } });
     await claimed(1);
     await claim(2);
@@ -292,7 +295,7 @@ describe("a crash in a lane", () => {
     expect((await claimed(2)).jobs).toHaveLength(1);
   });
 
-  test("between a settle and the send of the next is made good by the sweep", async () => {
+  test("the sweep recovers from a crash between a settle and the send of the next", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -301,7 +304,7 @@ describe("a crash in a lane", () => {
     expect(await sweepOnce()).toContain((await job(2)).parcelId);
   });
 
-  test("or whatever else left somebody waiting without anybody before is made good too, within a minute", async () => {
+  test("the sweep lets a job go within a minute that waits without a job before it, from any cause", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -315,7 +318,7 @@ describe("a crash in a lane", () => {
     expect((await claimed(2)).jobs).toHaveLength(1);
   });
 
-  test("costs ever fewer looks at what waits for long", async () => {
+  test("a job that waits for long is read less and less often by the sweep", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -337,7 +340,7 @@ describe("a crash in a lane", () => {
 });
 
 describe("an edit", () => {
-  test("that allows overlaps lets all go at once", async () => {
+  test("an edit that allows overlaps releases all waiting jobs at once", async () => {
     await dueJobs(4, { overlap: "queue" });
     await claimed(1);
     for (const n of [2, 3, 4]) await claim(n);
@@ -348,7 +351,7 @@ describe("an edit", () => {
     expect(await world.sql`select from carillon.lane_entries`).toEqual([]);
   });
 
-  test("from queue to skip lets a claim skip what waited", async () => {
+  test("an edit from queue to skip lets a claim skip waiting jobs", async () => {
     await dueJobs(3, { overlap: "queue" });
     const first = await claimed(1);
     for (const n of [2, 3]) await claim(n);
@@ -358,14 +361,15 @@ describe("an edit", () => {
     expect((await settle(first)).outgoing).toEqual([]);
   });
 
-  test("that forbids overlaps counts what runs and what waits already", async () => {
+  test("an edit that forbids overlaps counts running and waiting jobs", async () => {
     await dueJobs(5, {});
     const [running, alsoRunning] = [await claimed(2), await claimed(3)];
     await settle(await claimed(1), { kind: "retry", afterMs: second, error: "no" });
     await world.patch("s", { overlap: "queue" });
     await world.clock.advance(second);
     for (const n of [5, 4, 1]) expect(await claim(n)).toMatchObject({ outcome: "empty" });
-    // Both ran already; the first of them to come back waits for the other, and nobody else starts before they are done.
+    // Both were running; the first of them to come back waits for the other, and no other job
+    // starts before they are done.
     expect((await settle(running, { kind: "retry", afterMs: 0, error: "no" })).outgoing).toHaveLength(1);
     expect(await claim(2)).toMatchObject({ outcome: "empty", freed: [] });
     expect((await settle(alsoRunning)).outgoing).toMatchObject([{ id: (await job(2)).parcelId }]);
@@ -374,7 +378,7 @@ describe("an edit", () => {
     expect((await settle(await claimed(4))).outgoing).toMatchObject([{ id: (await job(5)).parcelId }]);
   });
 
-  test("that leaves the rule as it is wakes nobody", async () => {
+  test("an edit that leaves the rule unchanged wakes no job", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -386,7 +390,7 @@ describe("an edit", () => {
     expect((await claimed(2)).jobs).toMatchObject([{ payload: "edited" }]);
   });
 
-  test("to a target of the other queue reaches what waits when its turn comes", async () => {
+  test("an edit to a target of the other queue applies to a waiting job when its turn comes", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -398,7 +402,7 @@ describe("an edit", () => {
     expect((await claimed(2)).jobs).toMatchObject([{ target: { handler: "greet" } }]);
   });
 
-  test("that deletes cancels what waits in the lane, and lets what runs end", async () => {
+  test("a delete cancels the jobs that wait in the lane, and lets the running job end", async () => {
     await dueJobs(3, { overlap: "queue" });
     const first = await claimed(1);
     for (const n of [2, 3]) await claim(n);
@@ -409,7 +413,7 @@ describe("an edit", () => {
     expect(await world.sql`select from carillon.parcels where lane is not null`).toEqual([]);
   });
 
-  test("that pauses keeps who is handed over, and the resume goes on in order", async () => {
+  test("a pause parks the job that has the turn, and the resume goes on in order", async () => {
     await dueJobs(3, { overlap: "queue" });
     const first = await claimed(1);
     for (const n of [2, 3]) await claim(n);
@@ -426,7 +430,10 @@ describe("an edit", () => {
 });
 
 describe("a claim and the settle before it", () => {
-  /** Lets both come to the lane in this order while another has it, and the time go on by a second meanwhile. */
+  /**
+   * Both wait for the lane in this order while another transaction has it, and a second passes
+   * meanwhile.
+   */
   async function meet<First, Second>(one: () => Promise<First>, other: () => Promise<Second>) {
     const { id } = (await world.put("s", { when: "every 10s", overlap: "queue" })).schedule;
     let meeting: Promise<[First, Second]> | undefined;
@@ -445,7 +452,7 @@ describe("a claim and the settle before it", () => {
   const untilWaiting = (count: number) =>
     until(`${count} wait for the lane`, async () => (await waitingLocks(world.sql, 4)) === count);
 
-  test("take turns: who comes too early is handed the lane", async () => {
+  test("a claim that comes before the settle is handed the lane by it", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     const [claiming, settling] = await meet(
@@ -456,7 +463,7 @@ describe("a claim and the settle before it", () => {
     expect(settling.outgoing).toMatchObject([{ id: (await job(2)).parcelId }]);
   });
 
-  test("take turns: who comes after it starts after it, also by the clock", async () => {
+  test("a claim that comes after the settle starts after it, also by the clock", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     const [settling, claiming] = await meet(
@@ -489,7 +496,7 @@ test("a hold that ends by itself keeps a job until its end, and no longer", asyn
   expect(await world.sql`select from carillon.parcels where held_schedule is not null`).toEqual([]);
 });
 
-test("with the rights of each function, and no more, a lane is entered, edited, swept and left", async () => {
+test("with exactly the rights of each function, a lane is entered, edited, swept and left", async () => {
   await world.stop();
   world = await carillon({ roles: functionRoles });
   await dueJobs(4, { overlap: "queue", retry: { attempts: 1 } });

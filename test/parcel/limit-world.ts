@@ -8,7 +8,10 @@ import { at, minute, second } from "../support/instants.ts";
 export const due = at(minute);
 export const lease = 30 * second;
 
-/** So many schedules of this body and name (`a-000` …), each due once. They stand where the tick has not been yet. */
+/**
+ * This number of schedules with this body and name (`a-000` …), each due once, beyond the
+ * watermark.
+ */
 export async function dueOnce(
   world: Carillon,
   name: string,
@@ -20,7 +23,7 @@ export async function dueOnce(
   if (count > 1) await copies(world, name, count);
 }
 
-/** The first one over again: a hundred edits take longer than what they are made for. */
+/** Copies of the first schedule: a hundred edits take longer than the tests they are for. */
 async function copies({ sql }: Carillon, name: string, count: number): Promise<void> {
   await sql`
     with first as (select * from carillon.schedules where key = ${`${name}-000`}), made as (
@@ -71,14 +74,14 @@ export interface Worker {
   settle(parcel: ClaimedParcel, settlement?: Settlement): Promise<string[]>;
 }
 
-/** Whoever takes parcels by hand, with this window. */
+/** Claims and settles parcels by hand, with this window. */
 export function workerOf({ sql }: Pick<Carillon, "sql">, window: number | null = null): Worker {
   const claim = (id: string) => claimParcel(sql, id, lease, window);
   return {
     claim,
     claimed: async (id) => {
       let parcel = await claim(id);
-      // Whose turn has come by this very look claims it again, as every worker does.
+      // A parcel that gets its turn by this very claim is claimed again, as every worker does.
       if ("insteadId" in parcel && parcel.insteadId === id) parcel = await claim(id);
       if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
       return parcel;
@@ -94,7 +97,7 @@ export function workerOf({ sql }: Pick<Carillon, "sql">, window: number | null =
   };
 }
 
-/** What a tick does of it: who is to be sent. */
+/** Sweeps as a tick does; returns the parcels that are sent. */
 export async function swept({ sql, log, queue }: Carillon): Promise<string[]> {
   const { outgoing } = await sweep(sql, log);
   await handOver(sql, queue, outgoing);
@@ -104,7 +107,10 @@ export async function swept({ sql, log, queue }: Carillon): Promise<string[]> {
 export const attemptsOf = ({ sql }: Carillon) =>
   sql<{ attempt: number }[]>`select distinct attempt from carillon.jobs order by attempt`;
 
-/** So many parcels of ten jobs wait at one target, each in a shard of its own; a job there has taken so long. The first of them is claimed. */
+/**
+ * This number of parcels of ten jobs wait at one target, each in a shard of its own; a job there
+ * has this cost. The first of them is claimed.
+ */
 export async function claimedBeforeOthers(
   world: Carillon,
   count: number,
@@ -123,12 +129,15 @@ export async function claimedBeforeOthers(
   return workerOf(world, share).claimed(first);
 }
 
-/** It has succeeded, whatever it was. */
+/** Settles every job as succeeded. */
 export async function settleAlone({ sql }: Carillon, parcel: ClaimedParcel): Promise<string[]> {
   return workerOf({ sql }).settle(parcel);
 }
 
-/** Parcels of ten that are ready, of one shard and of one handler with this share; of one where jobs do not come together. */
+/**
+ * Ready parcels of ten jobs, of one shard and one handler with this share; of one job if the
+ * handler's jobs do not come together.
+ */
 export async function readyParcels(world: Carillon, share: number, count: number): Promise<string[]> {
   await dueOnce(world, "a", count * 10);
   await world.sql`update carillon.schedules set shard = 0`;

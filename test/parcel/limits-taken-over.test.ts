@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a function that could not take over its handlers' limits does so with its next event", async () => {
+test("a function that could not store its handlers' limits does so with its next event", async () => {
   const handler = {
     name: "a",
     concurrency: 3,
@@ -30,7 +30,7 @@ test("a function that could not take over its handlers' limits does so with its 
     "alter function carillon.define_limits_later(text[], int[], int[], int[]) rename to define_limits",
   );
   await take();
-  // Else its jobs would run without a limit for as long as the function lives.
+  // Otherwise its jobs would run without a limit for as long as the function lives.
   expect(await world.sql`select name, concurrency from carillon.targets where name = 'handler/a'`).toEqual([
     { name: "handler/a", concurrency: 3 },
   ]);

@@ -13,10 +13,13 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** A shard that no other parcel is of. */
+/** A shard that no other parcel belongs to. */
 const apart = 9;
 
-/** So many parcels of one job each, each due a second after the one before: the first in a shard apart, the others in shards by turns. */
+/**
+ * This number of parcels of one job each, each due a second after the one before: the first in a
+ * shard apart, the others in shards by turns.
+ */
 async function smallParcels(count: number, shards: number): Promise<string[]> {
   for (let n = 0; n < count; n++)
     await dueOnce(world, `p${n}`, 1, { target: { handler: "a" } }, at(minute + n * second));
@@ -32,7 +35,7 @@ async function smallParcels(count: number, shards: number): Promise<string[]> {
 
 const keysOf = (jobs: readonly { key: string }[]) => jobs.map(({ key }) => key).sort();
 
-test("small parcels that wait for one target become one when their turn comes, and each job is worked once", async () => {
+test("small parcels that wait for one target become one when their turn comes, and each job is delivered once", async () => {
   const [one = "", ...others] = await smallParcels(8, 1);
   const { claim, claimed, settle } = workerOf(world, 1);
   const first = await claimed(one);
@@ -48,7 +51,7 @@ test("small parcels that wait for one target become one when their turn comes, a
   for (const id of others) expect(await claim(id)).toMatchObject({ outcome: "gone" });
 });
 
-test("up to as many jobs as travel together, and of one shard", async () => {
+test("small parcels are merged up to the limit of jobs, and within one shard", async () => {
   const [one = "", ...others] = await smallParcels(26, 2);
   const { claim, claimed, settle } = workerOf(world, 1);
   let next = await claimed(one);
@@ -61,7 +64,7 @@ test("up to as many jobs as travel together, and of one shard", async () => {
   expect(sizes.toSorted((a, b) => a - b)).toEqual([2, 3, 10, 10]);
 });
 
-test("not while an edit is at work in their shard", async () => {
+test("small parcels are not merged while an edit holds their shard", async () => {
   const [one = "", ...others] = await smallParcels(4, 1);
   const { claim, claimed, settle } = workerOf(world, 1);
   const first = await claimed(one);
@@ -80,7 +83,7 @@ test("not while an edit is at work in their shard", async () => {
   expect((await claimed(next)).jobs).toHaveLength(1);
 });
 
-test("not where a limit counts their places", async () => {
+test("small parcels are not merged if a limit counts their places", async () => {
   const [one = "", ...others] = await smallParcels(4, 1);
   const limits = { concurrency: 1, rate: null };
   await setLimits(world, { target: "handler/a", limits, caller: { name: "ann" } });
@@ -91,13 +94,13 @@ test("not where a limit counts their places", async () => {
   expect((await claimed(next)).jobs).toHaveLength(1);
 });
 
-test("what an edit has taken out of one parcel and put into another is not there twice", async () => {
+test("a job that an edit has moved from one parcel to another is not in the merged parcel twice", async () => {
   const [one = "", ...others] = await smallParcels(4, 1);
   const { claim, claimed, settle } = workerOf(world, 1);
   const first = await claimed(one);
   for (const id of others) await claim(id);
   const [two = "", three = ""] = others.slice(1);
-  // The second still lists what is now in the third.
+  // The second still lists the job that is in the third now.
   await world.sql`
     update carillon.parcels p set occurrences = p.occurrences || o.occurrences, schedule_ids = p.schedule_ids || o.schedule_ids
     from carillon.parcels o where p.id = ${two} and o.id = ${three}`;
@@ -109,7 +112,7 @@ test("what an edit has taken out of one parcel and put into another is not there
   expect(row).toEqual({ listed: 3 });
 });
 
-test("what nobody has come for yet goes along with the first that is claimed, and its own message finds nothing", async () => {
+test("an unclaimed parcel is merged into the first that is claimed, and its own message finds nothing", async () => {
   const [, one = "", ...others] = await smallParcels(8, 1);
   const { claim, claimed, settle } = workerOf(world, 5);
   const first = await claimed(one);
@@ -121,7 +124,7 @@ test("what nobody has come for yet goes along with the first that is claimed, an
   expect(row).toEqual({ done: 7 });
 });
 
-test("what is not ready yet stays where it is, and so does what another worker has", async () => {
+test("a parcel that is not ready, or that another worker has, is not merged", async () => {
   const [, one = "", two = "", three = "", ...later] = await smallParcels(8, 1);
   await world.clock.setNow(at(minute + 3 * second));
   const { claim, claimed } = workerOf(world, 5);
@@ -133,7 +136,7 @@ test("what is not ready yet stays where it is, and so does what another worker h
   for (const id of later) expect(await claim(id)).toMatchObject({ outcome: "early" });
 });
 
-test("a parcel that is half as large as travels together goes by itself", async () => {
+test("a parcel of half the limit is not merged", async () => {
   for (const [n, prefix] of ["a", "b"].entries())
     await dueOnce(world, prefix, 6, { target: { handler: "a" } }, at(minute + n * second));
   await world.sql`update carillon.schedules set shard = 0`;

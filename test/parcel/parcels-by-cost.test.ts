@@ -19,7 +19,10 @@ describe("the parcels of a slow target", () => {
 
   const target = { handler: "a" };
 
-  /** Jobs of the one handler, packed by a tick a minute before they are due: no tick may have been beyond that before. */
+  /**
+   * Jobs of one handler, packed by a tick a minute before they are due, beyond every earlier
+   * horizon.
+   */
   async function packed(count: number, name = "a", when = due): Promise<number[]> {
     await dueOnce(world, name, count, { target }, when);
     await world.clock.setNow(new Date(when.getTime() - minute));
@@ -33,7 +36,7 @@ describe("the parcels of a slow target", () => {
     await world.sql`update carillon.targets set cost_ms = ${ms} where id = ${named?.id ?? null}`;
   };
 
-  /** Works all of them one after the other, each for so long, and has a tick look at what that was. */
+  /** Works all of them one after the other, each for this long, and lets a tick update the cost. */
   async function workedFor(ms: number): Promise<void> {
     const { claimed, settle } = workerOf(world, 100);
     for (const id of await ids(world)) {
@@ -44,7 +47,7 @@ describe("the parcels of a slow target", () => {
     await world.tick();
   }
 
-  test("hold ten where nobody knows what one takes, many where they are quick, and ten again where they are not", async () => {
+  test("a slow parcel holds ten jobs if their cost is unknown, many if they are quick, and ten again if they turn slow", async () => {
     expect(await packed(30)).toEqual([10, 10, 10]);
     await world.clock.setNow(due);
     await workedFor(40);
@@ -54,12 +57,12 @@ describe("the parcels of a slow target", () => {
     expect(await packed(30, "c", at(30 * minute))).toEqual([10, 10, 10]);
   });
 
-  test("are no larger than those of quick targets", async () => {
+  test("slow parcels are no larger than those of quick targets", async () => {
     await cost(0.01);
     expect(await packed(300)).toEqual([250, 50]);
   });
 
-  test("have ten jobs under way at once, however many they hold", async () => {
+  test("a slow parcel has at most ten jobs under way at once", async () => {
     await cost(1);
     await packed(100);
     await world.clock.setNow(due);
@@ -68,7 +71,7 @@ describe("the parcels of a slow target", () => {
     expect(await parcels(world)).toMatchObject([{ jobs: 100, slots: 10 }]);
   });
 
-  test("leave room for others within a limit of jobs at once, and take no more than it has", async () => {
+  test("slow parcels leave room for others within a limit of jobs at once, and use no more than it has", async () => {
     await setLimits(world, {
       target: "handler/a",
       limits: { concurrency: 12, rate: null },
@@ -87,7 +90,7 @@ describe("the parcels of a slow target", () => {
     expect(await claimed(three)).toMatchObject({ slots: 10 });
   });
 
-  test("hold no more than may start within a second where there is a rate", async () => {
+  test("a slow parcel holds at most the jobs that a rate lets start within a second", async () => {
     const rate = { count: 20, perMs: second };
     await setLimits(world, {
       target: "handler/a",
@@ -98,7 +101,7 @@ describe("the parcels of a slow target", () => {
     expect(await packed(50)).toEqual([20, 20, 10]);
   });
 
-  test("are for one job where one at once is allowed, and takes long", async () => {
+  test("slow parcels hold one job if the limit is one at once and jobs take long", async () => {
     await setLimits(world, {
       target: "handler/a",
       limits: { concurrency: 1, rate: null },
@@ -108,7 +111,7 @@ describe("the parcels of a slow target", () => {
     expect(await packed(3)).toEqual([1, 1, 1]);
   });
 
-  test("are split by a claim where jobs take much longer by now, and not where a little", async () => {
+  test("a claim splits a slow parcel if jobs take much longer by now, and not if they take a little longer", async () => {
     await cost(20);
     expect(await packed(200)).toEqual([200]);
     await world.clock.setNow(due);
@@ -129,7 +132,7 @@ describe("the parcels of a slow target", () => {
 });
 
 describe("a handler that turns slow", () => {
-  test("hands back what it did not start, which counts as no attempt, and each job is done once", async () => {
+  test("a handler that turns slow hands back jobs that did not start, without a counted attempt, and each is done once", async () => {
     const ran: string[] = [];
     let moving = Promise.resolve();
     const turns = defineJob({
@@ -137,7 +140,7 @@ describe("a handler that turns slow", () => {
       payload: z.unknown(),
       run: async ({ key }) => {
         ran.push(key);
-        // Those that run beside it take as long.
+        // The jobs beside it take as long.
         if (ran.length % 10 === 1) moving = world.clock.advance(turnMs);
         await moving;
       },

@@ -7,7 +7,10 @@ import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 import { due, lease, parcels, readyParcels, workerOf } from "./limit-world.ts";
 
-/** Claims at a target that only its share bounds, each while another transaction has just what it needs. */
+/**
+ * Claims at a target that only its share limits, while another transaction holds the lock that they
+ * need.
+ */
 
 let world: Carillon;
 let own: Sql;
@@ -22,7 +25,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** A claim that begins while the target is decided upon, and goes on once this is committed. */
+/** A claim that begins while another transaction has the target, and goes on after its commit. */
 async function claimedAfter(id: string, share: number, decide: (tx: Tx) => PromiseLike<unknown>) {
   const [target] = await own<{ id: number }[]>`select id from carillon.targets`;
   const claims: Promise<Claimed>[] = [];
@@ -37,7 +40,8 @@ async function claimedAfter(id: string, share: number, decide: (tx: Tx) => Promi
 }
 
 test("a claim that finds room overtakes no parcel that has begun to wait at the target meanwhile", async () => {
-  // Else those that wait are passed by every newcomer, and run late however long they have waited.
+  // Otherwise every new parcel overtakes those that wait, and they run late however long they have
+  // waited.
   const [running = "", comes = "", waits = ""] = await readyParcels(world, 2, 3);
   await workerOf({ sql: own }, 2).claimed(running);
   const claim = await claimedAfter(
@@ -50,16 +54,18 @@ test("a claim that finds room overtakes no parcel that has begun to wait at the 
   expect(claim).toMatchObject({ outcome: "held", freed: [{ id: waits }] });
 });
 
-test("a claim takes no place that is being given to a parcel which waited for it", async () => {
-  // Else two parcels have the last place, and the target is worked by more at once than its share allows.
+test("a claim takes no place that is being given to a parcel that waited for it", async () => {
+  // Otherwise two parcels have the last place, and the target gets more at once than its share
+  // allows.
   const [running = "", comes = "", waits = ""] = await readyParcels(world, 2, 3);
   await workerOf({ sql: own }, 2).claimed(running);
   const give = (tx: Tx) => tx`update carillon.parcels set turn = 'granted', slots = 10 where id = ${waits}`;
   expect(await claimedAfter(comes, 2, give)).toMatchObject({ outcome: "held" });
 });
 
-test("a claim that is told twice leaves the parcel to the worker that has it since the claim began", async () => {
-  // Else what runs waits at its target at the same time: it is given a turn and sent again, and that turn is lost to others.
+test("a claim by a duplicate message leaves the parcel to the worker that has claimed it meanwhile", async () => {
+  // Otherwise a running parcel waits at its target at the same time: it gets a turn that others
+  // lose, and is sent again.
   const [parcel = ""] = await readyParcels(world, 1, 1);
   const claims: Promise<Claimed>[] = [];
   await own.begin(async (tx) => {
@@ -74,8 +80,9 @@ test("a claim that is told twice leaves the parcel to the worker that has it sin
   expect(await parcels(world)).toMatchObject([{ id: parcel, turn: null, leased: true }]);
 });
 
-test("a claim that fills its parcel waits for no neighbour that another transaction has", async () => {
-  // Else two claims that fill from each other's parcels stop each other, and a slow edit holds up a worker that has work.
+test("a claim that fills its parcel does not wait for a locked neighbour", async () => {
+  // Otherwise two claims that fill from each other's parcels block each other, and a slow edit
+  // delays a worker with work.
   const [head = "", neighbour = ""] = await readyParcels(world, 8, 2);
   for (const id of [head, neighbour])
     await world.sql`

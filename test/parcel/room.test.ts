@@ -9,7 +9,10 @@ import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 import { lease, parcels, readyParcels, workerOf } from "./limit-world.ts";
 
-/** Who comes to a target that only its share bounds, and who goes, while others are not through with their own coming or going. */
+/**
+ * Claims and settles at a target that only its share limits, while other claims and settles there
+ * are under way.
+ */
 
 let world: Carillon;
 let own: Sql;
@@ -34,7 +37,7 @@ const settle = (sql: Sql, parcel: ClaimedParcel) =>
     parcel.jobs.map(() => ({ kind: "succeeded" })),
   );
 
-/** A claim that ends so, whose transaction stays open while `meanwhile` runs. */
+/** A claim with this outcome, whose transaction stays open while `meanwhile` runs. */
 async function whileClaiming(
   id: string,
   share: number,
@@ -49,7 +52,7 @@ async function whileClaiming(
   });
 }
 
-/** With a connection that waits for no lock. */
+/** Uses a connection that waits for no lock. */
 async function impatiently(act: (sql: Sql) => Promise<void>): Promise<void> {
   const sql = connect({ DATABASE_URL: world.databaseUrl });
   try {
@@ -60,7 +63,7 @@ async function impatiently(act: (sql: Sql) => Promise<void>): Promise<void> {
   }
 }
 
-test("two claims of one target do not wait for each other, nor a settle for a claim, where there is room", async () => {
+test("two claims of one target do not wait for each other, nor a settle for a claim, while there is room", async () => {
   const [first = "", second = "", third = ""] = await readyParcels(world, 8, 3);
   const before = await worker(8).claimed(first);
   await impatiently((sql) =>
@@ -72,7 +75,7 @@ test("two claims of one target do not wait for each other, nor a settle for a cl
 });
 
 test.each([1, 2, 4, 5, 9])(
-  "of twelve that come at once a share of %i is let through, and each of the others gets its turn",
+  "of twelve claims at once a share of %i gets places, and each of the others gets its turn",
   async (share) => {
     const all = await readyParcels(world, share, 12);
     const claims = await Promise.all(all.map(worker(share).claim));
@@ -93,7 +96,7 @@ test.each([1, 2, 4, 5, 9])(
 );
 
 test.each([1, 8])(
-  "whoever is not seen yet is counted: the last place of %i is not given twice",
+  "a claim that is not committed yet is counted: the last place of %i is not given twice",
   async (share) => {
     const all = await readyParcels(world, share, share + 1);
     const [last = "", another = ""] = all.slice(share - 1);
@@ -107,7 +110,7 @@ test.each([1, 8])(
   },
 );
 
-test("whoever begins to wait while the last one goes is not forgotten", async () => {
+test("a parcel that begins to wait while the last place is given up gets its turn", async () => {
   const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const before = await worker(1).claimed(first);
   const settling: Promise<{ outgoing: { id: string }[] }>[] = [];
@@ -119,7 +122,7 @@ test("whoever begins to wait while the last one goes is not forgotten", async ()
   expect(settled?.outgoing.map(({ id }) => id)).toEqual([second]);
 });
 
-test("whoever looks while the last one goes waits until it has gone, and goes on", async () => {
+test("a claim that comes while the last place is being given up waits for that, and succeeds", async () => {
   const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const before = await worker(1).claimed(first);
   const claiming: Promise<Claimed>[] = [];
@@ -133,7 +136,7 @@ test("whoever looks while the last one goes waits until it has gone, and goes on
   expect(outcomes(await Promise.all(claiming))).toEqual(["claimed"]);
 });
 
-test("whoever has been given a turn waits for nobody who decides about others", async () => {
+test("a parcel with a granted turn does not wait for decisions about others", async () => {
   const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const before = await worker(1).claimed(first);
   expect(await claimParcel(own, second, lease, 1)).toMatchObject({ outcome: "held" });
@@ -146,7 +149,7 @@ test("whoever has been given a turn waits for nobody who decides about others", 
   });
 });
 
-test("whoever has found room and has nothing to do after all wants the target for itself no more than others", async () => {
+test("a claim that finds room and no job locks the target no more than others do", async () => {
   const [first = "", second = "", third = ""] = await readyParcels(world, 8, 3);
   await own`update carillon.parcels set turn = 'waits', turn_at = ${at(60 * minute)}, ready_at = 'infinity' where id = ${third}`;
   await own`
@@ -158,7 +161,7 @@ test("whoever has found room and has nothing to do after all wants the target fo
   );
 });
 
-test("whoever comes where it is full waits, and was never leased for that", async () => {
+test("a parcel at a full target waits, and was not leased for that", async () => {
   const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const fences = () => own`select fence from carillon.parcels where id = ${second}`;
   await worker(1).claimed(first);

@@ -34,7 +34,7 @@ async function twoClaimed(): Promise<ClaimedParcel[]> {
   return ids.flatMap((id) => claimed.get(id) ?? []);
 }
 
-/** Settles them by one statement, and says of each whether it was settled. */
+/** Settles both by one statement; returns for each whether it was settled. */
 function settleBoth(parcels: readonly ClaimedParcel[]): Promise<boolean[]> {
   const { sql, queue, log } = world;
   const settle = settleTogether({ sql, queue, log, notify: notifyByDefault });
@@ -45,20 +45,21 @@ const states = async () => (await world.jobs()).map(({ key, state }) => `${key} 
 
 test("a worker that has lost the lease of one parcel settles only the others with the same statement", async () => {
   const claimed = await twoClaimed();
-  // Another worker has claimed it since. Without the fence, this worker would settle what the other one is at work on.
+  // Another worker has claimed it since. Without the fence, this worker would settle the other
+  // one's work.
   await world.sql`update carillon.parcels set fence = fence + 1 where id = ${claimed[1]?.id ?? ""}`;
   expect(await settleBoth(claimed)).toEqual([true, false]);
   expect(await states()).toEqual(["a succeeded", "b waiting"]);
 });
 
-test("a parcel that has passed a lane is not settled with others, since that would not hand the lane over", async () => {
+test("a parcel that has passed a lane is not settled with others, because that would not hand the lane over", async () => {
   const claimed = await twoClaimed();
   await world.sql`update carillon.parcels set laned = true where id = ${claimed[1]?.id ?? ""}`;
   expect(await settleBoth(claimed)).toEqual([true, false]);
   expect(await states()).toEqual(["a succeeded", "b waiting"]);
 });
 
-test("jobs that were let in from the backlog count as succeeded and not as late", async () => {
+test("jobs from the backlog count as succeeded and not as late", async () => {
   await twoParcels();
   await world.sql`update carillon.parcels set owed = true`;
   await world.clock.advance(30 * second);

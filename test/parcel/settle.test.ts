@@ -31,7 +31,7 @@ const attempts = () =>
   world.sql`select attempt, outcome, error, started_at, finished_at from carillon.attempts order by attempt`;
 
 describe("a settlement", () => {
-  test("writes that all succeeded and removes the parcel", async () => {
+  test("a settle writes that all jobs succeeded and deletes the parcel", async () => {
     const parcel = await claimed(await oneParcel(world, 3));
     await world.clock.advance(2 * second);
     expect(await settleParcel(world.sql, parcel, [succeeded, succeeded, succeeded])).toEqual({
@@ -50,7 +50,7 @@ describe("a settlement", () => {
     expect(await attempts()).toEqual([]);
   });
 
-  test("of each outcome writes what it says", async () => {
+  test("a settle writes each outcome", async () => {
     const parcel = await claimed(await oneParcel(world, 5));
     await world.clock.advance(second);
     const outcomes: Settlement[] = [
@@ -102,7 +102,7 @@ describe("a settlement", () => {
     ]);
   });
 
-  test("packs what is tried again by the second in which it may start, and never starts any of it early", async () => {
+  test("a settle packs retries by the second in which they may start, and none starts early", async () => {
     const parcel = await claimed(await oneParcel(world, 4));
     await settleParcel(world.sql, parcel, [1_100, 1_900, 2_000, 2_100].map(retry));
     expect(await parcels()).toMatchObject([
@@ -111,7 +111,7 @@ describe("a settlement", () => {
     ]);
   });
 
-  test("by a worker whose lease was taken over writes nothing", async () => {
+  test("a settle by a worker whose lease was taken over writes nothing", async () => {
     const id = await oneParcel(world, 1);
     const stale = await claimed(id);
     await world.clock.advance(31 * second);
@@ -126,25 +126,26 @@ describe("a settlement", () => {
     expect(await world.jobs()).toMatchObject([{ state: "succeeded", attempt: 2 }]);
   });
 
-  test("inside a handler's transaction keeps the end of the lease waiting until the handler has committed", async () => {
+  test("a settle inside a handler's transaction makes the end of the lease wait for the handler's commit", async () => {
     const parcel = await claimed(await oneParcel(world, 1));
     const [job] = parcel.jobs;
     if (job === undefined) throw new Error("The parcel is empty.");
     await world.sql.begin(async (tx) => {
       expect(await settleInside(tx, parcel, job, { kind: "done" }, [])).toMatchObject({ held: true });
-      // Else the job would come back to another worker, and then the handler's commit would say that it is done.
+      // Otherwise the job would come back to another worker, and then the handler's commit would
+      // mark it as done.
       expect(await world.sql`select id from carillon.parcels for update skip locked`).toEqual([]);
     });
     expect(await world.sql`select id from carillon.parcels for update skip locked`).toHaveLength(1);
   });
 
-  test("after a lease that ended, but that nobody took over, counts", async () => {
+  test("a settle after a lease that ended, but was not taken over, counts", async () => {
     const parcel = await claimed(await oneParcel(world, 2));
     await world.clock.advance(minute);
     expect((await settleParcel(world.sql, parcel, [succeeded, succeeded])).held).toBe(true);
   });
 
-  test("names the version that ran, where what is asked changed between planning and claim", async () => {
+  test("a settle records the version that ran, if the schedule was edited between plan and claim", async () => {
     const id = await oneParcel(world, 2);
     await world.patch("job-0", { payload: "edited" });
     await world.pause("job-1");
@@ -158,7 +159,7 @@ describe("a settlement", () => {
     expect(id).toBeDefined();
   });
 
-  test("leaves alone a job that is no longer in the parcel", async () => {
+  test("a settle leaves out a job that is no longer in the parcel", async () => {
     const id = await oneParcel(world, 2);
     const parcel = await claimed(id);
     await world.sql`update carillon.jobs set parcel_id = 999 where schedule_id = ${parcel.jobs[0]?.scheduleId ?? ""}`;
@@ -169,7 +170,7 @@ describe("a settlement", () => {
     ]);
   });
 
-  test("keeps every attempt of a job that did not succeed at the first, and no error once it has succeeded", async () => {
+  test("every attempt of a job that did not succeed at the first is kept, and no error once it has succeeded", async () => {
     await oneParcel(world, 1);
     for (const outcome of [retry(second), retry(second), succeeded]) {
       const [job] = await world.jobs();
@@ -185,7 +186,7 @@ describe("a settlement", () => {
     expect(job).toMatchObject({ state: "succeeded", attempt: 3, error: null, startedAt: due });
   });
 
-  test("of a job that succeeded at once is its own record of the attempt", async () => {
+  test("a job that succeeded at the first attempt has no row of attempts", async () => {
     const parcel = await claimed(await oneParcel(world, 1));
     await world.clock.advance(second);
     await settleParcel(world.sql, parcel, [succeeded]);

@@ -4,7 +4,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { due, dueOnce, lease, swept, workerOf } from "./limit-world.ts";
 
-/** A worker that takes parcels of one job along dies: which of the jobs stopped it is not known. */
+/** A worker that takes parcels of one job along dies: which of the jobs stopped it is unknown. */
 
 let world: Carillon;
 
@@ -37,7 +37,7 @@ async function crash(): Promise<number> {
   return length;
 }
 
-test("jobs that were worked together are charged nothing when their worker dies, and are worked alone then", async () => {
+test("jobs that were worked together are charged no attempt when their worker dies, and are worked alone then", async () => {
   expect(await crash()).toBe(2);
   await swept(world);
   const uncharged = { state: "waiting", attempt: 0, error: null };
@@ -47,7 +47,7 @@ test("jobs that were worked together are charged nothing when their worker dies,
   ]);
 });
 
-test("a job whose worker dies while it is worked alone is charged for it", async () => {
+test("a job whose worker dies while it is worked alone is charged an attempt", async () => {
   await crash();
   const [next = ""] = await swept(world);
   await workerOf(world, 1).claimed(next);

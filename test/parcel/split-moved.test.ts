@@ -16,7 +16,8 @@ test("a parcel that a limit splits leaves a job to the worker that has it by now
   await world.tick();
   await world.clock.setNow(due);
   const [whole = ""] = await ids(world);
-  // As an edit leaves it: the job is listed by both parcels, and belongs to the one that it names.
+  // The state after an edit: the job is listed by both parcels, and belongs to the one that its row
+  // names.
   const [moved] = await world.sql<{ id: string; parcel: string }[]>`
     with made as (
       insert into carillon.parcels (shard, queue, ready_at, offer_at, target_id, lease_until, claimed_at, occurrences, schedule_ids)
@@ -30,7 +31,8 @@ test("a parcel that a limit splits leaves a job to the worker that has it by now
   });
   const claimed = await workerOf(world).claimed(whole);
   expect(claimed.jobs.map(({ key }) => key)).toEqual(["a-000", "a-001"]);
-  // Taken from it, the job would be run a second time, and the settle of the first run would not find it.
+  // If it were taken, the job would run a second time, and the settle of the first run would not
+  // find it.
   expect(
     await world.sql`select parcel_id as parcel from carillon.jobs where schedule_id = ${moved?.id ?? "0"}`,
   ).toEqual([{ parcel: moved?.parcel }]);

@@ -14,8 +14,9 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("the spread of a tick's parcels over their target's rate leaves alone what a worker has claimed meanwhile", async () => {
-  // Else what runs is sent a second time, and a message is spent on a worker that can do nothing with it.
+test("the spread of a tick's parcels over their target's rate leaves out parcels that a worker has claimed meanwhile", async () => {
+  // Otherwise a running parcel is sent a second time, and the message occupies a worker for
+  // nothing.
   const limits = { concurrency: null, rate: { count: 10, perMs: second } };
   await setLimits(world, { target: "handler/a", limits, caller: { name: "ann" } });
   await dueOnce(world, "a", 30);

@@ -25,14 +25,15 @@ async function claim(n: number): Promise<string> {
   return (await claimParcel(world.sql, job?.parcelId ?? "0", 10 * minute)).outcome;
 }
 
-/** Of the n-th job, whether it may be worked beside others. */
+/** Whether the n-th job has to be worked alone. */
 async function isAlone(n: number): Promise<unknown> {
   const job = (await world.jobs("s"))[n - 1];
   const [row] = await world.sql`select alone from carillon.parcels where id = ${job?.parcelId ?? "0"}`;
   return row?.["alone"];
 }
 
-// A job that may have killed its worker is worked alone. Put beside others again, it would kill them each time.
+// A job that may have killed its worker is worked alone. Together with others it would kill them
+// each time.
 const killedItsWorker = (n: number) => world.sql`
   update carillon.parcels set alone = true where id = (
     select parcel_id from carillon.jobs where occurrence = ${at(n * 10 * second)})`;
@@ -51,7 +52,7 @@ test("a job that killed its worker stays alone while a hold keeps it", async () 
   expect(await isAlone(1)).toBe(true);
 });
 
-test("the sweep waits for the settle that decides in a lane at this moment", async () => {
+test("the sweep waits for a settle that decides in a lane at this moment", async () => {
   expect(await claim(1)).toBe("claimed");
   expect(await claim(2)).toBe("empty");
   await world.clock.advance(2 * minute);
@@ -59,7 +60,7 @@ test("the sweep waits for the settle that decides in a lane at this moment", asy
   await world.sql.begin(async (settle) => {
     await lockLane(settle, scheduleId);
     sweeps.push(sweep(world.sql, world.log));
-    // By what stood before that settle, it would send a worker for a job that may not start.
+    // With the state before that settle, it would send a worker for a job that may not start.
     await until("the sweep waits", async () => (await waitingLocks(world.sql, 4)) === 1);
   });
   await Promise.all(sweeps);

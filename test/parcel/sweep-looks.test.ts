@@ -16,32 +16,33 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("the sweep looks at a lease that was made longer once, and then when it ends", async () => {
+test("the sweep reads a renewed lease once, and then when it ends", async () => {
   await claimParcel(world.sql, id, 30 * second);
   await world.sql`update carillon.parcels set lease_until = lease_until + interval '10 minutes'`;
   await world.clock.advance(minute);
   const looked = async () => (await sweep(world.sql, world.log)).looked;
   expect(await looked()).toBe(1);
-  // A thousand long jobs would be all that each sweep looks at, and no lost message would be made up for.
+  // Otherwise a thousand long jobs would fill each sweep, and no lost message would be replaced.
   expect(await looked()).toBe(0);
   await world.clock.advance(10 * minute);
   expect(await looked()).toBe(1);
 });
 
-test("a parcel that the sweep has sent ahead of its time is sent again only when that is over", async () => {
+test("a parcel that the sweep has sent ahead of its time is sent again only after that time", async () => {
   await world.sql`update carillon.parcels set ready_at = ${at(10 * minute)}, offer_at = ${due}`;
   const sent = async () => (await sweep(world.sql, world.log)).outgoing.length;
   expect(await sent()).toBe(1);
-  // Each sweep before would multiply its messages.
+  // Otherwise each sweep before would multiply its messages.
   await world.clock.setNow(at(10 * minute));
   expect(await sent()).toBe(0);
   await world.clock.advance(2 * minute);
   expect(await sent()).toBe(1);
 });
 
-test("the message that watches over a lease comes when it has ended, not before", async () => {
+test("the message that watches a lease arrives after the lease has ended", async () => {
   await claimParcel(world.sql, id, 30 * second);
   const [watch] = await watchedLeases(world.sql);
-  // Before, it would find a worker that may live, and the jobs of a dead one would wait for the next tick.
+  // Earlier it would find a worker that may live, and the jobs of a dead one would wait for the
+  // next tick.
   expect(delaySeconds(watch?.waitMs ?? 0)).toBeGreaterThan(30);
 });

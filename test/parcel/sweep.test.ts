@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** What a tick does of it. */
+/** Sweeps as a tick does. */
 async function sweepOnce(): Promise<number> {
   const swept = await sweep(world.sql, world.log);
   await handOver(world.sql, world.queue, swept.outgoing);
@@ -37,14 +37,14 @@ const lease = 30 * second;
 const attempts = () =>
   world.sql`select attempt, outcome, started_at, finished_at from carillon.attempts order by attempt`;
 
-describe("a parcel that nobody claims", () => {
-  test("is offered again after 1, 2, 4 … and then each 32 minutes when its messages are lost", async () => {
+describe("an unclaimed parcel", () => {
+  test("an unclaimed parcel whose messages are lost is offered again after 1, 2, 4 … and then each 32 minutes", async () => {
     world.queue.fate = () => "lost";
     await oneParcel(world, 3);
     expect(await offersWithin(140)).toEqual([1, 3, 7, 15, 31, 63, 95, 127]);
   });
 
-  test("is offered again in the same steps when it cannot be sent at all", async () => {
+  test("an unclaimed parcel that cannot be sent is offered again at the same intervals", async () => {
     world.queue.outage = new Error("away");
     await oneParcel(world, 3);
     expect(await offersWithin(70)).toEqual([0, 1, 3, 7, 15, 31, 63]);
@@ -55,7 +55,7 @@ describe("a parcel that nobody claims", () => {
     expect(world.delivered).toHaveLength(3);
   });
 
-  test("is swept 20 seconds after it was made when it was never sent, and comes in time", async () => {
+  test("a parcel that was never sent is swept 20 seconds after it was made, and arrives in time", async () => {
     world.queue.outage = new Error("away");
     await oneParcel(world, 1);
     world.queue.outage = null;
@@ -66,7 +66,7 @@ describe("a parcel that nobody claims", () => {
     expect(world.queue.messages).toMatchObject([{ delaySeconds: 39 }]);
   });
 
-  test("is not offered twice by two sweeps at once", async () => {
+  test("a parcel is not offered twice by two sweeps at once", async () => {
     world.queue.fate = () => "lost";
     await oneParcel(world, 1);
     await world.clock.setNow(at(3 * minute));
@@ -74,7 +74,7 @@ describe("a parcel that nobody claims", () => {
     expect(offered.reduce((sum, count) => sum + count, 0)).toBe(1);
   });
 
-  test("and has nothing left in it goes when it is claimed at last", async () => {
+  test("an unclaimed parcel without jobs is deleted when it is claimed at last", async () => {
     world.queue.fate = () => "lost";
     await oneParcel(world, 1);
     await world.clock.setNow(at(30 * second));
@@ -87,7 +87,7 @@ describe("a parcel that nobody claims", () => {
     expect(await sweepOnce()).toBe(0);
   });
 
-  test("waits for no hold: what is held is never offered", async () => {
+  test("a held parcel is never offered", async () => {
     const id = await oneParcel(world, 1);
     await world.pause("job-0");
     await claimParcel(world.sql, id, lease);
@@ -97,7 +97,7 @@ describe("a parcel that nobody claims", () => {
 });
 
 describe("a lease that ended", () => {
-  test("brings several jobs back one by one, and charges none of them", async () => {
+  test("a lease that ended brings several jobs back one by one, and charges none of them", async () => {
     const id = await oneParcel(world, 3);
     await claimParcel(world.sql, id, lease);
     await world.clock.advance(lease + 1);
@@ -128,7 +128,7 @@ describe("a lease that ended", () => {
     );
   });
 
-  test("of a job that was alone counts as an attempt, and after the last one it is dead", async () => {
+  test("a lease that ended counts as an attempt of a job that was alone, and after the last attempt the job is dead", async () => {
     const id = await oneParcel(world, 1, { retry: { attempts: 3 } });
     for (const attempt of [1, 2]) {
       await claimParcel(world.sql, id, lease);
@@ -156,16 +156,19 @@ describe("a lease that ended", () => {
     ]);
   });
 
-  test.each([1, 2])("of a parcel of %i whose jobs are gone leaves nothing behind", async (count) => {
-    const id = await oneParcel(world, count);
-    await claimParcel(world.sql, id, lease);
-    await world.sql`delete from carillon.jobs`;
-    await world.clock.advance(lease + 1);
-    expect(await sweepOnce()).toBe(0);
-    expect(await world.sql`select from carillon.parcels`).toEqual([]);
-  });
+  test.each([1, 2])(
+    "a lease that ended of a parcel of %i whose jobs are gone leaves nothing behind",
+    async (count) => {
+      const id = await oneParcel(world, count);
+      await claimParcel(world.sql, id, lease);
+      await world.sql`delete from carillon.jobs`;
+      await world.clock.advance(lease + 1);
+      expect(await sweepOnce()).toBe(0);
+      expect(await world.sql`select from carillon.parcels`).toEqual([]);
+    },
+  );
 
-  test("of a job that was alone leaves its worker unable to settle, also before another has claimed the job", async () => {
+  test("after its lease ended, a worker cannot settle a job that was alone, also before another worker has claimed it", async () => {
     const parcel = await claimParcel(world.sql, await oneParcel(world, 1), lease);
     if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
     await world.clock.advance(lease + 1);
@@ -174,7 +177,7 @@ describe("a lease that ended", () => {
     expect(await world.jobs()).toMatchObject([{ state: "waiting", attempt: 1 }]);
   });
 
-  test("is not taken from a worker before it is over, whatever asks for that", async () => {
+  test("a lease is not taken from a worker before it is over, by any caller", async () => {
     const id = await oneParcel(world, 1);
     await claimParcel(world.sql, id, lease);
     const [{ fence = 0 } = {}] = await world.sql<{ fence: number }[]>`select fence from carillon.parcels`;
@@ -185,7 +188,7 @@ describe("a lease that ended", () => {
     ]);
   });
 
-  test("is not ended before its time", async () => {
+  test("a lease is not ended before its time", async () => {
     const id = await oneParcel(world, 2);
     await claimParcel(world.sql, id, lease);
     await world.clock.advance(lease);

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** So many parcels of ten jobs each, due and not sent. */
+/** This number of parcels of ten jobs each, due and not sent. */
 async function slowParcels(count: number): Promise<string[]> {
   await dueOnce(world, "a", count * 10);
   await world.tick();
@@ -24,7 +24,10 @@ async function slowParcels(count: number): Promise<string[]> {
   return ids(world, "handler/a");
 }
 
-/** The message of this parcel arrives at a worker with a window of one; those that are sent meanwhile do not. */
+/**
+ * The message of this parcel arrives at a worker with a window of one; messages that are sent
+ * meanwhile do not.
+ */
 async function arrives(id: string): Promise<string[]> {
   world.window = 1;
   world.delivered = [];
@@ -39,7 +42,7 @@ const insteadOf = (claimed: Claimed) =>
 const keys = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `a-${String(from + index).padStart(3, "0")}`);
 
-test("whoever has come for a parcel that must wait works the one whose turn it is, though its message is still on its way", async () => {
+test("a worker whose parcel must wait works the parcel that has the turn, though its message is still on its way", async () => {
   const [one = "", two = "", three = "", four = ""] = await slowParcels(4);
   const { claimed, settle } = workerOf(world, 1);
   const first = await claimed(one);
@@ -55,14 +58,14 @@ test("whoever has come for a parcel that must wait works the one whose turn it i
     { id: three, turn: "granted" },
     { id: four, turn: "waits" },
   ]);
-  // What comes for it late finds nothing to do.
+  // Its own message arrives late and finds nothing to do.
   expect(await arrives(two)).toEqual([]);
   expect(await arrives(three)).toEqual(keys(20, 30));
   expect(await arrives(four)).toEqual(keys(30, 40));
   expect(await parcels(world)).toEqual([]);
 });
 
-test("nobody is told of one whose time has not come, nor of one that somebody has", async () => {
+test("a worker is not given a parcel that is not ready, nor one that another worker has", async () => {
   const [one = "", two = "", three = "", four = ""] = await slowParcels(4);
   const { claim, claimed, settle } = workerOf(world, 1);
   const first = await claimed(one);
@@ -75,7 +78,7 @@ test("nobody is told of one whose time has not come, nor of one that somebody ha
   expect(insteadOf(await claim(four))).toBe(null);
 });
 
-test("nobody is told of one that goes elsewhere", async () => {
+test("a worker is not given a parcel that goes to another target", async () => {
   await dueOnce(world, "b", 20);
   const [one = "", two = ""] = await slowParcels(2);
   const [three = "", four = ""] = await ids(world, "handler/b");
@@ -87,7 +90,7 @@ test("nobody is told of one that goes elsewhere", async () => {
   expect(insteadOf(await claim(four))).toBe(null);
 });
 
-test("whoever waits for a parcel's time works one of that target that stands ready, and keeps the time", async () => {
+test("a worker that waits for its parcel's time works a ready parcel of that target meanwhile, and starts its own on time", async () => {
   const late = at(minute + 3 * second);
   await dueOnce(world, "a", 3);
   await dueOnce(world, "b", 3, { target: { handler: "a" } }, late);
@@ -104,7 +107,7 @@ test("whoever waits for a parcel's time works one of that target that stands rea
   expect(await arrives(ready)).toEqual([]);
 });
 
-test("a failure of what is worked meanwhile is heard when the parcel that was waited for is done", async () => {
+test("a failure of the other parcel fails the message after its own parcel is done", async () => {
   await dueOnce(world, "a", 1);
   await dueOnce(world, "b", 1, { target: { handler: "a" } }, at(minute + 3 * second));
   await world.tick();
@@ -117,7 +120,7 @@ test("a failure of what is worked meanwhile is heard when the parcel that was wa
     if (key.startsWith("a")) throw new Error("gone");
     return done;
   };
-  // Not proven done, so it comes again, and finds its own settled.
+  // Its end is uncertain, so the message comes again, and finds its own parcel settled.
   expect(await world.work()).toEqual([body]);
   expect(await world.jobs()).toMatchObject([
     { key: "a-000", state: "waiting" },
@@ -125,7 +128,7 @@ test("a failure of what is worked meanwhile is heard when the parcel that was wa
   ]);
 });
 
-test("a message that comes early is told of none that is not ready, that goes elsewhere, or that somebody has", async () => {
+test("an early message is not given a parcel that is not ready, that goes to another target, or that another worker has", async () => {
   await dueOnce(world, "a", 1);
   await dueOnce(world, "b", 1, { target: { handler: "a" } }, at(minute + 3 * second));
   await dueOnce(world, "c", 1, { target: { handler: "c" } });

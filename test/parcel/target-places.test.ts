@@ -20,7 +20,7 @@ const name = "handler/a";
 const limit = (concurrency: number, ifMatch?: number[]) =>
   setLimits(world, { target: name, limits: { concurrency, rate: null }, caller: { name: "ann" }, ifMatch });
 
-/** Two parcels of one target, ready and known to no worker. */
+/** Two ready parcels of one target, of which no message was sent. */
 async function twoParcels(): Promise<string[]> {
   await dueOnce(world, "a", 20);
   await world.sql`update carillon.schedules set shard = 0`;
@@ -31,7 +31,9 @@ async function twoParcels(): Promise<string[]> {
   return ids(world, name);
 }
 
-/** Begins these while another has the target, and lets a second go by before it lets go. */
+/**
+ * Begins these while another transaction has the target, and lets a second pass before its commit.
+ */
 async function whileDecided<Result>(
   ...acts: (() => Promise<Result>)[]
 ): Promise<PromiseSettledResult<Result>[]> {
@@ -46,12 +48,13 @@ async function whileDecided<Result>(
   return Promise.allSettled(begun);
 }
 
-test("a lease counts from when the parcel has its place, not from before it waited for its target", async () => {
+test("a lease counts from when the parcel has its place, not from when it began to wait for its target", async () => {
   const [first = ""] = await twoParcels();
   await limit(10);
   const [claimed] = await whileDecided<Claimed>(() => claimParcel(world.sql, first, lease, null));
   expect(claimed).toMatchObject({ status: "fulfilled", value: { outcome: "claimed" } });
-  // Shorter by the wait, it would end while its worker still works: another worker would run the jobs again.
+  // If it were shorter by the wait, it would end while its worker still works: another worker would
+  // run the jobs again.
   expect(await world.sql`select lease_until from carillon.parcels where id = ${first}`).toEqual([
     { lease_until: new Date(due.getTime() + second + lease) },
   ]);
@@ -63,7 +66,7 @@ test("of two edits of a target's limits that both name the same version one is r
     () => limit(6, [revision]),
     () => limit(7, [revision]),
   );
-  // Else the later one would undo the earlier without its caller having seen it.
+  // Otherwise the later edit would undo the earlier one, which its caller has not seen.
   expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   expect(ends).toContainEqual({
     status: "rejected",

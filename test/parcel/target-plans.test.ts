@@ -48,7 +48,7 @@ describe.each(statistics)(
       ).toEqual([]);
     }
 
-    test("a claim, and a settle that hands on, look at a few", async () => {
+    test("a claim, and a settle that hands on, read a few rows", async () => {
       const [parcel] = await sql<
         { id: string }[]
       >`select id from carillon.parcels where turn is null limit 1`;
@@ -61,11 +61,11 @@ describe.each(statistics)(
         );
         expect(settled.held).toBe(true);
       });
-      // Those that are merged into the one whose turn it is are found among the next 250.
+      // Parcels that are merged into the one that has its turn are found among the next 250.
       expectProbesOnly(of, 60 + 250);
     });
 
-    test("a sweep looks at each target, not at each that waits", async () => {
+    test("a sweep reads each target, not each waiting parcel", async () => {
       const of = await touched(sql, () => sweep(sql, world.log));
       expectProbesOnly(of, targets * 15);
     });

@@ -24,7 +24,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** The same run for the same seed, as far as the database's own timing lets it. */
+/** The same run for the same seed, as far as the database's own timing allows. */
 function dice(seed: number): () => number {
   let state = seed;
   return () => {
@@ -36,7 +36,7 @@ function dice(seed: number): () => number {
 const concurrency = 25;
 const window = 3;
 
-test("many at once: nobody gets in beyond the limits, nobody is forgotten, and no two wait for each other", async () => {
+test("with many workers at once no limit is exceeded, every parcel gets its turn, and there is no deadlock", async () => {
   await dueOnce(world, "a", 150, { target: { handler: "a" } });
   for (let n = 0; n < 5; n++)
     await world.put(`lane-${n}`, {
@@ -104,7 +104,7 @@ test("many at once: nobody gets in beyond the limits, nobody is forgotten, and n
   expect(await world.sql`select from carillon.parcels`).toEqual([]);
 }, 60_000);
 
-test("a settle waits for its target before it takes its lane: whoever has the target may want the lane", async () => {
+test("a settle waits for its target before it takes its lane, since another transaction with the target may want the lane", async () => {
   await world.put("s", { when: "every 10s", target: { handler: "a" }, overlap: "queue" });
   await world.tick();
   await world.clock.setNow(at(10 * second));
@@ -163,7 +163,7 @@ test("a cancel does not keep a parcel locked that begins to wait at its target a
     await waiting(2);
     return [settled, cancelled] as const;
   });
-  // Whoever came first: neither waits for the other.
+  // In either order: neither waits for the other.
   const [settled, cancelled] = await Promise.all(others);
   expect(settled).toMatchObject({ held: true });
   expect([[{ became: "moved" }], [{ became: "cancelled" }]]).toContainEqual([...cancelled]);

@@ -22,7 +22,10 @@ const rate = (target: string, count: number, perMs: number, concurrency: number 
 
 const jobs = () => world.delivered.length;
 
-/** Works what comes until so many jobs are done; how many messages that took beside those that were sent already. */
+/**
+ * Works messages until this number of jobs is done; returns how many more messages were sent for
+ * that.
+ */
 async function workAll(count: number): Promise<number> {
   const before = world.queue.requests.flat().length;
   await runWorkers(
@@ -50,7 +53,7 @@ async function workAll(count: number): Promise<number> {
   return world.queue.requests.flat().length - before;
 }
 
-/** When each job started, as the ledger has it. */
+/** The start of each job, from the ledger. */
 async function starts(): Promise<number[]> {
   const rows = await world.sql<
     { at: Date }[]
@@ -58,7 +61,7 @@ async function starts(): Promise<number[]> {
   return rows.map(({ at: instant }) => instant.getTime());
 }
 
-/** The most that started within so long, whenever that began. */
+/** The most starts within this time, at any offset. */
 async function mostWithin(ms: number): Promise<number> {
   const all = await starts();
   return Math.max(...all.map((from) => all.filter((start) => start >= from && start < from + ms).length));
@@ -67,7 +70,7 @@ async function mostWithin(ms: number): Promise<number> {
 const lastStart = async () => Math.max(...(await starts()));
 
 describe("a rate", () => {
-  test("spreads a burst over its time: small parcels, one after the other, each sent once", async () => {
+  test("a rate spreads a burst over its time: small parcels, one after the other, each sent once", async () => {
     await rate("handler/a", 10, second);
     await dueOnce(world, "a", 100);
     const sentBefore = world.queue.requests.flat().length;
@@ -84,7 +87,7 @@ describe("a rate", () => {
     expect(await lastStart()).toBe(at(minute + 9 * second).getTime());
   });
 
-  test("below one a second is kept with parcels of one job", async () => {
+  test("a rate below one a second is kept with parcels of one job", async () => {
     await rate("queue/demo", 6, minute);
     await dueOnce(world, "a", 5, { target: { queue: "demo" } });
     await world.tick();
@@ -93,7 +96,7 @@ describe("a rate", () => {
     );
   });
 
-  test("goes on where the last tick's burst ended, and never starts a job before it is due", async () => {
+  test("a burst under a rate continues where the last tick's burst ended, and starts no job before it is due", async () => {
     await rate("queue/demo", 1, second);
     const target = { queue: "demo" };
     await dueOnce(world, "a", 250, { target });
@@ -114,7 +117,7 @@ describe("a rate", () => {
     expect(await readyOf("c")).toEqual([330 * second]);
   });
 
-  test("is spread over all shards and in due order", async () => {
+  test("a rate is spread over all shards and in due order", async () => {
     await rate("queue/demo", 1, second);
     for (let n = 0; n < 6; n++)
       await dueOnce(world, `a${n}`, 1, { target: { queue: "demo" } }, at(minute + n));
@@ -126,7 +129,7 @@ describe("a rate", () => {
     );
   });
 
-  test("is kept where a burst comes unspread, at the price of one more message each", async () => {
+  test("a rate is kept for a burst that was not spread, at the cost of one more message each", async () => {
     await dueOnce(world, "a", 60, { target: { queue: "demo" } });
     await world.tick();
     await world.clock.setNow(due);
@@ -137,7 +140,7 @@ describe("a rate", () => {
     expect((await lastStart()) - due.getTime()).toBeLessThan(31 * second);
   });
 
-  test("is kept after the workers were away for long: nobody starts together with those behind", async () => {
+  test("a rate is kept after the workers were away for long: no parcel starts together with those behind it", async () => {
     await rate("handler/a", 1, second);
     await dueOnce(world, "a", 60);
     await world.tick();
@@ -149,7 +152,7 @@ describe("a rate", () => {
     expect((await lastStart()) - at(10 * minute).getTime()).toBeLessThan(65 * second);
   });
 
-  test("those that come late to a start of their own take it, and all behind start later", async () => {
+  test("jobs that come late to a start of their own take it, and all behind start later", async () => {
     await rate("queue/demo", 1, second);
     for (let n = 0; n < 4; n++) await fireNowOf(`a${n}`);
     const { claim, claimed } = workerOf(world);
@@ -170,7 +173,7 @@ describe("a rate", () => {
     await claimed(four);
   });
 
-  test("never looks further ahead than two minutes: the others wait, and a high one comes before them", async () => {
+  test("the spread never looks further ahead than two minutes: later parcels wait, and a high priority comes before them", async () => {
     await rate("queue/demo", 1, minute);
     for (let n = 0; n < 6; n++) await fireNowOf(`a${n}`);
     const { claim, claimed } = workerOf(world);
@@ -188,7 +191,7 @@ describe("a rate", () => {
     for (const id of [four, five, six]) expect(sent).not.toContain(id);
   });
 
-  test("and a limit of concurrency hold together", async () => {
+  test("a rate and a limit of concurrency apply together", async () => {
     await rate("handler/a", 2, second, 2);
     await dueOnce(world, "a", 8);
     await world.tick();
@@ -206,7 +209,7 @@ describe("a rate", () => {
     expect((await claimed(two)).slots).toBe(2);
   });
 
-  test("that is taken away lets everybody go at once", async () => {
+  test("deleting a rate releases all waiting parcels at once", async () => {
     await rate("handler/a", 1, hour);
     await dueOnce(world, "a", 5);
     await world.tick();
@@ -218,7 +221,7 @@ describe("a rate", () => {
     expect(world.delivered).toHaveLength(5);
   });
 
-  test("of a handler is kept with the rights that each function has in production", async () => {
+  test("the rate of a handler is kept with the rights that each function has in production", async () => {
     await world.stop();
     world = await carillon({ roles: functionRoles });
     await rate("handler/a", 10, second);

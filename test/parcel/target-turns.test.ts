@@ -23,7 +23,7 @@ const caller = { name: "ann" };
 const limit = (target: string, concurrency: number | null) =>
   setLimits(world, { target, limits: { concurrency, rate: null }, caller });
 
-/** Of one handler so many jobs, in parcels of ten, due and not sent. */
+/** This number of jobs of one handler, in parcels of ten, due and not sent. */
 async function slowJobs(count: number, body: object = { target: { handler: "a" } }): Promise<string[]> {
   await dueOnce(world, "a", count, body);
   await world.tick();
@@ -33,7 +33,7 @@ async function slowJobs(count: number, body: object = { target: { handler: "a" }
 }
 
 describe("a slow parcel", () => {
-  test("holds jobs of one target, and of one priority", async () => {
+  test("a slow parcel holds jobs of one target and of one priority", async () => {
     await dueOnce(world, "a", 3);
     await dueOnce(world, "b", 2);
     await dueOnce(world, "c", 1, { target: { handler: "a" }, priority: "high" });
@@ -47,7 +47,7 @@ describe("a slow parcel", () => {
     expect((await parcels(world, "handler/b")).map(({ jobs }) => jobs)).toEqual([2]);
   });
 
-  test("that was made without a look at targets is the first one's, and the others leave it and are sent at once", async () => {
+  test("a slow parcel that was packed without regard to targets keeps the first target's jobs, and the others leave it and are sent at once", async () => {
     await dueOnce(world, "a", 2);
     await dueOnce(world, "b", 2);
     await world.sql`update carillon.schedules set shard = 0`;
@@ -69,7 +69,7 @@ describe("a slow parcel", () => {
     expect((await claimed(first.freed[0]?.id ?? "")).jobs.map(({ key }) => key)).toEqual(["b-000", "b-001"]);
   });
 
-  test("gives up a job whose schedule goes elsewhere since, and takes the edit's target", async () => {
+  test("a job whose schedule has another target since leaves its slow parcel for the edit's target", async () => {
     const [id = ""] = await slowJobs(2);
     await world.patch("a-001", { target: { handler: "b" } });
     const first = await workerOf(world, 5).claimed(id);
@@ -79,7 +79,7 @@ describe("a slow parcel", () => {
 });
 
 describe("the window", () => {
-  test("lets so many parcels of one target be worked at once, and those of another go on", async () => {
+  test("the window limits the parcels of one target that are worked at once, and other targets go on", async () => {
     const [one = "", two = "", three = ""] = await slowJobs(30);
     await dueOnce(world, "b", 1, { target: { handler: "b" } }, at(minute + second));
     await world.tick();
@@ -96,7 +96,7 @@ describe("the window", () => {
     expect(await attemptsOf(world)).toEqual([{ attempt: 0 }, { attempt: 1 }]);
   });
 
-  test("sends of a great burst a few parcels; the others wait in the database from the beginning, and all are worked without a tick", async () => {
+  test("a great burst sends a few parcels; the others wait in the database from the beginning, and all are worked without a tick", async () => {
     await dueOnce(world, "a", 200);
     await world.tick();
     expect(world.queue.messages).toHaveLength(4);
@@ -108,7 +108,7 @@ describe("the window", () => {
     expect(await parcels(world)).toEqual([]);
   });
 
-  test("gives a turn to nobody before its time", async () => {
+  test("the window gives no turn before a parcel's time", async () => {
     await dueOnce(world, "a", 200);
     await world.tick();
     await world.clock.setNow(at(minute - second));
@@ -117,14 +117,14 @@ describe("the window", () => {
     expect(await swept(world)).not.toEqual([]);
   });
 
-  test("is kept by two claims at the same moment", async () => {
+  test("two claims at the same moment keep to the window", async () => {
     const all = await slowJobs(40);
     const { claim } = workerOf(world, 2);
     const outcomes = (await Promise.all(all.map((id) => claim(id)))).map(({ outcome }) => outcome).sort();
     expect(outcomes).toEqual(["claimed", "claimed", "held", "held"]);
   });
 
-  test("holds with the rights that each function has in production", async () => {
+  test("the window is kept with the rights that each function has in production", async () => {
     await world.stop();
     world = await carillon({ roles: functionRoles });
     await limit("handler/a", 1);
@@ -140,7 +140,7 @@ describe("the window", () => {
 });
 
 describe("a limit of concurrency", () => {
-  test("of one lets one parcel of ten go on with one job at a time, and the next when it is settled, in due order", async () => {
+  test("a limit of one lets a parcel of ten go on with one job at a time, and the next when it is settled, in due order", async () => {
     await limit("handler/a", 1);
     const [one = "", two = "", three = ""] = await slowJobs(30);
     const { claim, claimed, settle } = workerOf(world, 5);
@@ -153,7 +153,7 @@ describe("a limit of concurrency", () => {
     expect(await settle(await claimed(three))).toEqual([]);
   });
 
-  test("is shared out: the last one gets what is left of it", async () => {
+  test("a limit is divided: the last parcel gets the remaining places", async () => {
     await limit("handler/a", 12);
     const [one = "", two = "", three = ""] = await slowJobs(25);
     const { claim, claimed, settle } = workerOf(world, 5);
@@ -165,7 +165,7 @@ describe("a limit of concurrency", () => {
     expect((await claimed(three)).slots).toBe(5);
   });
 
-  test("that is raised lets those that wait go on at once, and one that is lowered ends nobody", async () => {
+  test("raising a limit releases waiting parcels at once, and lowering it ends no job", async () => {
     await limit("handler/a", 10);
     const [one = "", two = "", three = "", four = ""] = await slowJobs(40);
     const { claim, claimed, settle } = workerOf(world, 9);
@@ -175,7 +175,7 @@ describe("a limit of concurrency", () => {
     expect(world.queue.messages.map(({ body }) => JSON.parse(body).parcel)).toEqual([two, three]);
     const second_ = await claimed(two);
     await limit("handler/a", 10);
-    // Three had been given a turn and not taken it: that is over.
+    // Three had been given a turn and not taken it: it is revoked.
     expect(await claim(three)).toMatchObject({ outcome: "held" });
     expect(await settle(first)).toEqual([]);
     expect(await settle(second_)).toEqual([three]);
@@ -186,7 +186,7 @@ describe("a limit of concurrency", () => {
     expect((await claimed(four)).jobs).toHaveLength(10);
   });
 
-  test("is handed on when the one that has it crashes, and when nothing in its parcel may start", async () => {
+  test("a turn is handed on when the worker that has it crashes, and when nothing in its parcel may start", async () => {
     await limit("handler/a", 10);
     const [one = "", two = "", three = ""] = await slowJobs(30);
     const { claim, claimed } = workerOf(world, 5);
@@ -199,7 +199,7 @@ describe("a limit of concurrency", () => {
     expect(await claim(two)).toMatchObject({ outcome: "empty", freed: [{ id: three }] });
   });
 
-  test("is handed on by the sweep where a granted one's message is lost, or who knew of it died", async () => {
+  test("the sweep hands a turn on if the message of a granted one is lost, or the worker that granted it died", async () => {
     await limit("handler/a", 10);
     const [one = "", two = ""] = await slowJobs(20);
     const { claim, claimed, settle } = workerOf(world, 5);
@@ -214,7 +214,7 @@ describe("a limit of concurrency", () => {
     expect((await claimed(two)).jobs).toHaveLength(10);
   });
 
-  test("keeps a held and a deleted schedule's jobs until their turn, and then does with them what is due to them", async () => {
+  test("jobs of a held or deleted schedule keep waiting for their turn, and are parked or cancelled then", async () => {
     await limit("handler/a", 10);
     const [one = "", two = ""] = await slowJobs(13);
     const { claim, claimed, settle } = workerOf(world, 5);
@@ -229,7 +229,7 @@ describe("a limit of concurrency", () => {
     expect(world.queue.messages).toHaveLength(1);
   });
 
-  test("is set on jobs that wait already in parcels of many targets", async () => {
+  test("a limit applies to jobs that already wait in parcels of many targets", async () => {
     const body = { target: { queue: "demo" } };
     await dueOnce(world, "a", 30, body);
     await dueOnce(world, "b", 30, { target: { queue: "other" } });
@@ -246,7 +246,7 @@ describe("a limit of concurrency", () => {
     expect(await parcels(world)).toEqual([]);
   });
 
-  test("cuts a fast parcel to what may leave at once", async () => {
+  test("a limit cuts a fast parcel to the jobs that may leave at once", async () => {
     await limit("queue/demo", 7);
     await dueOnce(world, "a", 20, { target: { queue: "demo" } });
     await world.tick();
@@ -260,7 +260,7 @@ describe("a limit of concurrency", () => {
     expect((await parcels(world)).map(({ jobs }) => jobs).sort()).toEqual([3, 4, 6, 7]);
   });
 
-  test("what was let in from the backlog stays counted as that, however it is cut", async () => {
+  test("jobs from the backlog stay counted as such, however their parcel is cut", async () => {
     const [id = ""] = await slowJobs(20, { target: { queue: "demo" } });
     await world.sql`update carillon.parcels set owed = true`;
     await limit("queue/demo", 4);
@@ -276,7 +276,7 @@ describe("a limit of concurrency", () => {
     const { claim, claimed, settle } = workerOf(world, 5);
     const first = await claimed(one);
     await claim(two);
-    // Whoever should have handed it on died.
+    // The worker that should have handed it on died.
     await world.sql`delete from carillon.parcels where id = ${one}`;
     await world.clock.advance(second);
     await fireNow(world, { key: "a-000", caller });
@@ -286,7 +286,7 @@ describe("a limit of concurrency", () => {
     expect(first.jobs).toHaveLength(10);
   });
 
-  test("what was handed back keeps its place", async () => {
+  test("a parcel that was handed back keeps its place", async () => {
     await limit("handler/a", 1);
     await dueOnce(world, "later", 1, { target: { handler: "a" } }, at(minute + second));
     const [one = "", two = ""] = await slowJobs(1);
@@ -302,8 +302,8 @@ describe("a limit of concurrency", () => {
   });
 });
 
-describe("whoever asks why a job waits", () => {
-  test("is told the target, and when it starts as soon as that is known", async () => {
+describe("explain of a waiting job", () => {
+  test("explain names the target that a job waits for, and its start as soon as that is known", async () => {
     await limit("handler/a", 1);
     await dueOnce(world, "later", 1, { target: { handler: "a" } }, at(minute + second));
     const [one = "", two = ""] = await slowJobs(1);
@@ -350,7 +350,7 @@ describe("priority", () => {
     return own.map(({ id }) => id);
   }
 
-  test("gives turns to high ones first and to low ones last", async () => {
+  test("turns go to high priorities first and to low ones last", async () => {
     const [first = "", low = "", normal = "", high = ""] = await waiting();
     const { claimed, settle } = workerOf(world, 5);
     await world.sql`delete from carillon.parcels where id = ${first}`;
@@ -359,7 +359,7 @@ describe("priority", () => {
     expect(await settle(await claimed(normal))).toEqual([low]);
   });
 
-  test("a low one that has waited twenty minutes longer goes before a high one", async () => {
+  test("a low priority that has waited twenty minutes longer goes before a high one", async () => {
     const [, low = ""] = await waiting();
     await world.clock.setNow(at(minute + 20 * minute + 1));
     await fireNow(world, { key: "high-000", caller });
@@ -371,7 +371,7 @@ describe("priority", () => {
     expect(order.map(({ id }) => id).indexOf(low)).toBeLessThan(order.map(({ id }) => id).indexOf(fresh));
   });
 
-  test("high ones are sent first, within a tick and by the sweep", async () => {
+  test("high priorities are sent first, within a tick and by the sweep", async () => {
     const target = { queue: "demo" };
     await dueOnce(world, "low", 1, { target, priority: "low" });
     await dueOnce(world, "normal", 1, { target });

@@ -19,7 +19,7 @@ const sentOf = (id: number) => world.sent.filter((each) => each.id.startsWith(`$
 const passed = () =>
   world.sql`select reason, sum(count)::int as count from carillon.pulses_passed group by reason`;
 
-/** Pulses of one shard and one second, each minute at its twentieth. */
+/** Stores pulses of one shard, due each minute at its twentieth second. */
 async function store(queueOfBad = "demo"): Promise<void> {
   for (const id of [...neighbours, bad])
     await world.store([{ id, every: 60, offset: 20, queue: id === bad ? queueOfBad : "demo" }]);
@@ -33,13 +33,13 @@ async function targetOfBad(target: unknown): Promise<void> {
 test.each([
   ["null", null],
   ["a number", 5],
-  ["an object of no target", {}],
-  ["a queue that is no text", { queue: 5 }],
-  ["a queue with attributes that are none", { queue: "demo", attributes: null }],
+  ["an object without a target", {}],
+  ["a queue that is a number", { queue: 5 }],
+  ["a queue without attributes", { queue: "demo", attributes: null }],
   ["a queue with an empty batch", { queue: "demo", batch: 0 }],
   ["a bus without a name", { event: {} }],
 ])(
-  "A target that cannot be read (%s) has its own pulses given up, and those of other targets go once",
+  "pulses of a target that cannot be read (%s) are given up, and those of other targets go once",
   async (_, target) => {
     await store();
     await targetOfBad(target);
@@ -56,7 +56,7 @@ test.each([
   },
 );
 
-test("A target whose row is missing has its own pulses given up, and those of other targets go once", async () => {
+test("pulses of a target whose row is missing are given up, and those of other targets go once", async () => {
   await store();
   await world.sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
@@ -75,18 +75,18 @@ test.each([
   '"data":1},{"id":"x"}',
   '"data":1}\u001f{"id":"2-3-c0"}',
   '\n"}{',
-])("The database refuses a pulse whose envelope is no JSON (%j)", async (rest) => {
+])("the database refuses a pulse whose envelope is not JSON (%j)", async (rest) => {
   await store();
   await expect(world.sql`update carillon.pulses set rest = ${rest}`).rejects.toThrow("pulses_rest_is_json");
 });
 
-/** As a row may be that was damaged, or written before the database refused it. */
+/** Makes a row that was damaged, or written before the database refused such rows. */
 async function damage(id: number): Promise<void> {
   await world.sql`alter table carillon.pulses drop constraint pulses_rest_is_json`;
   await world.sql`update carillon.pulses set rest = 'not json' where schedule_id = ${id}`;
 }
 
-test("A pulse of which no message can be made is given up alone: the others of its target and its second go once, also of later pages", async () => {
+test("a pulse that cannot be made into a message is given up alone: the others of its target and its second go once, also of later pages", async () => {
   await world.storeMany(2_500, { every: 600, offset: 20, queue: "orders.fifo" });
   await damage(32);
   await world.tick();
@@ -101,7 +101,7 @@ test("A pulse of which no message can be made is given up alone: the others of i
   ]);
 });
 
-test("A pulse of which no message can be made is counted once, though others of its target are tried again", async () => {
+test("a pulse that cannot be made into a message is counted once, though others of its target are retried", async () => {
   await store("orders.fifo");
   await world.sql`update carillon.pulses set target_id = (select target_id from carillon.pulses where schedule_id = ${bad})`;
   await damage(bad);

@@ -18,14 +18,14 @@ afterAll(() => world.stop());
 
 const keys = Array.from({ length: 8 }, (_, n) => `pulse-${n}`);
 
-/** What a pulse was from a moment on; null while there is none. */
+/** A version of a pulse's row and the instant from which it applied; null while there is no row. */
 interface Stood {
   from: number;
   row: PulseRow | null;
   edit: number;
 }
 
-/** What arithmetic says of a row, and what was seen of it. */
+/** Compares the pulses that arithmetic expects from a row with those that were sent. */
 class Judge {
   readonly history = new Map<string, Stood[]>();
   readonly sent = new Map<string, number>();
@@ -38,7 +38,7 @@ class Judge {
     this.history.set(id, own);
   }
 
-  /** Edits and work take turns here: what goes is what stands at this moment. */
+  /** Edits and work take turns here, so a pulse is compared with the row of this moment. */
   goes({ body, id }: QueueMessage): void {
     const [, schedule = "", occurrence] = /^(\d+)-(\d+)-c0$/.exec(id) ?? [];
     const { time, data }: { time: string; data: { edit: number } } = JSON.parse(body);
@@ -47,14 +47,17 @@ class Judge {
     const fault = (what: string) =>
       this.wrong.push(`${id} of ${time} at ${world.clock.now().toISOString()}: ${what}`);
     if (world.clock.now().getTime() < due * second) fault("early");
-    if (!isDue(stands?.row ?? null, due)) fault("not due, as it stands");
+    if (!isDue(stands?.row ?? null, due)) fault("not due by its row");
     if (stands?.edit !== data.edit) fault(`edit ${data.edit} instead of ${stands?.edit}`);
     if (Number(occurrence) !== (due - (stands?.row?.lagS ?? 0)) * second) fault("another id");
     const name = `${schedule}/${due}`;
     this.sent.set(name, (this.sent.get(name) ?? 0) + 1);
   }
 
-  /** Of all that was due until then and stayed so: how many went, and which did not and are not told of. */
+  /**
+   * Pulses that were due until then and stayed so: the number of sent ones, and the pulses that
+   * were neither sent nor reported.
+   */
   verdict(until: number, passed: readonly { shard: number; from: number; to: number }[]) {
     const lost: string[] = [];
     let owed = 0;
@@ -108,7 +111,10 @@ async function change(judge: Judge, dice: Dice): Promise<void> {
   if (after !== null) judge.note(after, after.id, says);
 }
 
-/** What happens to messages, of ours and of others: some are lost, doubled or refused, and workers die before and after a send. */
+/**
+ * Faults of messages and of workers: some messages are lost, doubled or refused, and workers die
+ * before and after a send.
+ */
 function sending(judge: Judge, dice: Dice, faults: { on: boolean; afterSend: number }) {
   return async (messages: readonly QueueMessage[]): Promise<Sent[]> => {
     if (faults.on && dice.chance(0.05)) throw new Error("died before the send");
@@ -122,7 +128,10 @@ function sending(judge: Judge, dice: Dice, faults: { on: boolean; afterSend: num
   };
 }
 
-/** Several wait at once, each until a time of its own: whoever waits less does not turn the time back. */
+/**
+ * A clock for several waits at once, each with its own end: a shorter wait does not turn the time
+ * back.
+ */
 function patient(): Clock {
   let turn = Promise.resolve();
   return {
@@ -138,12 +147,12 @@ function patient(): Clock {
 }
 
 test.each([1, 4])(
-  "nothing is lost, early, or other than it stands, whatever fails (%i)",
+  "no pulse is lost, early, or different from its row, with faults of every kind (%i)",
   async (seed) => {
     await emptied(world);
     await world.sql`truncate carillon.pulses_passed`;
     const dice = diceOf(seeded(seed));
-    // Its own: how often it is thrown follows the machine, and what is edited when must not.
+    // A separate source: its use depends on the machine's speed, and the edits must not.
     const luck = diceOf(seeded(seed + 100));
     const judge = new Judge();
     const faults = { on: true, afterSend: 0.05 };
@@ -167,7 +176,7 @@ test.each([1, 4])(
       await world.clock.advance(dice.between(1, 12_000));
     }
     const someWentTwice = () => [...judge.sent.values()].some((times) => times > 1);
-    // Chance alone may never have made a worker die between a send and its end.
+    // By chance, no worker may have died between a send and its end.
     faults.afterSend = 1;
     for (let more = 0; more < 20 && !someWentTwice(); more++) {
       await world.tick();
@@ -186,7 +195,7 @@ test.each([1, 4])(
     const { lost, owed } = judge.verdict(until, passed);
     expect({ wrong: judge.wrong, lost }).toEqual({ wrong: [], lost: [] });
     expect(owed).toBeGreaterThan(60);
-    // Several hundred go; a tenth of them is enough to show that the race took place.
+    // Several hundred pulses are sent; a tenth of them is enough to show that the race took place.
     expect(judge.sent.size).toBeGreaterThan(40);
     expect(someWentTwice()).toBe(true);
   },

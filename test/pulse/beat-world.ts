@@ -25,17 +25,19 @@ export interface SentPulse {
 /** A Carillon whose pulses are stored as rows and go to queues in memory. */
 export interface BeatWorld extends Carillon {
   store(pulses: readonly Stored[]): Promise<void>;
-  /** So many that are due together, in shard 0. */
+  /** Stores this number of pulses of shard 0 that are due together. */
   storeMany(count: number, pulse: Omit<Stored, "id"> & { first?: number; text?: string }): Promise<void>;
-  /** Whatever was taken, in order. */
+  /** Messages that were taken, in order. */
   sent: SentPulse[];
-  /** How many messages were asked to be sent at once. */
+  /** The number of messages in each send. */
   calls: number[];
-  /** What becomes of a message to a queue; a test replaces it. */
+  /** The outcome of a message to a queue; a test replaces it. */
   fate: (queue: string, id: string) => "taken" | "dies" | Failure;
-  /** Lets so many seconds go by, with a tick each minute and a worker whenever there is something to do. */
+  /**
+   * Advances the clock by seconds, with a tick each minute and a worker whenever a message arrives.
+   */
   runSeconds(count: number): Promise<void>;
-  /** When a pulse went, and when it has to, in seconds after the beginning. */
+  /** The seconds at which a pulse was sent, and at which it is due, after the beginning. */
   secondsOf(id: number): number[];
   dueOf(id: number, until: number): number[];
   onlyParcel(): Promise<string>;
@@ -85,7 +87,7 @@ export async function beatWorld(): Promise<BeatWorld> {
           await world.tick();
           tickAt += minute;
         }
-        // A message comes when it is due, or up to a second ahead.
+        // A message arrives when it is due, or up to a second earlier.
         const dues = world.queue.messages.flatMap(({ visibleAt }) => [visibleAt, visibleAt + second]);
         const next = Math.min(tickAt, end, ...dues.filter((each) => each > now));
         if (next > now) await world.clock.setNow(new Date(next));
@@ -106,7 +108,7 @@ export async function beatWorld(): Promise<BeatWorld> {
       const [parcel, ...more] = await world.sql<
         { id: string }[]
       >`select id from carillon.parcels where pulse_at <= carillon.clock()`;
-      if (parcel === undefined || more.length > 0) throw new Error("There is not one parcel.");
+      if (parcel === undefined || more.length > 0) throw new Error("There is no parcel, or more than one.");
       return parcel.id;
     },
   });

@@ -15,7 +15,7 @@ afterEach(() => world.stop());
 const iso = (ms: number) => at(ms).toISOString();
 
 describe("a pulse", () => {
-  test("goes at each of its seconds, whatever its interval, and at no other", async () => {
+  test("a pulse goes at each of its seconds and at no other, for any interval", async () => {
     await world.store([
       { id: 1, every: 10 },
       { id: 2, every: 17, offset: 3 },
@@ -28,18 +28,18 @@ describe("a pulse", () => {
     for (const id of [1, 2, 3, 4, 5, 20])
       expect(world.secondsOf(id), `pulse ${id}`).toEqual(world.dueOf(id, 180));
     expect(world.sent.filter(({ sentAt, due }) => sentAt < due)).toEqual([]);
-    // Nothing is left, and nothing was kept of any.
+    // All parcels are settled, and no pulse is recorded as passed over.
     expect(await world.sql`select from carillon.parcels where pulse_at <= carillon.clock()`).toEqual([]);
     expect(await world.sql`select from carillon.pulses_passed`).toEqual([]);
   });
 
-  test("carries the id of its occurrence, which its spread does not move", async () => {
+  test("a pulse has the id of its occurrence, which its spread does not move", async () => {
     await world.store([{ id: 3, every: 60, offset: 50, lag: 40 }]);
     await world.runSeconds(60);
     expect(world.sent).toMatchObject([{ id: `3-${at(10 * second).getTime()}-c0`, due: iso(50 * second) }]);
   });
 
-  test("that is held, over or not begun does not go", async () => {
+  test("a pulse that is held, over or not begun does not go", async () => {
     await world.store([
       { id: 1, every: 1, starts: null },
       { id: 2, every: 1, ends: 3 },
@@ -51,7 +51,7 @@ describe("a pulse", () => {
     expect(world.secondsOf(3)).toEqual([4, 5]);
   });
 
-  test("goes as it stands at its second, and not at all when it is gone by then", async () => {
+  test("a pulse goes as its row is at its second, and not at all if the row is gone", async () => {
     await world.store([
       { id: 1, every: 10 },
       { id: 2, every: 10 },
@@ -72,7 +72,7 @@ describe("a pulse", () => {
 });
 
 describe("the tick", () => {
-  test("makes one parcel for each second of a shard that has a pulse, whoever ticks beside it", async () => {
+  test("ticks side by side make one parcel for each second of a shard that has a pulse", async () => {
     await world.store([
       { id: 1, every: 60, offset: 20 },
       { id: 17, every: 60, offset: 20 },
@@ -91,7 +91,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("that comes late makes up two minutes, and tells what it passes over", async () => {
+  test("a late tick makes up two minutes, and reports the pulses that it passes over", async () => {
     await world.store([{ id: 1, every: 10 }]);
     await world.tick();
     await world.sql`delete from carillon.parcels`;
@@ -116,7 +116,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("tells nothing of shards that have no pulse, and leaves no second for the first one to fall into", async () => {
+  test("a late tick reports nothing for shards without a pulse, and a first pulse there gets parcels only beyond its horizon", async () => {
     await world.clock.setNow(at(60 * minute));
     await world.tick();
     const reached = await world.sql`select distinct pulsed_to as at from carillon.shards`;
@@ -131,7 +131,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("finds the seconds of many intervals, and where that would take long makes a parcel for each", async () => {
+  test("the tick finds the seconds of many intervals, and makes a parcel for each second if that would take long", async () => {
     const many = Array.from({ length: 100 }, (_, n) => ({
       id: 16 * n + 16,
       every: 3_600 + n,
@@ -150,7 +150,7 @@ describe("the tick", () => {
 });
 
 describe("a worker", () => {
-  test("waits out the last second and starts nothing early", async () => {
+  test("a worker of pulses waits out the last second and starts none early", async () => {
     await world.store([{ id: 1, every: 60, offset: 20 }]);
     await world.tick();
     await world.clock.setNow(at(19 * second));
@@ -158,7 +158,7 @@ describe("a worker", () => {
     expect(world.sent).toMatchObject([{ id: `1-${at(20 * second).getTime()}-c0`, sentAt: iso(20 * second) }]);
   });
 
-  test("that dies is followed by another, which sends the same once more", async () => {
+  test("a worker that dies is followed by another, which sends the same pulses once more", async () => {
     await world.store([{ id: 1, every: 600, offset: 20 }]);
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -172,7 +172,7 @@ describe("a worker", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("is not followed for ever: a second at which each dies is given up and told", async () => {
+  test("a second at which each worker dies is given up and reported", async () => {
     await world.store([{ id: 1, every: 600, offset: 20 }]);
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -189,7 +189,7 @@ describe("a worker", () => {
     ).toEqual([{ reason: "crashed" }]);
   });
 
-  test("does not settle what another has taken over", async () => {
+  test("a worker does not settle a parcel that another has taken over", async () => {
     await world.store([{ id: 1, every: 600, offset: 20 }]);
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -210,7 +210,7 @@ describe("a worker", () => {
     expect(world.sent).toHaveLength(1);
   });
 
-  test("sends nothing of a second for which nobody came within two minutes, and that is told", async () => {
+  test("pulses that no worker claims within two minutes are not sent, and are reported", async () => {
     await world.store([{ id: 1, every: 600, offset: 20 }]);
     await world.tick();
     await world.clock.setNow(at(20 * second + 2 * minute + 1));
@@ -222,7 +222,7 @@ describe("a worker", () => {
     expect(await world.sql`select from carillon.parcels where pulse_at < carillon.clock()`).toEqual([]);
   });
 
-  test("reads who beats page by page, by number and by what they say", async () => {
+  test("a worker reads pulses page by page, limited by number and by size", async () => {
     await world.storeMany(5_000, { every: 60, offset: 20 });
     await world.storeMany(300, { every: 30, offset: 20, first: 100_001, text: "x".repeat(20_000) });
     await world.runSeconds(20);
@@ -232,7 +232,7 @@ describe("a worker", () => {
     expect(Math.max(...world.calls)).toBeLessThanOrEqual(2_000);
   });
 
-  test("hands on what it has no time for", async () => {
+  test("a worker hands on the pulses that it has no time for", async () => {
     await world.storeMany(5_000, { every: 60, offset: 20 });
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -240,7 +240,8 @@ describe("a worker", () => {
     expect(world.sent.length).toBe(5_000);
     expect(new Set(world.sent.map(({ id }) => id)).size).toBe(5_000);
     expect(world.calls).toEqual([2_000, 2_000, 1_000]);
-    // Each page is settled before the next one is read: an invocation that ends between the two would have all of the second go once more.
+    // Each page is settled before the next one is read: if an invocation ended between the two, all
+    // pulses of the second would go once more.
     expect(
       await world.sql`select pulses::int from carillon.tallies where pulses is not null order by pulses desc`,
     ).toEqual([2_000, 2_000, 1_000].map((pulses) => ({ pulses })));
@@ -248,7 +249,7 @@ describe("a worker", () => {
 });
 
 describe("a target that does not take pulses", () => {
-  test("keeps none from going to the others, and gets its own later, by themselves", async () => {
+  test("a target that takes no pulses does not hold up the others, and its own pulses are retried apart", async () => {
     await world.store([
       { id: 1, every: 600, offset: 20, queue: "gone" },
       { id: 17, every: 600, offset: 20, queue: "there" },
@@ -266,7 +267,7 @@ describe("a target that does not take pulses", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("is asked again within the work, and then six times, later and later; then they are given up, told and counted", async () => {
+  test("a target that takes no pulses is retried within the work, and then six times at growing intervals; then its pulses are given up, reported and counted", async () => {
     await world.storeMany(3, { every: 600, offset: 20, queue: "gone" });
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -281,7 +282,7 @@ describe("a target that does not take pulses", () => {
       }
       await world.clock.advance(second);
     }
-    // And what it waits within the work.
+    // Plus the pauses within the work.
     const pauses = asked.slice(1).map((each, index) => each - (asked[index] ?? 0));
     expect(pauses.map((each, index) => each - 5 * 2 ** index)).toEqual(
       pauses.map(() => expect.toBeOneOf([0, 1])),
@@ -297,7 +298,7 @@ describe("a target that does not take pulses", () => {
     ).toEqual([{ pulses: 0, lost: 3 }]);
   });
 
-  test("and never will is not asked again", async () => {
+  test("a target that will never take pulses is not retried", async () => {
     await world.storeMany(3, { every: 600, offset: 20 });
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -312,7 +313,7 @@ describe("a target that does not take pulses", () => {
   });
 });
 
-test("what was sent is counted, with how late it was", async () => {
+test("sent pulses are counted with their lateness", async () => {
   await world.storeMany(40, { every: 60, offset: 20 });
   await world.tick();
   await world.clock.setNow(at(20 * second + 500));

@@ -23,7 +23,7 @@ afterAll(() => world.stop());
 const deps = () => ({ sql: world.sql, queue: world.queue });
 const now = () => world.clock.now();
 
-/** The row beats where the schedule says that it comes. */
+/** The row gives the same occurrences as the schedule. */
 async function expectAgreement(key: string): Promise<void> {
   expect(beatsOf(await pulseRow(world.sql, key), now(), 3)).toEqual(await upcomingOf(world.sql, key, 3));
 }
@@ -35,7 +35,7 @@ async function counts(): Promise<{ plans: number; jobs: number }> {
   return row ?? { plans: -1, jobs: -1 };
 }
 
-/** As a tick leaves it that has found no pulse up to there. */
+/** Sets the state that a tick leaves if it has found no pulse up to there. */
 const pulsedTo = (to: Date) => world.sql`update carillon.shards set pulsed_to = ${to}`;
 const parcelSeconds = async () =>
   (
@@ -58,13 +58,13 @@ describe("a pulse", () => {
     [{ startsAt: "2026-03-02T11:00:00.250Z" }],
     [{ startsAt: "2026-03-01T00:00:00Z", when: "every 7s" }],
     [{ endsAt: "2026-03-02T10:01:30.001Z", spread: "0s" }],
-  ])("beats where its schedule says that it comes: %j", async (body) => {
+  ])("a pulse beats at the occurrences of its schedule: %j", async (body) => {
     await world.clock.advance(123);
     await world.put("a", { ...pulse, ...body });
     await expectAgreement("a");
   });
 
-  test("is spread by default over its interval, within a minute", async () => {
+  test("a pulse is spread by default over its interval, within a minute", async () => {
     const spreadOf = async (body: object) =>
       (await world.put("a", { ...pulse, ...body })).schedule.body.spread;
     expect(await spreadOf({ when: "every 7s" })).toBe("7s");
@@ -79,7 +79,7 @@ describe("a pulse", () => {
     expect(new Set(offsets).size).toBeGreaterThan(50);
   });
 
-  test("has neither plan rows nor jobs, whatever ticks", async () => {
+  test("a pulse has neither plan rows nor jobs after ticks", async () => {
     await world.put("a", pulse);
     await world.tick();
     await world.clock.advance(5 * minute);
@@ -87,7 +87,7 @@ describe("a pulse", () => {
     expect(await counts()).toEqual({ plans: 0, jobs: 0 });
   });
 
-  test("has the envelope of a job, but for what a beat puts before it", async () => {
+  test("a pulse has the envelope of a job, except for the members that a beat puts in front", async () => {
     const key = 'it\'s "quoted" \uFFFF';
     const payload = { a: [1, -0.5e-7, 1e21, null, true], text: "\u001e \uFFFE ☃", deep: { b: {} } };
     await world.put(key, { ...pulse, payload });
@@ -105,11 +105,11 @@ describe("a pulse", () => {
     };
     const beaten = `${JSON.stringify(times).slice(0, -1)},${row.rest}`;
     expect(JSON.parse(beaten)).toEqual(JSON.parse(whole));
-    // What parts the rows of a page, and what SQS takes no message with.
+    // The separator of the rows of a page, and characters that SQS does not take.
     for (const character of ["\u001e", "\uFFFE", "\uFFFF"]) expect(row.rest).not.toContain(character);
   });
 
-  test("reads back when it comes, and that it has ended", async () => {
+  test("a pulse shows its next occurrences, and that it has ended", async () => {
     await world.put("a", { ...pulse, spread: "0s", endsAt: at(25 * second).toISOString() });
     const read = () => readSchedule(world.sql, "a");
     expect(await read()).toMatchObject({ state: "active", nextAt: at(10 * second), lastJob: null });
@@ -122,14 +122,14 @@ describe("a pulse", () => {
   });
 });
 
-describe("whatever changes a pulse changes its row", () => {
-  test("a patch: its payload at once, its interval from then on", async () => {
+describe("changes of a pulse", () => {
+  test("a patch changes the payload at once, and the interval from then on", async () => {
     await world.put("a", pulse);
     const before = await pulseRow(world.sql, "a");
     await world.clock.advance(30 * second);
     await world.patch("a", { payload: { n: 2 } });
     const patched = await pulseRow(world.sql, "a");
-    // What is late goes, with what the schedule says now.
+    // Late pulses go with the payload of this moment.
     expect({ ...patched, rest: before.rest }).toEqual(before);
     expect(patched.rest).toContain('"data":{"n": 2}');
     await world.patch("a", { when: "every 25s" });
@@ -144,7 +144,7 @@ describe("whatever changes a pulse changes its row", () => {
     await expectAgreement("a");
   });
 
-  test("one that had ended and goes on begins after the change", async () => {
+  test("a pulse that had ended and is continued begins after the change", async () => {
     await world.put("a", { ...pulse, spread: "0s", endsAt: at(15 * second).toISOString() });
     await world.clock.advance(minute);
     await world.patch("a", { endsAt: null });
@@ -152,7 +152,7 @@ describe("whatever changes a pulse changes its row", () => {
     await expectAgreement("a");
   });
 
-  test("a hold: nothing of before it goes any more, and nothing of it afterwards", async () => {
+  test("a hold stops pulses from before it and from within it", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     await world.clock.advance(35 * second);
     await world.pause("a");
@@ -167,7 +167,7 @@ describe("whatever changes a pulse changes its row", () => {
     expect(await counts()).toEqual({ plans: 0, jobs: 0 });
   });
 
-  test("a hold that ends by itself, without anybody's doing", async () => {
+  test("a hold ends by itself, without an edit", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     await world.pause("a", { until: at(45 * second) });
     const held = await pulseRow(world.sql, "a");
@@ -178,13 +178,13 @@ describe("whatever changes a pulse changes its row", () => {
     expect(await pulseRow(world.sql, "a")).toEqual(held);
     await expectAgreement("a");
     await world.patch("a", { payload: 1 });
-    // Late beats of after the hold still go.
+    // Late pulses from after the hold still go.
     expect((await pulseRow(world.sql, "a")).startsS).toBe(held.startsS);
     const [passed] = await world.sql<{ n: number }[]>`select count(*)::int as n from carillon.passed_over`;
     expect([passed?.n, await counts()]).toEqual([0, { plans: 0, jobs: 0 }]);
   });
 
-  test("a hold of its group, of its tag, and of those that come under it later", async () => {
+  test("a hold of a group or a tag applies to its pulses, and to those that join it later", async () => {
     await world.put("a", { ...pulse, group: "shop" });
     await world.put("b", { ...pulse, tags: ["nightly"] });
     const startOf = async (key: string) => (await pulseRow(world.sql, key)).startsS;
@@ -208,7 +208,7 @@ describe("whatever changes a pulse changes its row", () => {
     expect(await startOf("e")).toBeNull();
   });
 
-  test("a delete, and the end of what is kept of it", async () => {
+  test("a delete removes the row, and so does the purge", async () => {
     await world.put("a", pulse);
     await world.put("b", pulse);
     await world.remove("a");
@@ -218,7 +218,7 @@ describe("whatever changes a pulse changes its row", () => {
     expect(await world.sql`select * from carillon.pulses`).toEqual([]);
   });
 
-  test("many at once, as each alone", async () => {
+  test("many changes at once have the effect of single ones", async () => {
     const body = (more: object) => parseScheduleBody({ ...pulse, ...more });
     const put = (key: string, more: object): Operation => ({ kind: "put", key, caller, body: body(more) });
     await applyOperations(
@@ -248,7 +248,7 @@ describe("whatever changes a pulse changes its row", () => {
     await expectAgreement("d");
   });
 
-  test("an older release: what it writes is no pulse", async () => {
+  test("a schedule that an older release writes is not a pulse", async () => {
     await world.put("a", pulse);
     await world.sql`
       with raised as (update carillon.schedules set version = 2, spec_version = 2 returning id)
@@ -259,7 +259,7 @@ describe("whatever changes a pulse changes its row", () => {
 });
 
 describe("a schedule that becomes a pulse, and back", () => {
-  test("has its jobs withdrawn that are not due, then its row", async () => {
+  test("a schedule that becomes a pulse has its jobs that are not due withdrawn, and gets its row", async () => {
     await world.put("a", { when: "every 10s" });
     await world.tick();
     expect((await counts()).jobs).toBeGreaterThan(10);
@@ -275,7 +275,7 @@ describe("a schedule that becomes a pulse, and back", () => {
     expect((await world.jobs("a")).length).toBe(2);
   });
 
-  test("is planned anew, and its row is gone", async () => {
+  test("a pulse that becomes a schedule is planned again, and its row is gone", async () => {
     await world.tick();
     await world.put("a", pulse);
     await world.clock.advance(25 * second);
@@ -287,7 +287,7 @@ describe("a schedule that becomes a pulse, and back", () => {
     await expectAgreement("a");
   });
 
-  test("also while it is held", async () => {
+  test("a schedule becomes a pulse and back also while it is held", async () => {
     await world.put("a", pulse);
     await world.pause("a");
     await world.patch("a", { delivery: "ledger" });
@@ -298,14 +298,14 @@ describe("a schedule that becomes a pulse, and back", () => {
   });
 });
 
-describe("up to where the ticks have made their parcels", () => {
-  test("a new pulse gets those that are missing, handed over", async () => {
+describe("seconds whose parcels the ticks have made", () => {
+  test("a new pulse gets the missing parcels, which are sent", async () => {
     await pulsedTo(at(45 * second));
     await world.put("a", { ...pulse, spread: "0s" });
     const seconds = [10, 20, 30, 40].map((s) => at(s * second).getTime());
     expect(await parcelSeconds()).toEqual(seconds);
     expect(world.queue.messages.map(({ delaySeconds }) => delaySeconds)).toEqual([9, 19, 29, 39]);
-    // The other shards have theirs apart.
+    // Other shards have their own parcels.
     await world.put("b", { ...pulse, spread: "0s" });
     expect(await parcelSeconds()).toEqual(seconds.flatMap((s) => [s, s]));
     await world.put("c", { ...pulse, spread: "0s", paused: true });
@@ -313,7 +313,7 @@ describe("up to where the ticks have made their parcels", () => {
     expect((await parcelSeconds()).length).toBe(8);
   });
 
-  test("none twice, and none that is behind", async () => {
+  test("no parcel is made twice, and none for a second in the past", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     await world.clock.advance(25 * second);
     await pulsedTo(at(41 * second));
@@ -326,7 +326,7 @@ describe("up to where the ticks have made their parcels", () => {
     }
   });
 
-  test("one for all that are due at a second, however many are made at once", async () => {
+  test("one parcel is made for all pulses of a second, however many are made at once", async () => {
     await pulsedTo(at(3 * minute));
     const puts = Array.from({ length: 500 }, (_, n): Operation => {
       const body = parseScheduleBody({ ...pulse, when: "every 1m" });
@@ -350,7 +350,7 @@ describe("up to where the ticks have made their parcels", () => {
   });
 });
 
-describe("of what became of a pulse", () => {
+describe("explain of a pulse", () => {
   const told = async (due: number) => {
     const { outcome, reason, sentence } = await explain(world.sql, { key: "a", at: at(due) });
     return [outcome, reason, sentence];
@@ -366,7 +366,7 @@ describe("of what became of a pulse", () => {
         ...more,
       })}`;
 
-  test("the arithmetic is told, and that nothing is written of it", async () => {
+  test("explain gives the arithmetic of a pulse, and says that nothing is written of it", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     expect(await told(10 * second)).toEqual(["planned", undefined, expect.stringContaining("Is planned")]);
     expect((await told(12 * second))[0]).toBe("not-an-occurrence");
@@ -380,7 +380,7 @@ describe("of what became of a pulse", () => {
     ]);
   });
 
-  test("holds and what was passed over are told", async () => {
+  test("explain names holds and passed-over pulses", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     await pulsedTo(at(10 * minute));
     await world.clock.advance(5 * second);
@@ -411,7 +411,7 @@ describe("of what became of a pulse", () => {
     expect((await told(4 * minute))[0]).toBe("unrecorded");
   });
 
-  test("one that goes by itself stays until its last beat can be tried no more", async () => {
+  test("a pulse that ends by itself stays until its last beat can no longer be tried", async () => {
     const endsAt = at(25 * second).toISOString();
     await world.put("a", { ...pulse, spread: "0s", endsAt, deleteOnEnd: true });
     await world.clock.advance(5 * minute);

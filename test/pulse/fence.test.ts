@@ -28,7 +28,7 @@ test("a worker that has lost its lease of pulses does not settle them while anot
     refused: new Map(),
     rest: null,
   };
-  // Settled by the first, what the other one does not come to send would be tried by none.
+  // If the first worker settled them, pulses that the other one does not send would be lost.
   expect((await settlePulses(world.sql, parcel, nothing)).held).toBe(false);
   expect(await world.onlyParcel()).toBe(id);
 });

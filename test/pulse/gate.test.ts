@@ -12,7 +12,10 @@ import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 import { caller, emptied, pulse, pulseRow, unbounded } from "./pulse-rows.ts";
 
-/** A batch that edits pulses passes no gate where they have no jobs: claims and other batches go on beside it. */
+/**
+ * A batch that edits pulses without jobs does not pass a gate, so claims and other batches go on
+ * meanwhile.
+ */
 
 let world: Carillon;
 
@@ -38,7 +41,7 @@ const whileGatesAreClosed = <Done>(does: () => Promise<Done>) =>
     return does();
   });
 
-/** It stands at a gate until that is opened. */
+/** The edit waits at a gate until that is opened. */
 async function expectToWait(edit: () => Promise<unknown>): Promise<void> {
   let edited: Promise<unknown> = Promise.resolve();
   await whileGatesAreClosed(async () => {
@@ -62,7 +65,7 @@ test("a batch that changes and deletes pulses does not wait at a gate", async ()
   expect((await pulseRow(world.sql, "c")).everyS).toBe(60);
 });
 
-test("another pulse is as little in its way, nor the same one longer than its row is locked", async () => {
+test("edits of other pulses do not wait, and edits of the same pulse wait only for its row", async () => {
   await world.put("a", pulse);
   await world.put("b", pulse);
   await Promise.all(Array.from({ length: 8 }, (_, n) => changed(n % 2 === 0 ? "a" : "b", n)));
@@ -90,25 +93,25 @@ test.each<[string, () => Promise<unknown>]>([
     },
   ],
   [
-    "a pulse that somebody has fired",
+    "a pulse that was fired by hand",
     async () => {
       await world.put("a", pulse);
       await fireNow(deps(), { key: "a", caller });
     },
   ],
-])("an edit of %s does", async (_, make) => {
+])("an edit of %s waits at the gate", async (_, make) => {
   await make();
   await expectToWait(() => changed("a", 2));
   expect(await payloadOf("a")).toBe(2);
 });
 
-test("so do two edits of one pulse in one batch: the first may make it another schedule", async () => {
+test("two edits of one pulse in one batch wait at the gate: the first may make it another schedule", async () => {
   await world.put("a", pulse);
   await expectToWait(() => applyOperations(deps(), [patch("a", 1), patch("a", 2)]));
   expect(await payloadOf("a")).toBe(2);
 });
 
-test("what is fired while its edit waits for the row passes the gate after all", async () => {
+test("an edit whose pulse is fired while it waits for the row passes the gate after all", async () => {
   await world.put("a", pulse);
   const { id } = await pulseRow(world.sql, "a");
   let edited: Promise<unknown> = Promise.resolve();
@@ -126,7 +129,7 @@ test("what is fired while its edit waits for the row passes the gate after all",
   expect(await payloadOf("a")).toBe(3);
 });
 
-test("who holds a group meanwhile waits for its pulses, and finds them as they are then", async () => {
+test("a hold of a group waits for pulses under edit, and finds them as they are afterwards", async () => {
   for (const key of ["a", "b"]) await world.put(key, { ...pulse, group: "g" });
   let paused: Promise<unknown> = Promise.resolve();
   await world.sql.begin(async (tx) => {
@@ -141,7 +144,7 @@ test("who holds a group meanwhile waits for its pulses, and finds them as they a
   }
 });
 
-test("many who change one pulse at once take turns, however many they are", async () => {
+test("any number of edits of one pulse at once take turns", async () => {
   await world.put("a", pulse);
   await Promise.all(Array.from({ length: 40 }, (_, n) => changed("a", { n })));
   expect((await readSchedule(world.sql, "a"))?.version).toBe(41);

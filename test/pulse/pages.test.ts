@@ -3,7 +3,7 @@ import { failed } from "../../lib/target/delivery.ts";
 import { at, second } from "../support/instants.ts";
 import { type BeatWorld, beatWorld } from "./beat-world.ts";
 
-/** More pulses of one second than a page holds, of which a target does not take some. */
+/** More pulses of one second than a page holds, some of which a target does not take. */
 
 let world: BeatWorld;
 
@@ -23,29 +23,29 @@ const refuse = (message: string, giveUp: boolean) => {
 
 const sentIds = () => new Set(world.sent.map(({ id }) => id));
 
-test("a target that has refused a page of pulses for good is not asked again for the next page", async () => {
+test("a target that has refused a page of pulses for good gets no request for the next page", async () => {
   refuse("no such queue", true);
   await world.work();
-  // Asked for each page, a queue that is no more would take the time of all the others.
+  // With a request for each page, a deleted queue would take the time of all the others.
   expect(world.calls).toEqual([2_000, 1]);
   expect(await world.sql`select reason, count from carillon.pulses_passed`).toEqual([
     { reason: "refused", count: "3000" },
   ]);
 });
 
-test("a target that takes no page is not asked for the next one, and gets all of its pulses later, none twice", async () => {
+test("a target that takes no page gets no request for the next one, and gets all of its pulses later, none twice", async () => {
   refuse("not now", false);
   await world.work();
   expect(world.calls).toEqual([2_000, 2_000, 2_000, 1]);
   world.fate = () => "taken";
   await world.clock.advance(6 * second);
   await world.work();
-  // Tried again from the last page that failed on, the first two thousand would be lost without a word.
+  // If the retry began at the last failed page, the first two thousand would be lost unreported.
   expect(sentIds().size).toBe(3_001);
   expect(world.sent).toHaveLength(3_001);
 });
 
-test("pulses that are tried again and handed on for want of time go to the target that lacks them, and to no other", async () => {
+test("pulses that are retried and handed on for lack of time go to the target that lacks them, and to no other", async () => {
   refuse("not now", false);
   await world.work();
   world.fate = () => "taken";
@@ -55,7 +55,7 @@ test("pulses that are tried again and handed on for want of time go to the targe
   expect(world.sent).toHaveLength(3_001);
 });
 
-test("a target is not asked a second time where the worker has no time for it", async () => {
+test("a target is not retried if the worker has no time for it", async () => {
   refuse("not now", false);
   await world.work(9_000);
   // The invocation would end before the settle, and all pulses of the second would go once more.

@@ -12,8 +12,8 @@ const schedules = 4_000;
 const edited = 100;
 
 describe.each([
-  ["that nobody has analyzed", false],
-  ["that are analyzed", true],
+  ["without statistics", false],
+  ["with statistics", true],
 ])("among thousands of pulses and schedules %s", (_, analyzed) => {
   let world: Carillon;
   let sql: Sql;
@@ -36,7 +36,7 @@ describe.each([
 
   const apply = (operations: readonly Operation[]) =>
     applyOperations({ sql, queue: world.queue }, operations);
-  /** Every other one is a pulse. */
+  /** Every second schedule is a pulse. */
   const puts = (from: number, count: number): Operation[] =>
     Array.from({ length: count }, (__, n) => {
       const body = { when: "every 1m", target: { queue: "demo" } };
@@ -54,7 +54,8 @@ describe.each([
         new Set([operations[0]?.kind === "delete" ? "deleted" : "changed"]),
       );
     });
-    // Of four thousand schedules reading all is a fair choice for a hundred; of pulses there are more.
+    // With four thousand schedules a sequential scan is a fair choice for a hundred; there are more
+    // pulses than that.
     expect(Object.keys(scanned)).not.toContain("pulses");
     expect(Object.entries(index).filter(([, read]) => read > 12 * edited)).toEqual([]);
   }

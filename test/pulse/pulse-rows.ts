@@ -4,13 +4,13 @@ import { jobId } from "../../lib/job/job-id.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { monday } from "../support/instants.ts";
 
-/** What nearly every test of pulses asks for, and who asks. */
+/** The schedule and the caller of nearly every test of pulses. */
 export const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
 export const caller = { name: "ann" };
-/** A walk through a label's members that ends in one go. */
+/** Limits with which a walk through a label's members ends in one pass. */
 export const unbounded = { most: 1_000_000, timeIsUp: () => false };
 
-/** The world as it began, without a database of its own for each test. */
+/** Restores the initial state, which saves a database for each test. */
 export async function emptied({ sql, clock, queue }: Carillon): Promise<void> {
   await clock.setNow(monday);
   await sql`
@@ -22,7 +22,7 @@ export async function emptied({ sql, clock, queue }: Carillon): Promise<void> {
   queue.messages = [];
 }
 
-/** What a beat reads, and beside it whose row it is. */
+/** The columns that a beat reads, and the key and id of the schedule. */
 export interface PulseRow {
   key: string;
   id: string;
@@ -48,7 +48,9 @@ export async function pulseRow(sql: Sql, key: string): Promise<PulseRow> {
   return found;
 }
 
-/** The first seconds at which a row beats after an instant, each with the id that the arithmetic of a beat gives it. */
+/**
+ * The first seconds at which a row beats after an instant, each with the id that a beat computes.
+ */
 export function beatsOf(row: PulseRow, after: Date, n: number): { due: number; id: string }[] {
   if (row.startsS === null) return [];
   const beats: { due: number; id: string }[] = [];
@@ -60,7 +62,7 @@ export function beatsOf(row: PulseRow, after: Date, n: number): { due: number; i
   return beats;
 }
 
-/** The same as a schedule's own arithmetic tells it. */
+/** The same, computed from the schedule. */
 export async function upcomingOf(sql: Sql, key: string, n: number): Promise<{ due: number; id: string }[]> {
   const { occurrences } = await sql.begin((tx) => nextOccurrences(tx, { key, n }));
   const [schedule] = await sql<{ id: string }[]>`

@@ -11,8 +11,8 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("the worker sends again only those pulses of a queue that the queue did not take", async () => {
-  // Else one message that is refused for a moment has all pulses of that second come twice.
+test("a retry sends only those pulses that the queue did not take", async () => {
+  // Otherwise one message that is refused for a moment has all pulses of that second sent twice.
   await world.storeMany(5, { every: 600, offset: 20 });
   await world.tick();
   await world.clock.setNow(at(20 * second));
@@ -28,8 +28,8 @@ test("the worker sends again only those pulses of a queue that the queue did not
   expect(world.sent).toHaveLength(5);
 });
 
-test("pulses that are handed on for want of time have as many tries left as before", async () => {
-  // Else a queue that takes nothing is asked without end wherever the worker is short of time.
+test("pulses that are handed on for lack of time have as many attempts left as before", async () => {
+  // Otherwise a queue that takes nothing is retried without end if the worker is short of time.
   await world.storeMany(3_000, { every: 600, offset: 20 });
   await world.tick();
   await world.clock.setNow(at(20 * second));
@@ -37,7 +37,7 @@ test("pulses that are handed on for want of time have as many tries left as befo
   await world.work();
   await world.clock.advance(6 * second);
   world.fate = () => "taken";
-  // What is handed on is not sent, and so not worked by the same call.
+  // The message is not sent during the outage, so the same call does not work it.
   world.queue.outage = new Error("away");
   await world.work(9_000);
   expect(

@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** By table, or by what the days of one have in common, its settings as the page writes them. */
+/** The settings of each table, or of the days of a partitioned one, in the form of the page. */
 async function settings(): Promise<Map<string, string>> {
   const rows = await sql<{ name: string; settings: string }[]>`
     select distinct case when c.relispartition then regexp_replace(c.relname, '_[0-9]{8}$', '') || ', each day' else c.relname end as name,
@@ -25,7 +25,7 @@ async function settings(): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, settings }) => [name, settings]));
 }
 
-test("docs/retention.md tells the settings of autovacuum that the tables have, each with its reason", async () => {
+test("docs/retention.md lists the settings of autovacuum that the tables have, each with its reason", async () => {
   const page = readFileSync(new URL("../../docs/retention.md", import.meta.url), "utf8");
   const table = page.slice(
     page.indexOf("<!-- autovacuum: begin -->"),
@@ -38,7 +38,7 @@ test("docs/retention.md tells the settings of autovacuum that the tables have, e
   for (const [, name, , , reason = ""] of told) expect(reason.length, name).toBeGreaterThan(5);
 });
 
-test("a day that is attached later has them as well", async () => {
+test("a day that is attached later has the settings as well", async () => {
   await sql`select carillon.attach_days('2031-01-01', '2031-01-01')`;
   const [day] = await sql`select reloptions from pg_class where relname = 'jobs_20310101'`;
   expect(day?.["reloptions"]).toContain("autovacuum_freeze_min_age=0");

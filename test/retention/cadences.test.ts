@@ -4,7 +4,10 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 
-/** Cadences are stored once for all schedules that share them; one that no version names any more is deleted. */
+/**
+ * Cadences are stored once for all schedules that share them; a cadence that no version names any
+ * more is deleted.
+ */
 
 let world: Carillon;
 
@@ -24,7 +27,7 @@ const stored = async () =>
 const unused = (...expressions: string[]) => world.sql`
   insert into carillon.cadences (expression, timezone) select e, 'UTC' from unnest(${expressions}::text[]) e`;
 
-test("a cadence goes with the last version that names it, and stays while any does", async () => {
+test("a cadence is deleted with the last version that names it, and kept while there is one", async () => {
   await world.put("once named", { when: "17 3 * * *" });
   await world.put("named twice", { when: "18 3 * * *" });
   await world.put("still there", { when: "18 3 * * *" });
@@ -49,7 +52,7 @@ test("a cadence goes with the last version that names it, and stays while any do
   });
 });
 
-test("a step looks at a bounded number of cadences, the next goes on behind them, and an hour passes between rounds", async () => {
+test("a step reads a bounded number of cadences, the next continues behind them, and an hour passes between rounds", async () => {
   await world.put("kept", { when: "1 1 * * *" });
   await unused("a", "b", "c");
   const step = () => world.sql`select looked, gone from carillon.reclaim_cadences(2)`;
@@ -66,7 +69,7 @@ test("a step looks at a bounded number of cadences, the next goes on behind them
   expect(await stored()).toEqual(["1 1 * * *"]);
 });
 
-test("a tick looks at no cadence while the next round is not due", async () => {
+test("a tick reads no cadence while the next round is not due", async () => {
   await world.tick();
   await unused("a");
   await world.clock.advance(hour - minute);
@@ -77,7 +80,7 @@ test("a tick looks at no cadence while the next round is not due", async () => {
   expect(await stored()).toEqual([]);
 });
 
-test("a cadence that an edit has found is passed over, and stays when the edit is through", async () => {
+test("a cadence that an edit has found is passed over, and is kept when the edit has committed", async () => {
   await unused("17 3 * * *");
   const edit = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await edit.begin(async (tx) => {
@@ -91,7 +94,7 @@ test("a cadence that an edit has found is passed over, and stays when the edit i
   expect(await stored()).toEqual(["17 3 * * *"]);
 });
 
-test("an edit that comes while its cadence is being reclaimed waits for that, and makes the cadence again", async () => {
+test("an edit whose cadence is being reclaimed waits for that, and makes the cadence again", async () => {
   await unused("17 3 * * *");
   const reclaiming = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   const putting: Promise<unknown>[] = [];
@@ -116,7 +119,7 @@ test("an edit that comes while its cadence is being reclaimed waits for that, an
   ).toEqual([{ key: "named", id: 2 }]);
 });
 
-test("a plan row that outlives its schedule and its cadence is let go of, and stops no shard", async () => {
+test("a plan row that outlives its schedule and its cadence is dropped, and stops no shard", async () => {
   await world.put("gone", { when: "*/2 * * * *" });
   await world.put("goes on", { when: "every 1m" });
   await world.tick();

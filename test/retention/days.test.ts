@@ -31,7 +31,7 @@ async function dayIsKept(): Promise<boolean> {
   return row?.kept ?? false;
 }
 
-/** On Monday `once` runs, badly where `fails`; then so many days go by of which no tick knows. */
+/** On Monday `once` runs, and fails if `fails`; then this number of days passes without a tick. */
 async function mondayAnd(days: number, { fails = false } = {}): Promise<void> {
   if (fails) world.outcome = () => failed("no");
   await world.put("once", { when: "in 1m", retry: { attempts: 1 } });
@@ -43,7 +43,7 @@ async function mondayAnd(days: number, { fails = false } = {}): Promise<void> {
 }
 
 describe("a day of jobs", () => {
-  test("in which a dead job is tried again is kept for as long as one on which it ran", async () => {
+  test("a day in which a dead job is retried is kept for as long as the day on which it ran", async () => {
     await mondayAnd(2, { fails: true });
     const id = `1-${at(minute).getTime()}-c0`;
     await retryJob({ sql: world.sql, queue: world.queue }, { id, reason: "mended", caller });
@@ -57,7 +57,7 @@ describe("a day of jobs", () => {
     expect(await world.sql`select from carillon.stirred_days`).toEqual([]);
   });
 
-  test("that a backfill reaches is kept, too", async () => {
+  test("a day that a backfill reaches is kept, too", async () => {
     await world.put("minutes", { when: "every 1m", catchUp: { policy: "skip" } });
     await world.clock.advance(2 * day);
     await world.tick();
@@ -72,10 +72,10 @@ describe("a day of jobs", () => {
     expect(await drop()).toContain(monday);
   });
 
-  test("is kept when it is written to between the drop's look at it and the drop's lock", async () => {
+  test("a day that is written to between the drop's check and its lock is kept", async () => {
     await mondayAnd(3);
     await world.sql`select carillon.look_at_day('2026-03-02')`;
-    // However slow the machine is, the drop waits until the writer has committed.
+    // On any machine the drop waits until the writer has committed.
     await world.sql`alter function carillon.drop_day_of_jobs set lock_timeout = '1min'`;
     const dropping = connect({ DATABASE_URL: world.databaseUrl }, { max: 1, applicationName: "dropping" });
     const dropped = await world.sql.begin(async (tx) => {
@@ -96,7 +96,7 @@ describe("a day of jobs", () => {
     expect(await dayIsKept()).toBe(true);
   });
 
-  test("that is long over goes in one tick with all that are, the oldest first", async () => {
+  test("days that are long over are dropped in one tick, the oldest first", async () => {
     await mondayAnd(4);
     await world.sql`select carillon.attach_days('2026-02-25', '2026-02-27')`;
     const dropped = (await drop()).filter((name) => name.startsWith("jobs_"));
@@ -113,7 +113,7 @@ describe("a day of jobs", () => {
     ]);
   });
 
-  test("that waits is told by one parcel, without a search, until that parcel is gone", async () => {
+  test("a day with a waiting job is recognized by one parcel, without a search, until that parcel is gone", async () => {
     await world.put("stuck", { when: "in 1m" });
     await world.put("stuck too", { when: "in 2m" });
     await world.tick();
@@ -140,8 +140,8 @@ async function settleAll(): Promise<void> {
     update carillon.jobs set state = 'cancelled', reason = 'command', parcel_id = null, finished_at = carillon.clock() where state = 'waiting'`;
 }
 
-describe("a day of jobs that is past the retention is kept", () => {
-  test("while any shard may still write to it, also where another tick has that shard", async () => {
+describe("a day of jobs that is past the retention", () => {
+  test("a day is kept while a shard may still write to it, also if another tick has that shard", async () => {
     await mondayAnd(4);
     await world.sql`update carillon.shards set watermark_at = ${at(day - minute)} where id = 9`;
     expect(await drop()).not.toContain(monday);
@@ -149,7 +149,7 @@ describe("a day of jobs that is past the retention is kept", () => {
     expect(await drop()).toContain(monday);
   });
 
-  test("while one of its jobs waits, whatever has become of its parcel", async () => {
+  test("a day is kept while one of its jobs waits, also if its parcel is gone", async () => {
     await world.put("lost", { when: "in 1m" });
     await world.tick();
     await world.sql`delete from carillon.parcels`;
@@ -164,7 +164,7 @@ describe("a day of jobs that is past the retention is kept", () => {
   });
 });
 
-describe("all jobs of a day that may go are looked at", () => {
+describe("the check of all jobs of a day", () => {
   const settled = async () => {
     const rows = await world.sql<
       { day: string }[]
@@ -174,7 +174,7 @@ describe("all jobs of a day that may go are looked at", () => {
   const looks = () => world.sql<{ day: string; look: string }[]>`
     select day::text, xmin::text as look from carillon.looked_days order by 1`;
 
-  test("once", async () => {
+  test("all jobs of a day are checked once", async () => {
     await mondayAnd(4);
     expect(await settled()).toEqual([]);
     await look();
@@ -186,7 +186,7 @@ describe("all jobs of a day that may go are looked at", () => {
     expect(await looks()).toEqual([]);
   });
 
-  test("again when the day has been written to since", async () => {
+  test("all jobs of a day are checked again if the day has been written to since", async () => {
     await mondayAnd(4);
     await look();
     const before = await looks();
@@ -213,7 +213,7 @@ async function isWriterBehindDrop(): Promise<boolean> {
 }
 
 describe("a drop", () => {
-  test("gives up while a reader keeps it from the table, lets the writers behind it through, and comes when the reader is gone", async () => {
+  test("a drop gives up while a reader has the table, lets the writers behind it proceed, and succeeds when the reader is gone", async () => {
     await mondayAnd(3);
     await look();
     await world.sql`select carillon.drop_day_of_jobs('2026-03-01', '2 days', false)`;
@@ -230,7 +230,8 @@ describe("a drop", () => {
       const watching = until("a writer waits behind the drop", isWriterBehindDrop).then(() => {
         seen = true;
       });
-      // A drop waits for short moments only: on a slow machine it may take more than one to see a writer behind it.
+      // A drop waits for short moments only: on a slow machine it may take several before a writer
+      // is seen behind it.
       const dropping = async () => {
         do await expect(drop()).rejects.toMatchObject({ code: "55P03" });
         while (!seen && !over);
@@ -247,7 +248,7 @@ describe("a drop", () => {
     await busy.end();
   });
 
-  test("waits for its locks 50 ms at most, and 250 ms for a day that could have gone the day before", async () => {
+  test("a drop waits for its locks 50 ms at most, and 250 ms for a day that could have been dropped the day before", async () => {
     await world.sql`create table public.drops (name text, lock_timeout text)`;
     await world.sql`
       create function public.note_drop() returns event_trigger language plpgsql as $$ begin

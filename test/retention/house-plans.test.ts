@@ -12,16 +12,17 @@ import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 import { touched } from "../support/touched.ts";
 
-// What each tick asks, however late and however much it is: the alarms' figures, whether a day may go, and which schedules are over.
+// The queries of each tick, at any delay and any volume: the alarms' figures, whether a day may be
+// dropped, and which schedules are over.
 
 const parcels = 120_000;
 const jobs = 150_000;
 const schedules = 60_000;
-/** One a minute: some are older than what is kept of them. */
+/** One lost pulse a minute: some are past their retention. */
 const lostSeconds = 50_000;
-/** So many minutes tell how late it was in each: two days, and a few more than that. */
+/** The minutes with figures of lateness: two days, and a few more than that. */
 const lateMinutes = 2_900;
-/** So many rows of a table of open work the figures of alarms look at; beyond, they say "more". */
+/** How many rows of a table of open work the alarms' figures count; beyond that they say "more". */
 const lookedAtMax = 100_001;
 
 const log = recordedLog();
@@ -42,11 +43,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => filled.drop());
 
-// Each test changes what it looks at, and none may meet what another has left.
+// Each test changes its tables, so each has its own database.
 beforeEach(async () => {
   database = await testDatabase(filled);
   sql = connect({ DATABASE_URL: database.url }, { max: 1 });
-  // Processes that share a scan each read ahead of where it stops, by as much as the machine's load has them: nothing to count.
+  // Parallel workers that share a scan read ahead by amounts that depend on the machine's load,
+  // which cannot be counted.
   await sql`set max_parallel_workers_per_gather = 0`;
 });
 afterEach(async () => {
@@ -57,7 +59,7 @@ afterEach(async () => {
 async function fill({ url }: TestDatabase): Promise<void> {
   const sql = connect({ DATABASE_URL: url }, { max: 1 });
   await sql`select carillon.attach_days('2026-02-20', '2026-02-21')`;
-  // A seed is neither counted nor noted.
+  // Triggers that count and record are off for the seed.
   await sql`set session_replication_role = 'replica'`;
   await sql`
     insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version)
@@ -82,12 +84,12 @@ async function fill({ url }: TestDatabase): Promise<void> {
       insert into carillon.${sql(table)}
       select carillon.clock() - n * interval '1 minute', b, 1 from generate_series(1, ${lateMinutes}::int) n, generate_series(1, 10) b`;
   await sql`set session_replication_role = 'origin'`;
-  // Autovacuum is off in the tests' server: here it has been.
+  // Autovacuum is off in the tests' server, so this does its work.
   await sql`vacuum (analyze)`;
   await sql.end();
 }
 
-test("the tick's look for work steps into indexes, whether none of it is due or all of it", async () => {
+test("the tick's query for work reads indexes, if none of the work is due or all of it", async () => {
   const look = async () => {
     await lookBefore(sql);
     return (await lookAfter(sql, tickDefaults)).there;
@@ -106,7 +108,7 @@ test("the tick's look for work steps into indexes, whether none of it is due or 
   }
 });
 
-test("the alarms' figures count open parcels up to a bound, and read no job and no schedule", async () => {
+test("the alarms' figures count open parcels up to a limit, and read no job and no schedule", async () => {
   const { scanned, index } = await touched(sql, async () => {
     const standing = await readStanding(sql);
     expect(standing.parcels).toEqual({ count: 100_000, more: true });
@@ -117,10 +119,10 @@ test("the alarms' figures count open parcels up to a bound, and read no job and 
   expect(Object.values(index).filter((read) => read > 20_000)).toEqual([]);
 });
 
-test("the drop of days looks through the parcels once, and then only at the one that keeps a day", async () => {
+test("the drop of days searches the parcels once, and then reads only the parcel that keeps a day", async () => {
   const drop = () => dropDays({ sql, log }, { retentionDays: 3, archived: true }, bounds);
   const first = await touched(sql, drop);
-  // Of two days, one has jobs that wait, and of the other no parcel does.
+  // One of two days has waiting jobs, and the other has no parcel.
   expect(first.scanned["parcels"]).toBeGreaterThanOrEqual(parcels);
   await sql`drop table carillon.jobs_20260221`;
   const again = await touched(sql, drop);
@@ -143,7 +145,7 @@ test("the roll-up drops old minutes and lost pulses by their time, and reads non
   expect(index["minute_lateness_pkey"]).toBeLessThanOrEqual(10 * (lateMinutes - lateKept + 10));
 });
 
-test("the reclaim of cadences asks an index about each of them and reads no version, where thousands share one as where none names one", async () => {
+test("the reclaim of cadences probes an index for each and reads no version, with thousands of versions or none", async () => {
   await sql`insert into carillon.cadences (expression, timezone) select n::text, 'UTC' from generate_series(1, 300) n`;
   await sql`set session_replication_role = 'replica'`;
   await sql`update carillon.schedule_versions set first_at = null, every_ms = null, cadence_id = 1 + schedule_id % 3`;
@@ -158,7 +160,7 @@ test("the reclaim of cadences asks an index about each of them and reads no vers
   expect(index["schedule_versions_cadence"]).toBeLessThan(100);
 });
 
-test("the purge looks at thirty thousand schedules a time, by their ids, and at each once a round", async () => {
+test("the purge reads thirty thousand schedules at a time, by their ids, and each once a round", async () => {
   await sql`update carillon.shards set watermark_at = carillon.clock()`;
   const { scanned, index } = await touched(sql, () =>
     purge(
@@ -167,13 +169,14 @@ test("the purge looks at thirty thousand schedules a time, by their ids, and at 
       { timeIsUp: () => false, note: (error) => Promise.reject(error) },
     ),
   );
-  // By when it was noted, not through the whole of another index.
+  // By the time when it was recorded, not by reading the whole of another index.
   expect(index["pulses_passed_noted"]).toBeGreaterThan(0);
   expect(index["pulses_passed_shard"]).toBeUndefined();
   expect(await sql`select place::int from carillon.purges`).toEqual([{ place: 30_000 }]);
   expect(scanned["schedules"]).toBeUndefined();
   expect(scanned["schedule_versions"]).toBeUndefined();
-  // To count them, to look at them, and for those that have fired as often as they may and those of which only their cadence tells.
+  // To count them, to read them, and for schedules with a limit of fires or with only their cadence
+  // to tell their end.
   expect(index["schedules_pkey"]).toBeLessThanOrEqual(4 * 30_000 + 100);
   expect(index["schedule_versions_pkey"]).toBeLessThanOrEqual(2 * 30_000 + 100);
 });

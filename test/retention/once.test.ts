@@ -20,7 +20,7 @@ async function tick(): Promise<void> {
   await world.work();
 }
 
-/** Hours of schedules of each kind, all of which ran, until the day they ran on is gone. */
+/** Runs hours of schedules of each kind, until the day on which they ran is dropped. */
 async function ranAndForgotten(): Promise<void> {
   const all = { catchUp: { policy: "all" } };
   await world.put("hourly", { when: "every 1h", ...all });
@@ -38,7 +38,7 @@ async function ranAndForgotten(): Promise<void> {
   expect(await world.sql`select to_regclass('carillon.jobs_20260302') as gone`).toEqual([{ gone: null }]);
 }
 
-/** What ran twice, of one schedule and one occurrence, whatever its kind. */
+/** Occurrences that ran twice for one schedule, as jobs of any kind. */
 function ranTwice(): string[] {
   const ran = world.delivered.map(({ key, occurrence }) => `${key} ${occurrence}`);
   return ran.filter((each, index) => ran.indexOf(each) !== index);
@@ -46,13 +46,13 @@ function ranTwice(): string[] {
 
 const ranOnMonday = () => world.delivered.filter(({ occurrence }) => occurrence < "2026-03-03").length;
 
-test("an occurrence whose job is gone comes again in none of the ways in which occurrences come", async () => {
+test("an occurrence whose job was dropped is not repeated by any part that makes occurrences", async () => {
   await ranAndForgotten();
   const ran = ranOnMonday();
   expect(ran).toBeGreaterThan(20);
   const put = (key: string, body: object) => world.put(key, body);
 
-  // A backfill asks for it by its time.
+  // A backfill requests it by its time.
   for (const key of ["hourly", "cron"])
     await expect(
       backfillSchedule(
@@ -60,7 +60,8 @@ test("an occurrence whose job is gone comes again in none of the ways in which o
         { key, from: at(0), to: at(4 * hour), limit: 100, caller },
       ),
     ).rejects.toMatchObject({ kind: "impossible" } satisfies Partial<Refusal>);
-  // The end of a hold that began after it, an edit of the cadence, of its catch-up, of its beginning; the same body again.
+  // The end of a hold that began after it, edits of the cadence, of its catch-up and of its
+  // beginning, and the same body again.
   await world.resume("hourly");
   await tick();
   await world.resume("cron");
@@ -73,12 +74,12 @@ test("an occurrence whose job is gone comes again in none of the ways in which o
   await tick();
   await world.patch("hourly", { catchUp: { policy: "all", limit: 1_000 } });
   await tick();
-  // A time that is past is refused, not run, alone or in a list.
+  // A time in the past is refused, alone or in a list.
   await expect(
     world.patch("listed", { when: ["at 2026-03-02T11:00", "at 2026-03-08T11:00"] }),
   ).rejects.toThrow("cannot be planned");
   await expect(put("once", { when: "at 2026-03-02T11:00", description: "again" })).rejects.toThrow();
-  // Ticks that do not come for a day, and many that do.
+  // A day without ticks, and then many ticks.
   await world.clock.advance(day);
   for (let passed = 0; passed < 3; passed++) {
     await world.clock.advance(minute);
@@ -88,7 +89,7 @@ test("an occurrence whose job is gone comes again in none of the ways in which o
   expect(ranOnMonday()).toBe(ran);
 });
 
-test("a shard whose watermark stands where it stood weeks ago makes what was owed, once, and a later tick nothing of it", async () => {
+test("a shard whose watermark is weeks old makes its backlog once, and a later tick makes none of it again", async () => {
   await world.put("daily", { when: "every 1d", catchUp: { policy: "all" } });
   await world.clock.advance(20 * day);
   await tick();
@@ -98,6 +99,6 @@ test("a shard whose watermark stands where it stood weeks ago makes what was owe
   }
   expect(world.delivered.map(({ occurrence }) => occurrence)).toHaveLength(20);
   expect(ranTwice()).toEqual([]);
-  // What was made for days long past is kept for as long as what was made today.
+  // Jobs made for days long past are kept as long as jobs made today.
   expect((await world.jobs("daily")).length).toBe(20);
 });

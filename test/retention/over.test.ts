@@ -33,19 +33,19 @@ const kept = async () => {
 const past = ["at 2026-03-02T10:01", "at 2026-03-02T10:03"];
 const future = ["at 2026-03-29T10:00", "at 2026-03-30T10:00"];
 
-test("a schedule stays while one of the times that it lists is to come", async () => {
+test("a schedule is kept while one of its listed times is in the future", async () => {
   await world.put("listed", { when: [...past, ...future] });
   await world.put("over", { when: past });
   await ticks(5, minute);
   await days(8);
-  // Purged, it would never fire again, and its key would be free for another.
+  // If it were purged, it would never fire again, and its key would be free for another.
   expect(await kept()).toEqual(["listed"]);
 });
 
-test("a schedule that was over stays when an edit gives it new times", async () => {
+test("a schedule that was over is kept when an edit gives it new times", async () => {
   await world.put("again", { when: past });
   await ticks(5, minute);
-  // The purge has noted that it is over.
+  // The purge has recorded that it is over.
   await days(2);
   expect(await world.sql`select from carillon.over_schedules`).toHaveLength(1);
   await world.patch("again", { when: future });
@@ -62,18 +62,18 @@ test("a schedule keeps its tags when a deleted one of the same key is purged", a
   await world.put("reused", { when: "every 1d", tags: ["orders"] });
   await days(8);
   expect(await kept()).toEqual(["reused"]);
-  // Without its tag, a pause of all that is tagged so would pass it over.
+  // Without its tag, a pause of the tag would not apply to it.
   expect(await world.sql`select key, tag from carillon.schedule_tags`).toEqual([
     { key: "reused", tag: "orders" },
   ]);
 });
 
-test("a range that was passed over stays for the retention from when it was noted, however old it was by then", async () => {
+test("a range that was passed over is kept for the retention from when it was recorded, however old it was by then", async () => {
   await world.put("hourly", { when: "every 1h", catchUp: { policy: "all", limit: 100 } });
   await world.clock.advance(10 * day);
   await ticks(2, minute);
   const ranges = await world.sql<{ to: Date }[]>`select to_at as "to" from carillon.passed_over`;
-  // Asked why it did not run, Carillon would have no answer minutes after an outage of ten days.
+  // Otherwise explain would have no answer minutes after an outage of ten days.
   expect(ranges).toHaveLength(1);
   expect(ranges[0]?.to.getTime()).toBeLessThan(Date.parse("2026-03-09T00:00:00Z"));
   await days(6);

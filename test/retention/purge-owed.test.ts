@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const retentionDays = 2;
-/** On a day of their own: a day on which something waits keeps all schedules that had jobs on it. */
+/** A day without other jobs: a day with a waiting job keeps all schedules that had jobs on it. */
 const later = at(9 * day);
 
 async function ticks(count: number, apart: number): Promise<void> {
@@ -22,7 +22,7 @@ async function ticks(count: number, apart: number): Promise<void> {
   }
 }
 
-test("a schedule that is over stays while an occurrence of it is owed, or a parcel waits for its hold", async () => {
+test("a schedule that is over is kept while it has an occurrence in the backlog, or a parcel that waits for its hold", async () => {
   for (const key of ["done", "held", "owed"]) await world.put(key, { when: "in 1m" });
   await ticks(3, minute);
   await world.sql`
@@ -34,7 +34,7 @@ test("a schedule that is over stays while an occurrence of it is owed, or a parc
     select 'infinity', 'infinity', shard, queue, array[${later}]::timestamptz[], array[id], id
     from carillon.schedules where key = 'held'`;
   await ticks(12, 12 * hour);
-  // What is still to be done would be of a schedule that is no more, and be lost without a word.
+  // Otherwise the remaining work would belong to a purged schedule, and be lost unreported.
   const kept = await world.sql<{ key: string }[]>`select key from carillon.schedules order by key`;
   expect(kept.map(({ key }) => key)).toEqual(["held", "owed"]);
 });

@@ -35,7 +35,7 @@ async function minutes(count: number): Promise<void> {
   await world.work();
 }
 
-/** A tick each half day, as long as nothing is due but what comes once a day. */
+/** A tick each half day, while only schedules of once a day are due. */
 async function days(count: number): Promise<void> {
   for (let half = 0; half < count * 2; half++) {
     await world.clock.advance(12 * hour);
@@ -57,7 +57,7 @@ async function rowsOf(table: string): Promise<number> {
 }
 
 describe("schedules that are over", () => {
-  test("stay for the retention and go then with all that is written about them; others stay", async () => {
+  test("schedules that are over are kept for the retention and purged then with all of their rows; others are kept", async () => {
     const often = { when: "every 1m" };
     await world.put("once", { when: "in 2m", tags: ["a", "b"], group: "g" });
     await world.put("deleted", { when: "every 1h", tags: ["a"] });
@@ -92,7 +92,7 @@ describe("schedules that are over", () => {
     expect((await world.put("once", { when: "in 2m" })).change).toBe("created");
   });
 
-  test("stay while a job of theirs is kept, however long ago they ended", async () => {
+  test("a schedule is kept while a job of its own is kept, however long ago it ended", async () => {
     await world.put("fired again", { when: "in 1m" });
     await world.put("not again", { when: "in 1m" });
     await minutes(2);
@@ -105,7 +105,7 @@ describe("schedules that are over", () => {
     expect(await kept()).toEqual([]);
   });
 
-  test("stay while the day of a job of theirs is kept by somebody else's", async () => {
+  test("a schedule is kept while the day of a job of its own is kept for another schedule's job", async () => {
     await world.put("quick", { when: "in 1m" });
     await world.put("held up", { when: "at 2026-03-02T10:01" });
     await world.tick({ retentionDays });
@@ -123,10 +123,11 @@ describe("schedules that are over", () => {
     expect(await rowsOf("open_days")).toBe(1);
   });
 
-  test("are not touched while ticks lag behind: what is due has not happened yet", async () => {
+  test("a schedule is not purged while ticks lag behind: its due occurrences have not become jobs yet", async () => {
     await world.put("lagging", { when: "in 1m" });
     await world.clock.advance(8 * day);
-    // Also when the day is gone on which it was due: its job would be of a schedule that is no more, and never run.
+    // Also if the day of the occurrence is dropped: its job would belong to a purged schedule, and
+    // never run.
     await world.sql`drop table carillon.jobs_20260301, carillon.jobs_20260302, carillon.jobs_20260303`;
     await purge(deps(), { retentionDays, auditRetentionDays: null }, bounds);
     expect(await kept()).toEqual(["lagging"]);
@@ -135,7 +136,7 @@ describe("schedules that are over", () => {
     expect(await kept()).toEqual(["lagging"]);
   });
 
-  test("come back by an edit before they go", async () => {
+  test("an edit brings a schedule that is over back before it is purged", async () => {
     await world.put("twice", { when: "every 1m", maxFires: 1 });
     await minutes(3);
     await days(3);
@@ -145,7 +146,7 @@ describe("schedules that are over", () => {
     expect(await readSchedule(world.sql, "twice")).toMatchObject({ version: 2 });
   });
 
-  test("go in steps, and a tick looks at some tens of thousands at most", async () => {
+  test("the purge works in steps, and a tick reads some tens of thousands of schedules at most", async () => {
     await world.sql`
       insert into carillon.schedules (key, shard, queue, target_kind, deleted_at, created_at, created_by, updated_at, updated_by)
       select 'old:' || n, 1, 'fast', 'queue', carillon.clock(), carillon.clock(), 'a', carillon.clock(), 'a' from generate_series(1, 12000) n`;
@@ -165,7 +166,7 @@ describe("schedules that are over", () => {
 });
 
 describe("the ledger and the audit", () => {
-  test("what was passed over goes by its age, and takes nothing back from what was counted", async () => {
+  test("ranges that were passed over are purged by their age, and the counts stay unchanged", async () => {
     await world.put("often", { when: "every 1m", catchUp: { policy: "skip" } });
     await world.clock.advance(hour);
     await world.tick({ retentionDays });
@@ -179,7 +180,7 @@ describe("the ledger and the audit", () => {
     ).toEqual([{ skipped: 0 }]);
   });
 
-  test("the audit has a retention of its own, and none where it is kept for ever", async () => {
+  test("the audit has a retention of its own, and none if it is kept for ever", async () => {
     await world.put("one", { when: "every 1d" });
     await world.clock.advance(33 * day);
     await world.put("two", { when: "every 1d" });
@@ -194,7 +195,7 @@ describe("the ledger and the audit", () => {
     expect(await subjects()).toEqual(["one", "two"]);
     expect(await purged(32)).toMatchObject({ auditEntries: 1 });
     await world.clock.advance(29 * day);
-    // Whoever has got hold of the tick hides nothing of the last thirty days.
+    // An attacker with the tick's rights can delete no entry of the last thirty days.
     expect(await purged(0)).toMatchObject({ auditEntries: 0 });
     expect(await subjects()).toEqual(["two"]);
   });

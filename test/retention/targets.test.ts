@@ -7,7 +7,7 @@ import { functionRoles } from "../support/role-logins.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 
-/** A target has one row for all schedules that go there; a row to which nothing goes any more is deleted. */
+/** A target has one row for all of its schedules; a row that is no longer used is deleted. */
 
 let world: Carillon;
 
@@ -33,13 +33,13 @@ const marked = async () =>
 const named = (sql: Sql, name: string) =>
   sql<{ id: number }[]>`select carillon.target_named(${name}) as id`.then(([row]) => row?.id);
 
-/** One round of the hand. */
+/** Runs one round of the deletion. */
 async function round(): Promise<void> {
   await world.sql`update carillon.target_round set look_at = carillon.clock()`;
   await world.tick();
 }
 
-/** The row is marked, and the mark counts. */
+/** Makes a row whose mark is old enough for deletion. */
 async function markedLongAgo(name: string): Promise<void> {
   await named(world.sql, name);
   await world.sql`update carillon.targets set unused_at = carillon.clock() - interval '25 hours' where name = ${name}`;
@@ -80,7 +80,7 @@ test.each([
   ["a limit", () => set({ concurrency: 3, rate: null }), ""],
   ["a limit that says there is none", () => set({ concurrency: null, rate: null }), ""],
   [
-    "a revision that a caller has",
+    "a revision that a caller knows",
     () => set({ concurrency: 3, rate: null }).then(() => clearLimits(limits(), params)),
     "",
   ],
@@ -88,7 +88,7 @@ test.each([
   ["a parcel that waits for its time", () => parcel({}), ""],
   ["a parcel that waits for its turn", () => parcel({ turn: "waits", turn_at: new Date() }), ""],
   ["a parcel that has a place", () => parcel({ turn: "granted", slots: 1 }), ""],
-])("a target is kept where there is %s", async (_, keep, other) => {
+])("a target is kept with %s", async (_, keep, other) => {
   const name = other === "" ? "webhook/x.example.com" : other;
   await named(world.sql, name);
   await keep();
@@ -120,7 +120,7 @@ const parcel = (columns: object) =>
       ...columns,
     })}`.then(() => undefined);
 
-test("a put that has read a target before it was marked keeps it, however late it is through", async () => {
+test("a put that has read a target before it was marked keeps it, however late it commits", async () => {
   await named(world.sql, "webhook/x.example.com");
   const putting = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await putting.begin(async (tx) => {
@@ -154,7 +154,7 @@ test("a put that names a marked target before it is deleted keeps it", async () 
   expect(await names()).toEqual(["webhook/x.example.com"]);
 });
 
-test("a put that is rolled back leaves the mark as it was", async () => {
+test("a put that is rolled back leaves the mark unchanged", async () => {
   await markedLongAgo("webhook/x.example.com");
   const putting = world.sql.begin(async (tx) => {
     await tx`select carillon.target_named('webhook/x.example.com')`;
@@ -165,7 +165,7 @@ test("a put that is rolled back leaves the mark as it was", async () => {
   expect(await names()).toEqual([]);
 });
 
-test("a put that comes while its target is being deleted waits for that, and makes the target again", async () => {
+test("a put whose target is being deleted waits for that, and makes the target again", async () => {
   await markedLongAgo("webhook/x.example.com");
   const deleting = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   const puts: Promise<unknown>[] = [];
@@ -182,7 +182,7 @@ test("a put that comes while its target is being deleted waits for that, and mak
   ).toEqual([{ key: "again", id: 2, name: "webhook/x.example.com" }]);
 });
 
-test("a step looks at a bounded number of targets, the next goes on behind them, and an hour passes between rounds", async () => {
+test("a step reads a bounded number of targets, the next continues behind them, and an hour passes between rounds", async () => {
   for (const name of ["queue/a", "queue/b", "queue/c"]) await named(world.sql, name);
   const step = () => world.sql`select looked, ids from carillon.targets_to_reclaim(2)`;
   const comes = async () => {
@@ -202,7 +202,7 @@ test("a step looks at a bounded number of targets, the next goes on behind them,
   expect(await marked()).toEqual(["queue/a", "queue/b", "queue/c"]);
 });
 
-test("a target that is locked is passed over by the mark, and its neighbours are marked", async () => {
+test("a locked target is skipped by the mark, and the others are marked", async () => {
   for (const name of ["queue/a", "queue/b"]) await named(world.sql, name);
   const other = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await other.begin(async (tx) => {

@@ -11,7 +11,7 @@ import { manualClock } from "../support/manual-clock.ts";
 const jobs = (count: number, timeout = "30s") =>
   Array.from({ length: count }, (_, n) => claimedJob({ handler: "h" }, { n, occurrence: at(n), timeout }));
 
-/** Attempts that end when the test says so. */
+/** Attempts that the test ends. */
 function stage() {
   const clock = manualClock(monday);
   const started: { n: number; signal: AbortSignal; end: (delivery: Delivery) => void }[] = [];
@@ -29,7 +29,7 @@ function stage() {
 }
 
 describe("attempts of a parcel", () => {
-  test("run side by side, at most as many as there are slots, in order", async () => {
+  test("attempts run side by side, at most as many as there are places, in order", async () => {
     const { clock, started, run, end } = stage();
     const running = run(4, deliveryContext({ places: new Places(2) }));
     await clock.advance(0);
@@ -42,7 +42,7 @@ describe("attempts of a parcel", () => {
     expect(await running).toEqual([done, done, done, done]);
   });
 
-  test("that take longer than their timeout have failed, and nobody waits for them", async () => {
+  test("an attempt that takes longer than its timeout has failed, and is no longer waited for", async () => {
     const { clock, started, run, end } = stage();
     const running = run(2, deliveryContext(), "5s");
     await clock.advance(4_999);
@@ -57,7 +57,7 @@ describe("attempts of a parcel", () => {
     ]);
   });
 
-  test("are handed back where the invocation ends before they start, and stopped where it ends before they are done", async () => {
+  test("an attempt is handed back if the invocation ends before it starts, and stopped if the invocation ends before it is done", async () => {
     const { clock, started, run } = stage();
     const endsAt = Date.parse(monday) + 20_000;
     const timeLeftMs = () => endsAt - clock.now().getTime();
@@ -71,12 +71,13 @@ describe("attempts of a parcel", () => {
     const cut = long.run(1, deliveryContext({ timeLeftMs: () => 40_000 }), "10m");
     await long.clock.advance(37_000);
     expect(await cut).toMatchObject([
-      { kind: "failed", error: "AttemptStopped: The worker's own time was up." },
+      { kind: "failed", error: "AttemptStopped: The worker ran out of time." },
     ]);
   });
 
-  test("do not start where they could have neither their timeout nor half a minute", async () => {
-    // Else an attempt is counted, and ended for want of time, that another worker would have had time for.
+  test("an attempt does not start if less time is left than its timeout, and less than half a minute", async () => {
+    // Otherwise an attempt is counted, and stopped for lack of time, that another worker would have
+    // had time for.
     const { clock, started, run } = stage();
     const running = run(1, deliveryContext({ timeLeftMs: () => 20_000 }), "30s");
     await clock.advance(0);
@@ -84,7 +85,7 @@ describe("attempts of a parcel", () => {
     expect(await running).toEqual([{ kind: "back" }]);
   });
 
-  test("stop when their job is cancelled, and others go on", async () => {
+  test("an attempt stops when its job is cancelled, and others go on", async () => {
     const { clock, run, end } = stage();
     const stop = new Stop();
     const other = new Stop();
@@ -96,7 +97,7 @@ describe("attempts of a parcel", () => {
     expect(await running).toEqual([{ kind: "cancelled" }, done]);
   });
 
-  test("do not start once the lease is lost, and what had started has failed", async () => {
+  test("no attempt starts once the lease is lost, and a started one has failed", async () => {
     const { clock, started, run } = stage();
     const stop = new Stop();
     const running = run(2, deliveryContext({ places: new Places(1), stopOf: () => stop }));
@@ -106,7 +107,7 @@ describe("attempts of a parcel", () => {
     expect(started).toHaveLength(1);
   });
 
-  test("that are over are told to stop no more", async () => {
+  test("an attempt that is over is not stopped", async () => {
     const { started, run, end } = stage();
     const stop = new Stop();
     const running = run(1, deliveryContext({ stopOf: () => stop }));
@@ -116,12 +117,12 @@ describe("attempts of a parcel", () => {
     expect(started[0]?.signal.aborted).toBe(false);
   });
 
-  test("that throw have failed, with class, message and stack, bounded and fit to be stored", async () => {
+  test("an attempt that throws has failed, with class, message and stack, bounded and fit to be stored", async () => {
     const clock = manualClock(monday);
     const error = new RangeError(`bad\u0000 ${"x".repeat(5_000)}\ud800`);
     const [failure] = await eachAttempt(jobs(1), deliveryContext(), clock, () => Promise.reject(error));
     expect(failure).toMatchObject({ kind: "failed", errorClass: "RangeError", giveUp: false });
-    if (failure?.kind !== "failed") throw new Error("It did not fail.");
+    if (failure?.kind !== "failed") throw new Error("The attempt did not fail.");
     expect(failure.error).toHaveLength(2_000);
     expect(failure.error).not.toContain("\u0000");
     expect(failure.stack?.length).toBeLessThanOrEqual(8_000);

@@ -50,7 +50,7 @@ test("each job of a parcel is delivered by its own kind of target, and the outco
   expect(told).toEqual(Array(5).fill(context));
 });
 
-test("a parcel of one kind goes there as it is, and one of several kinds with the claim's own jobs", async () => {
+test("a parcel of one kind is passed on unchanged, and one of several kinds with the claim's own jobs", async () => {
   const told: (readonly object[])[] = [];
   const answering = async (jobs: readonly object[]) => {
     told.push(jobs);
@@ -74,10 +74,10 @@ test("a parcel of one kind goes there as it is, and one of several kinds with th
   expect(told).toHaveLength(3);
 });
 
-test("an answer that is missing is taken for a failure, and a kind without jobs is not asked", async () => {
+test("a missing outcome counts as a failure, and a kind of target without jobs is not called", async () => {
   const silent = async () => [];
   const never = async () => {
-    throw new Error("It was asked.");
+    throw new Error("A target without jobs was called.");
   };
   const deliver = deliverTo({ queue: silent, event: never, handler: never, webhook: never, lambda: never });
   expect(await deliver([job("queue", 1)], deliveryContext())).toMatchObject([

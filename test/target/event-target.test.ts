@@ -48,7 +48,7 @@ async function arrived(): Promise<Record<string, unknown>[]> {
   return z.object({ items: z.array(z.record(z.string(), z.unknown())) }).parse(answer).items;
 }
 
-test("an event carries the CloudEvents envelope as its detail, from the source and on the bus that were named", async () => {
+test("an event has the CloudEvents envelope as its detail, with the source and on the bus of its target", async () => {
   const named = { bus: "orders", source: "shop", detailType: "order.due" };
   expect(await target()([job(named, { dueAt: at(second), attempt: 2 }), job()])).toEqual([done, done]);
   const [second_, first] = await arrived();
@@ -86,7 +86,7 @@ test("many events go in requests of ten, large ones in requests of a quarter of 
   expect(await target()(large)).toEqual([done, done, done]);
 });
 
-test("what the bus refuses fails alone: its answers have the order of the request", async () => {
+test("an event that the bus refuses fails alone: its answers have the order of the request", async () => {
   const jobs = [job({}, { n: 0 }), job({ source: "aws.ec2" }, { n: 1 }), job({}, { n: 2 })];
   expect(await target()(jobs)).toEqual([
     done,
@@ -95,7 +95,7 @@ test("what the bus refuses fails alone: its answers have the order of the reques
   ]);
 });
 
-test("a bus that is away fails every job, each to be tried again", async () => {
+test("a bus that is away fails every job, each to be retried", async () => {
   await endpoint.stop();
   expect(await target()([job(), job()])).toMatchObject([
     { kind: "failed", giveUp: false },
@@ -104,7 +104,7 @@ test("a bus that is away fails every job, each to be tried again", async () => {
   endpoint = await startEvents({ dataDir, port: 0, send: async () => {}, log: silentLog });
 });
 
-test("a bus that refuses its request takes no job for another bus with it", async () => {
+test("a request that a bus refuses fails no job of another bus", async () => {
   events.middlewareStack.add(
     (next) => (args) => {
       if (JSON.stringify(args.input).includes('"forbidden"')) throw new Error("AccessDenied");

@@ -14,7 +14,8 @@ import { monday } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
 test("a FIFO queue is sent one request at a time, so that its messages stay in order", async () => {
-  // Else a request that takes longer is overtaken by the next one, and the receiver gets the later jobs first.
+  // Otherwise a slow request is overtaken by the next one, and the receiver gets the later jobs
+  // first.
   const dataDir = mkdtempSync(path.join(tmpdir(), "carillon-fifo-"));
   const emulator = await startQueues({ dataDir, port: 0, queues: [] });
   const credentials = { accessKeyId: functionsKeyId, secretAccessKey: "secret" };
@@ -45,7 +46,7 @@ test("a FIFO queue is sent one request at a time, so that its messages stay in o
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** An SQS that does with each request what the test says, and the jobs that it was sent. */
+/** An SQS that answers each request as the test says, and the jobs that it received. */
 function scriptedSqs(answers: ((entries: { Id: string }[]) => object)[]) {
   const sent: string[][] = [];
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };

@@ -14,7 +14,7 @@ import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
 let world: HandlerWorld;
 afterEach(() => world.stop());
 
-/** Schedules get numbers from this one on, and with them shards 15, 0, 1 … in this order. */
+/** Schedules get numbers from this one on, and so shards 15, 0, 1 … in this order. */
 const firstId = 15;
 
 async function dueTogether(handler: JobHandler, keys: readonly string[]): Promise<void> {
@@ -27,7 +27,10 @@ async function dueTogether(handler: JobHandler, keys: readonly string[]): Promis
   await world.tick();
 }
 
-/** Runs what is due; an edit of shards 0 and 15 comes before the nth settle that the handler's commit makes. */
+/**
+ * Runs the due jobs; an edit of shards 0 and 15 begins before the nth settle of the handler's
+ * commit.
+ */
 async function runWithEditBefore(nth: number): Promise<void> {
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
   const { promise: gone, resolve: go } = Promise.withResolvers<void>();
@@ -60,8 +63,9 @@ const firstAttempts = async () =>
     .filter(({ occurrence }) => occurrence.getTime() === at(10 * second).getTime())
     .map(({ key, state, attempt }) => `${key} ${state} ${attempt}`);
 
-test("the rechecks of a group's jobs pass the gates of their shards in order, and an edit of these shards closes no circle", async () => {
-  // Else Postgres ends the edit or the handler's commit: a caller gets an error, or the whole group runs again.
+test("the rechecks of a group's jobs pass the gates of their shards in order, without a deadlock with an edit of these shards", async () => {
+  // Otherwise Postgres ends the edit or the handler's commit: a caller gets an error, or the whole
+  // group runs again.
   await dueTogether(
     defineJob({
       name: "together",
@@ -79,8 +83,9 @@ test("the rechecks of a group's jobs pass the gates of their shards in order, an
   expect(await world.written()).toEqual(["once"]);
 });
 
-test("a handler's edits take the gate of its own recheck with theirs, and an edit of both shards closes no circle", async () => {
-  // Else Postgres ends the edit or the handler's commit: a caller gets an error, or the handler runs again.
+test("a handler's edits take the gate of its own recheck with theirs, without a deadlock with an edit of both shards", async () => {
+  // Otherwise Postgres ends the edit or the handler's commit: a caller gets an error, or the
+  // handler runs again.
   await dueTogether(
     defineJob({
       name: "edits",

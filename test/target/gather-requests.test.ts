@@ -8,7 +8,7 @@ interface Entry {
   bytes: number;
 }
 
-/** Requests that end when the test says so. */
+/** Requests that the test ends. */
 function requestsByHand() {
   const time = { leftMs: 60_000 };
   const sent: { names: string[]; end: (outcomes?: Sent[]) => Promise<void>; fail: () => Promise<void> }[] =
@@ -39,7 +39,7 @@ function requestsByHand() {
   };
 }
 
-test("what comes while a request is under way goes together in the next", async () => {
+test("entries that come while a request is under way go together in the next", async () => {
   const { sent, send } = requestsByHand();
   const all = [send("a", 4), send("b", 3), send("c", 2)];
   expect(sent.map(({ names }) => names)).toEqual([["a0", "a1", "a2", "a3"]]);
@@ -54,7 +54,7 @@ test("what comes while a request is under way goes together in the next", async 
   ]);
 });
 
-test("a full request waits for none, and the rest of it for those", async () => {
+test("a full request does not wait, and the remaining entries wait for it", async () => {
   const { sent, send } = requestsByHand();
   const all = send("a", 24);
   expect(sent.map(({ names }) => names.length)).toEqual([10, 10]);
@@ -66,7 +66,7 @@ test("a full request waits for none, and the rest of it for those", async () => 
   expect(await all).toHaveLength(24);
 });
 
-test("one that is full by its size is full", async () => {
+test("a request that is full by its size does not wait", async () => {
   const { sent, send } = requestsByHand();
   const all = send("a", 5, 100_000);
   expect(sent.map(({ names }) => names.length)).toEqual([2, 2]);
@@ -76,7 +76,7 @@ test("one that is full by its size is full", async () => {
   expect(await all).toEqual([done, done, done, done, done]);
 });
 
-test("no more than eight are under way", async () => {
+test("at most eight requests are under way", async () => {
   const { sent, send } = requestsByHand();
   const all = send("a", 100);
   expect(sent).toHaveLength(8);
@@ -84,7 +84,7 @@ test("no more than eight are under way", async () => {
   expect((await all).length).toBe(100);
 });
 
-test("one that throws fails those who were in it, and no other", async () => {
+test("a request that throws fails its own callers, and no other", async () => {
   const { sent, send } = requestsByHand();
   const first = send("a", 2);
   const second = send("b", 2);

@@ -23,7 +23,10 @@ const effects = defineJob({
   },
 });
 
-/** Ends the connection at its nth statement: the server has not seen it ("before"), or has and the answer is lost ("after"). */
+/**
+ * Cuts the connection at its nth statement: the server has not seen it ("before"), or has and the
+ * answer is lost ("after").
+ */
 function cutAt(nth: number, side: "before" | "after"): { wrap: WrapLine; count: () => number } {
   let count = 0;
   let cut = false;
@@ -44,7 +47,7 @@ function cutAt(nth: number, side: "before" | "after"): { wrap: WrapLine; count: 
         if (cut || count !== nth) return line.run(statement);
         if (side === "before") {
           lose();
-          // What the server has begun it rolls back when the connection goes.
+          // The server rolls back an open transaction when the connection goes.
           void line.close();
           return statement.reject(new ConnectionLost("it was cut"));
         }
@@ -69,7 +72,7 @@ async function oneDue(): Promise<void> {
   await world.tick();
 }
 
-/** Whatever became of the first attempt: in the end each check has had its effects once. */
+/** With any outcome of the first attempt, each check has had its effects once in the end. */
 async function endsWell(where: string): Promise<void> {
   for (let round = 0; round < 5; round++) {
     await world.clock.advance(round < 3 ? minute : hour);
@@ -86,7 +89,7 @@ async function endsWell(where: string): Promise<void> {
   expect(made, where).toHaveLength(1);
 }
 
-/** How many statements the connection was sent. */
+/** Returns how many statements were sent on the connection. */
 async function withCutAt(nth: number, side: "before" | "after", told = ""): Promise<number> {
   await oneDue();
   const { wrap, count } = cutAt(nth, side);
@@ -98,10 +101,10 @@ async function withCutAt(nth: number, side: "before" | "after", told = ""): Prom
   return count();
 }
 
-/** Of the moments in the middle, where nothing can have been committed, a run tries one of so many. */
+/** A run tries one in four of the moments in the middle, when nothing can have been committed. */
 const oneOf = 4;
 
-test("whatever statement a handler's connection dies at, what it writes and its job's success happen once, together", async () => {
+test("if a handler's connection dies at any statement, its writes and its job's success happen once, together", async () => {
   const statements = await withCutAt(Number.POSITIVE_INFINITY, "before");
   // begin, the insert, the edit with its locks, the settle, commit.
   expect(statements).toBeGreaterThan(10);

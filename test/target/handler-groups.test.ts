@@ -14,7 +14,10 @@ type Run = (
   context: InTransaction,
 ) => Promise<GroupResults | undefined>;
 
-/** Three jobs of one group, due together, in one parcel; the handler writes their keys in one transaction. */
+/**
+ * Three jobs of one group, due together, in one parcel; the handler writes their keys in one
+ * transaction.
+ */
 async function threeTogether(run: Run): Promise<void> {
   const together = defineJob({
     name: "together",
@@ -47,7 +50,7 @@ const idOf = (jobs: readonly HandlerJob<unknown>[], key: string) =>
   jobs.find((job) => job.key === key)?.id ?? "";
 
 describe("the one transaction of a group's jobs", () => {
-  test("settles all of them with what was written", async () => {
+  test("the transaction of a group settles all of its jobs with the handler's writes", async () => {
     let group: string[] = [];
     await threeTogether(async (jobs) => {
       group = jobs.map(({ key }) => key);
@@ -59,7 +62,7 @@ describe("the one transaction of a group's jobs", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("settles those that succeeded, and the others fail beside it", async () => {
+  test("the transaction of a group settles the jobs that succeeded, and the others fail", async () => {
     await threeTogether(async (jobs) => [
       [idOf(jobs, "a"), done],
       [idOf(jobs, "b"), giveUp("closed")],
@@ -70,13 +73,13 @@ describe("the one transaction of a group's jobs", () => {
     expect((await world.jobs("c"))[1]?.occurrence).toEqual(at(hour + 10 * second));
   });
 
-  test("commits nothing where none of them succeeded", async () => {
+  test("the transaction of a group commits nothing if none of its jobs succeeded", async () => {
     await threeTogether(async (jobs) => jobs.map(({ id }) => [id, new Error("no")]));
     expect(await world.written()).toEqual([]);
     expect(await states()).toEqual(["a waiting 1", "b waiting 1", "c waiting 1"]);
   });
 
-  test("commits nothing where one of them was cancelled meanwhile, and the others start anew without it", async () => {
+  test("the transaction of a group commits nothing if one of its jobs was cancelled meanwhile, and the others start again without it", async () => {
     const meanwhile: string[][] = [];
     await threeTogether(async (jobs) => {
       if (jobs.length < 3) meanwhile.push(await world.written(), await states());

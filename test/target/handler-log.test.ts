@@ -10,7 +10,7 @@ afterEach(() => world.stop());
 
 const jobId = `1-${at(10 * second).getTime()}-c0`;
 
-/** What is logged by a handler that then succeeds, one line each. */
+/** The log lines of a handler that then succeeds. */
 async function linesOf(say: (log: HandlerLog) => void, log: (write: (line: string) => void) => HandlerLog) {
   world = await handlerWorld(
     defineJob({ name: "logs", payload: z.unknown(), run: async (_, context) => say(context.log) }),
@@ -27,7 +27,7 @@ async function linesOf(say: (log: HandlerLog) => void, log: (write: (line: strin
 const asText = (write: (line: string) => void) => textLog("worker", () => at(0), write);
 const asJson = (write: (line: string) => void) => jsonLog(write, () => undefined);
 
-test("a handler logs events of its own choice, each its own sentence", async () => {
+test("a handler logs events of its own choice, each on its own line", async () => {
   const lines = await linesOf((log) => {
     log.info("invoice sent", { amount: 7 });
     log.warn("constructor");
@@ -38,7 +38,7 @@ test("a handler logs events of its own choice, each its own sentence", async () 
   ]);
 });
 
-test("what JSON has no place for is logged as text, and fails no job", async () => {
+test("values that JSON cannot hold are logged as text, and fail no job", async () => {
   const circle: Record<string, unknown> = {};
   circle["self"] = circle;
   const unreadable = Object.defineProperty({}, "x", {

@@ -8,7 +8,7 @@ import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
 let world: HandlerWorld;
 afterEach(() => world.stop());
 
-/** What `ctx.sql` has under a name that its type does not give it, called with this. */
+/** Calls a member of `ctx.sql` that its type does not have. */
 async function called(sql: InTransaction["sql"], name: string, ...details: unknown[]): Promise<void> {
   const member: unknown = Reflect.get(sql, name);
   if (typeof member === "function") await Reflect.apply(member, sql, details);
@@ -24,12 +24,12 @@ async function ran(act: (sql: InTransaction["sql"]) => Promise<void>): Promise<v
   await world.runDue();
 }
 
-test("a handler finds no transaction beside its job's, in which what it wrote would stand though the job failed", async () => {
+test("a handler cannot begin a second transaction, whose writes would remain though the job failed", async () => {
   await ran(async (sql) => {
     await called(sql, "begin", (tx: InTransaction["sql"]) => tx`insert into written values ('beside')`);
     throw new Error("boom");
   });
-  // Tried again, the job would write it a second time.
+  // A retry of the job would write it a second time.
   expect(await world.jobs("k")).toMatchObject([{ state: "waiting", attempt: 1, error: "Error: boom" }]);
   expect(await world.written()).toEqual([]);
 });
@@ -72,7 +72,7 @@ test("a handler cannot commit its job's transaction by itself", async () => {
     await sql`insert into written values ('early')`;
     await sql`commit`;
   });
-  // What it wrote would stand though the job failed, and be written a second time when the job is tried again.
+  // Its writes would remain though the job failed, and be written a second time by the retry.
   const [job] = await world.jobs("k");
   expect(job?.error).toContain("ctx.sql is one transaction");
   expect(await world.written()).toEqual([]);
@@ -94,7 +94,7 @@ test.each([
   },
 );
 
-test("a handler may set what ends with its transaction, and list values that read like statements", async () => {
+test("a handler may use settings that end with its transaction, and lists of values that read like statements", async () => {
   await ran(async (sql) => {
     await sql`set local statement_timeout = '5s'`;
     await sql`set transaction isolation level read committed`;

@@ -45,7 +45,7 @@ async function liveKeys(): Promise<string[]> {
 const next: ScheduleInput = { when: "in 1h", target: { handler: "taker" }, payload: { id: 7 } };
 
 describe("ctx.schedule", () => {
-  test("creates a schedule that runs, in the handler's name", async () => {
+  test("ctx.schedule creates a schedule that runs, with the handler as its author", async () => {
     expect(
       await ranFrom(
         {},
@@ -65,7 +65,7 @@ describe("ctx.schedule", () => {
   });
 
   test.each(["datestyle = 'German'", "datestyle = 'SQL, DMY'", "array_nulls = off"])(
-    "makes the same edits where the handler has said `set local %s`",
+    "ctx.schedule makes the same edits after the handler's `set local %s`",
     async (setting) => {
       const settings = defineJob({
         name: "edits",
@@ -82,7 +82,7 @@ describe("ctx.schedule", () => {
     },
   );
 
-  test("hands over at once what it makes due at once", async () => {
+  test("ctx.schedule sends jobs at once that it makes due at once", async () => {
     const soon: ScheduleInput = { ...next, when: "in 5s" };
     await ranFrom(
       {},
@@ -94,7 +94,7 @@ describe("ctx.schedule", () => {
     expect(await world.jobs("soon")).toMatchObject([{ state: "succeeded" }]);
   });
 
-  test("replaces and cancels, and cancelling what is not there is done already", async () => {
+  test("ctx.schedule replaces and cancels, and cancelling a missing schedule counts as done", async () => {
     world = await handlerWorld(
       taker,
       edits((schedule) => {
@@ -112,7 +112,7 @@ describe("ctx.schedule", () => {
     expect(items.map(({ change }) => change)).toEqual(["replaced", "created"]);
   });
 
-  test("applies several edits of one key in their order", async () => {
+  test("ctx.schedule applies several edits of one key in their order", async () => {
     await ranFrom(
       {},
       edits((schedule) => {
@@ -128,7 +128,7 @@ describe("ctx.schedule", () => {
     expect(items.map(({ change }) => change)).toEqual(["replaced", "created"]);
   });
 
-  test("cancels the schedule whose job is running, which ends well", async () => {
+  test("ctx.schedule can cancel the schedule of the running job, which still succeeds", async () => {
     const job = await ranFrom(
       { when: "every 10s" },
       edits((schedule) => schedule.cancel("own")),
@@ -140,7 +140,7 @@ describe("ctx.schedule", () => {
     expect((await world.jobs("own")).filter(({ state }) => state === "waiting")).toEqual([]);
   });
 
-  test("replaces the schedule whose job is running", async () => {
+  test("ctx.schedule can replace the schedule of the running job", async () => {
     const own: ScheduleInput = { when: "in 30m", target: { handler: "edits" } };
     await ranFrom(
       {},
@@ -154,7 +154,7 @@ describe("ctx.schedule", () => {
     ]);
   });
 
-  test("wins over a recheck of the same job: what is asked for anew counts", async () => {
+  test("an edit of the job's own schedule overrides its recheck", async () => {
     const own: ScheduleInput = { when: "in 30m", target: { handler: "edits" } };
     const job = await ranFrom(
       {},
@@ -167,7 +167,7 @@ describe("ctx.schedule", () => {
     expect((await world.jobs("own")).map(({ occurrence }) => occurrence)).toEqual([at(10 * second)]);
   });
 
-  test("edits others beside a recheck, and both stand", async () => {
+  test("ctx.schedule edits other schedules together with a recheck", async () => {
     const recheck = edits(
       (schedule) => schedule.put("next", next),
       () => again("10m"),
@@ -177,7 +177,7 @@ describe("ctx.schedule", () => {
     expect(await world.jobs("own")).toMatchObject([{ state: "succeeded" }, { state: "waiting" }]);
   });
 
-  test("changes nothing when the handler fails", async () => {
+  test("ctx.schedule changes nothing if the handler fails", async () => {
     const fails = edits((schedule) => {
       schedule.put("next", next);
       schedule.cancel("own");
@@ -187,7 +187,7 @@ describe("ctx.schedule", () => {
     expect(await liveKeys()).toEqual(["own"]);
   });
 
-  test("changes nothing when the job is cancelled meanwhile", async () => {
+  test("ctx.schedule changes nothing if the job is cancelled meanwhile", async () => {
     let asked: Promise<unknown> | undefined;
     const handler = defineJob({
       name: "edits",
@@ -202,7 +202,7 @@ describe("ctx.schedule", () => {
     expect(await liveKeys()).toEqual(["own"]);
   });
 
-  test("brings a new schedule under the holds of its group", async () => {
+  test("a new schedule of ctx.schedule comes under the holds of its group", async () => {
     const held: ScheduleInput = { ...next, when: "in 1m", group: "g", tags: ["t"] };
     world = await handlerWorld(
       taker,
@@ -234,7 +234,7 @@ describe("ctx.schedule", () => {
       /no handler nobody/,
     ],
     [
-      "a payload that its handler does not take",
+      "a payload that its handler does not accept",
       (s) => s.put("x", { ...next, payload: { id: "7" } }),
       /payload\.id: /,
     ],
@@ -245,7 +245,7 @@ describe("ctx.schedule", () => {
       },
       /at most 100 schedules/,
     ],
-  ])("refuses %s, and nothing of the job stands", async (_, edit, error) => {
+  ])("ctx.schedule refuses %s, and the job commits nothing", async (_, edit, error) => {
     const job = await ranFrom(
       {},
       edits((schedule) => {
@@ -258,7 +258,7 @@ describe("ctx.schedule", () => {
     expect(await liveKeys()).toEqual(["own"]);
   });
 
-  test("takes dates as JSON writes them, and does not mind what is undefined", async () => {
+  test("ctx.schedule takes dates as JSON writes them, and ignores undefined members", async () => {
     const handler = edits((schedule) =>
       schedule.put("next", {
         ...next,
@@ -269,7 +269,7 @@ describe("ctx.schedule", () => {
     expect(await ranFrom({}, handler)).toMatchObject({ state: "succeeded" });
   });
 
-  test("of many handlers at once, editing each other's schedules in every order, closes no circle", async () => {
+  test("many handlers at once that edit each other's schedules in every order do not deadlock", async () => {
     const keys = Array.from({ length: 12 }, (_, n) => `k${n}`);
     let turn = 0;
     const rotating = edits((schedule) => {
@@ -295,7 +295,7 @@ describe("ctx.schedule", () => {
     const states = await world.sql`select distinct state, attempt, error from carillon.jobs j
       join carillon.schedules s on s.id = j.schedule_id where s.key like 'own%'`;
     expect(states).toEqual([{ state: "succeeded", attempt: 1, error: null }]);
-    // Who meets a key that is just being taken begins anew; nobody is ever stuck.
+    // An edit of a key that is just being created begins again; none is ever stuck.
     const passing = ["unique_violation", "failed_transaction"];
     expect(failures.filter((state) => !passing.includes(String(state)))).toEqual([]);
   });

@@ -17,7 +17,10 @@ async function due(key: string): Promise<void> {
   await world.runDue();
 }
 
-/** Advisory locks of this class. Tests of other databases run on the same server, and a connection is reset after its job has settled. */
+/**
+ * Advisory locks of this class. Tests of other databases run on the same server, and a connection
+ * is reset after its job has settled.
+ */
 async function locksOf(advisoryClass: number): Promise<number> {
   const rows = await world.sql`
     select from pg_locks where locktype = 'advisory' and classid = ${advisoryClass}
@@ -25,7 +28,7 @@ async function locksOf(advisoryClass: number): Promise<number> {
   return rows.length;
 }
 
-/** Runs a job that does this, and then another one, which has its connection if that is still there. */
+/** Runs a job that does this, and then another one, on the same connection if that still exists. */
 async function besideNext(act: Act): Promise<{ odd: unknown; written: string[] }> {
   const writes = defineJob({
     name: "writes",
@@ -46,27 +49,24 @@ async function besideNext(act: Act): Promise<{ odd: unknown; written: string[] }
 describe("the next job on a connection", () => {
   test.each<[string, Act]>([
     ["a search path", (sql) => sql`select set_config('search_path', 'nowhere', false)`],
-    [
-      "a session that only reads",
-      (sql) => sql`select set_config('default_transaction_read_only', 'on', false)`,
-    ],
+    ["a read-only session", (sql) => sql`select set_config('default_transaction_read_only', 'on', false)`],
     ["a role without rights", (sql) => sql`select set_config('role', 'carillon_worker', false)`],
-    ["a table of its own", (sql) => sql`create temp table written (text text, other text not null)`],
-    ["a table of its own by a select", (sql) => sql`select 'x' as other into temp written`],
+    ["a temporary table", (sql) => sql`create temp table written (text text, other text not null)`],
+    ["a temporary table by a select", (sql) => sql`select 'x' as other into temp written`],
     ["a cursor that outlives it", (sql) => sql`declare mine cursor with hold for select 1`],
     [
-      "a setting that a body of code made",
+      "a setting by a `do` block",
       (sql) => sql.unsafe("do $$ begin perform set_config('search_path', 'nowhere', false); end $$"),
     ],
     [
-      "a setting behind a text that looks like more of it",
+      "a setting behind a string that looks like code",
       (sql) => sql.unsafe(String.raw`select E'\'', set_config('search_path', 'nowhere', false), ''`),
     ],
     [
-      "a setting behind a comment that nests",
+      "a setting behind a nested comment",
       (sql) => sql.unsafe("select /* /* */ ' */ set_config('search_path', 'nowhere', false)  -- '"),
     ],
-  ])("does not meet %s that one before it left", async (_, act) => {
+  ])("a job does not find %s of the job before it on the connection", async (_, act) => {
     const { odd, written } = await besideNext(act);
     expect(odd).toMatchObject({ state: "succeeded", error: null });
     expect(written).toEqual(["next"]);
@@ -75,32 +75,32 @@ describe("the next job on a connection", () => {
   test.each([
     ["the plan of shard 0", 1],
     ["the gate of shard 0", 2],
-  ])("does not inherit a lock of the session on %s", async (_, kind) => {
+  ])("a job does not inherit a session lock on %s", async (_, kind) => {
     const { odd } = await besideNext((sql) => sql`select pg_advisory_lock(${kind}::int, 0)`);
     expect(odd).toMatchObject({ state: "succeeded" });
-    await until("the lock is given back", async () => (await locksOf(kind)) === 0);
+    await until("the lock is released", async () => (await locksOf(kind)) === 0);
   });
 
-  test("does not inherit a lock of the session from a job that failed", async () => {
+  test("a job does not inherit a session lock from a job that failed", async () => {
     const { odd } = await besideNext(async (sql) => {
       await sql`select pg_advisory_lock(1, 0)`;
       throw new Error("boom");
     });
     expect(odd).toMatchObject({ state: "dead", error: "Error: boom" });
-    await until("the lock is given back", async () => (await locksOf(1)) === 0);
+    await until("the lock is released", async () => (await locksOf(1)) === 0);
   });
 });
 
 describe("a job's transaction", () => {
   test.each<[string, Act]>([
     ["a comment", (sql) => sql`/* x */ commit`],
-    ["a comment that nests", (sql) => sql`/* /* x */ */ commit`],
-    ["a line of comment", (sql) => sql.unsafe("-- x\nrollback")],
-    ["a line of comment that ends as on old machines", (sql) => sql.unsafe("-- x\rcommit")],
+    ["a nested comment", (sql) => sql`/* /* x */ */ commit`],
+    ["a line comment", (sql) => sql.unsafe("-- x\nrollback")],
+    ["a line comment that ends with a carriage return", (sql) => sql.unsafe("-- x\rcommit")],
     ["a semicolon", (sql) => sql.unsafe(" ; commit")],
     ["an empty fragment", (sql) => sql`${sql``}${sql`commit`}`],
     ["a comment between its words", (sql) => sql.unsafe("start/**/transaction")],
-  ])("is not ended behind %s", async (_, act) => {
+  ])("a job's transaction is not ended behind %s", async (_, act) => {
     const { odd, written } = await besideNext(async (sql) => {
       await sql`insert into written values ('odd')`;
       await act(sql);
@@ -118,7 +118,7 @@ describe("a job's transaction", () => {
       "one text by the simple protocol",
       (sql) => sql`insert into written values ('odd'); commit; begin`.simple(),
     ],
-  ])("takes one statement at a time: several in %s are refused", async (_, act) => {
+  ])("a job's transaction takes one statement at a time: several in %s are refused", async (_, act) => {
     const { odd, written } = await besideNext(async (sql) => {
       await act(sql);
       throw new Error("boom");
@@ -127,7 +127,7 @@ describe("a job's transaction", () => {
     expect(written).toEqual(["next"]);
   });
 
-  test("takes fragments that begin like the end of a transaction", async () => {
+  test("a job's transaction takes fragments that begin like the end of a transaction", async () => {
     const { odd, written } = await besideNext(
       (sql) => sql`insert into written select case when true then 'odd' ${sql`end`}`,
     );
@@ -135,7 +135,7 @@ describe("a job's transaction", () => {
     expect(written).toEqual(["next", "odd"]);
   });
 
-  test("gives each statement its own answer where a value of another cannot be sent, and fails by it", async () => {
+  test("each statement gets its own answer if a value of another cannot be sent, and the job fails", async () => {
     let answers: unknown[] = [];
     const { odd } = await besideNext(async (sql) => {
       const number = (n: number | undefined) => sql`select ${n as number}::int as n`;
@@ -159,7 +159,7 @@ describe("a connection", () => {
       },
     ],
     [
-      "a cursor whose rows are on their way",
+      "a cursor with rows on their way",
       async (sql) => {
         const rows = sql`select generate_series(1, 100) as n`.cursor(2);
         rows[Symbol.asyncIterator]()
@@ -168,7 +168,7 @@ describe("a connection", () => {
       },
     ],
     [
-      "a cursor with a function that goes on",
+      "a cursor whose function is still running",
       async (sql) => {
         const rows = sql`select generate_series(1, 100) as n`.cursor(2, () => new Promise(() => {}));
         rows.catch(() => {});
@@ -182,13 +182,13 @@ describe("a connection", () => {
       },
     ],
     ["a copy from the server", (sql) => sql`copy (select generate_series(1, 100000)) to stdout`.readable()],
-  ])("with %s left open is closed, and the job fails by it", async (_, act) => {
+  ])("a connection with %s left open is closed, and the job fails", async (_, act) => {
     const { odd, written } = await besideNext(act);
     expect(odd).toMatchObject(left);
     expect(written).toEqual(["next"]);
   });
 
-  test("with a cursor left open by a job that fails is closed, and the job's error is its own", async () => {
+  test("a connection with a cursor left open by a failed job is closed, and the job keeps its own error", async () => {
     const { odd } = await besideNext(async (sql) => {
       await sql`select generate_series(1, 100) as n`.cursor(2)[Symbol.asyncIterator]().next();
       throw new Error("boom");
@@ -196,7 +196,7 @@ describe("a connection", () => {
     expect(odd).toMatchObject({ state: "dead", error: "Error: boom" });
   });
 
-  test("goes on behind a cursor and copies that were ended", async () => {
+  test("a connection can be used after a cursor and copies that were ended", async () => {
     const { odd, written } = await besideNext(async (sql) => {
       for await (const [row] of sql`select generate_series(1, 100) as n`.cursor(1))
         if (row?.["n"] === 3) break;
@@ -212,12 +212,12 @@ describe("a connection", () => {
     expect(written).toEqual(["next", "odd", "read"]);
   });
 
-  test("on which a statement is cancelled is closed, and the job fails by it", async () => {
+  test("a connection on which a statement is cancelled is closed, and the job fails", async () => {
     let heard: unknown;
     const { odd, written } = await besideNext(async (sql) => {
       await sql`insert into written values ('odd')`;
       const waits = sql`select pg_sleep(30)`.execute();
-      // Once that has been sent: the statement before it was answered.
+      // After it has been sent: the statement before it was answered.
       setImmediate(() => waits.cancel());
       heard = await waits.catch((error: unknown) => error);
     });
@@ -226,7 +226,7 @@ describe("a connection", () => {
     expect(written).toEqual(["next"]);
   });
 
-  test("goes on where a statement was cancelled before it was sent, or after its answer", async () => {
+  test("a connection can be used after a statement was cancelled before it was sent, or after its answer", async () => {
     const { odd, written } = await besideNext(async (sql) => {
       sql`insert into written values ('never')`.cancel();
       const answered = sql`insert into written values ('odd')`;
@@ -237,7 +237,7 @@ describe("a connection", () => {
     expect(written).toEqual(["next", "odd"]);
   });
 
-  test("takes no stream but one copy", async () => {
+  test("the only stream of a connection is a single copy", async () => {
     const { odd, written } = await besideNext((sql) =>
       sql.unsafe("copy (select 1) to stdout; commit; begin").readable(),
     );

@@ -15,7 +15,7 @@ import { recordedLog } from "../support/recorded-log.ts";
 
 const clock = manualClock(monday);
 const log = recordedLog();
-/** Nobody listens there: nothing here needs a database. */
+/** No server listens there: nothing here needs a database. */
 const sql = connect({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
 const queue = memoryQueue(clock, log);
 
@@ -42,7 +42,7 @@ afterEach(() => {
 });
 
 describe.each(kinds)("a handler %s", (_, handlerOf) => {
-  test("that does not ask for its signal has none made", async () => {
+  test("no signal is made for a handler that does not use it", async () => {
     let members: string[] = [];
     const handler = handlerOf(async (context) => {
       members = Object.keys(context);
@@ -59,7 +59,7 @@ describe.each(kinds)("a handler %s", (_, handlerOf) => {
     expect(members).toContain("signal");
   });
 
-  test("that looks at its signal only when it was stopped finds it aborted", async () => {
+  test("a handler that reads its signal only after the stop finds it aborted", async () => {
     const kept = Promise.withResolvers<HandlerContext>();
     const handler = handlerOf((context) => {
       kept.resolve(context);
@@ -74,7 +74,7 @@ describe.each(kinds)("a handler %s", (_, handlerOf) => {
     expect(context.signal.reason).toMatchObject({ name: "AttemptStopped", why: "cancelled" });
   });
 
-  test("that looks at its signal only when it is over finds it as it was", async () => {
+  test("a handler that reads its signal only after its end finds it unchanged", async () => {
     const kept = Promise.withResolvers<HandlerContext>();
     const stop = new Stop();
     expect(
@@ -88,13 +88,13 @@ describe.each(kinds)("a handler %s", (_, handlerOf) => {
     expect((await kept.promise).signal.aborted).toBe(false);
   });
 
-  test("has one and the same signal, whatever it makes of its context", async () => {
+  test("a handler has one and the same signal, also after it has changed its context", async () => {
     let context: HandlerContext | undefined;
     const handler = handlerOf(async (given) => {
       context = given;
     });
     await deliver(handler);
-    if (context === undefined) throw new Error("It did not run.");
+    if (context === undefined) throw new Error("The handler did not run.");
     const { signal } = context;
     expect(signal).toBeInstanceOf(AbortSignal);
     const derived: HandlerContext = Object.create(context);

@@ -20,7 +20,7 @@ import { memoryQueue } from "../support/memory-queue.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 
 const clock = manualClock(monday);
-/** Nobody listens there: nothing here needs a database. */
+/** No server listens there: nothing here needs a database. */
 const sql = connect({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
 
 function deliverWith(
@@ -53,7 +53,7 @@ const job = (handler: string, parts: Parameters<typeof claimedJob>[1] = {}) => c
 const any = z.unknown();
 
 describe("a handler", () => {
-  test("is told the facts of its job, with the payload as its schema reads it", async () => {
+  test("a handler gets the facts of its job, with the payload as its schema reads it", async () => {
     const seen: HandlerJob<{ n: number; more: string }>[] = [];
     const counts = defineJob({
       name: "counts",
@@ -83,7 +83,7 @@ describe("a handler", () => {
     ]);
   });
 
-  test("does not see a payload that does not fit, and trying again cannot help", async () => {
+  test("a payload that does not fit is not passed to the handler, and the job is not retried", async () => {
     const strict = defineJob({
       name: "strict",
       payload: z.strictObject({ id: z.string() }),
@@ -98,7 +98,7 @@ describe("a handler", () => {
     });
   });
 
-  test("whose schema throws at a payload has failed, and its neighbours have not", async () => {
+  test("a handler whose schema throws for a payload fails that job alone", async () => {
     const seen: unknown[] = [];
     const converts = defineJob({
       name: "converts",
@@ -120,7 +120,7 @@ describe("a handler", () => {
     expect(seen).toEqual([[1], [2]]);
   });
 
-  test("that throws has failed, and is tried again", async () => {
+  test("a handler that throws has failed, and is retried", async () => {
     const throws = defineJob({
       name: "throws",
       payload: any,
@@ -133,7 +133,7 @@ describe("a handler", () => {
     ]);
   });
 
-  test("that throws at once, without a promise, has failed as well", async () => {
+  test("a handler that throws synchronously has failed as well", async () => {
     const throws = defineJob({
       name: "throws",
       payload: any,
@@ -144,7 +144,7 @@ describe("a handler", () => {
     expect(await deliverWith([throws])(job("throws"))).toMatchObject([{ error: "TypeError: at once" }]);
   });
 
-  test("that gives up keeps what led to it in the stack", async () => {
+  test("a handler that gives up has the cause in its stack", async () => {
     const cause = new RangeError("the bank said no");
     const gives = defineJob({
       name: "gives",
@@ -160,28 +160,28 @@ describe("a handler", () => {
     });
   });
 
-  test("that returns something else is not taken to be done", async () => {
+  test("a handler that returns another value has failed", async () => {
     const odd = defineJob({ name: "odd", payload: any, run: async () => JSON.parse('{"kind":"done"}') });
     expect(await deliverWith([odd])(job("odd"))).toMatchObject([
       { kind: "failed", error: expect.stringContaining("returned an unknown value") },
     ]);
   });
 
-  test("that gives no result for its job has failed", async () => {
+  test("a handler that returns no result for its job has failed", async () => {
     const mute: JobHandler = { ...defineJob({ name: "mute", payload: any, run: async () => {} }) };
     mute.run = async () => [];
     expect(await deliverWith([mute])(job("mute"))).toMatchObject([
-      { kind: "failed", giveUp: false, error: expect.stringContaining("gave no result for") },
+      { kind: "failed", giveUp: false, error: expect.stringContaining("returned no result for") },
     ]);
   });
 
-  test("that this deployment does not know has failed, and may be known to the next one", async () => {
+  test("a job of an unknown handler has failed, and may succeed in the next deployment", async () => {
     expect(await deliverWith([])(job("unknown"))).toMatchObject([
       { kind: "failed", giveUp: false, error: expect.stringContaining("unknown") },
     ]);
   });
 
-  test("names its job in each line that it logs", async () => {
+  test("a handler's log lines name its job", async () => {
     const log = recordedLog();
     await deliverWith(handlers, {}, log)(job("greet", { payload: { name: "Ada" } }));
     expect(log.lines).toMatchObject([
@@ -189,7 +189,7 @@ describe("a handler", () => {
     ]);
   });
 
-  test("is aborted and no longer waited for when its time is up, and its neighbours are not", async () => {
+  test("a handler whose time is up is aborted and no longer waited for, and the other jobs go on", async () => {
     let reason: unknown;
     const slow = defineJob({
       name: "slow",
@@ -216,7 +216,7 @@ describe("a handler", () => {
     ]);
   });
 
-  test("that ends in time leaves no timer behind and is not aborted later", async () => {
+  test("a handler that ends in time leaves no timer behind and is not aborted later", async () => {
     let signal: AbortSignal | undefined;
     const quick = defineJob({
       name: "quick",
@@ -230,7 +230,7 @@ describe("a handler", () => {
     expect(signal?.aborted).toBe(false);
   });
 
-  test("runs beside no more of its neighbours than there are slots", async () => {
+  test("handlers of a parcel run side by side, at most as many as there are places", async () => {
     let running = 0;
     let most = 0;
     const counts = defineJob({
@@ -261,7 +261,7 @@ describe("a grouped handler", () => {
   const of = (group: string | null, n: number, parts: Partial<ClaimedJob> = {}) =>
     job("together", { group, n, payload: { n }, ...parts });
 
-  test("gets the jobs of each group together, and one without a group alone", async () => {
+  test("a grouped handler gets the jobs of each group together, and a job without a group alone", async () => {
     const runs: [string | null, number[]][] = [];
     const handler = together(async (jobs, { group }) => {
       runs.push([group, jobs.map(({ payload }) => payload.n)]);
@@ -277,7 +277,7 @@ describe("a grouped handler", () => {
     ]);
   });
 
-  test("says of each job how it ended, and what it does not name has failed", async () => {
+  test("a grouped handler returns an outcome for each job, and a job without one has failed", async () => {
     const handler = together(async ([one, two]) => [
       [one?.id ?? "", groupDone],
       [two?.id ?? "", giveUp("closed")],
@@ -289,7 +289,7 @@ describe("a grouped handler", () => {
     ]);
   });
 
-  test("that throws, or speaks of a job that it was not given, has failed with all of them", async () => {
+  test("a grouped handler that throws, or names a job that it was not given, has failed with all of them", async () => {
     const throws = together(() => Promise.reject(new Error("boom")));
     const confused = together(async () => [["7-0-c0", groupDone]]);
     for (const [handler, error] of [
@@ -302,7 +302,7 @@ describe("a grouped handler", () => {
       ]);
   });
 
-  test("does not get a job whose payload does not fit, and its neighbours run", async () => {
+  test("a grouped handler does not get a job whose payload does not fit, and the other jobs run", async () => {
     const handler = together(async () => undefined);
     expect(await deliverWith([handler])(of("a", 1), of("a", 2, { payload: "?" }))).toMatchObject([
       done,
@@ -310,7 +310,7 @@ describe("a grouped handler", () => {
     ]);
   });
 
-  test("has the longest of its jobs' timeouts", async () => {
+  test("a grouped handler has the longest of its jobs' timeouts", async () => {
     const handler = together(() => new Promise(() => {}));
     const deliveries = deliverWith([handler])(of("a", 1, { timeout: "1s" }), of("a", 2, { timeout: "3s" }));
     let ended = false;
@@ -325,7 +325,7 @@ describe("a grouped handler", () => {
     expect(await deliveries).toMatchObject([{ error }, { error }]);
   });
 
-  test("is aborted when one of its jobs is cancelled, and the others go back unharmed", async () => {
+  test("a grouped handler is aborted when one of its jobs is cancelled, and the others go back without a counted attempt", async () => {
     const cancel = new Stop();
     const never = new Stop();
     const handler = together(() => new Promise(() => {}));
@@ -339,7 +339,7 @@ describe("a grouped handler", () => {
 });
 
 describe("the handlers of this deployment", () => {
-  test("greet", async () => {
+  test("the handler greet greets", async () => {
     const log = recordedLog();
     const deliver = deliverWith(handlers, {}, log);
     expect(
@@ -349,7 +349,7 @@ describe("the handlers of this deployment", () => {
     expect(await deliver(job("greet", { payload: { name: "" } }))).toMatchObject([{ giveUp: true }]);
   });
 
-  test("make one message of all reminders of a person", async () => {
+  test("the reminders of a person become one message", async () => {
     const log = recordedLog();
     const reminder = (n: number) => job("digest", { n, group: "person:7", payload: { text: `thing ${n}` } });
     expect(await deliverWith(handlers, {}, log)(reminder(1), reminder(2))).toEqual([done, done]);
@@ -367,7 +367,7 @@ describe("a parcel with jobs for several kinds of target", () => {
     timeLeftMs: () => 600_000,
   };
 
-  test("has each delivered by its own, and the outcomes in the order of the jobs", async () => {
+  test("each job of a mixed parcel is delivered by its own kind, and the outcomes are in the order of the jobs", async () => {
     const answering = (kind: string) => async (jobs: readonly { n: number }[]) =>
       jobs.map(({ n }) => (n % 2 === 0 ? done : failed(`${kind} ${n}`)));
     const deliver = deliverTo({
@@ -394,7 +394,7 @@ describe("a parcel with jobs for several kinds of target", () => {
     ]);
   });
 
-  test("takes an answer that is missing for a failure", async () => {
+  test("a missing outcome of a mixed parcel counts as a failure", async () => {
     const silent = async () => [];
     const deliver = deliverTo({
       queue: silent,

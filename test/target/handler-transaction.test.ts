@@ -30,7 +30,7 @@ async function oneDue(body: object = {}): Promise<void> {
   await world.clock.advance(10 * second);
 }
 
-/** What came of the one job that was due. */
+/** Runs one due job; returns its row. */
 async function ranOnce(act?: Act, body: object = {}) {
   world = await handlerWorld(writes(act));
   await oneDue(body);
@@ -39,14 +39,14 @@ async function ranOnce(act?: Act, body: object = {}) {
   return job;
 }
 
-describe("what a handler writes with ctx.sql", () => {
-  test("is there once its job has succeeded, and the job's success with it", async () => {
+describe("writes with ctx.sql", () => {
+  test("a handler's writes and its job's success commit together", async () => {
     expect(await ranOnce()).toMatchObject({ state: "succeeded", attempt: 1, parcelId: null });
     expect(await world.written()).toEqual(["k"]);
     expect(await world.sql`select from carillon.parcels`).toHaveLength(0);
   });
 
-  test("is not there before the handler has returned", async () => {
+  test("a handler's writes are not visible before it has returned", async () => {
     let seen: string[] | undefined;
     await ranOnce(async () => {
       seen = await world.written();
@@ -58,24 +58,24 @@ describe("what a handler writes with ctx.sql", () => {
     ["an unexpected failure", new TypeError("boom"), { state: "waiting", error: "TypeError: boom" }],
     ["giving up", giveUp("closed"), { state: "dead", reason: "gave-up", error: "GaveUp: closed" }],
     [
-      "asking for another attempt",
+      "a request for another attempt",
       retryAfter("7m"),
       { state: "waiting", readyAt: at(7 * minute + 10 * second) },
     ],
-  ])("is undone by %s", async (_, error, expected) => {
+  ])("a handler's writes are rolled back by %s", async (_, error, expected) => {
     expect(await ranOnce(() => Promise.reject(error))).toMatchObject({ attempt: 1, ...expected });
     expect(await world.written()).toEqual([]);
   });
 
-  test("is undone by asking for an attempt further ahead than the handler allows, and the backoff counts", async () => {
+  test("a handler's writes are rolled back by a request for an attempt too far ahead, and the backoff applies", async () => {
     const job = await ranOnce(() => Promise.reject(retryAfter("31d")), {
       retry: { base: "3m", jitter: "none" },
     });
     expect(job).toMatchObject({ state: "waiting", readyAt: at(3 * minute + 10 * second) });
-    expect(job?.error).toMatch(/more than 30d ahead: the schedule's backoff counts instead/);
+    expect(job?.error).toMatch(/more than 30d ahead: the schedule's backoff applies instead/);
   });
 
-  test("is undone by a statement that failed, also where the handler swallowed that", async () => {
+  test("a handler's writes are rolled back by a failed statement, also if the handler caught its error", async () => {
     const job = await ranOnce(async ({ sql }) => {
       await sql`select 1 / 0`.catch(() => {});
     });
@@ -84,7 +84,7 @@ describe("what a handler writes with ctx.sql", () => {
     expect(await world.written()).toEqual([]);
   });
 
-  test("stands where the handler went back to a savepoint of its own", async () => {
+  test("a handler's writes commit after it has rolled back to a savepoint of its own", async () => {
     const job = await ranOnce(async ({ sql }) => {
       await sql`savepoint mine`;
       await sql`select 1 / 0`.catch(() => {});
@@ -95,7 +95,7 @@ describe("what a handler writes with ctx.sql", () => {
     expect(await world.written()).toEqual(["after", "k"]);
   });
 
-  test("is there also where the handler did not wait for it, and undoes the job where it fails", async () => {
+  test("a statement that the handler did not await is committed too, and fails the job if it fails", async () => {
     const hasty = (text: string) =>
       defineJob({
         name: "writes",
@@ -115,7 +115,7 @@ describe("what a handler writes with ctx.sql", () => {
     expect(await world.jobs("k")).toMatchObject([{ state: "waiting", attempt: 1 }]);
   });
 
-  test("is undone when the job's lease was lost meanwhile, and whoever has it now is not disturbed", async () => {
+  test("a handler's writes are rolled back if the lease was lost meanwhile, and the next worker is not disturbed", async () => {
     const job = await ranOnce(async () => {
       await world.sql`update carillon.parcels set fence = fence + 1`;
     });
@@ -124,7 +124,7 @@ describe("what a handler writes with ctx.sql", () => {
     expect(await world.sql`select from carillon.parcels`).toHaveLength(1);
   });
 
-  test("is undone when somebody cancelled the job meanwhile", async () => {
+  test("a handler's writes are rolled back if its job was cancelled meanwhile", async () => {
     const job = await ranOnce(async () => {
       await world.sql`update carillon.jobs set cancel_asked = true`;
     });
@@ -132,29 +132,29 @@ describe("what a handler writes with ctx.sql", () => {
     expect(await world.written()).toEqual([]);
   });
 
-  test("is undone when its connection is lost, with a word on the likeliest reason", async () => {
+  test("a handler's writes are rolled back if its connection is lost, and the error names the likeliest reason", async () => {
     const job = await ranOnce(async ({ sql }) => {
       const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
       await world.sql`select pg_terminate_backend(${row?.pid ?? 0}, 5000)`;
     });
     expect(job).toMatchObject({ state: "waiting", attempt: 1 });
-    expect(job?.error).toMatch(/connection to the database was lost.*waits ten seconds for something else/);
+    expect(job?.error).toMatch(/connection to the database was lost.*is idle for ten seconds/);
     expect(await world.written()).toEqual([]);
   });
 
-  test("is undone when its connection is lost, and told as that, also where the handler swallowed it", async () => {
+  test("a lost connection rolls a handler's writes back and is reported as such, also if the handler caught its error", async () => {
     const job = await ranOnce(async ({ sql }) => {
       await sql`select pg_terminate_backend(pg_backend_pid())`.catch(() => {});
-      // Refused by the connection that is gone.
+      // Refused, because the connection is gone.
       await sql`select 1`.catch(() => {});
     });
-    expect(job?.error).toMatch(/^ConnectionLost: .*waits ten seconds for something else/);
+    expect(job?.error).toMatch(/^ConnectionLost: .*is idle for ten seconds/);
     expect(await world.written()).toEqual([]);
   });
 });
 
 describe("ctx.sql", () => {
-  test("is the driver's: fragments, helpers and arrays, typed rows", async () => {
+  test("ctx.sql has the driver's features: fragments, helpers and arrays, typed rows", async () => {
     let rows: { text: string }[] = [];
     await ranOnce(async ({ sql }) => {
       await sql`insert into written ${sql([{ text: "a" }, { text: "b" }])}`;
@@ -167,7 +167,7 @@ describe("ctx.sql", () => {
   });
 
   test.each(["commit", "rollback", "begin", " COMMIT", "end", "start transaction", "rollback work"])(
-    "does not take %j: the end of the transaction is the job's own",
+    "ctx.sql does not take %j, because the job ends the transaction",
     async (text) => {
       const job = await ranOnce(async ({ sql }) => {
         await sql.unsafe(text);
@@ -177,7 +177,7 @@ describe("ctx.sql", () => {
     },
   );
 
-  test("takes nothing more when the handler has returned", async () => {
+  test("ctx.sql takes no statement after the handler has returned", async () => {
     const kept = Promise.withResolvers<InTransaction>();
     await ranOnce(async (context) => kept.resolve(context));
     const { sql, schedule } = await kept.promise;
@@ -188,7 +188,7 @@ describe("ctx.sql", () => {
     expect(await world.written()).toEqual(["k"]);
   });
 
-  test("takes nothing when the handler has returned, also where it was sent nothing before", async () => {
+  test("ctx.sql takes no statement after the handler has returned, also if it took none before", async () => {
     const kept = Promise.withResolvers<InTransaction>();
     world = await handlerWorld(
       defineJob({ name: "writes", payload: z.unknown(), run: async (_, context) => kept.resolve(context) }),
@@ -203,7 +203,7 @@ describe("ctx.sql", () => {
     expect(await world.written()).toEqual([]);
   });
 
-  test("takes no connection where it is not used, and the job is settled with its neighbours", async () => {
+  test("an unused ctx.sql takes no connection, and the job is settled with the others of its parcel", async () => {
     world = await handlerWorld(defineJob({ name: "writes", payload: z.unknown(), run: async () => {} }));
     await oneDue();
     await world.transactions.end();
@@ -211,7 +211,7 @@ describe("ctx.sql", () => {
     expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }]);
   });
 
-  test("is not there for a handler that holds no transaction", async () => {
+  test("a handler without a transaction has no ctx.sql", async () => {
     let names: string[] = [];
     const outside = defineJob({
       name: "writes",
@@ -227,7 +227,7 @@ describe("ctx.sql", () => {
     expect(names.sort()).toEqual(["job", "log", "signal"]);
   });
 
-  test("of two handlers at once are two transactions, and more wait for a connection", async () => {
+  test("two handlers at once have two transactions, and further ones wait for a connection", async () => {
     world = await handlerWorld(writes());
     for (let n = 0; n < 7; n++)
       await world.put(`k${n}`, {
@@ -241,7 +241,7 @@ describe("ctx.sql", () => {
   });
 });
 
-/** An attempt's two seconds end when this comes true. */
+/** An attempt's two seconds end when this promise resolves. */
 function timeUpAfter(come: Promise<void>): AlarmClock {
   return {
     now: world.clock.now,
@@ -259,7 +259,7 @@ function timeUpAfter(come: Promise<void>): AlarmClock {
 }
 
 describe("a handler whose time is up", () => {
-  test("can write nothing any more, whatever it still does", async () => {
+  test("a handler whose time is up can write nothing more", async () => {
     const stopped = Promise.withResolvers<void>();
     const late = Promise.withResolvers<unknown>();
     world = await handlerWorld(
@@ -281,7 +281,7 @@ describe("a handler whose time is up", () => {
     expect(await world.written()).toEqual([]);
   });
 
-  test("while its commit is on the way has succeeded all the same, once", async () => {
+  test("a handler whose time is up while its commit is under way has succeeded all the same, once", async () => {
     const stopped = Promise.withResolvers<void>();
     const settling = Promise.withResolvers<void>();
     world = await handlerWorld(writes());
@@ -295,7 +295,7 @@ describe("a handler whose time is up", () => {
         void settling.promise.then(() => line.run(statement));
       },
     });
-    // The settle that follows waits for the parcel, which the transaction still has.
+    // The settle that follows waits for the parcel, which the transaction still has locked.
     const seen: WrapLine = (line) => ({
       ...line,
       run: (statement) => {
@@ -311,7 +311,7 @@ describe("a handler whose time is up", () => {
     expect(await world.written()).toEqual(["k"]);
   });
 
-  test("while its transaction has yet to begin has not succeeded without what it wrote", async () => {
+  test("a handler whose time is up before its transaction has begun has not succeeded without its writes", async () => {
     const returned = Promise.withResolvers<void>();
     const stopped = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
@@ -336,7 +336,8 @@ describe("a handler whose time is up", () => {
         if (text === "commit" || text === "rollback") statement.then(() => ended.resolve(), ended.reject);
       },
     });
-    // The worker's own settle comes only when the transaction is over: until then nobody has written that it failed.
+    // The worker's own settle comes only after the transaction has ended: until then no failure is
+    // written.
     const waiting: WrapLine = (line) => ({
       ...line,
       run: (statement) => {
@@ -365,7 +366,7 @@ describe("a recheck", () => {
       },
     });
 
-  test("commits with what the check wrote, and comes at its time, as often as the handler allows", async () => {
+  test("a recheck commits with the writes of its check, and comes at its time, as often as the handler allows", async () => {
     world = await handlerWorld(checks({ maxChecks: 2 }, "1h"));
     await oneDue();
     for (let check = 0; check < 4; check++) {
@@ -379,15 +380,15 @@ describe("a recheck", () => {
       ["succeeded", null],
       ["dead", "max-checks"],
     ]);
-    expect(jobs[2]?.error).toBe("It asked to be checked again after 2 rechecks; its handler allows 2.");
+    expect(jobs[2]?.error).toBe("It asked for another recheck after 2 rechecks; its handler allows 2.");
   });
 
   test.each([
-    ["recheck-past", at(10 * second), {}, "which is not ahead"],
-    ["recheck-far", "31d", {}, "its handler allows 30d ahead"],
-    ["recheck-far", "2h", { maxAhead: "1h" }, "its handler allows 1h ahead"],
+    ["recheck-past", at(10 * second), {}, "which is not in the future"],
+    ["recheck-far", "31d", {}, "its handler allows at most 30d ahead"],
+    ["recheck-far", "2h", { maxAhead: "1h" }, "its handler allows at most 1h ahead"],
     ["max-checks", "2h", { maxChecks: 0 }, "its handler allows 0"],
-  ])("that cannot be is a dead job: %s", async (reason, next, bounds, sentence) => {
+  ])("a recheck that is not allowed makes the job dead: %s", async (reason, next, bounds, sentence) => {
     world = await handlerWorld(checks(bounds, next));
     await oneDue();
     await world.runDue();
@@ -397,14 +398,14 @@ describe("a recheck", () => {
     expect(await world.written()).toEqual([]);
   });
 
-  test("on a day that has no place for jobs yet finds one", async () => {
+  test("a recheck on a day without a partition gets one", async () => {
     world = await handlerWorld(checks({}, "29d"));
     await oneDue();
     await world.runDue();
     expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }, { state: "waiting" }]);
   });
 
-  test("of a handler without a transaction is made by the settle", async () => {
+  test("a recheck of a handler without a transaction is made by the settle", async () => {
     const outside = defineJob({
       name: "writes",
       payload: z.unknown(),

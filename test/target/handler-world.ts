@@ -11,19 +11,22 @@ import { aborted, neverRings } from "../support/aborted.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
 export interface HandlerWorld extends Carillon {
-  /** As whoever runs handlers is connected. */
+  /** A connection with the role of workers that run handlers. */
   worker: Sql;
   transactions: Sql;
   handlers: JobHandler[];
-  /** The real worker and the real handlers, over every message that is visible; returns how many stay. */
+  /**
+   * Runs the real worker and the real handlers for every visible message; returns how many messages
+   * stay.
+   */
   run(options?: RunOptions): Promise<number>;
-  /** Makes jobs of what is due now, and runs them. */
+  /** Makes the due jobs, and runs them. */
   runDue(): Promise<number>;
-  /** What the handlers of a test wrote. */
+  /** The rows that the handlers of a test wrote. */
   written(): Promise<string[]>;
 }
 
-/** What takes the place of what is there otherwise. */
+/** Replacements for parts of the worker. */
 export interface RunOptions {
   worker?: Sql;
   transactions?: Sql;
@@ -31,7 +34,7 @@ export interface RunOptions {
   log?: HandlerLog;
 }
 
-/** A Carillon whose worker has the role of those that run handlers, and a table for their effects. */
+/** A Carillon whose worker has the role for handlers, and a table for their effects. */
 export async function handlerWorld(...handlers: JobHandler[]): Promise<HandlerWorld> {
   const world = await carillon();
   const url = await loginAsHandler(world.sql, world.databaseUrl);
@@ -63,7 +66,7 @@ export async function handlerWorld(...handlers: JobHandler[]): Promise<HandlerWo
 async function runVisible(world: HandlerWorld, options: RunOptions): Promise<number> {
   const { queue, clock, handlers } = world;
   const { worker, transactions, log } = { ...world, ...options };
-  // Whoever waits for a parcel moves the time on; whoever watches over something waits until it is over.
+  // A wait for a parcel moves the clock on; an alarm waits until it is aborted.
   const waiting: AlarmClock = options.clock ?? {
     now: clock.now,
     sleep: (ms, signal) => (signal === undefined ? clock.advance(ms) : aborted(signal)),

@@ -85,7 +85,7 @@ test.each(["async", "sync"] as const)(
   },
 );
 
-test("of a function that throws, a synchronous job fails with what it threw, and an asynchronous one does not hear", async () => {
+test("if a function throws, a synchronous job fails with its error, and an asynchronous one succeeds", async () => {
   const throwing = async () => {
     throw new RangeError("x".repeat(5_000));
   };
@@ -105,7 +105,7 @@ test("of a function that throws, a synchronous job fails with what it threw, and
   expect(async).toEqual(done);
 });
 
-test("a function that is missing fails its own jobs, to be tried again, and harms no other", async () => {
+test("a missing function fails its own jobs, which are retried, and no other", async () => {
   const { deliver } = await setup({ there: async () => null });
   expect(
     await deliver(
@@ -119,7 +119,7 @@ test("a function that is missing fails its own jobs, to be tried again, and harm
   ]);
 });
 
-test("a function of another region is refused for good, not looked for here", async () => {
+test("a function of another region is refused for good, without a query here", async () => {
   const { deliver, seen } = await setup({ resize: async () => null });
   const arn = "arn:aws:lambda:eu-west-1:000000000000:function:resize";
   expect(await deliver([job(arn, "async")], deliveryContext())).toMatchObject([
@@ -128,7 +128,7 @@ test("a function of another region is refused for good, not looked for here", as
   expect(seen).toEqual([]);
 });
 
-test("a function that hangs is waited for no longer than the schedule's timeout, or until the job is cancelled", async () => {
+test("a function that hangs is waited for until the schedule's timeout, or until the job is cancelled", async () => {
   const { deliver, clock, seen } = await setup({ hanging: () => new Promise(() => {}) });
   const cancelled = new Stop();
   const jobs = [job("hanging", "sync", { timeout: "5s" }), job("hanging", "sync", { n: 1 })];
@@ -145,7 +145,7 @@ test("a function that hangs is waited for no longer than the schedule's timeout,
   ]);
 });
 
-test("no more functions are under way at once than the context gives slots", async () => {
+test("at most as many functions are under way at once as there are places", async () => {
   const gates: (() => void)[] = [];
   const { deliver } = await setup({ slow: () => new Promise<void>((resolve) => gates.push(resolve)) });
   const jobs = Array.from({ length: 7 }, (_, n) => job("slow", "sync", { n }));
@@ -160,7 +160,7 @@ test("no more functions are under way at once than the context gives slots", asy
   expect(underWay).toEqual([3, 3, 1]);
 });
 
-test("a function that is throttled is an attempt that failed, to be made again", async () => {
+test("a throttled call of a function is a failed attempt, and is retried", async () => {
   const server = await listenOnLoopback(0, (request, response) => {
     request.resume();
     response.writeHead(429, { "x-amzn-errortype": "TooManyRequestsException", "retry-after": "1" });

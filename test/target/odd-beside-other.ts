@@ -3,7 +3,7 @@ import type { JobHandler } from "../../lib/job/define-job.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
 
-/** The job of this key is the one that is odd. */
+/** Whether the job is the misbehaving one, by its key. */
 export const isOdd = ({ key }: { key: string }) => key === "odd";
 
 export const succeeded = { state: "succeeded", attempt: 1 };
@@ -14,7 +14,7 @@ export const triedAgain = {
   parcelId: expect.any(String),
 };
 
-/** A world in which two jobs of one parcel have run, one of them odd. */
+/** A world in which two jobs of one parcel have run, one of them misbehaving. */
 export async function ranOddBesideOther(handler: JobHandler): Promise<HandlerWorld> {
   const world = await handlerWorld(handler);
   for (const key of ["odd", "other"])
@@ -32,7 +32,7 @@ export async function ranOddBesideOther(handler: JobHandler): Promise<HandlerWor
   return world;
 }
 
-/** What has become of either. */
+/** The rows of both jobs. */
 export async function bothJobs(world: HandlerWorld) {
   const [odd] = await world.jobs("odd");
   const [other] = await world.jobs("other");

@@ -23,7 +23,7 @@ describe("a handler that changes the dates of its job", () => {
     return dueAt;
   };
 
-  test("and throws has its job tried again, and its neighbour succeeds", async () => {
+  test("a handler that changes its dates and throws has its job retried, and the other job succeeds", async () => {
     const name = "fails";
     const { odd, other } = await oddBesideOther(
       defineJob({
@@ -40,7 +40,7 @@ describe("a handler that changes the dates of its job", () => {
     expect(other).toMatchObject(succeeded);
   });
 
-  test("and asks to be checked again is checked at the time that it gave", async () => {
+  test("a handler that changes its dates and asks for a recheck gets it at the requested time", async () => {
     const { odd } = await oddBesideOther(
       defineJob({
         name: "rechecks",
@@ -56,7 +56,7 @@ describe("a handler that changes the dates of its job", () => {
     ]);
   });
 
-  test("keeps what it has written", async () => {
+  test("a handler that changes its dates keeps its writes", async () => {
     const { odd, other } = await oddBesideOther(
       defineJob({
         name: "writes",
@@ -76,9 +76,9 @@ test.each([
   ["without a name", Object.assign(new Error("boom"), { name: undefined }), "Error: boom"],
   ["with a number for a name", Object.assign(new Error("boom"), { name: 404 }), "Error: boom"],
   ["with a stack that is none", Object.assign(new Error("boom"), { stack: null }), "Error: boom"],
-  ["that has no text", Object.create(null), "a value without text (object)"],
+  ["without a text", Object.create(null), "a value without text (object)"],
   ["that is a symbol", Symbol("boom"), "Symbol(boom)"],
-])("an error %s is told, be it thrown by a schema or by a run", async (_, error: unknown, told) => {
+])("an error %s is reported, from a schema or from a run", async (_, error: unknown, told) => {
   const fails = (value: unknown) => {
     if (value === "odd") throw error;
     return value;
@@ -89,7 +89,7 @@ test.each([
   );
   expect(odd).toMatchObject({ ...triedAgain, error: told });
   expect(other).toMatchObject(succeeded);
-  // The same by way of a schema, which is asked before anything runs.
+  // The same from a schema, which runs before any handler.
   const schema = z.unknown().transform(() => fails("odd"));
   world.handlers.splice(0, 1, defineJob({ name, payload: schema, run: async () => {} }));
   await world.clock.advance(3 * minute);
@@ -97,7 +97,7 @@ test.each([
   expect((await world.jobs("odd"))[0]).toMatchObject({ attempt: 2, error: told });
 });
 
-test("whoever gives up because of something that has no text gives up", async () => {
+test("a handler that gives up with a value without text gives up", async () => {
   const { odd, other } = await oddBesideOther(
     defineJob({
       name: "gives-up",
@@ -111,7 +111,7 @@ test("whoever gives up because of something that has no text gives up", async ()
   expect(other).toMatchObject(succeeded);
 });
 
-test("whoever asks for an attempt long before our era is tried again at once, and its neighbours once", async () => {
+test("a retry at a time before the year 1 is due at once, and the other job runs once", async () => {
   const { odd, other } = await oddBesideOther(
     defineJob({
       name: "early",
@@ -125,7 +125,7 @@ test("whoever asks for an attempt long before our era is tried again at once, an
   expect(other).toMatchObject(succeeded);
 });
 
-test("what a handler throws that is no error is kept in the ledger, and not in the log", async () => {
+test("a thrown value that is not an error is kept in the ledger, and not logged", async () => {
   const { odd } = await oddBesideOther(
     defineJob({
       name: "throws",
@@ -145,11 +145,11 @@ describe("a grouped handler", () => {
     defineJob({ name: "together", payload, grouped: true, run: async (jobs) => run([...jobs]) });
 
   test.each([
-    ["a reason that is no error", "timeout"],
-    ["what looks like being done", { kind: "done" }],
+    ["a reason that is not an error", "timeout"],
+    ["an object that looks like `done`", { kind: "done" }],
     ["a promise", Promise.resolve()],
     ["null", null],
-  ])("that gives %s for a job has failed it, and no other", async (_, result: unknown) => {
+  ])("a grouped handler that returns %s for a job fails that job alone", async (_, result: unknown) => {
     const { odd, other } = await oddBesideOther(
       grouped((jobs) => {
         const results: unknown = jobs.map((job) => [job.id, isOdd(job) ? result : done]);
@@ -161,7 +161,7 @@ describe("a grouped handler", () => {
     expect(other).toMatchObject(succeeded);
   });
 
-  test("may make of its list what it wants", async () => {
+  test("a grouped handler may change its list of jobs", async () => {
     const { odd, other } = await oddBesideOther(
       defineJob({
         name: "together",

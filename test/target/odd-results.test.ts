@@ -17,7 +17,7 @@ async function oddBesideOther(handler: JobHandler) {
   return bothJobs(world);
 }
 
-/** What another copy of the module makes, as an app has it that bundles its own. */
+/** Results of another copy of the module, which an app has if it bundles its own. */
 async function otherCopy() {
   vi.resetModules();
   const copy = await import("../../lib/job/handler-results.ts");
@@ -41,7 +41,7 @@ const grouped = (resultOf: (job: HandlerJob<unknown>) => unknown) =>
     run: async (jobs) => jobs.map((job) => [job.id, isOdd(job) ? resultOf(job) : done]) as GroupResults,
   });
 
-/** Not even its class can be asked for. */
+/** Even its class cannot be read. */
 const unreadable = new Proxy(
   {},
   {
@@ -58,7 +58,7 @@ describe("a handler's date", () => {
   test.each([
     ["again", again],
     ["retryAt", retryAt],
-  ])("that is no date any more in %s fails its job alone", async (_, made) => {
+  ])("a date that became invalid in %s fails its job alone", async (_, made) => {
     const { odd, other } = await oddBesideOther(
       grouped(() => {
         const asked = made(at(2 * hour));
@@ -71,8 +71,8 @@ describe("a handler's date", () => {
   });
 });
 
-describe("a result that another copy of the module made", () => {
-  test("says the same where it is returned", async () => {
+describe("a result of another copy of the module", () => {
+  test("a returned result of another copy of the module has the same meaning", async () => {
     const copy = await otherCopy();
     const { odd, other } = await oddBesideOther(
       single(({ checks }) => (checks === 0 ? copy.again("1h") : copy.done)),
@@ -84,7 +84,7 @@ describe("a result that another copy of the module made", () => {
     expect(await world.jobs("odd")).toMatchObject([{}, { state: "succeeded" }]);
   });
 
-  test("says the same where it is thrown", async () => {
+  test("a thrown result of another copy of the module has the same meaning", async () => {
     const copy = await otherCopy();
     const { odd } = await oddBesideOther(
       single(({ attempt }) => {
@@ -99,7 +99,7 @@ describe("a result that another copy of the module made", () => {
     ]);
   });
 
-  test("is understood where it comes by a definition of that copy", async () => {
+  test("a result of another copy of the module is understood from a definition of that copy", async () => {
     vi.resetModules();
     const copy = await import("../../lib/job/main.ts");
     const { odd, other } = await oddBesideOther(
@@ -117,9 +117,9 @@ describe("a result that another copy of the module made", () => {
 test.each([
   ["false", false],
   ["an object", { ok: true }],
-  ["what looks like again", { kind: "again", wanted: { afterMs: 1_000 } }],
+  ["an object that looks like `again`", { kind: "again", wanted: { afterMs: 1_000 } }],
   ["a text", "done"],
-])("a handler that returns %s has failed its job, and no other", async (_, result: unknown) => {
+])("a handler that returns %s fails its job alone", async (_, result: unknown) => {
   const { odd, other } = await oddBesideOther(single(() => result));
   expect(odd).toMatchObject({
     ...triedAgain,
@@ -132,7 +132,7 @@ test.each([
 describe("a grouped handler", () => {
   test.each([
     ["a promise that rejects", () => Promise.reject(new Error("boom"))],
-    ["what cannot be read", () => unreadable],
+    ["an unreadable value", () => unreadable],
     [
       "an error that cannot be read",
       () =>
@@ -142,13 +142,13 @@ describe("a grouped handler", () => {
           },
         }),
     ],
-  ])("that gives %s for a job has failed it, and no other", async (_, result) => {
+  ])("a grouped handler that returns %s for a job fails that job alone", async (_, result) => {
     const { odd, other } = await oddBesideOther(grouped(result));
     expect(odd).toMatchObject(triedAgain);
     expect(other).toMatchObject(succeeded);
   });
 
-  test("that says two things of a job has failed it, and no other", async () => {
+  test("a grouped handler that returns two results for a job fails that job alone", async () => {
     const { odd, other } = await oddBesideOther(
       defineJob({
         name: "together",
@@ -169,7 +169,7 @@ describe("a grouped handler", () => {
     expect(other).toMatchObject(succeeded);
   });
 
-  test("whose results have no end has failed all of its jobs, after two for each job are read", async () => {
+  test("a grouped handler with endless results fails all of its jobs, after two results for each job are read", async () => {
     let read = 0;
     const { odd, other } = await oddBesideOther(
       defineJob({
@@ -178,7 +178,7 @@ describe("a grouped handler", () => {
         grouped: true,
         run: async (jobs) =>
           (function* (): Generator<[string, typeof done]> {
-            // More than are ever read, so that a failure of this test ends.
+            // More than are ever read, so that this test ends if it fails.
             for (; read < 1_000; read++) yield [jobs[0]?.id ?? "", done];
           })(),
       }),
@@ -196,23 +196,26 @@ describe("a grouped handler", () => {
     ["done", done],
     ["a text", "done"],
     ["a list of ids", ["1", "2"]],
-  ])("that returns %s has failed all of its jobs, and is told what it may return", async (_, returned) => {
-    const { odd, other } = await oddBesideOther(
-      defineJob({
-        name: "together",
-        payload,
-        grouped: true,
-        run: async () => returned as unknown as undefined,
-      }),
-    );
-    const error = expect.stringMatching(
-      /^TypeError: .*returned an unknown value; it may return nothing, or a pair/,
-    );
-    expect([odd, other]).toMatchObject([
-      { ...triedAgain, error },
-      { ...triedAgain, error },
-    ]);
-  });
+  ])(
+    "a grouped handler that returns %s fails all of its jobs, and the error names the valid results",
+    async (_, returned) => {
+      const { odd, other } = await oddBesideOther(
+        defineJob({
+          name: "together",
+          payload,
+          grouped: true,
+          run: async () => returned as unknown as undefined,
+        }),
+      );
+      const error = expect.stringMatching(
+        /^TypeError: .*returned an unknown value; it may return nothing, or a pair/,
+      );
+      expect([odd, other]).toMatchObject([
+        { ...triedAgain, error },
+        { ...triedAgain, error },
+      ]);
+    },
+  );
 });
 
 test.each([
@@ -222,13 +225,13 @@ test.each([
     "TypeError: The payload cannot be read: its schema returned a promise, and has to be synchronous.",
   ],
   [
-    "throws what cannot be read",
+    "throws an unreadable value",
     () => {
       throw unreadable;
     },
     "It threw an error that cannot be read.",
   ],
-])("a job at whose payload the schema %s has failed, and no other", async (_, fails, error) => {
+])("a job whose schema %s fails alone", async (_, fails, error) => {
   const schema = z.string().transform((key): unknown => (key === "odd" ? fails() : key));
   const { odd, other } = await oddBesideOther(
     defineJob({ name: "plain", payload: schema, run: async () => {} }),

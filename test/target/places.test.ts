@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Places } from "../../lib/target/places.ts";
 
 describe("places", () => {
-  test("are had at once while there are any, and then in the order in which they were asked for", async () => {
+  test("a place is given at once while one is free, and then in the order of the requests", async () => {
     const places = new Places(2);
     expect([places.take(), places.take()]).toEqual([true, true]);
     const had: string[] = [];
@@ -18,7 +18,7 @@ describe("places", () => {
     expect(places.take()).toBe(true);
   });
 
-  test("are refused to whoever waits once nobody is to wait any more, and had while one is free", async () => {
+  test("after `close`, waiting requests are refused, and a request that finds a free place gets it", async () => {
     const places = new Places(1);
     expect(places.take()).toBe(true);
     const waiting = places.take();

@@ -127,7 +127,7 @@ test("many messages go in requests of ten, and every one arrives once", async ()
   expect(await payloads("odd")).toEqual(Array.from({ length: 17 }, (_, n) => 2 * n + 1));
 });
 
-test("large payloads go in requests of a quarter of a megabyte, their attributes counted", async () => {
+test("large payloads go in requests of a quarter of a megabyte, including their attributes", async () => {
   const payload = "x".repeat(240 * 1024 - 2);
   expect(await target()([1, 2, 3].map((n) => job("large", { payload, n })))).toEqual([done, done, done]);
   const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`a${n}`, "y".repeat(1_000)]));
@@ -144,11 +144,11 @@ test("large payloads go in requests of a quarter of a megabyte, their attributes
     job("large", { payload: "x".repeat(20_000), n, attributes }),
   );
   expect(await target()(heavy)).toEqual(heavy.map(() => done));
-  // Each has 20 KB in its body and 10 KB in its attributes: of these, eight fit into 250,000 bytes.
+  // Each has 20 KB in its body and 10 KB in its attributes: eight of them fit into 250,000 bytes.
   expect(requests).toEqual([8, 2]);
 });
 
-test("the largest payload, key and attributes that are taken fit into one message together", async () => {
+test("the largest payload, key and attributes that are accepted fit into one message together", async () => {
   const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`a${n}`, "y".repeat(1_000)]));
   const largest = job("large", {
     key: "鐘".repeat(keyLengthMax),
@@ -160,7 +160,7 @@ test("the largest payload, key and attributes that are taken fit into one messag
   expect(await target()([largest])).toEqual([done]);
 });
 
-test("attributes travel as text", async () => {
+test("attributes are sent as text", async () => {
   await target()([job("demo", { attributes: { tenant: "a ü", "x.y": "2" } })]);
   const [message] = await received("demo", 1);
   expect(message?.MessageAttributes).toMatchObject({
@@ -186,7 +186,7 @@ test("a FIFO queue gets the job's id for its deduplication, so that a second att
   expect(messages).toHaveLength(2);
 });
 
-test("without a group of its own a message is in that of its schedule's key, hashed where SQS would not take the key", async () => {
+test("without a group of its own a message is in that of its schedule's key, hashed if SQS would not take the key", async () => {
   const keys = ["order:1", "k".repeat(128), "k".repeat(129), "order 2", "bestellung:ü"];
   expect(await target()(keys.map((key, n) => job("grouped.fifo", { key, n })))).toEqual(keys.map(() => done));
   const messages = await received("grouped.fifo", keys.length);
@@ -203,7 +203,7 @@ test("jobs of one FIFO group arrive in their order, however many requests they t
   while (order.length < jobs.length) {
     for (const { Attributes, ReceiptHandle } of await received("ordered.fifo", 1)) {
       order.push(Attributes?.MessageDeduplicationId);
-      // The next one of a group is given out when the one before it is gone.
+      // The next message of a group is delivered after the one before is deleted.
       const QueueUrl = emulator.queueUrl("ordered.fifo");
       await functions.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
     }
@@ -211,7 +211,7 @@ test("jobs of one FIFO group arrive in their order, however many requests they t
   expect(order).toEqual(jobs.map(({ n }) => `7-${at(0).getTime()}-c${n}`));
 });
 
-test("a queue that is missing fails its own jobs, is looked for again each time, and harms no other", async () => {
+test("a missing queue fails its own jobs, is looked up again each time, and fails no other job", async () => {
   const deliver = target(stranger);
   await functions.send(new CreateQueueCommand({ QueueName: "there" }));
   const jobs = [job("nowhere"), job("there"), job(localQueueArn("nowhere"))];
@@ -229,13 +229,13 @@ test("a queue that is missing fails its own jobs, is looked for again each time,
   expect((await deliver(jobs)).map(({ kind }) => kind)).toEqual(["failed", "done", "failed"]);
 });
 
-test.each(["carillon-fast", "arn", "url"])("Carillon's own queues are no target (%s)", async (form) => {
+test.each(["carillon-fast", "arn", "url"])("Carillon's own queues cannot be targets (%s)", async (form) => {
   const queue =
     { arn: localQueueArn("carillon-fast"), url: emulator.queueUrl("carillon-fast") }[form] ?? form;
   expect(await target()([job(queue)])).toMatchObject([{ kind: "failed", giveUp: true }]);
 });
 
-test("what SQS refuses or does not mention fails alone", async () => {
+test("a message that SQS refuses or leaves out of its answer fails alone", async () => {
   functions.middlewareStack.add(
     (next, context) => async (args) => {
       if (context["commandName"] !== SendMessageBatchCommand.name) return next(args);
@@ -250,12 +250,12 @@ test("what SQS refuses or does not mention fails alone", async () => {
   );
   expect(await target()([0, 1, 2].map((n) => job("demo", { n })))).toEqual([
     { kind: "failed", giveUp: false, error: "SQS refused the message: InternalError later" },
-    { kind: "failed", giveUp: false, error: "SQS did not say what became of the message." },
+    { kind: "failed", giveUp: false, error: "SQS returned no outcome for the message." },
     done,
   ]);
 });
 
-test("an SQS that is away fails every job, each to be tried again", async () => {
+test("an SQS that is away fails every job, each to be retried", async () => {
   const deliver = target();
   await emulator.stop();
   const deliveries = await deliver([job("demo"), job("http://127.0.0.1:9/000000000000/demo")]);
@@ -273,6 +273,6 @@ test("text that SQS does not take in a message reaches the queue all the same", 
 test.each([
   "arn:aws:sqs:eu-west-1:000000000000:demo",
   "https://sqs.eu-west-1.amazonaws.com/000000000000/demo",
-])("a queue of another region is refused for good, not looked for here (%s)", async (queue) => {
+])("a queue of another region is refused for good, without a query here (%s)", async (queue) => {
   expect(await target()([job(queue)])).toMatchObject([{ kind: "failed", giveUp: true }]);
 });

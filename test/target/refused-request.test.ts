@@ -10,7 +10,7 @@ import { deliveryContext } from "../support/delivery-context.ts";
 import { monday } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
-/** One job of a request for which the service refuses all of it, or of which no message can be made. */
+/** One job for which the service refuses the whole request, or whose message cannot be made. */
 
 const config = { region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } };
 const clock = manualClock(monday);
@@ -22,7 +22,7 @@ const askedShape = z.object({
 
 let requests = 0;
 
-/** Refuses each request that holds this text, by an error of this name. */
+/** Refuses each request that contains this text, with an error of this name. */
 function refusing(text: string, name: string) {
   requests = 0;
   return async ({ input }: { input: unknown }) => {
@@ -64,7 +64,7 @@ const alone = ["done", "done", "failed", "done", "done"];
 test.each([
   ["queue", queue, "InvalidParameterValue"],
   ["bus", bus, "SerializationException"],
-])("a job for a %s for which its whole request is refused fails alone", async (_, target, name) => {
+])("a job for a %s whose whole request is refused because of it fails alone", async (_, target, name) => {
   expect(kinds(await target(name)(oddAmongFive))).toEqual(alone);
   expect(requests).toBeLessThanOrEqual(2 * oddAmongFive.length - 1);
 });
@@ -72,18 +72,18 @@ test.each([
 test.each([
   ["queue", queue, "AccessDenied"],
   ["bus", bus, "TimeoutError"],
-])("a request for a %s that is refused for another reason is not made in parts", async (_, target, name) => {
+])("a request for a %s that is refused for another reason is not divided", async (_, target, name) => {
   expect(kinds(await target(name)(oddAmongFive))).toEqual(Array(5).fill("failed"));
   expect(requests).toBe(1);
 });
 
-/** No caller can send this; SQL could write it. */
+/** The API refuses such a payload; SQL could write it. */
 const deepest = Array.from({ length: 20_000 }).reduce<Json>((inner) => [inner], 1);
 
 test.each([
   ["queue", queue],
   ["bus", bus],
-])("a job for a %s of which no message can be made fails alone", async (_, target) => {
+])("a job for a %s whose message cannot be made fails alone", async (_, target) => {
   const outcomes = await target("none")(["a", "b", deepest, "d", "e"]);
   expect(kinds(outcomes)).toEqual(alone);
   expect(outcomes[2]).toMatchObject({ error: expect.stringContaining("RangeError") });

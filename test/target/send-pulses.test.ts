@@ -10,7 +10,7 @@ import { at } from "../support/instants.ts";
 
 let messages: QueueMessage[];
 let events: BusEvent[];
-/** What becomes of a message, or an event; a test replaces it. */
+/** The outcome of a message or an event; a test replaces it. */
 let fate: (body: string) => Sent;
 
 beforeEach(() => {
@@ -54,7 +54,7 @@ test("each pulse is a message, in a FIFO queue with its id and in the order of i
   ]);
 });
 
-test("as many as the target asks for are one message, a CloudEvents batch that says so, and no larger than SQS takes", async () => {
+test("pulses up to the target's batch are one message, marked as a CloudEvents batch, and no larger than SQS takes", async () => {
   const target = { queue: "demo", batch: 4, attributes: { own: "1" } };
   const [many] = await sender([{ target, envelopes: envelopes(10) }], due, timeEnough);
   expect(many).toMatchObject({ taken: 10 });
@@ -76,7 +76,7 @@ test("as many as the target asks for are one message, a CloudEvents batch that s
   expect(messages.every(({ body }) => Buffer.byteLength(body) <= 240_001)).toBe(true);
 });
 
-test("ten attributes of its own leave no room for one of ours", async () => {
+test("a target with ten attributes of its own gets no further one", async () => {
   const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`a${n}`, "1"]));
   await sender(
     [{ target: { queue: "demo", batch: 2, attributes }, envelopes: envelopes(1) }],
@@ -86,13 +86,13 @@ test("ten attributes of its own leave no room for one of ours", async () => {
   expect(messages[0]?.target.attributes).toEqual(attributes);
 });
 
-test("each pulse is an event of its own, at the time at which it is due", async () => {
+test("each pulse is an event of its own, at its due time", async () => {
   const target = { event: { bus: "default", source: "carillon", detailType: "carillon.job.due" } };
   await sender([{ target, envelopes: envelopes(2) }], due, timeEnough);
   expect(events).toEqual(envelopes(2).map((detail) => ({ detail, time: due, target })));
 });
 
-test("of what is not taken it is told which may be tried again, all of a batch together", async () => {
+test("the outcome names the pulses that may be tried again, a batch as a whole", async () => {
   fate = (body) =>
     body.includes("key 5")
       ? thrown(new RangeError("full"))
@@ -148,7 +148,7 @@ afterEach(() => {
   clients.bridge.destroy();
 });
 
-test("where nobody answers, all of it may be tried again", async () => {
+test("if the service does not answer, all pulses may be tried again", async () => {
   const away = pulseSender({
     send: messageSender({ sqs: clients.sqs, ownUrls: [] }),
     put: eventSender(clients.bridge),

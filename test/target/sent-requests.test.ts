@@ -19,7 +19,7 @@ const askedShape = z.object({
 });
 type Asked = z.infer<typeof askedShape>;
 
-/** An SQS that knows every queue and takes every message, and what it was asked. */
+/** An SQS that knows every queue and takes every message, and the requests that it received. */
 function sqsOf(asked: Asked[]): SQSClient {
   const sqs = new SQSClient(config);
   sqs.middlewareStack.add(
@@ -39,37 +39,38 @@ function sqsOf(asked: Asked[]): SQSClient {
 
 const message = (queue: string, body = "{}") => ({ body, target: { queue }, id: "1", orderedBy: "" });
 
-test("a queue that is named by its ARN is looked for in the account of the ARN", async () => {
+test("a queue that is named by its ARN is looked up in the account of the ARN", async () => {
   const asked: Asked[] = [];
   const send = messageSender({ sqs: sqsOf(asked), ownUrls: [] });
   expect(await send([message("arn:aws:sqs:us-east-1:123456789012:orders")], timeEnough)).toEqual([done]);
-  // In Carillon's own account there may be a queue of the same name, which would get what was meant for the other.
+  // Carillon's own account may have a queue of the same name, which would get the messages of the
+  // other.
   expect(asked[0]).toMatchObject({ QueueName: "orders", QueueOwnerAWSAccountId: "123456789012" });
 });
 
-test("messages of letters that take two bytes go in requests of a quarter of a megabyte", async () => {
+test("messages of characters of two bytes go in requests of a quarter of a megabyte", async () => {
   const asked: Asked[] = [];
   const send = messageSender({ sqs: sqsOf(asked), ownUrls: [] });
   const large = message("https://sqs.us-east-1.amazonaws.com/1/q", "ü".repeat(75_000));
   expect(await send([large, large], timeEnough)).toEqual([done, done]);
-  // SQS would refuse both in one request, each time that they are tried together.
+  // SQS would refuse both in one request, at each attempt.
   expect(asked.map(({ Entries }) => Entries?.length)).toEqual([1, 1]);
 });
 
-test("an event of which the bus gives neither an id nor a fault has not arrived", async () => {
+test("an event without an id and without an error in the answer has not arrived", async () => {
   const client = new EventBridgeClient(config);
   client.middlewareStack.add(() => async () => ({ response: {}, output: { $metadata: {}, Entries: [{}] } }), {
     step: "initialize",
     priority: "high",
   });
   const target = { event: { bus: "default", source: "carillon", detailType: "due" } };
-  // Taken for done, its job would be lost.
+  // If it counted as done, its job would be lost.
   expect(await eventSender(client)([{ detail: "{}", time: at(0), target }], timeEnough)).toMatchObject([
     { kind: "failed", giveUp: false },
   ]);
 });
 
-test("an entry of which its request says nothing is no success of its job", async () => {
+test("an entry without an outcome does not count as a success of its job", async () => {
   const send = gathered<{ bytes: number }>(async () => []);
   await expect(send([{ bytes: 1 }], new Sending(timeEnough))).rejects.toThrow("There is no outcome");
 });

@@ -6,7 +6,7 @@ import { manualClock } from "../support/manual-clock.ts";
 
 const clock = manualClock(monday);
 
-test("of two that share the places the first is through before the second begins, and each place is given back", async () => {
+test("of two parcels that share the places the first is done before the second begins, and each place is given back", async () => {
   const places = new Places(2);
   const begun: string[] = [];
   const work = async (name: string) => {
@@ -20,7 +20,7 @@ test("of two that share the places the first is through before the second begins
   expect([places.take(), places.take()]).toEqual([true, true]);
 });
 
-test("a place that somebody hangs in is missed by nobody but him", async () => {
+test("an item that hangs occupies one place only", async () => {
   const places = new Places(2);
   const hanging = Promise.withResolvers<void>();
   const begun: string[] = [];
@@ -35,14 +35,14 @@ test("a place that somebody hangs in is missed by nobody but him", async () => {
   await first;
 });
 
-test("who fails gives the place back, and says so", async () => {
+test("an item that fails gives its place back, and the failure is reported", async () => {
   const places = new Places(1);
   const work = () => Promise.reject(new Error("no"));
   await expect(sideBySide(["a"], places, clock, work)).rejects.toThrow("no");
   expect(places.take()).toBe(true);
 });
 
-test("once the turn is over no more begin, but the first always do", async () => {
+test("once the turn is over no more items begin, but the first always do", async () => {
   const own = manualClock(monday);
   const begun: number[] = [];
   await sideBySide([0, 1, 2, 3], new Places(2), own, async (item) => {

@@ -11,7 +11,10 @@ import { messageSender } from "../../lib/target/send-messages.ts";
 import { timeEnough } from "../support/delivery-context.ts";
 import { serve } from "../support/tls-front.ts";
 
-/** SQS and EventBridge that take requests and answer none: each waits for its limit, so that what thousands of messages take must not rise with them. */
+/**
+ * SQS and EventBridge that take requests and answer none. Each request waits for its limit, so the
+ * total must not grow with thousands of messages.
+ */
 
 async function silentService() {
   let requests = 0;

@@ -13,7 +13,10 @@ import { claimedJob } from "../support/claimed-job.ts";
 import { monday, second } from "../support/instants.ts";
 import { type ManualClock, manualClock } from "../support/manual-clock.ts";
 
-/** SQS and EventBridge that take seconds for each request, on a clock of the test. Lambda ends the fast worker after a minute, and what it sent is sent again. */
+/**
+ * SQS and EventBridge that take seconds for each request, on a clock of the test. Lambda ends the
+ * fast worker after a minute, and its messages are sent again.
+ */
 
 const invocationMs = functionTimeoutSeconds.fastWorker * second;
 /** The time that the SDK needs for three attempts of four seconds and the pauses between them. */
@@ -35,7 +38,7 @@ const askedShape = z.object({
   Entries: z.array(z.object({ Id: z.string().optional() })).optional(),
 });
 
-/** How the service answers each request, after so long; a silent one answers none. */
+/** Answers each request after this time; a silent service answers none. */
 function answering(ms: number, isSilent = false) {
   return async ({ input }: { input: unknown }) => {
     requests += 1;
@@ -69,7 +72,7 @@ const url = (name: string) => `https://sqs.us-east-1.amazonaws.com/1/${name}`;
 const busOf = (bus: string) => ({ event: { bus, source: "carillon", detailType: "due" } });
 const many = Array.from({ length: 250 }, (_, n) => n);
 
-/** Lets the time pass until it is done. */
+/** Advances the clock until it is done. */
 async function passing<Done>(doing: Promise<Done>): Promise<Done> {
   let isOver = false;
   const over = () => {
@@ -97,7 +100,7 @@ test("jobs for a slow FIFO queue that there is no time to send go back, and ther
   expect(outcomes.slice(0, 120).every(({ kind }) => kind === "done")).toBe(true);
 });
 
-test("of ten parcels for one slow queue that are sent together, what there is no time for goes back", async () => {
+test("of ten parcels for one slow queue that are sent together, jobs without time go back", async () => {
   const send = messageSender({ sqs: slowSqs(3.9 * second), ownUrls: [] });
   const messages = many.map((n) => ({
     body: String(n),
@@ -109,7 +112,7 @@ test("of ten parcels for one slow queue that are sent together, what there is no
   expectDoneInTime(parcels.flat());
 });
 
-test("jobs for many slow queues that there is no time to find or send to go back", async () => {
+test("jobs for many slow queues that there is no time to look up or send to go back", async () => {
   const deliver = queueTarget({ sqs: slowSqs(second), clock, ownUrls: [] });
   const jobs = many.map((n) => claimedJob({ queue: `demo-${n}` }, { n }));
   expectDoneInTime(await passing(deliver(jobs, { timeLeftMs })));
@@ -126,7 +129,7 @@ test.each([
   ["URL", (n: number) => url(`demo-${n}`)],
   ["URL, FIFO", (n: number) => url(`demo-${n}.fifo`)],
 ])(
-  "of many queues, each named by its %s, none is asked after a request that got no answer",
+  "of many queues, each named by its %s, none gets a request after one that got no answer",
   async (_, named) => {
     const deliver = queueTarget({ sqs: slowSqs(silenceMs, true), clock, ownUrls: [] });
     const jobs = many.map((n) => claimedJob({ queue: named(n) }, { n }));

@@ -5,7 +5,7 @@ const cancelled = new AttemptStopped("cancelled", "The job was cancelled.");
 const lost = new AttemptStopped("lease-lost", "Gone.");
 
 describe("the signal of a stop", () => {
-  test("that is asked for before it comes aborts when it comes, for its reason", () => {
+  test("a signal that is read before the stop aborts with it, for its reason", () => {
     const stop = new Stop();
     const { signal } = stop;
     expect(signal.aborted).toBe(false);
@@ -15,14 +15,14 @@ describe("the signal of a stop", () => {
     expect(stop.signal).toBe(signal);
   });
 
-  test("that is asked for after it has come is aborted already", () => {
+  test("a signal that is read after the stop is already aborted", () => {
     const stop = new Stop();
     stop.come(cancelled);
     expect(stop.signal.aborted).toBe(true);
     expect(stop.signal.reason).toEqual(cancelled);
   });
 
-  test("has a reason of its own: to change it changes nothing of the stop", () => {
+  test("a signal has its own copy of the reason: changing it does not change the stop", () => {
     for (const isAsked of ["before", "after"]) {
       const stop = new Stop();
       if (isAsked === "before") expect(stop.signal.aborted).toBe(false);
@@ -32,7 +32,7 @@ describe("the signal of a stop", () => {
     }
   });
 
-  test("aborts after everybody else was told", () => {
+  test("a signal aborts after every other listener was called", () => {
     const stop = new Stop();
     const order: string[] = [];
     stop.signal.addEventListener("abort", () => order.push("signal"));
@@ -43,7 +43,7 @@ describe("the signal of a stop", () => {
 });
 
 describe("a stop", () => {
-  test("comes once, and its first reason counts", () => {
+  test("a stop comes once, and its first reason counts", () => {
     const stop = new Stop();
     const told: AttemptStopped[] = [];
     stop.tell((reason) => told.push(reason));
@@ -55,7 +55,7 @@ describe("a stop", () => {
     expect(stop.signal.reason).toEqual(cancelled);
   });
 
-  test("tells nobody who does not want to be told any more, also not when they say so as it comes", () => {
+  test("a stop does not call a listener that was removed, also during the stop", () => {
     const stop = new Stop();
     const told: string[] = [];
     const second = () => told.push("second");

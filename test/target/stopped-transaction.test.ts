@@ -27,8 +27,8 @@ afterEach(async () => {
 const late = new AttemptStopped("timeout", "It took too long.");
 const stopped = { message: expect.stringContaining("The attempt was stopped") };
 
-test("a handler is told that its statement was refused when its attempt was stopped before the transaction began", async () => {
-  // Else the handler goes on as if what it wrote were there, and it is undone.
+test("a handler's statement is refused if its attempt was stopped before the transaction began", async () => {
+  // Otherwise the handler goes on as if its writes existed, and they are rolled back.
   const stop = new Stop();
   const transaction = handlerTransaction(pool, stop, { alarm: neverRings });
   const answer = transaction.sql`select 'written'`.then(
@@ -43,7 +43,7 @@ test("a handler is told that its statement was refused when its attempt was stop
 });
 
 test("ctx.sql begins no transaction for an attempt that was stopped already", async () => {
-  // Else a handler that does not heed its stop keeps a connection and locks, and nothing is there to end them.
+  // Otherwise a handler that ignores its stop keeps a connection and locks, and nothing ends them.
   const stop = new Stop();
   const transaction = handlerTransaction(pool, stop, { alarm: neverRings });
   stop.come(late);
@@ -53,7 +53,8 @@ test("ctx.sql begins no transaction for an attempt that was stopped already", as
 });
 
 test("a job is not settled in its own transaction once its attempt was stopped", async () => {
-  // Else the job is done and has failed as well: its worker has told of the stop, and tries it again.
+  // Otherwise the job has both succeeded and failed: its worker has reported the stop, and retries
+  // it.
   const stop = new Stop();
   const transaction = handlerTransaction(pool, stop, { alarm: neverRings });
   stop.come(late);
@@ -61,7 +62,7 @@ test("a job is not settled in its own transaction once its attempt was stopped",
   await expect(transaction.commit(async () => "settled")).rejects.toMatchObject(stopped);
 });
 
-/** From the statement with this text on the server of the first connection says nothing more. */
+/** From the statement with this text on, the server of the first connection is silent. */
 function silentFrom(text: string): { wrap: WrapLine; reached: Promise<void> } {
   const sent: Statement[] = [];
   const reached = Promise.withResolvers<void>();
@@ -86,9 +87,10 @@ function silentFrom(text: string): { wrap: WrapLine; reached: Promise<void> } {
 }
 
 test.each(["begin", "select 1", "rollback"])(
-  "a connection that leaves `%s` unanswered goes, once the attempt is over and the time for the rollback is up",
+  "a connection that leaves `%s` unanswered is cut, once the attempt is over and the time for the rollback is up",
   async (unanswered) => {
-    // Else a server that went away without a word keeps the connection borrowed, and two of them stop every handler that uses ctx.sql.
+    // Otherwise a server that went away silently keeps the connection borrowed, and two of them
+    // stop every handler that uses ctx.sql.
     const alarms: (() => void)[] = [];
     const alarm = (_ms: number, ring: () => void) => {
       alarms.push(ring);

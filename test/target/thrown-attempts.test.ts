@@ -27,8 +27,9 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a handler's transaction has ended when the handler's failure is written down", async () => {
-  // Else each failure keeps a connection, and after a few of them no handler gets one any more.
+test("a handler's transaction has ended when the handler's failure is written", async () => {
+  // Otherwise each failure keeps a connection, and after a few of them no handler gets one any
+  // more.
   await world.runDue();
   expect(await world.jobs("k")).toMatchObject([{ state: "waiting", attempt: 1, error: "Error: boom" }]);
   const open = await world.sql`
@@ -36,8 +37,8 @@ test("a handler's transaction has ended when the handler's failure is written do
   expect(open).toEqual([]);
 });
 
-test("a job is written down as failed only when what its handler wrote is undone", async () => {
-  // Else the next attempt may begin while the one before still has its rows locked.
+test("a job's failure is written only after its handler's writes are rolled back", async () => {
+  // Otherwise the next attempt may begin while the one before still has its rows locked.
   const steps: string[] = [];
   const noting =
     (piece: string, step: string): WrapLine =>
@@ -59,7 +60,7 @@ test("a job is written down as failed only when what its handler wrote is undone
 });
 
 test("ctx.schedule takes no edit after the handler has thrown", async () => {
-  // Else code that goes on behind a failed attempt believes that its edit will be made.
+  // Otherwise code that goes on behind a failed attempt believes that its edit will be made.
   await world.runDue();
   expect(() => kept?.schedule.cancel("k")).toThrow("ctx.schedule takes no more edits");
 });

@@ -11,8 +11,8 @@ import { manualClock } from "../support/manual-clock.ts";
 import { memoryQueue } from "../support/memory-queue.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 
-test("a group's jobs run with the handler that each of them names, also where one parcel holds jobs of two", async () => {
-  // Else one handler takes the other's jobs for its own, and they count as done.
+test("a group's jobs run with the handler that each of them names, also if one parcel holds jobs of two", async () => {
+  // Otherwise one handler gets the other's jobs, and they count as done.
   const ran: string[] = [];
   const grouped = (name: string) =>
     defineJob({

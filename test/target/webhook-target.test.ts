@@ -29,7 +29,7 @@ const older = `whsec_${Buffer.alloc(24, 2).toString("base64")}`;
 function hook(parts: object): WebhookTarget {
   const target = targetShape.parse({ webhook: { url: "https://example.com/hook", ...parts } });
   if ("webhook" in target) return target;
-  throw new Error("This is no webhook.");
+  throw new Error("The target is not a webhook.");
 }
 
 const job = (target: object = {}, parts: Parameters<typeof claimedJob>[1] = {}) =>
@@ -37,7 +37,7 @@ const job = (target: object = {}, parts: Parameters<typeof claimedJob>[1] = {}) 
 
 const now = at(3 * second);
 
-/** A target whose sender answers as it is told, and keeps what it was asked. */
+/** A target whose sender gives this answer, and the requests that it received. */
 function answering(answer: WebhookAnswer | SendWebhook) {
   const asked: WebhookRequest[] = [];
   const clock = manualClock(now.toISOString());
@@ -59,8 +59,8 @@ const answered = (
   ...parts,
 });
 
-describe("what the sender is asked", () => {
-  test("is the envelope, what the target says, and the attempt's own time", async () => {
+describe("the request to the sender", () => {
+  test("the request to the sender has the envelope, the target's settings, and the attempt's own time", async () => {
     const { asked, deliver } = answering(answered(200));
     const headers = { authorization: "Bearer abc" };
     const target = { method: "PUT", headers, secret: [newer, older] };
@@ -77,7 +77,7 @@ describe("what the sender is asked", () => {
     expect(JSON.parse(body)).toMatchObject({ id: asked[0]?.id, data: { n: 1 }, attempt: 3 });
   });
 
-  test("is to end before the worker does", async () => {
+  test("the request to the sender ends before the worker does", async () => {
     const { asked, deliver } = answering(answered(200));
     await deliver([job({}, { timeout: "10m" })], deliveryContext({ timeLeftMs: () => 60_500.7 }));
     expect(asked[0]?.timeoutMs).toBe(57_000);
@@ -85,11 +85,11 @@ describe("what the sender is asked", () => {
 });
 
 describe("the receiver's answer", () => {
-  test.each([200, 201, 202, 204, 299])("%i is success", async (status) => {
+  test.each([200, 201, 202, 204, 299])("the status %i is success", async (status) => {
     expect(await answering(answered(status)).deliver([job()], deliveryContext())).toEqual([done]);
   });
 
-  test("410 is the last attempt, and holds the schedule", async () => {
+  test("the status 410 makes the attempt the last, and holds the schedule", async () => {
     expect(await answering(answered(410)).deliver([job()], deliveryContext())).toEqual([
       {
         kind: "failed",
@@ -100,17 +100,20 @@ describe("the receiver's answer", () => {
     ]);
   });
 
-  test.each([301, 302, 304, 307, 308])("%i is a failure: redirects are not followed", async (status) => {
-    const [delivery] = await answering(answered(status)).deliver([job()], deliveryContext());
-    expect(delivery).toEqual({
-      kind: "failed",
-      giveUp: false,
-      error: `The receiver answered ${status}: redirects are not followed. Name the URL where it is now.`,
-    });
-  });
+  test.each([301, 302, 304, 307, 308])(
+    "the status %i is a failure: redirects are not followed",
+    async (status) => {
+      const [delivery] = await answering(answered(status)).deliver([job()], deliveryContext());
+      expect(delivery).toEqual({
+        kind: "failed",
+        giveUp: false,
+        error: `The receiver answered ${status}: redirects are not followed. Use the URL that it redirects to.`,
+      });
+    },
+  );
 
   test.each([100, 400, 401, 404, 500, 503])(
-    "%i is a failure that tells what the receiver said",
+    "the status %i is a failure with an excerpt of the answer",
     async (status) => {
       const answer = answered(status, { excerpt: "no such order" });
       expect(await answering(answer).deliver([job()], deliveryContext())).toEqual([
@@ -122,7 +125,7 @@ describe("the receiver's answer", () => {
   test.each([
     [5 * second, 5 * second],
     [48 * 60 * minute, 24 * 60 * minute],
-  ])("Retry-After of %i ms is honoured, up to a day", async (retryAfterMs, waitMs) => {
+  ])("a Retry-After of %i ms is honoured, up to a day", async (retryAfterMs, waitMs) => {
     const [delivery] = await answering(answered(429, { retryAfterMs })).deliver([job()], deliveryContext());
     expect(delivery).toMatchObject({
       kind: "failed",
@@ -131,7 +134,7 @@ describe("the receiver's answer", () => {
     });
   });
 
-  test("Retry-After of nothing leaves the wait to the schedule's backoff", async () => {
+  test("a Retry-After of zero leaves the wait to the schedule's backoff", async () => {
     const [delivery] = await answering(answered(503, { retryAfterMs: 0 })).deliver(
       [job()],
       deliveryContext(),
@@ -139,14 +142,14 @@ describe("the receiver's answer", () => {
     expect(delivery).not.toHaveProperty("retryAt");
   });
 
-  test("none, or a URL that may not be reached, is an attempt that failed", async () => {
+  test("a missing answer, or a forbidden URL, is a failed attempt", async () => {
     for (const kind of ["refused", "failed"] as const)
       expect(await answering({ kind, error: "why" }).deliver([job()], deliveryContext())).toEqual([
         { kind: "failed", giveUp: false, error: "why" },
       ]);
   });
 
-  test("to each job is its own, and a sender that breaks fails the job it broke at", async () => {
+  test("each job has its own answer, and a sender that breaks fails the job it broke at", async () => {
     const { deliver } = answering(async ({ id }) => {
       if (id.endsWith("c1")) throw new Error("the sender broke");
       return answered(id.endsWith("c2") ? 500 : 200);
@@ -163,7 +166,7 @@ describe("the receiver's answer", () => {
     ]);
   });
 
-  test("is waited for until the timeout, or until the job is cancelled; then nothing waits on", async () => {
+  test("the answer is waited for until the timeout, or until the job is cancelled; then no timer remains", async () => {
     const ended: unknown[] = [];
     const { deliver, clock, asked } = answering(
       (_, signal) =>
@@ -232,7 +235,7 @@ describe("through Lambda's protocol, the function that sends and a real receiver
     return { received, url, deliver: webhookTarget({ sendWebhook, clock: systemClock }) };
   }
 
-  test("a webhook arrives signed by both secrets, as Standard Webhooks are verified", async () => {
+  test("a webhook arrives signed by both secrets, as Standard Webhooks verify it", async () => {
     const { received, url, deliver } = await wholeWay();
     const target = {
       url,
@@ -254,12 +257,12 @@ describe("through Lambda's protocol, the function that sends and a real receiver
   test.each([
     [200, done],
     [503, { kind: "failed", error: "The receiver answered 503: and" }],
-  ])("a receiver that answers %i and goes on talking has answered that", async (status, delivery) => {
+  ])("a receiver that answers %i and goes on sending has answered that", async (status, delivery) => {
     const { url, deliver } = await wholeWay({ status, endless: true });
     expect(await deliver([job({ url }, { timeout: "1s" })], deliveryContext())).toMatchObject([delivery]);
   });
 
-  test("a redirect is a failure, and nobody follows it", async () => {
+  test("a redirect is a failure, and is not followed", async () => {
     const { received, url, deliver } = await wholeWay({ status: 301 });
     expect(await deliver([job({ url })], deliveryContext())).toMatchObject([
       { kind: "failed", giveUp: false },
@@ -267,7 +270,7 @@ describe("through Lambda's protocol, the function that sends and a real receiver
     expect(received).toHaveLength(1);
   });
 
-  test("an address that is not public is not reached unless it is allowed", async () => {
+  test("an address that is not public is reached only if it is allowed", async () => {
     const { received, url, deliver } = await wholeWay({ allow: false });
     expect(await deliver([job({ url, secret: newer })], deliveryContext())).toMatchObject([
       { kind: "failed", giveUp: false, error: expect.not.stringContaining(newer) },

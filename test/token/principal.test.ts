@@ -24,7 +24,7 @@ const ann = (powers: Pick<Principal, "scope" | "prefix">): Principal => ({
   ...powers,
 });
 
-test("a principal has the powers of this request, also where another request with higher ones comes between", async () => {
+test("a principal has the rights of this request, also if another request with more rights comes in between", async () => {
   const held = Promise.withResolvers<() => void>();
   const writing = connectThrough(database.url, (line) => ({
     ...line,
@@ -43,7 +43,7 @@ test("a principal has the powers of this request, also where another request wit
   await writing.end();
 });
 
-test("what identifies a principal opens nothing where it is sent as a token", async () => {
+test("the identity of a principal grants nothing if it is sent as a token", async () => {
   const identity = "robot";
   await findPrincipal(sql, { name: "jwt:robot", identity, scope: "admin", prefix: null });
   expect(await findToken(sql, identity)).toBeNull();

@@ -48,7 +48,7 @@ async function newToken(rate: string | null): Promise<PresentedToken> {
   };
 }
 
-/** A function's own limit; several of them over one database are several functions. */
+/** A function's own limiter; several of them with one database act as several functions. */
 function limitOf(local: Clock = clock, byDefault: Rate | null = null) {
   let taken = 0;
   const admit = makeRateLimit(
@@ -60,7 +60,7 @@ function limitOf(local: Clock = clock, byDefault: Rate | null = null) {
   );
   return {
     taken: () => taken,
-    /** How many of so many are let in. */
+    /** How many of the requests are admitted. */
     admit: async (token: PresentedToken, asked: number) => {
       let admitted = 0;
       for (let n = 0; n < asked; n++)
@@ -75,7 +75,7 @@ function limitOf(local: Clock = clock, byDefault: Rate | null = null) {
 }
 
 describe("a token's rate", () => {
-  test("lets in as many as it says at once, and then evenly", async () => {
+  test("a token's rate admits its number at once, and then evenly", async () => {
     const token = await newToken("20/s");
     const limit = limitOf();
     expect(await limit.admit(token, 100)).toBe(20);
@@ -92,18 +92,18 @@ describe("a token's rate", () => {
     ["1/m", "60"],
     ["2/h", "1800"],
     ["1000/s", "1"],
-  ])("of %s that is used up says when to come again", async (rate, seconds) => {
+  ])("a used-up rate of %s says when to come again", async (rate, seconds) => {
     const token = await newToken(rate);
     const limit = limitOf();
     await limit.admit(token, rateOf(rate).count);
     const error = await limit.once(token).catch((thrown: unknown) => thrown);
-    if (!(error instanceof Problem)) throw new Error("It was let in.");
+    if (!(error instanceof Problem)) throw new Error("The request was admitted.");
     expect([error.kind, error.headers]).toEqual(["too-many", { "retry-after": seconds }]);
     await clock.advance(Number(seconds) * 1_000);
     await limit.once(token);
   });
 
-  test("costs few writes where many come, and none while it is used up", async () => {
+  test("a token's rate costs few writes for many requests, and none while it is used up", async () => {
     const token = await newToken("1000/s");
     const limit = limitOf();
     expect(await limit.admit(token, 1_000)).toBe(1_000);
@@ -114,19 +114,19 @@ describe("a token's rate", () => {
     expect(limit.taken()).toBe(taken);
   });
 
-  test("asks the database for nothing where there is none", async () => {
+  test("without a rate the database is not queried", async () => {
     const limit = limitOf();
     expect(await limit.admit(await newToken(null), 1_000)).toBe(1_000);
     expect(limit.taken()).toBe(0);
   });
 
-  test("is the deployment's where the token has none of its own", async () => {
+  test("the deployment's rate applies to a token without its own", async () => {
     const limit = limitOf(clock, rateOf("3/m"));
     expect(await limit.admit(await newToken(null), 10)).toBe(3);
     expect(await limit.admit(await newToken("5/m"), 10)).toBe(5);
   });
 
-  test("is one for all functions together, whatever their clocks say", async () => {
+  test("a token's rate is one for all functions together, whatever their clocks say", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 60 }),
@@ -149,7 +149,7 @@ describe("a token's rate", () => {
   });
 });
 
-test("API_RATE is read, and refused where it is none", () => {
+test("API_RATE is read, and an invalid one is refused", () => {
   expect(defaultRateFrom({})).toBeNull();
   expect(defaultRateFrom({ API_RATE: "100/s" })).toEqual({ count: 100, perMs: 1_000 });
   expect(() => defaultRateFrom({ API_RATE: "100" })).toThrow("API_RATE");

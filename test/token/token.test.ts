@@ -34,7 +34,7 @@ async function insertToken({
 }
 
 describe("a token", () => {
-  test("is found by what was handed out, and only its hash is stored", async () => {
+  test("a token is found by its secret, and only a hash of that is stored", async () => {
     await ensureAdminToken(sql, "first-secret");
     expect(await findToken(sql, "first-secret")).toMatchObject({ name: "first", scope: "admin" });
     const [row] = await sql<
@@ -51,19 +51,19 @@ describe("a token", () => {
     "first-secret\u0000",
     "x".repeat(5_000),
     "' or true --",
-  ])("is not found by %j", async (bearer) => {
+  ])("a token is not found by %j", async (bearer) => {
     await ensureAdminToken(sql, "first-secret");
     expect(await findToken(sql, bearer)).toBeNull();
   });
 
-  test("is not found once its time is over", async () => {
+  test("a token is not found after it has expired", async () => {
     await insertToken({ bearer: "over", scope: "write", expires: "-1 second" });
     await insertToken({ bearer: "not-over", scope: "write", expires: "1 hour" });
     expect(await findToken(sql, "over")).toBeNull();
     expect(await findToken(sql, "not-over")).toMatchObject({ scope: "write" });
   });
 
-  test("allows its scope and what lies below", () => {
+  test("a token allows its scope and those below", () => {
     const scopes: Scope[] = ["read", "write", "admin"];
     const allowed = scopes.map((scope) =>
       scopes.filter((needed) => allows({ id: "", name: "", scope, prefix: null }, needed)),
@@ -72,7 +72,7 @@ describe("a token", () => {
   });
 });
 
-/** An admin token by which others are changed. */
+/** An admin token with which others are changed. */
 async function made(name: string): Promise<Token> {
   await ensureAdminToken(sql, name);
   const token = await findToken(sql, name);
@@ -97,7 +97,7 @@ test("a rotation with a longer overlap does not prolong a secret that ends earli
   expect(still).toEqual(ends);
 });
 
-test("a token that was taken back between its look-up and its request makes no other token", async () => {
+test("a token that was deleted between its lookup and its request makes no other token", async () => {
   const by = await made("taken-back");
   await sql`delete from carillon.tokens where id = ${by.id}`;
   const asked = { name: "child", scope: "admin" as const };
@@ -108,7 +108,7 @@ test("a token that was taken back between its look-up and its request makes no o
 });
 
 describe("the first admin token", () => {
-  test("made twice, also at once, is one token, and replaces no other", async () => {
+  test("a first admin token that is made twice, also at once, is one token, and replaces no other", async () => {
     await ensureAdminToken(sql, "one");
     const [before] = await sql<{ count: number }[]>`select count(*)::int from carillon.tokens`;
     await Promise.all(["two", "two", "two", "one"].map((bearer) => ensureAdminToken(sql, bearer)));
@@ -117,7 +117,7 @@ describe("the first admin token", () => {
     expect(await findToken(sql, "one")).not.toBeNull();
   });
 
-  test("that was deleted or rotated away is not made again by the next deployment", async () => {
+  test("a first admin token that was deleted or rotated away is not made again by the next deployment", async () => {
     const by = await made("keeper");
     const caller = { name: "ann" };
     await ensureAdminToken(sql, "deleted-later");
@@ -125,7 +125,7 @@ describe("the first admin token", () => {
     await ensureAdminToken(sql, "rotated-later");
     await rotateToken(sql, { id: await idOf("rotated-later"), overlapMs: 0, by, caller });
     for (const bearer of ["deleted-later", "rotated-later"]) {
-      // Its name is free again, so that nothing but the spent secret stands in the way.
+      // Its name is free again, so that only the used secret prevents the token.
       await sql`update carillon.tokens set name = concat('earlier-', id) where name = 'first'`;
       await ensureAdminToken(sql, bearer);
       expect(await findToken(sql, bearer), bearer).toBeNull();
@@ -133,7 +133,7 @@ describe("the first admin token", () => {
   });
 
   test.each(["", "two words", "línea", "a\nb"])(
-    "that no header could carry is refused: %j",
+    "a first admin token that no header can carry is refused: %j",
     async (bearer) => {
       await expect(ensureAdminToken(sql, bearer)).rejects.toThrow("printable ASCII");
     },

@@ -29,7 +29,7 @@ const privateBytes = fc
   )
   .filter((bytes) => notPublic.check(bytes.join(".")));
 
-/** One part of an IPv4 address as `inet_aton` reads it, and URLs with it. */
+/** One part of an IPv4 address in every form that `inet_aton`, and so a URL, reads. */
 const spelledNumber = (value: number) =>
   fc.constantFrom(
     String(value),
@@ -68,8 +68,8 @@ const spelledIpv6 = ([a, b, c, d]: readonly [number, number, number, number]) =>
   );
 };
 
-describe("no spelling of a private address passes", () => {
-  test("in a URL", () => {
+describe("spellings of private addresses", () => {
+  test("every spelling of a private address in a URL is refused", () => {
     const spelled = privateBytes.chain((bytes) =>
       fc.oneof(
         spelledIpv4(bytes),
@@ -78,7 +78,7 @@ describe("no spelling of a private address passes", () => {
     );
     fc.assert(
       fc.property(spelled, (host) => {
-        // Were it none at all, the property would hold for the wrong reason.
+        // If the text were no URL, the property would hold for the wrong reason.
         expect(URL.canParse(`https://${host}/`)).toBe(true);
         expect(readWebhookUrl(`https://${host}/`, { allowed: new Set(), denied: [] }).ok).toBe(false);
       }),
@@ -86,7 +86,7 @@ describe("no spelling of a private address passes", () => {
     );
   });
 
-  test("from DNS", () => {
+  test("every spelling of a private address from DNS is refused", () => {
     const spelled = privateBytes.chain((bytes) => fc.oneof(fc.constant(bytes.join(".")), spelledIpv6(bytes)));
     fc.assert(
       fc.property(spelled, (address) => {

@@ -23,7 +23,7 @@ describe("an address", () => {
     ["1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:102:304"],
     ["::", "0:0:0:0:0:0:0:0"],
     ["1::", "1:0:0:0:0:0:0:0"],
-  ])("is the same however it is written: %s", (one, other) => {
+  ])("all spellings of an address give the same number: %s", (one, other) => {
     expect(parseAddress(one)).not.toBeNull();
     expect(parseAddress(one)).toBe(parseAddress(other));
   });
@@ -55,15 +55,15 @@ describe("an address", () => {
     "::1.2.3.4:5",
     "::1.2.3",
     "-1::",
-  ])("is not made of %j, and what is none is refused", (text) => {
+  ])("%j is not an address, and is refused", (text) => {
     expect(parseAddress(text)).toBeNull();
-    expect(forbids(text, [])).toBe("no address that can be checked");
+    expect(forbids(text, [])).toBe("not an address that can be checked");
   });
 
-  test("is read where Node reads one, and as what a URL makes of it", () => {
+  test("the addresses are those that Node reads, with the value that a URL gives them", () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), addressLike), (text) => {
-        // Node takes a zone behind an address; nothing with one can be checked.
+        // Node accepts a zone behind an address; an address with a zone cannot be checked.
         const isAddress = !text.includes("%") && (isIPv4(text) || isIPv6(text));
         expect(parseAddress(text) !== null).toBe(isAddress);
         if (!isAddress || isIPv4(text)) return;
@@ -74,7 +74,7 @@ describe("an address", () => {
     );
   });
 
-  test("of a network has nothing set behind the prefix", () => {
+  test("a network has no bits set behind its prefix", () => {
     expect(parseNetwork("10.0.0.0/8")).toEqual({ first: parseAddress("10.0.0.0"), bits: 104 });
     expect(parseNetwork("fd00::/8")).toEqual({ first: parseAddress("fd00::"), bits: 8 });
     expect(parseNetwork("0.0.0.0/0")).toEqual({ first: parseAddress("0.0.0.0"), bits: 96 });
@@ -92,7 +92,10 @@ describe("an address", () => {
   });
 });
 
-/** What breaks naive checks: reports of other projects, and the places that are worth reaching. */
+/**
+ * Addresses that break naive checks: from reports of other projects, and addresses that an attacker
+ * would want to reach.
+ */
 const corpus = {
   "this host": ["0.0.0.0", "0.1.2.3", "::"],
   loopback: ["127.0.0.1", "127.255.255.255", "::1"],
@@ -108,7 +111,7 @@ const corpus = {
   "Lambda's own daemons": ["169.254.79.129", "169.254.100.1"],
   "link-local": ["169.254.0.0", "fe80::1", "febf::1"],
   "formerly site-local": ["fec0::1"],
-  "a provider's own": ["100.64.0.0", "100.100.100.200", "100.127.255.255"],
+  "a provider's private network": ["100.64.0.0", "100.100.100.200", "100.127.255.255"],
   "protocols, examples, measurements": [
     "192.0.0.1",
     "192.0.2.1",
@@ -138,9 +141,9 @@ const corpus = {
   "IPv4 translated": ["::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1"],
   NAT64: ["64:ff9b::7f00:1", "64:ff9b::169.254.169.254", "64:ff9b::10.0.0.1"],
   "6to4": ["2002:7f00:1::", "2002:a9fe:a9fe::1", "2002:c0a8:101::", "2002:808:808::"],
-  // The server's address stands in the clear, the client's with every bit turned.
+  // The server's address is written plainly, the client's with every bit inverted.
   Teredo: ["2001:0:7f00:1::", "2001::80ff:fffe", "2001:0:808:808:0:0:f7f7:f7f7"],
-  "what nobody has been given": ["4000::1", "8000::1", "fb00::1", "1::1"],
+  "unassigned networks": ["4000::1", "8000::1", "fb00::1", "1::1"],
 };
 
 const publicAddresses = [
@@ -172,20 +175,20 @@ const publicAddresses = [
 
 const inUrl = (address: string) => (address.includes(":") ? `[${address}]` : address);
 
-describe("a webhook does not go to", () => {
-  test.each(Object.entries(corpus))("%s", (_, addresses) => {
+describe("forbidden addresses of webhooks", () => {
+  test.each(Object.entries(corpus))("a webhook does not go to %s", (_, addresses) => {
     const passed = addresses.filter((each) => forbids(each, []) === null || literal(inUrl(each)).ok);
     expect(passed).toEqual([]);
   });
 
-  test("networks that the deployment denies, also where IPv6 leads to them", () => {
+  test("a webhook does not go to networks that the deployment denies, also through IPv6", () => {
     const denied = ["8.8.0.0/16", "2606:4700::/32", "64:ff9b::101:0/112"].map((text) => {
       const network = parseNetwork(text);
       if (network === null) throw new Error(text);
       return network;
     });
     for (const each of ["8.8.8.8", "::ffff:8.8.1.1", "64:ff9b::8.8.1.1", "64:ff9b::1.1.0.1", "2606:4700::1"])
-      expect(forbids(each, denied)).toBe("an address that this deployment keeps webhooks from");
+      expect(forbids(each, denied)).toBe("an address that this deployment does not send webhooks to");
     for (const each of ["8.9.0.0", "1.1.0.1", "2606:4701::1"]) expect(forbids(each, denied)).toBeNull();
   });
 });

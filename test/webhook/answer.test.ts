@@ -12,7 +12,7 @@ async function answered(answer: (response: ServerResponse) => void): Promise<Web
 }
 
 describe("an answer", () => {
-  test("is what the target says, to exactly what was to be sent", async () => {
+  test("an answer is returned as the receiver gave it, to exactly the request", async () => {
     const target = await receiver((response) => response.writeHead(201).end("made\n"));
     const { send } = sender({ allow: target.host });
     const body = '{"name":"Zoë \u2028"}';
@@ -43,16 +43,19 @@ describe("an answer", () => {
     ]);
   });
 
-  test.each([200, 204, 400, 404, 410, 500])("of status %d is no more than that", async (status) => {
-    expect(await answered((response) => response.writeHead(status).end())).toEqual({
-      kind: "answered",
-      status,
-      retryAfterMs: null,
-      excerpt: "",
-    });
-  });
+  test.each([200, 204, 400, 404, 410, 500])(
+    "an answer with status %d has no effect but the status",
+    async (status) => {
+      expect(await answered((response) => response.writeHead(status).end())).toEqual({
+        kind: "answered",
+        status,
+        retryAfterMs: null,
+        excerpt: "",
+      });
+    },
+  );
 
-  test.each([301, 302, 303, 307, 308])("of status %d leads nowhere", async (status) => {
+  test.each([301, 302, 303, 307, 308])("an answer with status %d is not followed", async (status) => {
     const elsewhere = await receiver((response) => response.end("here"));
     const target = await receiver((response) =>
       response.writeHead(status, { location: elsewhere.url }).end(),
@@ -67,20 +70,20 @@ describe("an answer", () => {
     [503, "Fri, 06 Nov 2026 08:51:37 GMT", 120_000],
     [404, "7", 7_000],
     [200, "30", null],
-  ])("of status %d with Retry-After: %s", async (status, retryAfter, retryAfterMs) => {
+  ])("an answer with status %d and Retry-After: %s", async (status, retryAfter, retryAfterMs) => {
     expect(
       await answered((response) => response.writeHead(status, { "retry-after": retryAfter }).end()),
     ).toMatchObject({ status, retryAfterMs });
   });
 
-  test("shows nothing of what was sent in confidence when it comes back", async () => {
+  test("an answer that repeats confidential values does not show them", async () => {
     const { url, host } = await receiver((response) => {
       response.writeHead(400).end(`not Bearer hidden-token nor hidden-key nor ${secret}`);
     });
     expect(await sender({ allow: host }).send(url)).toMatchObject({ excerpt: "not *** nor *** nor ***" });
   });
 
-  test("without an end is read to 64 KB and closed", async () => {
+  test("an endless answer is read to 64 KB and closed", async () => {
     const { promise: closed, resolve } = Promise.withResolvers<number>();
     const answer = await answered((response) => {
       let bytes = 0;
@@ -95,16 +98,16 @@ describe("an answer", () => {
       more();
     });
     expect(answer).toEqual({ kind: "answered", status: 200, retryAfterMs: null, excerpt: "x".repeat(1_024) });
-    // What the buffers between the two hold is sent as well.
+    // The data in the buffers between the two is sent as well.
     expect(await closed).toBeLessThan(16 * 1_024 * 1_024);
   });
 
-  test("of 1 MB counts by its status", async () => {
+  test("an answer of 1 MB counts by its status", async () => {
     const answer = await answered((response) => response.writeHead(202).end("y".repeat(1_024 * 1_024)));
     expect(answer).toMatchObject({ kind: "answered", status: 202 });
   });
 
-  test("that is cut off behind its head counts by its status", async () => {
+  test("an answer that is cut off after its head counts by its status", async () => {
     const answer = await answered((response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write("some of it", () => response.destroy());
@@ -112,7 +115,7 @@ describe("an answer", () => {
     expect(answer).toMatchObject({ kind: "answered", status: 200, excerpt: "some of it" });
   });
 
-  test("that switches to another protocol is closed", async () => {
+  test("an answer that switches to another protocol is closed", async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     const port = await serve((socket) => {
       socket.once("close", () => resolve());
@@ -125,7 +128,7 @@ describe("an answer", () => {
   });
 });
 
-test("the log names job, host, status and duration, and nothing that was sent", async () => {
+test("the log of a webhook has job, host, status and duration, and nothing of the request", async () => {
   const target = await receiver((response) => response.writeHead(500).end("hidden-answer"));
   const { send, log } = sender({ allow: `${target.host},127.0.0.1:1`, resolve: async () => ["10.0.0.1"] });
   await send(target.url);

@@ -9,9 +9,9 @@ describe("the address", () => {
     return { named, url: `http://${named}/`, received };
   };
 
-  test("that was checked is the one connected to, looked up once an attempt and anew for each", async () => {
+  test("the connection goes to the checked address, which is looked up once for each attempt", async () => {
     const { named, url, received } = await listening();
-    // Nobody listens on that port of the second.
+    // No server listens on that port of the second address.
     const turns = [["127.0.0.1"], ["::1"]];
     const { send, asked } = sender({ allow: named, resolve: async () => turns.shift() ?? [] });
     expect(await send(url)).toMatchObject({ kind: "answered", excerpt: "here" });
@@ -22,13 +22,13 @@ describe("the address", () => {
     expect(received).toHaveLength(1);
   });
 
-  test("is the next one where the first takes no connection", async () => {
+  test("the connection goes to the next address if the first does not accept it", async () => {
     const { named, url } = await listening();
     const { send } = sender({ allow: named, resolve: async () => ["::1", "127.0.0.2", "127.0.0.1"] });
     expect(await send(url)).toMatchObject({ kind: "answered", excerpt: "here" });
   });
 
-  test("is checked at each attempt", async () => {
+  test("the address is checked at each attempt", async () => {
     const { send, asked } = sender({ resolve: async () => ["169.254.169.254"] });
     for (let attempt = 1; attempt <= 2; attempt++) {
       expect(await send("https://hooks.example.com/")).toEqual({
@@ -46,12 +46,12 @@ describe("the address", () => {
     [["1.1.1.1", "2606:4700::1", "::ffff:10.0.0.1"]],
     [["1.1.1.1", "fe80::1%eth0"]],
     [["1.1.1.1", ""]],
-  ])("that is private condemns the public ones beside it: %j", async (addresses) => {
+  ])("a private address makes the public ones beside it forbidden: %j", async (addresses) => {
     const { send } = sender({ resolve: async () => addresses });
     expect(await send("https://hooks.example.com/")).toMatchObject({ kind: "refused" });
   });
 
-  test("in the URL is not asked of DNS", async () => {
+  test("an address in the URL is not looked up in DNS", async () => {
     const { send, asked } = sender({ resolve: async () => ["1.1.1.1"] });
     expect(await send("https://127.0.0.1/")).toMatchObject({ kind: "refused" });
     expect(await send("https://[::1]/")).toMatchObject({ kind: "refused" });

@@ -14,7 +14,7 @@ const rawServer = (reply: string | null) =>
   );
 
 describe("no answer", () => {
-  test("is a connection that is closed", async () => {
+  test("a closed connection is no answer", async () => {
     expect(await toRaw(await rawServer(null))).toEqual({
       kind: "failed",
       error: expect.stringMatching(
@@ -23,7 +23,7 @@ describe("no answer", () => {
     });
   });
 
-  test("is something that is not HTTP", async () => {
+  test("text that is not HTTP is no answer", async () => {
     const answer = await toRaw(await rawServer("SSH-2.0-OpenSSH_9.6\r\n"));
     expect(answer).toEqual({
       kind: "failed",
@@ -31,7 +31,7 @@ describe("no answer", () => {
     });
   });
 
-  test("is a head of more than 16 KB, and one of less is an answer", async () => {
+  test("a head of more than 16 KB is no answer, and a smaller one is", async () => {
     const head = (bytes: number) =>
       `HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx-long: ${"x".repeat(bytes)}\r\n\r\n`;
     expect(await toRaw(await rawServer(head(17 * 1_024)))).toEqual({
@@ -41,14 +41,14 @@ describe("no answer", () => {
     expect(await toRaw(await rawServer(head(15 * 1_024)))).toMatchObject({ kind: "answered" });
   });
 
-  test("is a port where nobody listens", async () => {
+  test("a port without a server is no answer", async () => {
     expect(await sender({ allow: "127.0.0.1:1" }).send("http://127.0.0.1:1/")).toEqual({
       kind: "failed",
       error: "127.0.0.1:1 refused the connection (ECONNREFUSED).",
     });
   });
 
-  test("is a name that DNS does not know, or knows without an address", async () => {
+  test("a name that DNS does not know, or knows without an address, is no answer", async () => {
     const unknown = sender({
       resolve: () => Promise.reject(Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" })),
     });
@@ -58,14 +58,14 @@ describe("no answer", () => {
   });
 });
 
-describe("time", () => {
-  /** Lets the bound pass once the target is where it stays. */
+describe("the time limit", () => {
+  /** Lets the time limit pass once the target is stuck. */
   async function over(clock: ManualClock, stuck: Promise<void>, ms = 5_000): Promise<void> {
     await stuck;
     await clock.advance(ms);
   }
 
-  test("is over for a target that says nothing", async () => {
+  test("the time limit ends an attempt at a silent target", async () => {
     const { promise: stuck, resolve } = Promise.withResolvers<void>();
     const { url, host } = await receiver(() => resolve());
     const { send, clock } = sender({ allow: host });
@@ -76,7 +76,7 @@ describe("time", () => {
     expect(await answer).toEqual({ kind: "failed", error: `${host} did not answer within 5 s.` });
   });
 
-  test("is over for a target that takes the connection and never speaks TLS", async () => {
+  test("the time limit ends an attempt at a target that accepts the connection and never speaks TLS", async () => {
     const { promise: stuck, resolve } = Promise.withResolvers<void>();
     const port = await serve((socket) => socket.once("data", () => resolve()));
     const { send, clock } = sender({ allow: `127.0.0.1:${port}` });
@@ -85,7 +85,7 @@ describe("time", () => {
     expect(await answer).toMatchObject({ kind: "failed", error: expect.stringContaining("within 5 s") });
   });
 
-  test("is over for DNS", async () => {
+  test("the time limit ends a DNS lookup", async () => {
     const { promise: stuck, resolve } = Promise.withResolvers<void>();
     const { send, clock } = sender({
       resolve: () => {
@@ -98,7 +98,7 @@ describe("time", () => {
     expect(await answer).toEqual({ kind: "failed", error: "hooks.example.com did not answer within 5 s." });
   });
 
-  test("is over for a body that drips, and the status counts", async () => {
+  test("the time limit ends a body that arrives slowly, and the status counts", async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     const { url, host } = await receiver((response) => {
       response.once("close", () => resolve());
@@ -113,7 +113,7 @@ describe("time", () => {
     await closed;
   });
 
-  test("is also the invocation's, and where nothing of it is left nothing is sent", async () => {
+  test("the time limit includes that of the invocation, and nothing is sent without time left", async () => {
     const { promise: stuck, resolve } = Promise.withResolvers<void>();
     const { url, host, received } = await receiver(() => resolve());
     const { send, clock } = sender({ allow: host });
@@ -128,7 +128,7 @@ describe("time", () => {
   });
 });
 
-/** The next thing that Node tells on this channel of its own. */
+/** Resolves at Node's next message on this diagnostics channel. */
 function once(channel: string): Promise<void> {
   return new Promise((resolve) => {
     const told = () => {

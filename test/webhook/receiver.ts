@@ -14,7 +14,10 @@ export interface Receiver {
   received: Received[];
 }
 
-/** A real server that answers as it is told, and keeps what it got. It lasts as long as its test. */
+/**
+ * A real server with the given answer, and the requests that it received. It lasts as long as its
+ * test.
+ */
 export async function receiver(answer: (response: ServerResponse) => void): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {

@@ -3,7 +3,10 @@ import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { resolver } from "../../lib/webhook/resolve.ts";
 
-/** A name server that knows `good.example.com`, refuses `broken`, and says nothing of names that begin with `silent`. */
+/**
+ * A name server that knows `good.example.com`, refuses `broken`, and does not answer for names that
+ * begin with `silent`.
+ */
 
 const server = createSocket("udp4");
 const asked: string[] = [];
@@ -11,7 +14,7 @@ let address = "";
 
 const typeA = 1;
 
-/** One question: its name, its type, and all of its bytes. */
+/** One query: its name, its type, and all of its bytes. */
 function question(message: Buffer): { name: string; type: number; bytes: Buffer } {
   const labels: string[] = [];
   let at = 12;
@@ -58,7 +61,7 @@ afterEach(() => {
 const resolve = (name: string, signal: AbortSignal = new AbortController().signal) =>
   resolver({ allowed: new Set(["localhost:80"]) }, [address])(name, signal);
 
-test("attempts at names whose name server is silent keep no other name from being looked up, once they are over", async () => {
+test("attempts at names with a silent name server do not delay the lookup of other names once they are over", async () => {
   for (let attempt = 0; attempt < 20; attempt++) {
     const over = new AbortController();
     const looking = resolve(`silent-${attempt}.example.com`, over.signal);
@@ -70,11 +73,11 @@ test("attempts at names whose name server is silent keep no other name from bein
   expect(await resolve("good.example.com")).toEqual(["192.0.2.7"]);
 });
 
-test("a name that has addresses of one kind only has those", async () => {
+test("a name with addresses of one kind resolves to those", async () => {
   expect(await resolve("good.example.com")).toEqual(["192.0.2.7"]);
 });
 
-test("a name of which nothing can be known fails with why", async () => {
+test("a name that cannot be resolved fails with the reason", async () => {
   await expect(resolve("broken.example.com")).rejects.toMatchObject({ code: "ESERVFAIL" });
 });
 

@@ -29,6 +29,6 @@ test.each([
   "soon",
   "2026-11-06T08:50:37Z",
   "Fri, 99 Nov 2026 08:50:37 GMT",
-])("Retry-After: %s says nothing", (value) => {
+])("Retry-After: %s is ignored", (value) => {
   expect(retryAfterMs(value, now)).toBeNull();
 });

@@ -7,7 +7,7 @@ import { recordedLog } from "../support/recorded-log.ts";
 
 export const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/** Sends by a clock that stands still, to hosts that are allowed, by a DNS of the test's own. */
+/** Sends with a stopped clock, to allowed hosts, with the test's own DNS. */
 export function sender({ allow = "", resolve }: { allow?: string; resolve?: Resolve } = {}) {
   const clock = manualClock("2026-11-06T08:49:37Z");
   const log = recordedLog();
@@ -35,7 +35,7 @@ export const usual: Omit<WebhookRequest, "url"> = {
   timeoutMs: 5_000,
 };
 
-/** Sends to a server on this port that speaks for itself. */
+/** Sends to a server of the test on this port, which need not speak HTTP. */
 export function toRaw(port: number, protocol = "http"): Promise<WebhookAnswer> {
   const { send } = sender({ allow: `localhost:${port}`, resolve: async () => ["127.0.0.1", "::1"] });
   return send(`${protocol}://localhost:${port}/?key=hidden-key`);

@@ -23,7 +23,7 @@ const request: WebhookRequest = {
 const invocation = { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 };
 const inProcess = (env: Record<string, string> = {}) => assemble({ CARILLON_LOG: "silent", ...env });
 
-test("the function sends what it is invoked with", async () => {
+test("the function sends the request of its event", async () => {
   const { url, host, received } = await receiver((response) => response.writeHead(202).end("taken"));
   const { handler, close } = inProcess({ CARILLON_WEBHOOK_ALLOW: host });
   expect(await handler({ ...request, url }, invocation)).toEqual({
@@ -36,7 +36,7 @@ test("the function sends what it is invoked with", async () => {
   await close();
 });
 
-test("the function does not start in AWS with a list of private hosts, nor with one it cannot read", () => {
+test("the function does not start in AWS with a list of private hosts, nor with an unreadable list", () => {
   const allow = { CARILLON_WEBHOOK_ALLOW: "localhost:9000" };
   expect(() => inProcess({ ...allow, AWS_LAMBDA_FUNCTION_NAME: "webhook" })).toThrow("may not be set in AWS");
   expect(() => inProcess({ CARILLON_WEBHOOK_ALLOW: "localhost" })).toThrow("it takes host:port");
@@ -45,7 +45,7 @@ test("the function does not start in AWS with a list of private hosts, nor with 
 
 test.each([
   ["another method", { method: "GET" }],
-  ["an id with a dot, which would end it in what is signed", { id: "a.b" }],
+  ["an id with a dot, which would end the id in the signed text", { id: "a.b" }],
   ["a line break in an id", { id: "a\r\nb" }],
   ["a line break in a header", { headers: { "x-team": "hidden\r\nhost: elsewhere" } }],
   ["a header without a name", { headers: { "": "hidden" } }],
@@ -54,20 +54,20 @@ test.each([
   ["an empty secret", { secrets: ["whsec_"] }],
   ["three secrets", { secrets: ["aaaa", "bbbb", "cccc"] }],
   ["no time", { timeoutMs: 0 }],
-  ["a field that it does not know", { proxy: "hidden" }],
-])("an event with %s is an error that repeats nothing of it", async (_, wrong) => {
+  ["an unknown field", { proxy: "hidden" }],
+])("an event with %s is an error that repeats no value of the event", async (_, wrong) => {
   const event = { ...request, ...wrong } as unknown as WebhookRequest;
   const failed: Error = await Promise.resolve()
     .then(() => inProcess().handler(event, invocation))
     .then(
-      () => Promise.reject(new Error("The event was taken.")),
+      () => Promise.reject(new Error("The event was accepted.")),
       (error) => error,
     );
   expect(failed.name).toBe("ZodError");
   expect(failed.message).not.toContain("hidden");
 });
 
-/** A target that speaks TLS with this certificate; counts what reached it. */
+/** A target that speaks TLS with this certificate and counts the requests that reach it. */
 async function tlsTarget(
   certificate: "localhost" | "elsewhere",
 ): Promise<{ port: number; requests(): number }> {
@@ -90,7 +90,7 @@ async function tlsTarget(
   return { port: address.port, requests: () => requests };
 }
 
-/** In a process of its own: what is trusted is read when one starts. */
+/** In a process of its own, because the trusted certificates are read at its start. */
 async function invoke(port: number, env: Record<string, string>): Promise<WebhookAnswer> {
   const module = `
     const { handler } = await import("./functions/webhook.ts");
@@ -107,12 +107,12 @@ async function invoke(port: number, env: Record<string, string>): Promise<Webhoo
 describe("TLS", () => {
   const trusting = { NODE_EXTRA_CA_CERTS: fileURLToPath(new URL("authority.pem", certificates)) };
 
-  test("is spoken with a target whose certificate is trusted and bears its name", async () => {
+  test("TLS works with a target whose certificate is trusted and has its name", async () => {
     const { port } = await tlsTarget("localhost");
     expect(await invoke(port, trusting)).toMatchObject({ status: 200, excerpt: `to localhost:${port}` });
   });
 
-  test("is not spoken with one that nobody vouches for, whatever the environment says", async () => {
+  test("TLS fails with an untrusted certificate, whatever the environment sets", async () => {
     const { port, requests } = await tlsTarget("localhost");
     for (const env of [{}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }])
       expect(await invoke(port, env)).toEqual({
@@ -122,17 +122,17 @@ describe("TLS", () => {
     expect(requests()).toBe(0);
   });
 
-  test("is not spoken with one of another name", async () => {
+  test("TLS fails with a certificate for another name", async () => {
     const { port, requests } = await tlsTarget("elsewhere");
     expect(await invoke(port, trusting)).toEqual({
       kind: "failed",
-      error: `localhost:${port} showed a TLS certificate of another name (ERR_TLS_CERT_ALTNAME_INVALID).`,
+      error: `localhost:${port} showed a TLS certificate for another name (ERR_TLS_CERT_ALTNAME_INVALID).`,
     });
     expect(requests()).toBe(0);
   });
 });
 
-test("a proxy in the environment sees nothing", async () => {
+test("a proxy in the environment gets no request", async () => {
   const proxy = await receiver((response) => response.end("proxied"));
   const { port } = await tlsTarget("localhost");
   const through = `http://${proxy.host}`;
@@ -147,7 +147,7 @@ test("a proxy in the environment sees nothing", async () => {
   expect(proxy.received).toEqual([]);
 });
 
-test("the bundle holds neither the SDK nor a database", async () => {
+test("the bundle contains neither the SDK nor a database client", async () => {
   const { metafile } = await build({
     absWorkingDir: path.join(import.meta.dirname, "..", ".."),
     entryPoints: ["functions/webhook.ts"],

@@ -4,7 +4,7 @@ import { signatures } from "../../lib/webhook/signature.ts";
 import { isReservedHeader, webhookHeaders } from "../../lib/webhook/webhook-headers.ts";
 import type { WebhookRequest } from "../../lib/webhook/webhook-request.ts";
 
-/** The vector that the libraries of Standard Webhooks are tested with. */
+/** The test vector of the libraries of Standard Webhooks. */
 const published = {
   secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
   id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -14,12 +14,12 @@ const published = {
 };
 
 describe("a signature", () => {
-  test("is the one that Standard Webhooks publish, with and without the mark before the secret", () => {
+  test("a signature equals the one that Standard Webhooks publish, with and without the prefix of the secret", () => {
     expect(signatures([published.secret], published)).toBe(published.signature);
     expect(signatures([published.secret.slice("whsec_".length)], published)).toBe(published.signature);
   });
 
-  test("is made with each secret while they are rotated", () => {
+  test("a signature is made with each secret while they are rotated", () => {
     const key = Buffer.alloc(32, 7);
     const other = createHmac("sha256", key)
       .update(`${published.id}.${published.timestamp}.{"test": 2432232314}`)
@@ -46,7 +46,7 @@ const sent = (headers: Record<string, string>, secrets = asked.secrets) =>
   );
 
 describe("the headers", () => {
-  test("say who sends what, when, and signed", () => {
+  test("the headers name the sender, the type, the time and the signature", () => {
     expect(sent({ "X-Team": "blue" })).toEqual({
       "content-type": "application/cloudevents+json",
       "x-team": "blue",
@@ -60,7 +60,7 @@ describe("the headers", () => {
     });
   });
 
-  test("that are Carillon's own are never the target's", () => {
+  test("headers of Carillon's own are never the target's", () => {
     const own = sent({});
     const names = [
       ...[
@@ -72,7 +72,7 @@ describe("the headers", () => {
         "Upgrade",
         "User-Agent",
         "TE",
-        // With this one, a caller could log in at a proxy that stands between.
+        // With this header a caller could log in at a proxy in between.
         "Proxy-Authorization",
         "Proxy-Connection",
         "Keep-Alive",
@@ -88,11 +88,11 @@ describe("the headers", () => {
     expect(isReservedHeader("Authorization")).toBe(false);
   });
 
-  test("take the target's content type, however it is written", () => {
+  test("the target's content type replaces the default, in any spelling", () => {
     expect(sent({ "Content-Type": "application/json" })["content-type"]).toBe("application/json");
   });
 
-  test("hold no signature where there is no secret", () => {
+  test("without a secret there is no signature header", () => {
     expect(sent({}, [])).not.toHaveProperty("webhook-signature");
   });
 });

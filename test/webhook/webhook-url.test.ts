@@ -12,7 +12,7 @@ describe("a webhook's URL", () => {
     ["https://bücher.example/", "xn--bcher-kva.example"],
     ["https://1.1.1.1/", "1.1.1.1"],
     ["https://[2606:4700:4700::1111]/", "2606:4700:4700::1111"],
-  ])("may be %s", (text, host) => {
+  ])("a webhook's URL may be %s", (text, host) => {
     expect(readWebhookUrl(text, everywhere)).toMatchObject({
       ok: true,
       target: { host, port: 443, allowed: false },
@@ -20,16 +20,16 @@ describe("a webhook's URL", () => {
   });
 
   test.each([
-    ["http://hooks.example.com/", "starts with https://"],
-    ["ftp://hooks.example.com/", "starts with https://"],
-    ["file:///etc/passwd", "starts with https://"],
+    ["http://hooks.example.com/", "must start with https://"],
+    ["ftp://hooks.example.com/", "must start with https://"],
+    ["file:///etc/passwd", "must start with https://"],
     ["hooks.example.com", "not a valid URL"],
     ["https://", "not a valid URL"],
-    ["https://hooks.example.com:8443/", "names no port"],
-    ["https://hooks.example.com:80/", "names no port"],
-    ["https://user:password@hooks.example.com/", "no user name or password"],
-    ["https://user@hooks.example.com/", "no user name or password"],
-    ["https://1.1.1.1@127.0.0.1/", "no user name or password"],
+    ["https://hooks.example.com:8443/", "may not name a port"],
+    ["https://hooks.example.com:80/", "may not name a port"],
+    ["https://user:password@hooks.example.com/", "user name or password"],
+    ["https://user@hooks.example.com/", "user name or password"],
+    ["https://1.1.1.1@127.0.0.1/", "user name or password"],
     ["https://hooks.example.com./", "without the dot at its end: hooks.example.com."],
     ["https://localhost/", "localhost is not a public name"],
     ["https://LOCALHOST/", "localhost is not a public name"],
@@ -47,14 +47,14 @@ describe("a webhook's URL", () => {
     ["https://[fe80::1%eth0]/", "not a valid URL"],
     ["https://1.1.1.1\\@127.0.0.1:22/", null],
     ["https://[::ffff:169.254.169.254]/", "is a link-local address"],
-  ])("may not be %s", (text, error) => {
+  ])("a webhook's URL may not be %s", (text, error) => {
     const read = readWebhookUrl(text, everywhere);
-    // The backslash ends the host, so that this one is what its beginning says.
+    // The backslash ends the host, so the host is the part before it.
     if (error === null) expect(read).toMatchObject({ ok: true, target: { host: "1.1.1.1" } });
     else expect(read).toEqual({ ok: false, error: expect.stringContaining(error) });
   });
 
-  test("has at most 2048 characters", () => {
+  test("a webhook's URL has at most 2048 characters", () => {
     const start = "https://hooks.example.com/";
     expect(readWebhookUrl(start.padEnd(2_048, "a"), everywhere).ok).toBe(true);
     expect(readWebhookUrl(start.padEnd(2_049, "a"), everywhere)).toEqual({
@@ -64,7 +64,7 @@ describe("a webhook's URL", () => {
   });
 });
 
-describe("the list of what may be reached although it is private", () => {
+describe("the list of allowed private hosts", () => {
   const listed = reachFrom({ CARILLON_WEBHOOK_ALLOW: "localhost:9000, 127.0.0.1:080,[::1]:9443,Hooks:443" });
 
   test.each([
@@ -74,7 +74,7 @@ describe("the list of what may be reached although it is private", () => {
     "http://0x7f.1:80/",
     "https://[0:0:0:0:0:0:0:1]:9443/",
     "https://hooks/",
-  ])("lets through %s", (text) => {
+  ])("the list of allowed private hosts lets %s pass", (text) => {
     expect(readWebhookUrl(text, listed)).toMatchObject({ ok: true, target: { allowed: true } });
   });
 
@@ -86,7 +86,7 @@ describe("the list of what may be reached although it is private", () => {
     "https://localhost.:9000/",
     "http://user@localhost:9000/",
     "ftp://localhost:9000/",
-  ])("says nothing of %s", (text) => {
+  ])("the list of allowed private hosts does not apply to %s", (text) => {
     expect(readWebhookUrl(text, listed).ok).toBe(false);
   });
 
@@ -102,11 +102,11 @@ describe("the list of what may be reached although it is private", () => {
     "a b:1",
     "a/b:1",
     "999.1.1.1:80",
-  ])("is an error as %j", (value) => {
+  ])("%j is not a list of allowed private hosts", (value) => {
     expect(() => reachFrom({ CARILLON_WEBHOOK_ALLOW: value })).toThrow("it takes host:port");
   });
 
-  test("is an error in AWS, and no error where it is not set", () => {
+  test("a list of allowed private hosts is an error in AWS, and a missing one is not", () => {
     const inLambda = { AWS_LAMBDA_FUNCTION_NAME: "carillon-webhook" };
     expect(() => reachFrom({ ...inLambda, CARILLON_WEBHOOK_ALLOW: "localhost:9000" })).toThrow(
       "may not be set in AWS",
@@ -115,13 +115,13 @@ describe("the list of what may be reached although it is private", () => {
   });
 });
 
-describe("the list of networks that are denied", () => {
-  test("refuses their addresses, and is an error where it holds none", () => {
+describe("the list of denied networks", () => {
+  test("a denied network's addresses are refused, and an invalid list is an error", () => {
     const reach = reachFrom({ CARILLON_WEBHOOK_DENY: "1.1.0.0/16, 2606:4700::/32" });
     expect(readWebhookUrl("https://1.1.1.1/", reach)).toEqual({
       ok: false,
       error:
-        "1.1.1.1 is an address that this deployment keeps webhooks from: webhooks go only to public addresses.",
+        "1.1.1.1 is an address that this deployment does not send webhooks to: webhooks go only to public addresses.",
     });
     expect(readWebhookUrl("https://[2606:4700::1]/", reach).ok).toBe(false);
     expect(readWebhookUrl("https://1.2.1.1/", reach).ok).toBe(true);

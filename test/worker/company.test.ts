@@ -12,7 +12,7 @@ import { at, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { type WatchedWorker, watchedWorker } from "../support/watched-worker.ts";
 
-/** Parcels of a target whose jobs are quick are worked several at a time by whoever has a place there. */
+/** A worker with a place at a target with quick jobs works several of its parcels at a time. */
 
 let world: Carillon;
 let worker: WatchedWorker;
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const leased = async () => (await parcels(world)).filter((parcel) => parcel.leased).length;
 
-test("whoever has a place takes nine along, and settles all of them by one statement", async () => {
+test("a worker with a place takes nine parcels along, and settles all of them by one statement", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 13));
   world.window = 1;
   await world.clock.setNow(at(minute + second));
@@ -59,7 +59,7 @@ test("whoever has a place takes nine along, and settles all of them by one state
   expect(tallies).toEqual([{ succeeded: 130, late: 130 }]);
 });
 
-test("it does not wait for them with its own jobs", async () => {
+test("a worker starts its own jobs before its company is claimed", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 4));
   world.window = 1;
   const claimed = Promise.withResolvers<boolean>();
@@ -73,7 +73,7 @@ test("it does not wait for them with its own jobs", async () => {
   expect(worker.asked.filter((name) => name.startsWith("settle"))).toEqual(["settle_parcels"]);
 });
 
-test("it takes them along while a handler of its own has its transaction open", async () => {
+test("a company is claimed while a handler of the worker has its transaction open", async () => {
   const head = await claimedBeforeOthers(world, 3);
   await world.sql.begin(async (tx) => {
     await tx`select from carillon.parcels where id = ${head.id} for share`;
@@ -87,7 +87,7 @@ test("it takes them along while a handler of its own has its transaction open", 
   });
 });
 
-test("the place is kept until the last of them is through", async () => {
+test("a worker keeps its place until the last of its company has finished", async () => {
   const head = await claimedBeforeOthers(world, 3);
   await settleAlone(world, head);
   world.window = 1;
@@ -106,7 +106,7 @@ test("the place is kept until the last of them is through", async () => {
   expect(worker.asked.filter((name) => name.startsWith("settle"))).toEqual(["settle_parcels"]);
 });
 
-test("one whose job fails is settled by itself, and so its failure is told", async () => {
+test("a parcel of the company with a failed job is settled by itself, and its failure is recorded", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 5));
   world.window = 1;
   world.outcome = ({ key }) => (key === "a-025" ? failed("not today") : done);
@@ -129,7 +129,7 @@ test("a parcel of the company whose delivery breaks keeps the message, and the o
   expect(states.filter((state) => state === "waiting")).toHaveLength(10);
 });
 
-test("parcels of the company that have got no place within the turn go back, and no attempt of theirs is counted", async () => {
+test("parcels of the company that have no place within the turn go back, without a counted attempt", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 3));
   const hanging = Promise.withResolvers<void>();
   const started: string[] = [];
@@ -151,7 +151,8 @@ test("parcels of the company that have got no place within the turn go back, and
   await until("the company is claimed", async () => (await leased()) === 2);
   await expect.poll(() => started.length).toBe(10);
   await world.clock.advance(turnMs);
-  // Without an end of their wait they would stand behind the jobs that hang until Lambda stops the worker.
+  // If their wait had no end, they would stay behind the hanging jobs until Lambda stops the
+  // worker.
   await until("the others are back", async () => (await leased()) === 1);
   hanging.resolve();
   await working;
@@ -185,7 +186,7 @@ test("parcels of the company that have no room for their payloads within the tur
   expect(delivering).toBe(4);
 });
 
-test("where no others can be claimed the parcel is worked as it is, and so are they", async () => {
+test("if the company cannot be claimed, the worker's own parcel is worked alone, and the others later", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 4));
   world.window = 1;
   worker.arrives = (name) => name !== "claim_company";
@@ -195,7 +196,7 @@ test("where no others can be claimed the parcel is worked as it is, and so are t
   expect(world.delivered).toHaveLength(30);
 });
 
-test("one job that hangs keeps one of the worker's places, and the others of its parcel start", async () => {
+test("a job that hangs keeps one of the worker's places, and the other jobs of its parcel start", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 11));
   world.window = 1;
   const hanging = Promise.withResolvers<void>();
@@ -213,7 +214,7 @@ test("one job that hangs keeps one of the worker's places, and the others of its
   expect(await working).toEqual([]);
 });
 
-test("nobody is taken along where there is hardly time for one", async () => {
+test("a worker takes no parcel along if there is hardly time for one", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 11));
   world.window = 1;
   await world.work(30_000);
@@ -221,7 +222,7 @@ test("nobody is taken along where there is hardly time for one", async () => {
   expect(await parcels(world)).toEqual([]);
 });
 
-test("whose turn comes by a look that took all the time is not forgotten", async () => {
+test("a parcel that gets its turn by a query that took all the time is not forgotten", async () => {
   await claimedBeforeOthers(world, 3);
   const fresh = (await parcels(world)).filter(({ turn }) => turn === "waits").at(-1)?.id ?? "";
   await world.sql`update carillon.parcels set turn = null, ready_at = ${due}, offer_at = ${due} where id = ${fresh}`;
@@ -243,7 +244,7 @@ test("whose turn comes by a look that took all the time is not forgotten", async
   expect(world.queue.take("slow").map(({ body }) => body)).toContain(parcelMessage(fresh));
 });
 
-test("where it cannot be asked whose turn has come, all are settled, and the next tick asks", async () => {
+test("if the query for the next turn fails, all parcels are settled, and the next tick gives the turn", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 13));
   world.window = 1;
   worker.arrives = (name) => name !== "leave_places";
@@ -257,7 +258,7 @@ test("where it cannot be asked whose turn has come, all are settled, and the nex
   expect(await parcels(world)).toEqual([]);
 });
 
-test("the jobs of those whose worker has died are worked by others", async () => {
+test("the jobs of a company whose worker has died are worked by others", async () => {
   const head = await claimedBeforeOthers(world, 3);
   expect(await claimCompany(world.sql, head, lease)).toHaveLength(2);
   await world.clock.setNow(at(2 * minute));

@@ -6,7 +6,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
 
-/** A worker that claims and is never heard of again, and ticks at each full minute, as in production. */
+/** A worker that claims and then dies, and ticks at each full minute, as in production. */
 let world: Carillon;
 
 beforeEach(async () => {
@@ -17,19 +17,22 @@ afterEach(() => world.stop());
 
 const leaseMs = 30 * second;
 
-/** Of jobs of one parcel that are due with the tick at `due`; the worker takes it so many seconds later, and dies. */
+/**
+ * Jobs of one parcel that are due with the tick at `due`; the worker takes it this many seconds
+ * later, and dies.
+ */
 async function claimAndDie(jobs: number, afterSeconds: number, body: object = {}): Promise<ClaimedParcel> {
   const id = await oneParcel(world, jobs, { target: { handler: "slow" }, ...body });
   await world.tick();
   await world.clock.advance(afterSeconds * second);
   const claim = await claimParcel(world.sql, id, leaseMs);
   if (claim.outcome !== "claimed") throw new Error(`The parcel is ${claim.outcome}.`);
-  // Its message was taken, and would come back when its visibility ends.
+  // Its message was taken, and would come back when its visibility timeout ends.
   world.queue.take("slow");
   return claim;
 }
 
-/** Second by second, with a tick where a minute begins, and every message worked when it arrives. */
+/** Advances second by second, with a tick each minute, and works every message when it arrives. */
 async function live(forMs: number): Promise<void> {
   const until = world.clock.now().getTime() + forMs;
   while (world.clock.now().getTime() < until) {
@@ -39,8 +42,8 @@ async function live(forMs: number): Promise<void> {
   }
 }
 
-describe.each([1, 20, 31, 45, 59])("where the worker dies %i seconds after a tick", (dies) => {
-  test("its jobs run again within a minute of their lease's end, each alone", async () => {
+describe.each([1, 20, 31, 45, 59])("a worker that dies %i seconds after a tick", (dies) => {
+  test("jobs of a dead worker run again within a minute of their lease's end, each alone", async () => {
     await claimAndDie(3, dies);
     const leaseEnds = world.clock.now().getTime() + leaseMs;
     let together = 0;
@@ -57,7 +60,7 @@ describe.each([1, 20, 31, 45, 59])("where the worker dies %i seconds after a tic
       expect(new Date(started).getTime()).toBeLessThanOrEqual(leaseEnds + minute);
     }
     expect(together).toBe(1);
-    // Nobody knows which of them had started: none is charged.
+    // Which of them had started is unknown: none is charged an attempt.
     expect(await world.jobs()).toMatchObject([
       { state: "succeeded", attempt: 1 },
       { state: "succeeded", attempt: 1 },
@@ -66,7 +69,7 @@ describe.each([1, 20, 31, 45, 59])("where the worker dies %i seconds after a tic
   });
 });
 
-test("a job that was alone had started: that was an attempt, and what it was is told", async () => {
+test("a job that was alone had started: its attempt is counted and recorded with the reason", async () => {
   const { jobs, claimedAt } = await claimAndDie(1, 10);
   const [job] = jobs;
   if (job === undefined) throw new Error("Nothing was claimed.");
@@ -83,7 +86,7 @@ test("a job that was alone had started: that was an attempt, and what it was is 
   });
 });
 
-test("one that kills every worker dies of its attempts, and takes no neighbour with it", async () => {
+test("a job that kills every worker is dead after its attempts, and takes no other with it", async () => {
   await claimAndDie(2, 10, { retry: { attempts: 2 } });
   world.outcome = ({ key }) => {
     if (key === "job-1") throw new Error("The process is gone.");

@@ -9,7 +9,7 @@ import { deliveryContext } from "../support/delivery-context.ts";
 import { minute } from "../support/instants.ts";
 import { due } from "../support/parcels.ts";
 
-/** Jobs with heavy payloads are delivered page by page: so much of them a worker has in memory. */
+/** Jobs with heavy payloads are delivered page by page, to limit the memory of a worker. */
 
 let world: Carillon;
 
@@ -23,7 +23,10 @@ const megabyte = 1_048_576;
 const bytesOf = (jobs: readonly { payload: unknown }[]) =>
   jobs.reduce((sum, { payload }) => sum + JSON.stringify(payload).length, 0);
 
-/** Parcels of this number of jobs, each with a payload of a megabyte: larger than callers may have, so that few do. */
+/**
+ * Parcels of this number of jobs, each with a payload of a megabyte: larger than a caller may send,
+ * so that a few jobs are enough.
+ */
 async function heavyParcels(
   parcels: number,
   jobs: number,
@@ -71,7 +74,7 @@ test("a parcel is delivered in order and in pages of two megabytes, each job who
   );
 });
 
-test("all parcels that a worker has at a time have four pages in memory at most", async () => {
+test("all parcels of a worker have four pages in memory at most", async () => {
   await heavyParcels(6, 5);
   let [now, most, calls] = [0, 0, 0];
   const fourAreThere = Promise.withResolvers<void>();
@@ -108,7 +111,7 @@ test("a handler that takes its group together gets eight megabytes in one call",
   expect(calls).toEqual([8, 8, 4]);
 });
 
-test("what has no page yet when the time is up goes back without an attempt", async () => {
+test("jobs without a page when the time is up go back without an attempt", async () => {
   const [id] = await heavyParcels(1, 10);
   let timeLeftMs = 60_000;
   const deliver: Deliver = async (jobs) => {
@@ -123,7 +126,7 @@ test("what has no page yet when the time is up goes back without an attempt", as
 test.each([
   ["slow", true, 2],
   ["fast", false, 10],
-])("of a %s parcel whose turn is over what has no page yet goes back: %s", async (_, hasTurn, delivered) => {
+])("jobs of a %s parcel without a page when its turn is over go back: %s", async (_, hasTurn, delivered) => {
   const [id] = await heavyParcels(1, 10);
   const deliver: Deliver = async (jobs) => {
     await world.clock.advance(turnMs);
@@ -142,13 +145,13 @@ test("a parcel that waits for room when the room is closed goes back as a whole"
   const [id] = await heavyParcels(1, 2);
   const room = pageRoom();
   while (room.take() === true);
-  const never: Deliver = () => Promise.reject(new Error("It was delivered."));
+  const never: Deliver = () => Promise.reject(new Error("The job was delivered."));
   const waiting = deliverInPages({ ...pagesDeps(never), room }, await claimed(id), deliveryContext(), true);
   room.close();
   expect(kindsOf(await waiting)).toEqual(["back", "back"]);
 });
 
-test("what was delivered before a page that fails is settled, and the others wait as they did", async () => {
+test("jobs that were delivered before a page that fails are settled, and the others wait as before", async () => {
   await heavyParcels(1, 10);
   let calls = 0;
   world.more.worker = {
@@ -166,7 +169,7 @@ test("what was delivered before a page that fails is settled, and the others wai
   );
 });
 
-test("a job whose payload is no longer there fails, and its neighbours are delivered", async () => {
+test("a job whose payload is gone fails, and the other jobs are delivered", async () => {
   const [id] = await heavyParcels(1, 3);
   const parcel = await claimed(id);
   const jobs = parcel.jobs.map((job, index) => (index === 1 ? { ...job, scheduleId: "999" } : job));
@@ -182,10 +185,11 @@ test("a job whose payload is no longer there fails, and its neighbours are deliv
 
 test("a job whose payload cannot be found has failed an attempt, and is not claimed again at once", async () => {
   await heavyParcels(1, 1);
-  // The row of the version that it was planned with is missing, as in a table that was restored in part.
+  // The row of the version that it was planned with is missing, as in a table that was restored in
+  // part.
   await world.sql`update carillon.jobs set version = version + 1`;
   expect(await world.work()).toEqual([]);
   expect(await world.jobs()).toMatchObject([
-    { state: "waiting", attempt: 1, error: "Its payload is not there." },
+    { state: "waiting", attempt: 1, error: "Its payload is missing." },
   ]);
 });

@@ -9,7 +9,10 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { due } from "../support/parcels.ts";
 
-/** A parcel may have 250 jobs, each with a payload of up to 240 KB: more than a worker with several of them has memory for. */
+/**
+ * A parcel may have 250 jobs, each with a payload of up to 240 KB: more than a worker with several
+ * of them has memory for.
+ */
 
 let world: Carillon;
 
@@ -47,7 +50,7 @@ const readAll = (jobs: readonly ClaimedJob[]) => readPage(world.sql, jobs, megab
 test.each([
   ["several parcels", (ids: readonly string[]) => claimTogether(world.sql, ids, minute)],
   ["one parcel", claimEach],
-])("a claim of %s brings no large payload, whether Postgres has made it small or not", async (_, claim) => {
+])("a claim of %s brings no large payload, compressed by Postgres or not", async (_, claim) => {
   const incompressible = Array.from({ length: 900 }, (_, index) => (index * 7_919).toString(36)).join("-");
   const payloads = [
     1,
@@ -95,8 +98,8 @@ test("a payload that is read after the claim is that of the claimed version, or 
 });
 
 test.each([
-  ["as many bytes of heavy payloads as it may have", 425 * kilobyte, [3, 1, 3]],
-  ["one heavy payload, where that is more", 1, [2, 1, 1, 3]],
+  ["as many bytes of heavy payloads as the limit allows", 425 * kilobyte, [3, 1, 3]],
+  ["one heavy payload that exceeds the limit", 1, [2, 1, 1, 3]],
 ])("a page has the first jobs of a list, with %s", async (_, bytes, expected) => {
   const sizes = [200, 1, 200, 200, 230, 1, 1];
   const ids = await parcels(sizes.map((size, index) => text(index, size * kilobyte)));
@@ -113,7 +116,7 @@ test.each([
   expect(pages.flat()).toEqual(jobs.map(({ key }) => key));
 });
 
-test("a job whose payload is no longer there is heavy still, and its neighbours are read", async () => {
+test("a job whose payload is gone stays heavy, and the other jobs are read", async () => {
   const ids = await parcels([text(1, 20 * kilobyte), text(2, 20 * kilobyte), text(3, 20 * kilobyte)]);
   const claimed = await claimEach(ids);
   const jobs = ids.flatMap((id) => claimed.get(id)?.jobs ?? []);

@@ -6,10 +6,13 @@ import { connectThrough, textOf } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 
-/** A statement that keeps no plan costs a round trip more, and is parsed and planned for each parcel. */
+/**
+ * A statement without a cached plan costs one more round trip, and is parsed and planned for each
+ * parcel.
+ */
 
 let world: Carillon;
-/** What the worker has sent, and whether its plan is kept. */
+/** The statements that the worker has sent, and whether each has a cached plan. */
 let sent: { text: string; isKept: boolean }[];
 
 beforeEach(async () => {
@@ -29,7 +32,7 @@ afterEach(() => world.stop());
 const planned = () => sent.filter(({ isKept }) => !isKept).map(({ text }) => text);
 const sentOf = (name: string) => sent.filter(({ text }) => text.includes(`carillon.${name}(`)).length;
 
-test("a worker of quick deliveries keeps the plan of each statement", async () => {
+test("a worker of quick deliveries caches the plan of each statement", async () => {
   for (const name of ["a", "b"]) await dueOnce(world, name, 1, { target: { queue: "demo" } });
   await world.tick();
   await world.clock.setNow(due);
@@ -39,7 +42,7 @@ test("a worker of quick deliveries keeps the plan of each statement", async () =
   expect(planned()).toEqual([]);
 });
 
-test("a worker of handlers keeps the plan of each statement, also where it takes parcels along", async () => {
+test("a worker of handlers caches the plan of each statement, also if it takes parcels along", async () => {
   const freed = await workerOf(world).settle(await claimedBeforeOthers(world, 4));
   await world.clock.setNow(at(minute + second));
   await handOver(
@@ -54,7 +57,7 @@ test("a worker of handlers keeps the plan of each statement, also where it takes
   expect(planned()).toEqual([]);
 });
 
-test("a worker whose job fails keeps the plan of the settle", async () => {
+test("a worker whose job fails caches the plan of the settle", async () => {
   await dueOnce(world, "a", 1, { target: { queue: "demo" } });
   await world.tick();
   await world.clock.setNow(due);

@@ -11,9 +11,9 @@ import { manualClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 import { watchedWorker } from "../support/watched-worker.ts";
 
-/** Whoever has settled something goes on with one whose turn has come by it, without a message. */
+/** After a settle a worker goes on with a parcel that has its turn by it, without a message. */
 
-describe("of those whose turn has come, a worker keeps", () => {
+describe("the parcel that a worker keeps", () => {
   const parcel = (id: string, more: Partial<OutgoingParcel> = {}): OutgoingParcel => ({
     id,
     queue: "slow",
@@ -22,18 +22,18 @@ describe("of those whose turn has come, a worker keeps", () => {
   });
 
   test.each([
-    { name: "the first that may start", of: [parcel("1"), parcel("2")], keeps: "1" },
-    { name: "none that has to wait", of: [parcel("1", { waitMs: 5 }), parcel("2")], keeps: "2" },
-    { name: "none that is another worker's", of: [parcel("1", { queue: "fast" })], keeps: undefined },
-    { name: "none where there is none", of: [], keeps: undefined },
-  ])("$name", ({ of, keeps }) => {
+    { name: "the first parcel that may start", of: [parcel("1"), parcel("2")], keeps: "1" },
+    { name: "no parcel that has to wait", of: [parcel("1", { waitMs: 5 }), parcel("2")], keeps: "2" },
+    { name: "no parcel of the other queue", of: [parcel("1", { queue: "fast" })], keeps: undefined },
+    { name: "no parcel if there is none", of: [], keeps: undefined },
+  ])("of the parcels that have their turn, a worker keeps $name", ({ of, keeps }) => {
     const next = nextTurn(manualClock(due.toISOString()), "slow");
     expect(next.keep(of)).toEqual(of.filter(({ id }) => id !== keeps));
     expect(next.take()?.id).toBe(keeps);
     expect(next.take()).toBeUndefined();
   });
 
-  test("one at a time, for two seconds", async () => {
+  test("a worker keeps one parcel at a time, for two seconds", async () => {
     const clock = manualClock(due.toISOString());
     const next = nextTurn(clock, "slow");
     next.keep([parcel("1")]);
@@ -48,7 +48,7 @@ describe("of those whose turn has come, a worker keeps", () => {
   });
 });
 
-describe("a worker", () => {
+describe("a worker after a settle", () => {
   let world: Carillon;
 
   beforeEach(async () => {
@@ -57,7 +57,7 @@ describe("a worker", () => {
 
   afterEach(() => world.stop());
 
-  /** Parcels that wait at a target where one may be worked at a time, and the first one's message. */
+  /** Parcels that wait at a target with a window of one, and the first one's message. */
   async function waitingBehindOne(count: number): Promise<void> {
     world.window = 1;
     await dueOnce(world, "a", count * 10);
@@ -72,7 +72,7 @@ describe("a worker", () => {
     world.queue.put("slow", parcelMessage(first.id));
   }
 
-  /** Every message that is sent gets lost. */
+  /** Loses every message that is sent. */
   function losing(): string[] {
     const sent: string[] = [];
     world.queue.fate = ({ MessageBody }) => {
@@ -82,7 +82,7 @@ describe("a worker", () => {
     return sent;
   }
 
-  test("goes on with those that wait at its target, though no message says so", async () => {
+  test("a worker goes on with parcels that wait at its target, without their messages", async () => {
     await waitingBehindOne(4);
     const sent = losing();
     expect(await world.work()).toEqual([]);
@@ -91,7 +91,7 @@ describe("a worker", () => {
     expect(await parcels(world)).toEqual([]);
   });
 
-  test("hands over the next after two seconds, so that nobody waits for it any longer", async () => {
+  test("a worker hands over the next parcel after two seconds, so that no other target waits for it longer", async () => {
     await waitingBehindOne(4);
     const sent = losing();
     world.outcome = async ({ key }) => {
@@ -105,7 +105,7 @@ describe("a worker", () => {
     expect(sent).toEqual(granted.map(parcelMessage));
   });
 
-  test("goes on where a job has failed, and leaves its retry its time", async () => {
+  test("a worker goes on after a failed job, and leaves the retry to its time", async () => {
     await waitingBehindOne(2);
     losing();
     world.outcome = ({ key }) => (key === "a-000" ? failed("not today") : done);
@@ -115,7 +115,7 @@ describe("a worker", () => {
     expect(await parcels(world)).toHaveLength(1);
   });
 
-  test("keeps nothing of what it works while it waits for its own parcel's time", async () => {
+  test("while a worker waits for its own parcel's time, it keeps no parcel that its other work lets start", async () => {
     await dueOnce(world, "a", 20);
     await dueOnce(world, "b", 10, { target: { handler: "a" } }, at(minute + 3 * second));
     await world.tick();
@@ -126,14 +126,14 @@ describe("a worker", () => {
     world.queue.put("slow", parcelMessage(early));
     const sent = losing();
     world.outcome = async () => {
-      // It comes to wait while the first is worked.
+      // It begins to wait while the first is worked.
       if (world.delivered.length === 10)
         expect(await workerOf(world, 1).claim(two)).toMatchObject({ outcome: "held" });
       return done;
     };
     const sleep = async (ms: number, signal?: AbortSignal) => {
       if (signal !== undefined) return aborted(signal);
-      await until("whose turn has come is sent", async () => sent.length > 0);
+      await until("the parcel with the turn is sent", async () => sent.length > 0);
       await world.clock.advance(ms);
     };
     world.more.worker = { clock: { now: world.clock.now, sleep } };
@@ -141,7 +141,7 @@ describe("a worker", () => {
     expect(sent[0]).toBe(parcelMessage(two));
   });
 
-  test("is told how long those have to wait that start by a rate", async () => {
+  test("parcels that start by a rate are sent with their remaining wait", async () => {
     await world.sql`insert into carillon.targets (name, concurrency, rate_count, rate_ms) values ('handler/a', 1, 1, 10000)`;
     await dueOnce(world, "a", 2);
     await world.tick();
@@ -157,7 +157,7 @@ describe("a worker", () => {
     expect(outgoing).toEqual([{ id: two, queue: "slow", waitMs: 10_000 }]);
   });
 
-  test("goes on in a lane", async () => {
+  test("a worker goes on in a lane", async () => {
     await world.put("a", { when: "every 10s", overlap: "queue" });
     await world.tick();
     await world.clock.setNow(at(30 * second));
@@ -177,7 +177,7 @@ describe("a worker", () => {
     expect(sent).toEqual([]);
   });
 
-  test("hands over the one it has kept when it fails before it comes to that one", async () => {
+  test("a worker that fails hands over the parcel that it has kept", async () => {
     await waitingBehindOne(2);
     const sent = losing();
     world.more.worker.events = {
@@ -191,7 +191,7 @@ describe("a worker", () => {
     expect(sent).toEqual(kept);
   });
 
-  test("that cannot claim the one it has kept leaves it to the sweep", async () => {
+  test("a worker that cannot claim the parcel that it has kept leaves it to the sweep", async () => {
     await waitingBehindOne(2);
     const sent = losing();
     const worker = watchedWorker(world, 1);

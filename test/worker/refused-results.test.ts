@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Of one parcel: the job of each key ends like this. */
+/** Runs one parcel, with these outcomes by key. */
 async function ended(outcomes: Record<string, Delivery>): Promise<void> {
   for (const key of Object.keys(outcomes))
     await world.put(key, {
@@ -29,11 +29,11 @@ async function ended(outcomes: Record<string, Delivery>): Promise<void> {
   expect(world.delivered.map(({ key }) => key).toSorted()).toEqual(Object.keys(outcomes).toSorted());
 }
 
-const untold = "Its result could not be written down: the database did not take it.";
+const untold = "Its result could not be stored: the database refused it.";
 const again = { state: "waiting", attempt: 1, readyAt: new Date(due.getTime() + 3 * minute) };
 const events = () => world.log.lines.map(({ event }) => event);
 
-test("a result with a time that Postgres has no place for fails its job alone, and delivers no neighbour again", async () => {
+test("a result with a time that Postgres cannot store fails its job alone, and no other job is delivered again", async () => {
   const far = new Date(8.64e15);
   await ended({
     recheck: { kind: "again", at: far },
@@ -46,7 +46,7 @@ test("a result with a time that Postgres has no place for fails its job alone, a
   expect(events()).toContain("worker.settle-halves");
 });
 
-test("a result with a text that Postgres does not take leaves each job of its parcel what it has become", async () => {
+test("a result with a text that Postgres does not take leaves the other results of its parcel unchanged", async () => {
   const odd: Delivery = { ...thrown(new Error("boom")), error: "half\u0000" };
   await ended({ odd, dead: { ...odd, giveUp: true }, failed: failed("plain"), other: done });
   expect(await world.jobs("other")).toMatchObject([{ state: "succeeded", attempt: 1 }]);
@@ -55,7 +55,7 @@ test("a result with a text that Postgres does not take leaves each job of its pa
   expect(await world.jobs("dead")).toMatchObject([{ state: "dead", reason: "gave-up", error: untold }]);
 });
 
-test("a result that breaks a rule of the database fails its job, and its neighbour is done", async () => {
+test("a result that breaks a constraint of the database fails its job, and the other job is done", async () => {
   await world.sql`alter table carillon.attempts add constraint no_poison check (error not like '%poison%')`;
   await ended({ odd: failed("poison"), other: done });
   expect(await world.jobs()).toMatchObject([
@@ -67,7 +67,7 @@ test("a result that breaks a rule of the database fails its job, and its neighbo
   expect(await world.jobs("odd")).toMatchObject([{ state: "dead", reason: "attempts" }]);
 });
 
-test("a settle that fails for another reason is no job's fault, and leaves the results as they are", async () => {
+test("a settle that fails for another reason is no job's fault, and leaves the results unchanged", async () => {
   await world.sql`alter table carillon.attempts rename to attempts_elsewhere`;
   await expect(ended({ odd: failed("boom"), other: done })).rejects.toThrow();
   expect(events()).not.toContain("worker.settle-halves");

@@ -9,7 +9,7 @@ import { at } from "../support/instants.ts";
 const waits = (given: object, failures: number[], random = () => 1) =>
   failures.map((count) => backoffMs(retryShape.parse(given), count, random) / 1_000);
 
-describe("the wait after so many failures", () => {
+describe("the wait after failures", () => {
   test.each([
     ["fixed", { backoff: "fixed", base: "7s" }, [7, 7, 7, 7]],
     ["linear", { backoff: "linear", base: "7s" }, [7, 14, 21, 28]],
@@ -17,11 +17,11 @@ describe("the wait after so many failures", () => {
     ["bounded", { base: "7s", max: "20s" }, [7, 14, 20, 20]],
     ["linear and bounded", { backoff: "linear", base: "7s", max: "15s" }, [7, 14, 15, 15]],
     ["as listed", { delays: ["1s", "1m", "2s", "1h"] }, [1, 60, 2, 3_600]],
-  ])("is %s", (_, given, seconds) => {
+  ])("the wait after failures is %s", (_, given, seconds) => {
     expect(waits(given, [1, 2, 3, 4])).toEqual(seconds);
   });
 
-  test("with full jitter is anything up to that", () => {
+  test("the wait with full jitter is any time up to the full wait", () => {
     expect(waits({ base: "8s" }, [1, 2], () => 0)).toEqual([0, 0]);
     expect(waits({ base: "8s" }, [1, 2], () => 0.25)).toEqual([2, 4]);
     expect(waits({ backoff: "fixed", base: "8s", jitter: "full" }, [1, 2], () => 0.25)).toEqual([2, 2]);
@@ -29,7 +29,7 @@ describe("the wait after so many failures", () => {
     expect(waits({ delays: ["8s", "4s"] }, [1, 2], () => 0.25)).toEqual([8, 4]);
   });
 
-  test("never passes the maximum, whatever the policy", () => {
+  test("the wait never exceeds the maximum, with any policy", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -49,24 +49,24 @@ describe("the wait after so many failures", () => {
   });
 });
 
-describe("what becomes of a failed job", () => {
+describe("the settlement of a failed job", () => {
   const job = { attempt: 0, forgiven: 0, retry: retryShape.parse({ attempts: 3, jitter: "none" }) };
   const error = "Error: no";
 
-  test("is another try until its attempts are used up", () => {
+  test("a failed job is retried until its attempts are used up", () => {
     const outcome = (attempt: number) => settlement({ ...job, attempt }, thrown(new Error("no")), () => 1);
     expect(outcome(0)).toMatchObject({ kind: "retry", afterMs: 10_000, error, errorClass: "Error" });
     expect(outcome(1)).toMatchObject({ kind: "retry", afterMs: 20_000 });
     expect(outcome(2)).toMatchObject({ kind: "dead", reason: "attempts", error });
   });
 
-  test("counts anew, waits included, after somebody had it tried again", () => {
+  test("after a manual retry attempts and waits count from the beginning", () => {
     const outcome = (attempt: number) => settlement({ ...job, attempt, forgiven: 3 }, failed("no"), () => 1);
     expect(outcome(3)).toMatchObject({ kind: "retry", afterMs: 10_000 });
     expect(outcome(5)).toMatchObject({ kind: "dead" });
   });
 
-  test("is another try at the instant that the target names, but not one more than there are", () => {
+  test("a failed job is retried at the instant that the target names, but not beyond its attempts", () => {
     const later = { ...failed("busy"), retryAt: at(5_000) };
     expect(settlement(job, later, () => 1)).toMatchObject({ kind: "retry", at: at(5_000) });
     expect(settlement({ ...job, attempt: 2 }, later, () => 1)).toMatchObject({
@@ -75,7 +75,7 @@ describe("what becomes of a failed job", () => {
     });
   });
 
-  test("is its death where trying again cannot help, with the reason and the hold that the target names", () => {
+  test("a failed job is dead if a retry cannot help, with the reason and the hold that the target names", () => {
     expect(settlement(job, failed("no", true), () => 1)).toMatchObject({ kind: "dead", reason: "gave-up" });
     const gone = { ...failed("410", true), reason: "gave-up", hold: "Gone." } as const;
     expect(settlement(job, gone, () => 1)).toMatchObject({ kind: "dead", hold: "Gone." });

@@ -15,7 +15,7 @@ const leaseMs = 30 * second;
 let world: Carillon;
 let workerClock: ManualClock;
 let life: Life | undefined;
-/** No beat is to be waited for any more. */
+/** True once no more beats are expected. */
 let isOver: boolean;
 
 beforeEach(async () => {
@@ -40,7 +40,7 @@ async function claimed(jobs: number): Promise<ClaimedParcel> {
   return parcel;
 }
 
-/** The worker's connection, which says how many beats were answered. */
+/** The worker's connection, which counts the answered beats. */
 let beats: number;
 const counted = (): Sql =>
   new Proxy(world.sql, {
@@ -54,7 +54,7 @@ const counted = (): Sql =>
     },
   });
 
-/** Lets both clocks go on by a second, and the beat that falls into it arrive. */
+/** Advances both clocks by a second, and waits for the beat that falls into it. */
 async function beat(seconds = 1): Promise<void> {
   for (let each = 0; each < seconds; each++) {
     const before = beats;
@@ -71,7 +71,7 @@ const live = (parcel: ClaimedParcel) =>
   signsOfLife({ sql: counted(), clock: workerClock, log: world.log }, parcel, leaseMs);
 
 describe("while a parcel is worked", () => {
-  test("its lease goes on, and is written no oftener than each half of it", async () => {
+  test("a lease is renewed while its parcel is worked, and is written at most once in each half of it", async () => {
     life = live(await claimed(1));
     const first = await leaseUntil();
     await beat(14);
@@ -87,7 +87,7 @@ describe("while a parcel is worked", () => {
     expect(await world.jobs()).toMatchObject([{ state: "waiting", attempt: 0 }]);
   });
 
-  test("a job that somebody wants cancelled is told so, and its neighbours are not", async () => {
+  test("a job that a caller cancels is stopped, and the other jobs are not", async () => {
     const parcel = await claimed(2);
     life = live(parcel);
     const [first, other] = parcel.jobs.map((job) => life?.stopOf(job).signal);
@@ -97,7 +97,7 @@ describe("while a parcel is worked", () => {
     expect(other?.aborted).toBe(false);
   });
 
-  test("a job of which nobody asked before is told that it was cancelled, also by a copy of it", async () => {
+  test("a cancelled job whose stop is read later, also by a copy of the job, is stopped", async () => {
     const parcel = await claimed(2);
     life = live(parcel);
     const [first, other] = parcel.jobs;
@@ -110,7 +110,7 @@ describe("while a parcel is worked", () => {
     expect(life.stopOf(other).reason).toBeUndefined();
   });
 
-  test("a lease that another took over stops everything", async () => {
+  test("a lease that another worker took over stops every job", async () => {
     const parcel = await claimed(2);
     life = live(parcel);
     await world.clock.advance(minute);
@@ -120,7 +120,7 @@ describe("while a parcel is worked", () => {
       expect(life?.stopOf(job).signal.reason).toMatchObject({ why: "lease-lost" });
   });
 
-  test("a beat of a worker whose parcel another worker has claimed since says so, and does not prolong that lease", async () => {
+  test("a beat of a worker whose parcel another worker has claimed reports that, and does not prolong that lease", async () => {
     const parcel = await claimed(1);
     const others = at(10 * minute);
     await world.sql`update carillon.parcels set fence = fence + 1, lease_until = ${others}`;
@@ -128,7 +128,7 @@ describe("while a parcel is worked", () => {
     expect(await leaseUntil()).toEqual(others);
   });
 
-  test("a database that is away for a moment stops nothing", async () => {
+  test("a database that is away for a moment stops no job", async () => {
     const parcel = await claimed(1);
     await world.sql`alter function carillon.beat_parcel(bigint, int, int) rename to beat_parcel_away`;
     life = live(parcel);
@@ -140,7 +140,7 @@ describe("while a parcel is worked", () => {
     expect(life?.stopOf(parcel.jobs[0] ?? fail()).signal.aborted).toBe(false);
   });
 
-  test("no sign is given any more once it is over, and a crashed worker gives none", async () => {
+  test("a lease is not renewed once the work is over, or after a crash", async () => {
     const parcel = await claimed(1);
     live(parcel).end();
     isOver = true;
@@ -157,7 +157,7 @@ describe("while a parcel is worked", () => {
 });
 
 describe("a stop", () => {
-  test("of a job that is not of the parcel is refused", async () => {
+  test("a stop of a job of another parcel is refused", async () => {
     const parcel = await claimed(1);
     life = live(parcel);
     const [job] = parcel.jobs;

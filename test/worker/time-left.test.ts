@@ -8,7 +8,10 @@ import { at, minute, second } from "../support/instants.ts";
 import { due, oneParcel } from "../support/parcels.ts";
 import { type WatchedWorker, watchedWorker } from "../support/watched-worker.ts";
 
-/** Lambda stops an invocation at its time limit, without a word: whatever the worker has begun by then is known to nobody. */
+/**
+ * Lambda stops an invocation at its time limit without notice, and the result of work under way is
+ * lost.
+ */
 
 let world: Carillon;
 let worker: WatchedWorker;
@@ -23,7 +26,10 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** Works what is on the fast queue, each look at the clock finding the next of these times left. The last one stays. */
+/**
+ * Works the fast queue; each reading of the clock finds the next of these times left. The last one
+ * stays.
+ */
 function workWith(lefts: number[]): Promise<unknown> {
   const { queue, clock, log } = world;
   const deliver = async (): Promise<Delivery[]> => {
@@ -52,7 +58,7 @@ test("parcels of one batch are not claimed in the last seconds of an invocation"
   expect(worker.asked).toEqual([]);
 });
 
-test("a worker waits for a parcel's time only as long as there is time to work it afterwards", async () => {
+test("a worker waits for a parcel's time only while there is time to work it afterwards", async () => {
   const id = await oneParcel(world, 1);
   await world.clock.setNow(at(minute - 2 * second));
   world.queue.messages = [];

@@ -27,7 +27,10 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** So many schedules (`job-0`, `job-1` …) due together in a minute, each in a shard and a parcel of its own, whose messages are on the queue. */
+/**
+ * This number of schedules (`job-0`, `job-1` …) due together in a minute, each in a shard and a
+ * parcel of its own, with its message on the queue.
+ */
 async function parcels(count: number): Promise<void> {
   for (let index = 0; index < count; index++)
     await world.put(`job-${index}`, { when: `at ${due.toISOString()}`, payload: index });
@@ -35,7 +38,7 @@ async function parcels(count: number): Promise<void> {
   await world.clock.setNow(due);
 }
 
-/** Fires what is stored, each schedule in a shard and so in a parcel of its own. */
+/** Fires the stored schedules, each in a shard and so in a parcel of its own. */
 async function fireApart(): Promise<void> {
   await world.sql`update carillon.schedules set shard = substring(key from 5)::int + 1`;
   await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
@@ -102,7 +105,8 @@ test("a parcel in a lane or for a handler is claimed alone", async () => {
 test("parcels that come early are waited for one by one, and no job starts before it is due", async () => {
   await parcels(2);
   await world.clock.setNow(at(minute - second));
-  // The time is moved on once both wait: each by its own wait, who asked before the other moved it would come late.
+  // The clock is advanced only once both wait: a wait that began after the other had advanced it
+  // would end late.
   const asleep: (() => void)[] = [];
   const sleep = async (ms: number, signal?: AbortSignal) => {
     if (signal !== undefined) return aborted(signal);

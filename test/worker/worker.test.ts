@@ -18,7 +18,7 @@ afterEach(() => world.stop());
 const events = () => world.log.lines.map(({ event }) => event);
 
 describe("a worker", () => {
-  test("waits out the last second and starts nothing early", async () => {
+  test("a worker waits out the last second and starts no job early", async () => {
     await oneParcel(world, 1);
     await world.clock.setNow(at(minute - second));
     await world.work();
@@ -26,7 +26,7 @@ describe("a worker", () => {
     expect(await world.jobs()).toMatchObject([{ state: "succeeded", startedAt: due }]);
   });
 
-  test("puts a message that came long before its time back on its own queue, one for one, with its delay", async () => {
+  test("a worker puts a message that came long before its time back on its own queue, one for one, with its delay", async () => {
     const id = await oneParcel(world, 1, { target: { handler: "greet" } });
     await world.clock.setNow(at(30 * second));
     world.queue.messages = [];
@@ -38,7 +38,7 @@ describe("a worker", () => {
     expect(world.delivered).toEqual([]);
   });
 
-  test("keeps a message that cannot be put back", async () => {
+  test("a worker keeps a message that cannot be put back", async () => {
     const id = await oneParcel(world, 1);
     await world.clock.setNow(at(30 * second));
     world.queue.messages = [];
@@ -47,7 +47,7 @@ describe("a worker", () => {
     expect(await world.work()).toEqual([parcelMessage(id)]);
   });
 
-  test("claims nothing when hardly any time is left", async () => {
+  test("a worker claims nothing when hardly any time is left", async () => {
     const id = await oneParcel(world, 1);
     const taken = world.queue.take("fast");
     expect(taken).toHaveLength(1);
@@ -59,7 +59,7 @@ describe("a worker", () => {
     expect(await world.sql`select fence from carillon.parcels`).toEqual([{ fence: 0 }]);
   });
 
-  test("settles what it has delivered though somebody keeps it waiting too long at first", async () => {
+  test("a worker retries a settle that another transaction made wait too long", async () => {
     const id = await oneParcel(world, 1);
     await world.clock.setNow(due);
     await world.sql.unsafe(
@@ -85,7 +85,7 @@ describe("a worker", () => {
     expect(await world.jobs()).toMatchObject([{ state: "succeeded", attempt: 1 }]);
   });
 
-  test("takes off the queue what Carillon did not write, with a log line, and harms no neighbour by it", async () => {
+  test("a message that Carillon did not write is deleted with a log line, and harms no other", async () => {
     await oneParcel(world, 1);
     const odd = ["", "{}", "\u0000", '{"v":7,"parcel":"1"}', "x".repeat(100_000), '{"v":1,"parcel":"no"}'];
     for (const body of odd) world.queue.put("fast", body);
@@ -98,7 +98,7 @@ describe("a worker", () => {
     );
   });
 
-  test("delivers once what comes twice, together or later", async () => {
+  test("a parcel whose message comes twice, together or later, is delivered once", async () => {
     world.queue.fate = () => "twice";
     const id = await oneParcel(world, 2);
     await world.work();
@@ -107,7 +107,7 @@ describe("a worker", () => {
     expect(world.delivered).toHaveLength(2);
   });
 
-  test("keeps the message of a delivery that broke, settles its neighbours, and the jobs come back when the lease has ended", async () => {
+  test("a worker keeps the message of a delivery that broke and settles the others, and the jobs come back when the lease has ended", async () => {
     await world.put("breaks", { when: "in 1m" });
     await world.put("works", { when: "in 1m" });
     await world.tick();
@@ -124,7 +124,7 @@ describe("a worker", () => {
     expect(await world.jobs("breaks")).toMatchObject([{ state: "succeeded", attempt: 2 }]);
   });
 
-  test("logs no failure of a job whose lease it has lost: the job is another worker's", async () => {
+  test("a worker whose lease was lost logs no failure of a job, because another worker has the job", async () => {
     await oneParcel(world, 1);
     world.outcome = async () => {
       await world.sql`update carillon.parcels set fence = fence + 1`;
@@ -135,7 +135,7 @@ describe("a worker", () => {
     expect(events()).not.toContain("job.failed");
   });
 
-  test("keeps the message of a parcel whose time has not come when what it works meanwhile breaks", async () => {
+  test("a worker keeps the message of a parcel that is not ready if the parcel that it works meanwhile breaks", async () => {
     const body = { target: { handler: "greet" } };
     await world.put("breaks", { when: `at ${at(minute).toISOString()}`, ...body });
     await world.put("waits", { when: `at ${at(minute + 3 * second).toISOString()}`, ...body });
@@ -146,11 +146,12 @@ describe("a worker", () => {
     world.queue.put("slow", parcelMessage(waits?.id ?? ""));
     world.outcome = ({ key }) => (key === "breaks" ? Promise.reject(new Error("broken")) : done);
     expect(await world.work()).toEqual([parcelMessage(waits?.id ?? "")]);
-    // Both are worked side by side, since the test's clock lets no wait take time: either may be first.
+    // Both are worked side by side, because a wait takes no time on the test's clock: either may be
+    // first.
     expect(world.delivered.map(({ key }) => key).toSorted()).toEqual(["breaks", "waits"]);
   });
 
-  test("does not settle what another has taken over meanwhile, and says so", async () => {
+  test("a worker does not settle a parcel that another has taken over meanwhile, and logs that", async () => {
     await oneParcel(world, 1);
     let second = false;
     world.outcome = async () => {
@@ -168,7 +169,7 @@ describe("a worker", () => {
 });
 
 describe("a delivery that fails", () => {
-  test("is tried again after base × 2^n up to max, and is dead after the last attempt", async () => {
+  test("a failed delivery is retried after base × 2^n up to max, and is dead after the last attempt", async () => {
     await world.put("failing", { when: "in 1m", retry: { attempts: 5, base: "10s", max: "30s" } });
     world.outcome = () => failed("not today");
     await world.tick();
@@ -197,14 +198,14 @@ describe("a delivery that fails", () => {
     expect(await world.sql`select from carillon.attempts`).toHaveLength(5);
   });
 
-  test("gives up at once where trying again cannot help", async () => {
+  test("a failed delivery is given up at once if a retry cannot help", async () => {
     await oneParcel(world, 1);
     world.outcome = () => failed("never", true);
     await world.work();
     expect(await world.jobs()).toMatchObject([{ state: "dead", attempt: 1 }]);
   });
 
-  test("of one job does not touch the others of its parcel", async () => {
+  test("a failed delivery of one job does not affect the others of its parcel", async () => {
     await oneParcel(world, 5);
     world.outcome = ({ key }) => (key === "job-2" ? failed("no") : { kind: "done" });
     await world.work();
@@ -213,7 +214,7 @@ describe("a delivery that fails", () => {
     expect(states).toContainEqual(["job-2", "waiting", 1]);
   });
 
-  test("waits for its next try though it is later than a message can wait", async () => {
+  test("a failed delivery whose retry is later than a message can wait is retried on time", async () => {
     await oneParcel(world, 1, { retry: { base: "1h", max: "2h" } });
     world.outcome = () => failed("no");
     await world.work();

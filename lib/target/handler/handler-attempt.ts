@@ -24,7 +24,7 @@ import { NamingLog } from "./naming-log.ts";
 export interface HandlerAttemptDeps {
   /** The worker's own connections, which no handler holds. */
   sql: Sql;
-  /** For the handlers' transactions: each has one of these connections until it ends. */
+  /** The connections of handlers' transactions: each transaction holds one until it ends. */
   transactions: Sql;
   queue: ParcelQueue;
   notify: Notify;
@@ -32,11 +32,11 @@ export interface HandlerAttemptDeps {
   clock: AlarmClock;
 }
 
-/** One job, or all due jobs of a group, and the handler that takes them. */
+/** One job, or all due jobs of a group, with their handler. */
 export interface HandlerRun {
   handler: JobHandler;
   jobs: readonly ClaimedJob[];
-  /** Each job's payload as the handler has read it, in the order of the jobs. */
+  /** The parsed payloads, in the order of the jobs. */
   payloads: readonly unknown[];
 }
 
@@ -49,9 +49,10 @@ interface Around {
 }
 
 /**
- * Runs a handler once and says how each of its jobs ended. Where it used its transaction, the jobs that succeeded are settled in it: what
- * it wrote and the jobs' success become true together, or neither does. Who is not sure whether the commit arrived reports a failure: the
- * settle that follows finds the job settled, and leaves it so, or finds that nothing of it happened.
+ * Runs a handler once and returns the outcomes of its jobs. If the handler used its transaction,
+ * the jobs that succeeded are settled in it: its writes and the jobs' success commit together or
+ * not at all. If it is uncertain whether the commit arrived, a failure is returned: the settle that
+ * follows finds the job settled and leaves it so, or finds that nothing was committed.
  */
 export async function attemptRun(
   deps: HandlerAttemptDeps,
@@ -70,7 +71,7 @@ export async function attemptRun(
     );
     noted.close();
     if (stop.reason !== undefined) throw stop.reason;
-    // Nearly all are done, and then there is nothing to wait for.
+    // Nearly all jobs are done, and then the clock need not be read.
     const outcomes = areAllDone(results, jobs) ? jobs.map(() => done) : await outcomesOf(deps, run, results);
     if (!transaction.isOpen() && noted.edits.length === 0) {
       transaction.close();
@@ -108,7 +109,7 @@ function outcomesOf(
   );
 }
 
-/** Makes a signal for those handlers only that ask for it. */
+/** Makes a signal only for handlers that use it. */
 class AttemptContext implements RunContext {
   readonly log: HandlerLog;
   readonly inTransaction: InTransaction;
@@ -132,7 +133,7 @@ interface Together {
   author: string;
 }
 
-/** The lease is lost, or somebody wants this job cancelled: nothing of its transaction may stand. */
+/** The lease is lost, or the job is cancelled: its transaction must not commit. */
 class NotHeld extends Error {
   override readonly name = "NotHeld";
   readonly job: ClaimedJob;
@@ -160,7 +161,7 @@ async function settleTogether(
     return ended.map(({ outcome }) => (outcome.kind === "failed" ? outcome : { kind: "settled" }));
   } catch (error) {
     if (!(error instanceof NotHeld)) throw error;
-    // Its neighbours did nothing wrong, and start anew without it.
+    // The other jobs are not at fault, and start again without this one.
     return ended.map(({ job }) => ({ kind: job === error.job ? "cancelled" : "back" }));
   }
 }
@@ -175,7 +176,8 @@ function commitTogether(
     const inside = { author, parcelId: parcel.id, schedules: passing };
     if (edits.length > 0) await readInstantsAgain(tx);
     const outgoing = edits.length === 0 ? [] : await applyEditsInside(tx, edits, inside);
-    // A recheck passes the gate of its shard, and gates are passed in order.
+    // A recheck passes the gate of its shard, and gates are passed in the order of shards, to avoid
+    // deadlocks.
     for (const { job, outcome } of ended.toSorted(
       (a, b) => shardOf(a.job.scheduleId) - shardOf(b.job.scheduleId),
     )) {
@@ -188,13 +190,16 @@ function commitTogether(
   });
 }
 
-/** The handler may have had dates written in another way: its edits would read the instants of their shards as others. */
+/**
+ * The handler may have changed the date format of its transaction, and its edits would misread
+ * instants.
+ */
 async function readInstantsAgain(tx: Tx): Promise<void> {
   await tx`select set_config('datestyle', 'ISO, MDY', true), set_config('array_nulls', 'on', true)`;
 }
 
 function missing(job: ClaimedJob): Error {
-  return new Error(`The handler gave no result for ${jobId(job)}.`);
+  return new Error(`The handler returned no result for ${jobId(job)}.`);
 }
 
 function factsOf(job: ClaimedJob, payload: unknown): HandlerJob<unknown> {
@@ -207,7 +212,7 @@ function factsOf(job: ClaimedJob, payload: unknown): HandlerJob<unknown> {
     scheduleId,
     version,
     group,
-    // The job is settled by its own instants, whatever its handler makes of these.
+    // Copies, since the job is settled by its own instants, also if its handler changes these.
     occurrence: new Date(occurrence),
     dueAt: new Date(dueAt),
     attempt: job.attempt + 1,

@@ -6,12 +6,12 @@ import { Refusal } from "../../refusal.ts";
 import { type Failure, failed, thrown } from "../delivery.ts";
 import { refused } from "./handler-schedules.ts";
 
-/** How a job ended, before anything of it is written. */
+/** The outcome of a job before it is written. */
 export type Outcome = { kind: "done" } | { kind: "again"; at: Date } | Failure;
 
 /**
- * What a handler says becomes what is written, within the bounds that it has set itself. All that the handler may still change is read
- * before the clock is asked.
+ * Turns a handler's result into an outcome, within the handler's own limits. All members that the
+ * handler may still change are read before the clock, which is asynchronous.
  */
 export async function outcomeOf(
   result: unknown,
@@ -33,20 +33,20 @@ function recheck(at: Date, now: Date, checks: number, { maxChecks, maxAheadMs }:
   if (checks >= maxChecks)
     return {
       ...failed(
-        `It asked to be checked again after ${checks} rechecks; its handler allows ${maxChecks}.`,
+        `It asked for another recheck after ${checks} rechecks; its handler allows ${maxChecks}.`,
         true,
       ),
       reason: "max-checks",
     };
   if (at <= now)
     return {
-      ...failed(`It asked to be checked again at ${at.toISOString()}, which is not ahead.`, true),
+      ...failed(`It asked for a recheck at ${at.toISOString()}, which is not in the future.`, true),
       reason: "recheck-past",
     };
   if (at.getTime() > now.getTime() + maxAheadMs)
     return {
       ...failed(
-        `It asked to be checked again at ${at.toISOString()}; its handler allows ${formatDuration(maxAheadMs)} ahead.`,
+        `It asked for a recheck at ${at.toISOString()}; its handler allows at most ${formatDuration(maxAheadMs)} ahead.`,
         true,
       ),
       reason: "recheck-far",
@@ -61,11 +61,11 @@ function retryOf(failure: Failure, wanted: Wanted, now: Date, { maxAheadMs }: Re
   if (at.getTime() <= now.getTime() + maxAheadMs) return { ...failure, retryAt: at };
   return saying(
     failure,
-    `${failure.error} It asked for ${at.toISOString()}, more than ${formatDuration(maxAheadMs)} ahead: the schedule's backoff counts instead.`,
+    `${failure.error} It asked for a retry at ${at.toISOString()}, more than ${formatDuration(maxAheadMs)} ahead: the schedule's backoff applies instead.`,
   );
 }
 
-/** What a handler threw, or what kept its transaction from being committed. */
+/** The failure that a handler threw, or that kept its transaction from being committed. */
 export function failureOf(error: unknown): Failure {
   try {
     return explained(error);
@@ -82,7 +82,7 @@ function explained(error: unknown): Failure {
   const failure = thrown(error);
   return saying(
     failure,
-    `${failure.error} (Postgres ends a transaction that waits ten seconds for something else: do slow work before the first ctx.sql, or say \`transaction: false\`.)`,
+    `${failure.error} (Postgres ends a transaction that is idle for ten seconds: do slow work before the first ctx.sql, or set \`transaction: false\`.)`,
   );
 }
 

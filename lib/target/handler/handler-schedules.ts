@@ -5,13 +5,13 @@ import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import { keyFault } from "../../schedule/shape/schedule-key.ts";
 import { parseScheduleBody } from "../../schedule/shape/schedule-shape.ts";
 
-/** All are applied in one transaction, during which claims of their shards wait. */
+/** All edits are applied in one transaction, during which claims of their shards wait. */
 const editsMax = 100;
 
-/** Refuses a body that is understood and not possible here. */
+/** Refuses a valid body that is not possible in this deployment. */
 export type Accept = (body: ScheduleBody) => void;
 
-/** What a handler wants done with schedules, noted until its job is settled. */
+/** The edits of schedules that a handler asks for, kept until its job is settled. */
 export class NotedEdits {
   readonly schedule: HandlerSchedules;
   readonly #edits: EditInside[] = [];
@@ -28,11 +28,11 @@ export class NotedEdits {
   note(edit: EditInside): void {
     if (this.#isClosed) throw new Error("The attempt has ended: ctx.schedule takes no more edits.");
     if (this.#edits.length === editsMax)
-      throw new Error(`A job edits at most ${editsMax} schedules; have several jobs share the work.`);
+      throw new Error(`A job edits at most ${editsMax} schedules; divide the work among several jobs.`);
     this.#edits.push(edit);
   }
 
-  /** From here on nothing is noted: it would never be done. */
+  /** Refuses further edits, since they would never be applied. */
   close(): void {
     this.#isClosed = true;
   }
@@ -60,7 +60,7 @@ class NotingSchedules implements HandlerSchedules {
 function readBody(key: string, input: ScheduleInput, accept: Accept): ScheduleBody {
   refuseOddKey(key, "put");
   try {
-    // As it would come over HTTP: dates as text, and nothing that is undefined.
+    // As it would come over HTTP: dates as text, and no undefined members.
     const body = parseScheduleBody(JSON.parse(JSON.stringify(input)));
     accept(body);
     return body;
@@ -76,7 +76,7 @@ function refuseOddKey(key: string, verb: "put" | "cancel"): void {
   if (fault !== null) throw new TypeError(`ctx.schedule.${verb}(${JSON.stringify(key)}): the key ${fault}`);
 }
 
-/** A refusal in one line, every fault named. */
+/** A refusal in one line that names every fault. */
 export function refused({ message, faults }: Refusal): string {
   if (faults.length === 0) return message;
   return `${message} ${faults.map(({ path, message: fault }) => `${path}: ${fault}`).join("; ")}`;

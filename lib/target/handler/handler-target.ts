@@ -16,7 +16,7 @@ export interface HandlerTargetDeps extends HandlerAttemptDeps {
 
 type Job = ClaimedJob & { target: HandlerTarget };
 
-/** A run, and where its jobs stand among those of the parcel. */
+/** A run, and the positions of its jobs in the parcel. */
 interface PlacedRun extends HandlerRun {
   jobs: ClaimedJob[];
   payloads: unknown[];
@@ -24,8 +24,8 @@ interface PlacedRun extends HandlerRun {
 }
 
 /**
- * Runs jobs with the handlers of functions/jobs/, side by side, each bounded by its schedule's `timeout`. A grouped handler gets those
- * of one group together.
+ * Runs jobs with the handlers of functions/jobs/, side by side, each limited by its schedule's
+ * `timeout`. A grouped handler gets the jobs of one group together.
  */
 export function handlerTarget(
   deps: HandlerTargetDeps,
@@ -52,7 +52,7 @@ export function handlerTarget(
 
 interface Planned {
   runs: PlacedRun[];
-  /** Each job's delivery where the job is not run at all; undefined where it is. */
+  /** The deliveries of jobs that are not run; undefined for jobs that are. */
   deliveries: (Delivery | undefined)[];
 }
 
@@ -92,12 +92,12 @@ function readFor(handler: JobHandler | undefined, job: Job): Read | Failure {
   if (read.faults === null) return { handler, payload: read.payload };
   const named = read.faults.map(({ path, message }) => `${path}: ${message}`).join("; ");
   return {
-    ...failed(`The payload is not what the handler ${handler.name} takes: ${named}`, true),
+    ...failed(`The handler ${handler.name} does not accept the payload: ${named}`, true),
     reason: "payload",
   };
 }
 
-/** A schema may convert, and throw: an attempt has failed then, of this job alone. */
+/** A schema may contain code, and throw: then the attempt of this job alone has failed. */
 function readOrThrown(handler: JobHandler, { payload }: Job): ReadPayload<unknown> | Failure {
   try {
     return handler.readPayload(payload);
@@ -106,7 +106,10 @@ function readOrThrown(handler: JobHandler, { payload }: Job): ReadPayload<unknow
   }
 }
 
-/** The jobs of a group share one attempt, with the longest of their timeouts. What became of each, or of all alike. */
+/**
+ * The jobs of a group share one attempt, with the longest of their timeouts. Resolves with the
+ * outcome of each, or with one for all.
+ */
 function boundedRun(
   deps: HandlerTargetDeps,
   run: HandlerRun,
@@ -121,7 +124,10 @@ function boundedRun(
   );
 }
 
-/** A group's run was stopped because one of its jobs is cancelled: the other jobs go back, and run again without that one. */
+/**
+ * If a group's run was stopped because one of its jobs is cancelled, the other jobs go back, and
+ * run again without that one.
+ */
 function ofJob(ended: Delivery, job: ClaimedJob | undefined, { stopOf }: DeliveryContext): Delivery {
   const isAnothers =
     ended.kind === "cancelled" && job !== undefined && stopOf(job).reason?.why !== "cancelled";

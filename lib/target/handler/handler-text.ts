@@ -4,15 +4,15 @@ import { isStreaming } from "./left-open.ts";
 
 /** The result of checking a statement's text before it is sent. */
 export interface StatementText {
-  /** Why it is not sent. */
+  /** Why it is not sent; null if it is. */
   refusal: string | null;
-  /** Whether something of it may be there after its transaction. */
+  /** Whether the statement may have effects on the connection after its transaction. */
   mayOutlast: boolean;
 }
 
 const known = new WeakMap<readonly string[], StatementText>();
 
-/** A template without parts always has the same text, which is read once. */
+/** A template without parts always has the same text, so it is read once. */
 export function readStatement(statement: Statement): StatementText {
   const { strings } = statement;
   if (isStreaming(statement)) return readCopy(textOf(statement));
@@ -28,7 +28,7 @@ function textOf({ strings, args }: Statement): string {
     .join("");
 }
 
-/** Names and lists of columns are quoted by the driver, and are no words of the statement. */
+/** Names and lists of columns are quoted by the driver, so they cannot be keywords. */
 function partOf(part: unknown): string {
   if (isStatement(part)) return textOf(part);
   if (Array.isArray(part) && isStatement(part[0])) return part.filter(isStatement).map(textOf).join(" ");
@@ -41,7 +41,7 @@ function readText(text: string): StatementText {
   return { refusal, mayOutlast: !plain.test(words) || doesMore(text) };
 }
 
-/** A copy goes by the simple protocol, which takes several statements at once. */
+/** A copy uses the simple protocol, which takes several statements at once. */
 function readCopy(text: string): StatementText {
   const isOne = leadingWords(text).startsWith("copy") && !/;\s*\S/.test(text);
   return { refusal: isOne ? null : "A stream of ctx.sql takes one `copy` statement.", mayOutlast: false };
@@ -49,13 +49,14 @@ function readCopy(text: string): StatementText {
 
 const refusals = [
   {
-    // The end of the transaction is the job's own: one that ended early would settle the job apart from what was written.
+    // Carillon ends the transaction. If the handler ended it early, the job would be settled apart
+    // from the handler's writes.
     pattern:
       /^(?:begin|start transaction|commit|end|abort|rollback(?!(?: work| transaction)? to\b)|prepare transaction)\b/,
     why: "ctx.sql is one transaction, which commits when the handler returns and rolls back when it throws.",
   },
   {
-    // The next job on this connection would run and be settled with it.
+    // The setting would apply to the next job on this connection, and be settled with it.
     pattern:
       /^(?:set\b(?! (?:local|transaction|constraints)\b)|(?:reset|discard|listen|unlisten|prepare|deallocate)\b)/,
     why: "ctx.sql has its connection for one transaction: use `set local`, which ends with it.",
@@ -65,11 +66,11 @@ const refusals = [
 const plain =
   /^(?:select|insert|update|delete|merge|with|values|table|copy|lock|savepoint|release|rollback|set)\b/;
 
-/** A blank, a comment to the line's end, a semicolon before which there is nothing, or a word. */
+/** A blank, a comment to the end of the line, a semicolon before the statement, or a word. */
 const token = /\s+|--[^\n\r]*|;|\/\*|([a-z_]+)/iy;
 const wordsMax = 4;
 
-/** The first words without what Postgres passes over; what is neither ends them. */
+/** The first words, without blanks and comments; any other token ends them. */
 function leadingWords(text: string): string {
   const words: string[] = [];
   let place = 0;
@@ -84,7 +85,7 @@ function leadingWords(text: string): string {
   return words.join(" ");
 }
 
-/** Comments nest. */
+/** Postgres allows nested comments. */
 function endOfComment(text: string, start: number): number {
   const edge = /\/\*|\*\//g;
   edge.lastIndex = start;
@@ -96,7 +97,10 @@ function endOfComment(text: string, start: number): number {
   return text.length;
 }
 
-/** Calls that leave nothing behind, and words that a parenthesis follows. Any other call may set, lock or make what lasts. */
+/**
+ * Calls without lasting effects, and keywords that a parenthesis may follow. Any other call may
+ * set, lock or create something that lasts.
+ */
 const harmless: ReadonlySet<string> = new Set(
   ` abs all and any array array_agg as avg between bool_and bool_or by cardinality case cast ceil coalesce concat conflict count
     current_date current_timestamp date_part date_trunc distinct else exists extract filter floor from gen_random_uuid greatest
@@ -111,7 +115,10 @@ const harmless: ReadonlySet<string> = new Set(
 /** Names before lists of columns. */
 const named = /\b(?:into\s+[\w."]+|as\s+\w+|with\s+(?:recursive\s+)?\w+)\s*\(/gi;
 const call = /([^\s(),;+\-*/<>=~!@#%^&|?:[\]]*)\s*\(/g;
-/** Texts that are not surely told apart from what is around them: escapes, nested comments, lines that end otherwise. */
+/**
+ * Text that cannot be reliably split into strings and code: escapes, nested comments, other line
+ * endings.
+ */
 const unsure = /\\|\/\*[\s\S]*\/\*|\r(?!\n)/;
 
 function doesMore(text: string): boolean {

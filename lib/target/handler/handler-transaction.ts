@@ -9,40 +9,52 @@ import { readStatement } from "./handler-text.ts";
 import { isStreaming, LeftOpen } from "./left-open.ts";
 import { Rerouted, type Route } from "./rerouted.ts";
 
-/** The transaction of one attempt. It begins with the first statement that somebody sends, and takes a connection only then. */
+/**
+ * The transaction of one attempt. It begins with the first statement, and takes a connection only
+ * then.
+ */
 export interface HandlerTransaction {
   /** For the handler; refused once the attempt is over. */
   sql: Tx;
   isOpen(): boolean;
-  /** Runs `last` as the last work of the transaction, and commits; where nothing was open yet it begins with it. */
+  /**
+   * Runs `last` at the end of the transaction, and commits. If no transaction is open it begins
+   * one.
+   */
   commit<T>(last: (tx: Tx) => Promise<T>): Promise<T>;
-  /** From here on nothing more is sent. Where nothing was, this is the end. */
+  /** Refuses further statements. If none was sent, this ends the transaction. */
   close(): void;
-  /** Whatever was not committed is undone; resolves when that is proven, or the connection gone, which is cut where it does not answer in time. */
+  /**
+   * Rolls back what was not committed. Resolves when the server has confirmed it, or the connection
+   * is gone; a connection that does not answer in time is cut.
+   */
   rollBack(): Promise<void>;
 }
 
 type Work = (tx: Tx) => Promise<unknown>;
 
 interface Opened {
-  /** Once there is a connection: before the transaction has begun on it. */
+  /** Defined once there is a connection: before the transaction has begun on it. */
   readonly lent: Lent | undefined;
   begun: Promise<Tx>;
   ended: Promise<void>;
-  /** What is done last: its rejection undoes everything. */
+  /** The last work of the transaction; its rejection rolls everything back. */
   last: PromiseWithResolvers<Work>;
-  /** Of what the handler sent. */
+  /** Failures of the handler's statements. */
   failures: Set<unknown>;
   underWay: Set<Statement>;
 }
 
-/** Why no more statements are taken; the error is made for who sends one all the same. */
+/**
+ * Why no more statements are taken. The error is made only for a statement that is sent all the
+ * same.
+ */
 interface Refused {
   why: string;
   cause?: unknown;
 }
 
-/** A stop ends it: from then on nothing that a handler still sends can take effect. */
+/** A stop ends the transaction: later statements of the handler take no effect. */
 export function handlerTransaction(
   pool: Sql,
   stop: Stop,
@@ -54,7 +66,7 @@ export function handlerTransaction(
 const attemptEnded: Refused = { why: "The attempt has ended" };
 const left = "The handler left a cursor or a copy open";
 
-/** Most handlers send nothing: until one does, there is hardly more than this object. */
+/** Most handlers send no statement. Until the first one, this object is nearly the whole cost. */
 class AttemptTransaction implements HandlerTransaction, Route {
   readonly sql: Tx;
   readonly #pool: Sql;
@@ -91,7 +103,7 @@ class AttemptTransaction implements HandlerTransaction, Route {
     given.promise.catch(() => {});
     const { last, ended, failures } = this.#open();
     last.resolve(async (tx) => {
-      // A stop before the beginning has refused what the handler sent.
+      // A stop before the beginning has refused the handler's statements.
       if (this.#undone !== undefined) throw this.#undone;
       given.resolve(await work(tx));
     });
@@ -122,7 +134,8 @@ class AttemptTransaction implements HandlerTransaction, Route {
       statement.reject(new TypeError(refusal));
       return;
     }
-    // The simple protocol would take several statements in one text, of which only the first was read.
+    // The simple protocol would take several statements in one text, of which only the first was
+    // checked.
     if (!isStreaming(statement)) statement.options.simple = false;
     const opened = this.#open();
     const { begun, failures, underWay } = opened;
@@ -144,7 +157,10 @@ class AttemptTransaction implements HandlerTransaction, Route {
     }, statement.reject);
   }
 
-  /** A statement that is under way ends with the connection alone: the driver's own cancel reaches whatever the server does by then. */
+  /**
+   * A statement under way is ended by cutting the connection: the driver's own cancel may reach a
+   * later statement of the server.
+   */
   cancel(statement: Statement): void {
     if (this.#opened?.underWay.has(statement)) {
       const error = this.#cut("A statement was cancelled");
@@ -157,7 +173,7 @@ class AttemptTransaction implements HandlerTransaction, Route {
     statement.then(undefined, () => {});
   }
 
-  /** Nothing that is sent would be answered in its time. */
+  /** Cuts the connection, because no further statement would be answered in time. */
   #cut(why: string): Error {
     this.#over = this.#refused() ?? { why };
     this.#undone ??= errorOf(this.#over);
@@ -174,7 +190,7 @@ class AttemptTransaction implements HandlerTransaction, Route {
     return this.#opened;
   }
 
-  /** A stop that came before anything was sent has told nobody here. */
+  /** A stop before the first statement has not been recorded here yet. */
   #refused(): Refused | undefined {
     if (this.#over === undefined && this.#stop.reason !== undefined) this.#over = stopped(this.#stop.reason);
     return this.#over;
@@ -232,7 +248,7 @@ function begin(pool: Sql): Opened {
 function swallowed(failure: unknown): Error {
   const cause = failure instanceof Error ? failure.message : String(failure);
   return new Error(
-    `A statement of ctx.sql had failed, so Postgres could commit nothing of its transaction: ${cause}`,
+    `A statement of ctx.sql had failed, so Postgres could not commit its transaction: ${cause}`,
     { cause: failure },
   );
 }

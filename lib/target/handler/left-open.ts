@@ -1,7 +1,9 @@
 import { Stream } from "node:stream";
 import { isStatement, type Statement } from "../../db/statement.ts";
 
-/** Cursors and copies of a transaction. While one of them is open, nothing that is sent behind it is answered. */
+/**
+ * Cursors and copies of a transaction. While one of them is open, no later statement is answered.
+ */
 export class LeftOpen {
   readonly #reads: (() => boolean)[] = [];
   readonly #iterated = new WeakSet<Statement>();
@@ -10,7 +12,7 @@ export class LeftOpen {
     return this.#reads.some((isOpen) => isOpen());
   }
 
-  /** Called before the handler has the statement. */
+  /** Called before the handler gets the statement. */
   made(statement: Statement): void {
     const cursor: unknown = Reflect.get(statement, "cursor");
     if (typeof cursor !== "function") return;
@@ -33,7 +35,8 @@ export class LeftOpen {
     statement.then((answer) => {
       if (!isCopy) return end();
       isOpen = () => !isEnded(answer);
-      // The stream also reports the end of its connection. Without a listener that would end the process.
+      // The stream also reports the end of its connection. Without a listener that would end the
+      // process.
       if (answer instanceof Stream) answer.on("error", () => {});
     }, end);
     this.#reads.push(() => isOpen());
@@ -61,7 +64,7 @@ export class LeftOpen {
             }
           },
           return: async () => {
-            // The driver passes over an end that comes while rows are on their way.
+            // The driver ignores a return while rows are on their way.
             if (asked === 0) isOpen = false;
             return (await rows.return?.()) ?? { done: true, value: undefined };
           },
@@ -79,7 +82,10 @@ function isIterable(made: unknown): made is AsyncIterable<unknown> {
   return typeof made === "object" && made !== null && Symbol.asyncIterator in made;
 }
 
-/** A copy to the server ends when it is given up as well; one from there goes on until it was read. */
+/**
+ * A copy to the server also ends when it is destroyed; a copy from the server goes on until it has
+ * been read.
+ */
 function isEnded(stream: unknown): boolean {
   if (typeof stream !== "object" || stream === null) return true;
   if (Reflect.get(stream, "readableEnded") === true) return true;

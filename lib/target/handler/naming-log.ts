@@ -3,7 +3,7 @@ import type { HandlerLog, LogFields, LogLevel } from "../../log/log.ts";
 import { textOf } from "../../log/text-of.ts";
 import type { ClaimedJob } from "../../parcel/claimed-job.ts";
 
-/** Names its jobs in each line, and never fails the handler that logs. */
+/** Adds its jobs to each line, and never throws. */
 export class NamingLog implements HandlerLog {
   readonly #log: HandlerLog;
   readonly #jobs: readonly ClaimedJob[];
@@ -33,12 +33,15 @@ export class NamingLog implements HandlerLog {
     }
   }
 
-  /** JSON has no place for a bigint, a circle and others; as text they are lines all the same. */
+  /**
+   * JSON cannot hold a bigint, a circular object and others; as text their lines are written all
+   * the same.
+   */
   #writeAsText(level: LogLevel, event: string, fields?: LogFields): void {
     try {
       this.#log[level](textOf(event), { ...this.#naming(), ...asText(fields ?? {}) });
     } catch {
-      // A line is worth less than the job.
+      // A lost line is less harm than a failed job.
     }
   }
 
@@ -55,7 +58,7 @@ function asText(fields: LogFields): LogFields {
     const members: [string, unknown][] = Object.entries(fields);
     return Object.fromEntries(members.map(([name, value]) => [name, textOf(value)]));
   } catch {
-    // An accessor or a proxy of the handler's own: its event is logged all the same.
+    // The handler's own accessor or proxy threw. Its event is logged without the fields.
     return {};
   }
 }

@@ -2,17 +2,20 @@ import type { Sql } from "../../db/connect.ts";
 import { isStatement, type Statement } from "../../db/statement.ts";
 import type { LeftOpen } from "./left-open.ts";
 
-/** Where the statements of `ctx.sql` go. */
+/** The receiver of the statements of `ctx.sql`. */
 export interface Route {
   route(statement: Statement): void;
   cancel(statement: Statement): void;
   readonly leftOpen: LeftOpen;
 }
 
-/** All else that a pool has reaches beyond the transaction of one attempt, or ends what others use. */
+/**
+ * The members of the pool that a handler gets. The others reach beyond the transaction of one
+ * attempt, or end connections that others use.
+ */
 const given: ReadonlySet<string> = new Set(["array", "json", "typed", "types", "unsafe"]);
 
-/** Makes statements as the pool does, and has each of them go another way. */
+/** Makes statements as the pool does, and sends each of them over another route. */
 export class Rerouted implements ProxyHandler<Sql> {
   readonly #route: Route;
 
@@ -31,7 +34,7 @@ export class Rerouted implements ProxyHandler<Sql> {
     return (...details: unknown[]) => this.#reroute(Reflect.apply(member, pool, details));
   }
 
-  /** The pool is every handler's. */
+  /** Every handler uses this pool, so none may change it. */
   set(): boolean {
     return false;
   }
