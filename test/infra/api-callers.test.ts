@@ -202,20 +202,20 @@ const longestQueues = listOf((n) => `arn:aws:sqs:eu-central-1:123456789012:order
 const longestOrigins = listOf((n) => `https://app-of-customer-${n}.example.com`, 22);
 
 test.each([
-  [{ apiFirewall: true }, "apiFirewall: an HTTP API takes it not; set apiKind to rest"],
-  [{ apiKeyNames: "billing" }, "apiKeyNames: an HTTP API takes it not"],
-  [{ apiMakesLogRole: true }, "apiMakesLogRole: an HTTP API takes it not"],
-  [{ apiKind: "rest", apiKeyRequestsPerDay: 10 }, "name for whom keys are made"],
-  [{ apiAuth: "iam" }, "with apiAuth iam nobody may call who is not named"],
-  [{ apiPrincipals: principal }, "they count with apiAuth iam alone"],
-  [{ ...jwt, apiJwtAudience: "" }, "both are needed"],
-  [{ ...jwt, apiJwtPrefixEnd: ":" }, "name that in apiJwtPrefixClaim"],
-  [{ ...jwt, apiKind: "rest" }, "a REST API checks no JWTs"],
-  [{ ...jwt, apiAuth: "token" }, "they count with apiAuth jwt alone"],
-  [{ apiDomainName: "carillon.example.com" }, "apiDomainName, apiCertificateArn: one goes with the other"],
+  [{ apiFirewall: true }, "apiFirewall: an HTTP API does not support it; set apiKind to rest"],
+  [{ apiKeyNames: "billing" }, "apiKeyNames: an HTTP API does not support it"],
+  [{ apiMakesLogRole: true }, "apiMakesLogRole: an HTTP API does not support it"],
+  [{ apiKind: "rest", apiKeyRequestsPerDay: 10 }, "give the keys' names"],
+  [{ apiAuth: "iam" }, "apiAuth iam admits only named principals"],
+  [{ apiPrincipals: principal }, "they need apiAuth iam"],
+  [{ ...jwt, apiJwtAudience: "" }, "apiAuth jwt needs both"],
+  [{ ...jwt, apiJwtPrefixEnd: ":" }, "name the claim in apiJwtPrefixClaim"],
+  [{ ...jwt, apiKind: "rest" }, "a REST API cannot check JWTs"],
+  [{ ...jwt, apiAuth: "token" }, "they need apiAuth jwt"],
+  [{ apiDomainName: "carillon.example.com" }, "apiDomainName, apiCertificateArn: each needs the other"],
   [
     { apiDomainName: "a.example.com", apiCertificateArn: certificate, apiHostedZoneId: "Z1A" },
-    "apiHostedZoneId, apiHostedZoneName: one goes with the other",
+    "apiHostedZoneId, apiHostedZoneName: each needs the other",
   ],
   [
     {
@@ -224,11 +224,11 @@ test.each([
       apiHostedZoneId: "Z1A",
       apiHostedZoneName: "example.com",
     },
-    "a.example.org does not lie in example.com",
+    "a.example.org is not in example.com",
   ],
   [
     { targetBusArns: longestList, targetQueueArns: longestQueues, apiCorsOrigins: longestOrigins },
-    "together they take 2400 characters",
+    "room for 2400; shorten them",
   ],
 ])("what does not go together is said (%#)", (settings, sentence) => {
   const given = Object.entries(settings).filter(([, value]) => value !== "");

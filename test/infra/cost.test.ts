@@ -189,7 +189,7 @@ test("a price table of one's own is read, and one that lacks a price is refused 
   const own = new URL("../../infra/tools/cost/eu-west-1.json", import.meta.url);
   expect(readPriceTable(own).region).toBe("eu-west-1");
   expect(() => readPriceTable(new URL("../../package.json", import.meta.url))).toThrow("usd: ");
-  expect(() => pricesOfRegion("mars-north-1")).toThrow("give yours with --region-table FILE");
+  expect(() => pricesOfRegion("mars-north-1")).toThrow("pass your own with --region-table FILE");
 });
 
 describe("docs/costs.md", () => {

@@ -37,7 +37,7 @@ describe("the connection budget", () => {
     expect(takenBy({ databaseClass: "r8g.xlarge" })).toBe(3_200);
     expect(takenBy({ databaseClass: "r6gd.16xlarge" })).toBe(5_000);
     expect(takenBy({ databaseClass: "x2iedn.xlarge", databaseMaxConnections: 900 })).toBe(900);
-    expect(() => takenBy({ databaseClass: "x2iedn.xlarge" })).toThrow("say in databaseMaxConnections");
+    expect(() => takenBy({ databaseClass: "x2iedn.xlarge" })).toThrow("set databaseMaxConnections");
   });
 
   test("is what an Aurora cluster has memory for at its largest, and less where it may become tiny", () => {
@@ -60,7 +60,7 @@ describe("the connection budget", () => {
     const burst = defaultSettings.apiRequestBurst + spare;
     expect(() => synthesised({ apiRequestBurst: burst })).not.toThrow();
     expect(() => synthesised({ apiRequestBurst: burst + 1 })).toThrow(
-      /may want 91 database connections at once, and 90 are theirs\. Lower slowConcurrency/,
+      /may need 91 database connections at once, and the database has 90 for them\. Lower slowConcurrency/,
     );
     expect(() => synthesised({ apiRequestBurst: burst + 1, databaseClass: "t4g.small" })).not.toThrow();
     expect(() => synthesised({ databaseMaxConnections: 60 })).toThrow("50 are theirs");

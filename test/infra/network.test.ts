@@ -83,13 +83,13 @@ test("in it, functions speak HTTPS to whatever the VPC has, and to the endpoints
 
 test("a VPC that is named by half is refused", () => {
   const { vpcId, vpcSubnetIds, vpcAvailabilityZones } = brought;
-  const twoZones = "it takes vpcSubnetIds in two zones at least";
+  const twoZones = "it needs vpcSubnetIds in at least two zones";
   expect(() => synthesised({ vpcId })).toThrow(twoZones);
   expect(() => synthesised({ ...brought, vpcAvailabilityZones: "eu-central-1a,eu-central-1a" })).toThrow(
     twoZones,
   );
   expect(() => synthesised({ ...brought, vpcSubnetIds: subnetIds[0] })).toThrow(twoZones);
-  expect(() => synthesised({ vpcSubnetIds, vpcAvailabilityZones })).toThrow("name it by vpcId");
+  expect(() => synthesised({ vpcSubnetIds, vpcAvailabilityZones })).toThrow("give its id as vpcId");
   expect(() => synthesised({ ...brought, vpcId: "mine" })).toThrow(
     "carillon:vpcId: it takes the id of a VPC",
   );
@@ -112,7 +112,7 @@ test("an app brings its VPC as it is, and once", () => {
     SubnetIds: vpc.privateSubnets.map(({ subnetId }) => stack.resolve(subnetId)),
   });
   const { vpcId } = brought;
-  expect(() => new Carillon(stack, "Twice", { vpc: theirs, vpcId })).toThrow("give one of the two");
+  expect(() => new Carillon(stack, "Twice", { vpc: theirs, vpcId })).toThrow("give only one of the two");
   const vpcOfOneZone = Vpc.fromVpcAttributes(stack, "OneZone", {
     vpcId: vpc.vpcId,
     availabilityZones: ["eu-central-1a"],

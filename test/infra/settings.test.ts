@@ -51,10 +51,10 @@ test("all that is wrong is said at once, each in a sentence with the setting's n
   expect(() => read(wrong)).toThrow("carillon:fastConcurrency: it takes a whole number from 2 to 1000");
   expect(() => read(wrong)).toThrow('carillon:databaseClass: it takes an instance class such as "t4g.micro"');
   expect(() => read(wrong)).toThrow(
-    "carillon:databaseSize: there is no such setting; there are database, databaseClass",
+    "carillon:databaseSize: there is no such setting; the settings are database, databaseClass",
   );
   expect(() => read(wrong)).toThrow(
-    "carillon:logRetentionDays: it takes one of the numbers that CloudWatch Logs knows",
+    "carillon:logRetentionDays: it takes one of the values that CloudWatch Logs supports",
   );
   expect(() => read(wrong)).toThrow("carillon:databaseProtected: it takes true or false");
 });
