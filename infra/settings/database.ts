@@ -101,7 +101,7 @@ export const databaseSettings = {
   ),
   /**
    * For an external database: increase it and deploy to give the functions' users new passwords.
-   * The old ones work until the functions have the new ones.
+   * No function loses access meanwhile.
    */
   databasePasswords: wholeNumber(1, 1_000_000).default(1),
   /**

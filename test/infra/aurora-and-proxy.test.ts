@@ -119,10 +119,10 @@ describe("an Aurora cluster", () => {
       synthesised({ database: "aurora", ...settings });
     expect(aurora({ databaseCapacityMin: 0 })).toThrow("carillon:databaseCapacityMin: it takes a number");
     expect(aurora({ databaseCapacityMax: 4.2 })).toThrow("in halves");
-    expect(aurora({ databaseCapacityMin: 8 })).toThrow("it is at most databaseCapacityMax");
-    expect(aurora({ databaseClass: "r8g.large" })).toThrow("databaseClass: it belongs to database rds");
+    expect(aurora({ databaseCapacityMin: 8 })).toThrow("it must not exceed databaseCapacityMax");
+    expect(aurora({ databaseClass: "r8g.large" })).toThrow("databaseClass: it is only for database rds");
     expect(() => synthesised({ databaseCapacityMax: 8 })).toThrow(
-      "databaseCapacityMax: it belongs to database aurora",
+      "databaseCapacityMax: it is only for database aurora",
     );
   });
 });
@@ -224,7 +224,7 @@ describe("RDS Proxy", () => {
 
   test("stands before an instance as well, and lets more run at once than it has connections", () => {
     const busy = { apiRequestBurst: 300, fastConcurrency: 40 };
-    expect(() => synthesised(busy)).toThrow("90 are theirs");
+    expect(() => synthesised(busy)).toThrow("has 90 for them");
     const proxied = synthesised({ ...busy, databaseProxy: true });
     const instance = only(proxied, "AWS::RDS::DBInstance").id;
     proxied.template.hasResourceProperties("AWS::RDS::DBProxyTargetGroup", {

@@ -72,7 +72,7 @@ describe("an idle month", () => {
 
   test("refuses what nobody has priced: a type, or a class of database", () => {
     expect(() => idleMonth(stackOf("AWS::EC2::NatGateway", {}), table.usd)).toThrow(
-      "Nobody has said what these cost: AWS::EC2::NatGateway.",
+      "No price is known for AWS::EC2::NatGateway.",
     );
     expect(() => idleMonth(stackOf("AWS::EC2::VPCPeeringConnection", {}), table.usd)).toThrow("VPCPeering");
     const database = { DBInstanceClass: "db.x9.huge", AllocatedStorage: "20" };

@@ -63,7 +63,7 @@ describe("the connection budget", () => {
       /may need 91 database connections at once, and the database has 90 for them\. Lower slowConcurrency/,
     );
     expect(() => synthesised({ apiRequestBurst: burst + 1, databaseClass: "t4g.small" })).not.toThrow();
-    expect(() => synthesised({ databaseMaxConnections: 60 })).toThrow("50 are theirs");
+    expect(() => synthesised({ databaseMaxConnections: 60 })).toThrow("has 50 for them");
   });
 });
 

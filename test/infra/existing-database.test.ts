@@ -77,13 +77,13 @@ test("its metrics are watched by its identifier", () => {
 test("half a description is refused, and so is one that would not count", () => {
   const { databaseHost, databaseMaxConnections, ...half } = existing;
   expect(() => synthesised({ ...vpc, ...half })).toThrow(
-    "database: an existing one also takes databaseHost, databaseMaxConnections",
+    "database: an existing one also needs databaseHost, databaseMaxConnections",
   );
   expect(() => synthesised({ ...vpc, ...half, database: "rds" })).toThrow(
-    "databasePort: it belongs to database existing or external, and database is rds",
+    "databasePort: it is only for database existing or external, and database is rds",
   );
   expect(() => synthesised(existing)).toThrow("name that by vpcId");
-  expect(() => synthesised({ ...vpc, ...existing, databaseMaxConnections: 80 })).toThrow("70 are theirs");
+  expect(() => synthesised({ ...vpc, ...existing, databaseMaxConnections: 80 })).toThrow("has 70 for them");
   expect(() => synthesised({ database: "oracle" })).toThrow("carillon:database: it takes rds");
   expect(() => synthesised({ databaseSecretArn: "shop/master" })).toThrow(
     "carillon:databaseSecretArn: it takes the whole ARN of a secret",

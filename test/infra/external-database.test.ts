@@ -132,12 +132,12 @@ test("what could not be reached, or would not count, is refused with what to do"
   expect(() => synthesised({ ...outside, databaseNetworks: "10.0.0.0/8" })).toThrow("leave it out");
   expect(() => synthesised({ ...outside, ...brought })).toThrow("leave out vpcId, vpc and endpoints");
   expect(() => synthesised({ functionsInVpc: false })).toThrow(
-    "functionsInVpc: it belongs to database external",
+    "functionsInVpc: it is only for database external",
   );
   expect(() => synthesised({ ...outside, databaseInstanceId: "shop" })).toThrow(
-    "belongs to database existing",
+    "is only for database existing",
   );
   const { databaseMaxConnections, ...uncounted } = outside;
-  expect(() => synthesised(uncounted)).toThrow("also takes databaseMaxConnections");
+  expect(() => synthesised(uncounted)).toThrow("also needs databaseMaxConnections");
   expect(() => synthesised({ ...outside, databaseCaFile: "/nowhere.pem" })).toThrow("databaseCaFile: ");
 });

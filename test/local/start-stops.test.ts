@@ -34,7 +34,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     );
     process.kill(Number(pid), "SIGKILL");
     expect(await endOf(stack.child)).toEqual({ code: 1, signal: null });
-    expect(stack.printed()).toContain("Postgres ended by itself");
+    expect(stack.printed()).toContain("Postgres ended unexpectedly");
   });
 
   test("makes a token once, keeps it where only its owner can read it, and says where", async () => {
