@@ -9,7 +9,7 @@ export const does =
 
 export const options = { jobs: "100000", fast: "4", slow: "10", runs: "3", only: "" };
 
-/** `only`: cases, as `handler/direct`, with semicolons between them. */
+/** `only`: cases such as `handler/direct`, separated by semicolons. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const workers = { fast: number(options, "fast"), slow: number(options, "slow") };
   const only = (options["only"] ?? "").split(";").filter((name) => name !== "");

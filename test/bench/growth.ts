@@ -16,7 +16,10 @@ export const options = {
   lanes: "2",
   batch: "5000",
   cold: "yes",
-  /** Of the largest table, kept for the next time: thirty million schedules take an hour to store. */
+  /**
+   * The folder of the largest table, kept for the next run: storing thirty million schedules takes
+   * an hour.
+   */
   "large-dir": "",
 };
 
@@ -25,7 +28,7 @@ interface Rate {
   perSecond: number;
   walPerJob: number;
   runs: FireRun[];
-  /** With nothing of the tables in Postgres' own memory; null where it was not asked for. */
+  /** With empty shared buffers; null when it was not requested. */
   cold: FireRun | null;
 }
 
@@ -35,7 +38,10 @@ export interface GrowthFigures extends Figures {
   due: number;
 }
 
-/** The same due set in a small and in a large table: what a tick costs must follow what is due, not what is stored. */
+/**
+ * The same due set in a small and in a large table: a tick's cost must follow the number of due
+ * rows, not of stored ones.
+ */
 export async function bench(options: Options, say: Say): Promise<GrowthFigures> {
   const sizes = numbers(options, "schedules").sort((a, b) => a - b);
   const params = {
@@ -82,7 +88,10 @@ async function rateAt(stack: BenchStack, params: FireParams, cold: boolean, say:
   };
 }
 
-/** Storing the due set has read just what will be fired; the operating system's own cache is not touched. */
+/**
+ * Storing the due set has just loaded the pages that will be fired. The operating system's cache
+ * stays as it is.
+ */
 async function forgetPages(sql: Sql): Promise<void> {
   await sql`create extension if not exists pg_buffercache schema public`;
   await sql`select public.pg_buffercache_evict_all()`;

@@ -33,17 +33,18 @@ export interface HeldFigures extends Figures {
   minutes: number;
   due: number;
   schedules: number;
-  /** The median rate before, divided by that of the last rounds under the transaction. */
+  /** The median rate before the transaction, divided by that of the last rounds under it. */
   slowdown: { ours: number; inPlace: number };
 }
 
 const narrow: InPlace = { name: "narrow", fillfactor: 80 };
-/** Its rows are due again a second of their own time later, with the next round. */
+/** The in-place rows become due again a second of their own time later, in the next round. */
 const everyMs = 1_000;
 
 /**
- * The same schedules are due in each round, as those of every minute are. `rounds` of them before and after; between, as many as there is time
- * for while a transaction that has read something stays open, so that no row which has died since can be removed.
+ * The same schedules are due in each round, as minutely ones are. Runs `rounds` of them before and
+ * after; between, as many as time allows while another transaction stays open, so that vacuum
+ * cannot remove rows that died since.
  */
 export async function bench(options: Options, say: Say): Promise<HeldFigures> {
   const params = {

@@ -17,8 +17,9 @@ export const options = { rate: "1000", soon: "50", minutes: "2", handlers: "10" 
 const promisedMs = 1_000;
 
 /**
- * So many jobs a second that are due evenly, of which `handlers` percent go to a handler and the others to a queue that somebody empties,
- * and `soon` more a second that are put over HTTP one to five seconds before they are due.
+ * This many evenly due jobs a second, of which `handlers` percent go to a handler and the others to
+ * a queue that a receiver empties, and `soon` more a second that are created over HTTP one to five
+ * seconds before they are due.
  */
 export async function bench(options: Options, say: Say): Promise<LatenessFigures> {
   const rate = number(options, "rate");
@@ -70,7 +71,7 @@ interface LatenessFigures extends Figures {
   kinds: Lateness[];
   ledger: CheckedLedger;
   verbs: LoadReport["verbs"];
-  /** Of the processor, while it was measured; null where the system does not tell. */
+  /** CPU use during the measurement; null where the system does not report it. */
   cores: { stack: number; postgres: number } | null;
   faults: string[];
 }

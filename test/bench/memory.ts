@@ -14,7 +14,10 @@ export const does =
 
 export const options = { jobs: "2500", parcels: "10", heap: "900", only: "" };
 
-/** By how much memory a payload takes once it is read: a text, one of two bytes a character, and a list of empty objects. */
+/**
+ * Payloads that take different amounts of memory once parsed: a text, one of two bytes a character,
+ * and a list of empty objects.
+ */
 const payloads = {
   text: "to_jsonb(repeat('x', 240000))",
   cjk: "to_jsonb(repeat('字', 80000))",
@@ -23,7 +26,7 @@ const payloads = {
 
 type Payload = keyof typeof payloads;
 
-/** The names of the payloads on the page. */
+/** The payloads' names on the page. */
 const made: Readonly<Record<Payload, string>> = {
   text: "a text",
   cjk: "a text of Chinese characters",
@@ -38,7 +41,10 @@ const mixes = [
   { name: "slow/objects", destination: "handler", payload: "objects" },
 ] as const satisfies readonly { name: string; destination: Destination; payload: Payload }[];
 
-/** `heap`: the most of it, in MiB, as Lambda sets it for a function of 1,024 MiB. `only`: mixes, with semicolons between them. */
+/**
+ * `heap`: the heap limit in MiB that Lambda sets for a function of 1,024 MiB. `only`: mixes,
+ * separated by semicolons.
+ */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const only = (options["only"] ?? "").split(";").filter((name) => name !== "");
   const [jobs, parcels] = [number(options, "jobs"), number(options, "parcels")];
@@ -89,14 +95,14 @@ Payloads are read in pages of 2 MiB of JSON, four at a time, whatever number of 
 A slow worker begins nothing more five seconds after it began; what has had no page by then goes back.`;
 }
 
-/** Few shards, so that the parcels are full; and a handler so quick that others go along with each. */
+/** Few shards, so that parcels are full, and a handler so quick that its parcels share a worker. */
 async function makeHeavy(sql: Sql, parcels: number, payload: Payload): Promise<void> {
   await sql`update carillon.schedules set shard = id % ${parcels}::int`;
   await sql.unsafe(`update carillon.schedule_versions set payload = ${payloads[payload]}`);
   await sql`update carillon.targets set cost_ms = 0.1`;
 }
 
-/** The worker has a process of its own: the peak of it, or how it ended without one. */
+/** Runs the worker in a process of its own. Returns its peak memory, or how the process ended. */
 async function workApart(
   { sql, env }: BenchStack,
   sinkUrl: string,

@@ -5,7 +5,10 @@ const docs = new URL("../../docs/", import.meta.url);
 
 export const benchmarksPage = "benchmarks.md";
 
-/** Replaces what stands between a section's marks, with the command that measured it, the day, the machine and, where it took one, the database. */
+/**
+ * Replaces the text between a section's marks, and adds the command, the day, the machine and,
+ * where the bench used one, the database.
+ */
 export async function writeSection(
   { file, name }: { file: string; name: string },
   { command, server }: { command: string; server: unknown },

@@ -18,7 +18,10 @@ export const options = {
   "peers-dir": path.join(tmpdir(), "carillon-bench-peers"),
 };
 
-/** N schedules due at one instant → N no-op jobs done, and N jobs added → done: each peer in turn, and Carillon among them. */
+/**
+ * N schedules due at one instant → N no-op jobs done, and N jobs added → done, for each peer in
+ * turn, including Carillon.
+ */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const jobs = number(options, "jobs");
   const runs = number(options, "runs");

@@ -2,7 +2,10 @@ import { parseArgs } from "node:util";
 import { benchmarksPage, writeSection } from "./page.ts";
 import type { BenchModule } from "./report.ts";
 
-/** Loaded one at a time: what one bench needs (a peer's package, say) is nothing to the others. */
+/**
+ * Loaded one at a time: the dependencies of one bench (such as a peer's package) must not affect
+ * the others.
+ */
 const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   api: () => import("./api.ts"),
   fire: () => import("./fire.ts"),

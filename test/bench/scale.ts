@@ -18,12 +18,12 @@ export const pageFile = "scale.md";
 export interface ScaleFigures extends Figures {
   fire: JobCost;
   drain: JobCost;
-  /** How long a burst three times as large took, and how long the simulation said. */
+  /** The time of a burst three times as large, measured and simulated. */
   burst: { jobs: number; measuredMs: number; foretoldMs: number };
   machine: string;
 }
 
-/** Measures a small burst, foretells a larger one, and measures that too. */
+/** Measures a small burst, simulates a larger one, and measures that too. */
 export async function bench(options: Options, say: Say): Promise<ScaleFigures> {
   const due = number(options, "due");
   const runs = number(options, "runs");
@@ -71,7 +71,7 @@ function costOf({ jobs, ms, cpu, walPerJob }: Run): JobCost {
   return { serialMs: ms / jobs, databaseMs: cpu.postgresMs / jobs, walBytes: walPerJob };
 }
 
-/** On a database of its own: what was fired before waits there for nobody. */
+/** On a database of its own, without unclaimed jobs of earlier firings. */
 async function drainCost(jobs: number, runs: number, say: Say): Promise<JobCost> {
   await using stack = await benchStack(undefined, 3);
   const cases = [{ drained: "no-op", carrier: "direct" }] as const;
@@ -79,7 +79,7 @@ async function drainCost(jobs: number, runs: number, say: Say): Promise<JobCost>
   return middle(done.map(costOf));
 }
 
-/** The one in the middle by the time it took. */
+/** The run with the median time. */
 function middle(costs: readonly JobCost[]): JobCost {
   const found = costs.toSorted((a, b) => a.serialMs - b.serialMs)[Math.floor(costs.length / 2)];
   if (found === undefined) throw new Error("Nothing was measured.");

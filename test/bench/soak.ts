@@ -46,7 +46,10 @@ interface Rates {
   reads: number;
 }
 
-/** The local stack as `npm start` runs it, under a steady load from another process: what rises, rises for good. */
+/**
+ * The local stack as `npm start` runs it, under a steady load from another process: a measure that
+ * keeps rising is a leak.
+ */
 export async function bench(options: Options, say: Say): Promise<SoakFigures> {
   const ms = number(options, "minutes") * 60_000;
   if (ms < minutesMin * 60_000)
@@ -130,7 +133,7 @@ function megabytes(use: Sample["stack"]): string {
   return use === null ? "?" : (use.memoryBytes / 2 ** 20).toFixed(0);
 }
 
-/** What the ledger and the plan keep of each job, indexes with it. */
+/** The ledger's and the plan's bytes per job, including indexes. */
 function bytesPerJob(samples: readonly Sample[], { states }: CheckedLedger): number {
   const bytes = (sample: Sample | undefined) =>
     (sample?.tables ?? [])
@@ -140,7 +143,7 @@ function bytesPerJob(samples: readonly Sample[], { states }: CheckedLedger): num
   return Math.round((bytes(samples.at(-1)) - bytes(samples[0])) / Math.max(1, jobs));
 }
 
-/** Flat is not enough: who is always a minute late is flat. */
+/** A constant lateness of a minute is flat too, so the level is also checked. */
 function isLate({ panel, label, level }: Judged): boolean {
   return panel === latenessPanel && label === "p99" && level > promisedMs;
 }

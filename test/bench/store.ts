@@ -7,7 +7,7 @@ export const does = "stores schedules quickly, for other benches to use with the
 
 export const options = { schedules: "30000000" };
 
-/** Not durable until the end: what is interrupted here is to be begun anew. */
+/** Not durable until the end: an interrupted store must be started over. */
 const hasty = {
   fsync: "off",
   full_page_writes: "off",
@@ -27,7 +27,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   const startedAt = performance.now();
   await seedSchedules(stack.sql, schedules, say);
   await stack.sql`checkpoint`;
-  // What was not synced while it was stored has to be on disk before another server relies on it.
+  // Data that was not synced while it was stored must be on disk before another server uses it.
   const synced = spawnSync("sync", ["-f", dataDir], { stdio: "ignore" }).status === 0;
   if (!synced) say("sync -f is missing here: wait for the operating system to write what it holds.");
   const minutes = Number(((performance.now() - startedAt) / 60_000).toFixed(1));

@@ -11,7 +11,10 @@ export interface SwallowingQueue extends AsyncDisposable {
   url: string;
 }
 
-/** An SQS that takes every message and keeps none: the emulator would hold all of a bench's payloads. */
+/**
+ * An SQS that accepts every message and keeps none: the emulator would hold all of a bench's
+ * payloads.
+ */
 export async function swallowingQueue(): Promise<SwallowingQueue> {
   let url = "";
   const server = createServer((request, response) => {

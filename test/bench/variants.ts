@@ -18,7 +18,7 @@ interface VariantRun {
 interface Variant {
   name: string;
   runs: VariantRun[];
-  /** What the tables and indexes that say when grew by in all runs, in MB. */
+  /** Growth in MB of the tables and indexes that hold the due instants, over all runs. */
   grownMb: number;
 }
 
@@ -101,7 +101,7 @@ function of(runs: readonly VariantRun[], figure: keyof VariantRun): number {
   return median(runs.map((run) => run[figure]));
 }
 
-/** Table and indexes; of a partitioned table all its days. */
+/** Table and indexes; for a partitioned table, of all its days. */
 async function sizeMb(sql: Parameters<typeof walUse>[0], like: string): Promise<number> {
   const [row] = await sql<{ mb: number }[]>`
     select coalesce(sum(pg_total_relation_size(c.oid)) / 1e6, 0)::int as mb

@@ -5,15 +5,21 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { connect, type Sql } from "../../../lib/db/connect.ts";
 
-/** The local stack as `npm start` runs it, in a process of its own, and its database as the superuser sees it. */
+/**
+ * The local stack as `npm start` runs it, in a process of its own, and a superuser's connection to
+ * its database.
+ */
 export interface LoadedStack extends AsyncDisposable {
   urls: { api: string; sqs: string };
   token: string;
   sql: Sql;
   pids: { stack: number; postgres: number };
-  /** What the stack said at the levels above `info`: how often each sentence's beginning, the commonest first. */
+  /**
+   * The stack's log lines above `info`: the beginning of each message with its count, the most
+   * frequent first.
+   */
   complaints(): string[];
-  /** Rejects when the stack ends by itself. */
+  /** Rejects when the stack ends unexpectedly. */
   ended: Promise<never>;
 }
 
@@ -44,7 +50,7 @@ export async function loadedStack(dataDir: string): Promise<LoadedStack> {
     if (stopping) return new Promise<never>(() => {});
     throw new Error(`The stack ended by itself with ${code}: ${[...said.keys()].join("; ")}`);
   });
-  // Who awaits nothing of it must not be ended by it.
+  // Prevents an unhandled rejection when the caller does not await it.
   ended.catch(() => {});
   return {
     urls,
@@ -88,7 +94,7 @@ function started(child: ChildProcess, said: Map<string, number>): Promise<Loaded
   });
 }
 
-/** Where the embedded server is, as its own files in the data directory say. */
+/** The address of the embedded server, from its files in the data directory. */
 async function readServer(dataDir: string): Promise<{ url: string; pid: number }> {
   const state = await readFile(path.join(dataDir, "cluster", "postmaster.pid"), "utf8");
   const [pid, , , port] = state.split("\n").map(Number);
@@ -97,7 +103,7 @@ async function readServer(dataDir: string): Promise<{ url: string; pid: number }
   return { pid, url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/carillon` };
 }
 
-/** In order, and where that takes too long, at once. */
+/** Stops the process cleanly, and kills it when that takes too long. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");

@@ -59,7 +59,10 @@ function bullmq(sync: "everysec" | "always", promise: string): Peer {
   };
 }
 
-/** With whom Carillon is compared, each as its own documentation sets it up for throughput. */
+/**
+ * The peers that Carillon is compared with, each configured for throughput by its own
+ * documentation.
+ */
 export const peers: readonly Peer[] = [
   {
     name: "graphile-worker",
@@ -155,10 +158,13 @@ const asDeployed =
 const withoutSqs =
   "parcels come to the functions from a look into the database instead of SQS, which in production is on other machines";
 
-/** A tick before makes jobs that are added be due at once; one after takes away what the schedules of those were that warmed it up. */
+/**
+ * A tick before the run lets added schedules become jobs at once; a tick after the warm-up cleans up
+ * the warm-up's schedules.
+ */
 const warm = { begin: "tick", warm: "tick" } as const;
 
-/** Carillon, in the same harness and by the same words. */
+/** Carillon itself, in the same harness with the same commands. */
 export const own: readonly Peer[] = [
   carillon(
     "carillon",

@@ -40,7 +40,10 @@ const titles: Record<Work, string> = {
   added: "Jobs added → done",
 };
 
-/** Whom all are compared with: DESIGN's budget is twice the best queue on Postgres for Node. */
+/**
+ * The peer that all are compared with: DESIGN's budget is twice the best queue on Postgres for
+ * Node.
+ */
 const reference = "graphile-worker";
 const own = "carillon";
 
@@ -132,7 +135,7 @@ async function picture({ contestants }: Read): Promise<string> {
   return writePicture("peers", svg);
 }
 
-/** What no setting makes equal. */
+/** The differences that no setting removes. */
 const unequal = `What is not equal: peers are libraries that write to their tables in the caller's process, by SQL of their own. Carillon is added to through its API (a token is checked, a body is validated, a version is kept), and its jobs travel through a queue, whose emulator takes CPU here, but for the contestants called direct.
 graphile-worker, BullMQ, db-scheduler and Quartz delete what is done; pg-boss, River and Carillon keep it. Carillon alone has an occurrence of a schedule at most once for good. Before the clock starts, a tick has taken away the schedules of the jobs that warmed it up, as it does each minute; peers keep theirs, or what is dead of them.
 BullMQ keeps nothing in Postgres: its WAL is its own file, and its CPU stands under all else, with Redis in it.`;

@@ -12,7 +12,7 @@ export interface Measured {
 const sizes = [1_000_000, 30_000_000, 1_000_000_000];
 const ticks = 16;
 const workersPerCore = 8;
-/** How many seconds late 99 of 100 may be: on time; and where a peak may take its minute. */
+/** The allowed lateness in seconds of 99 of 100 jobs: on time, or within a minute of a peak. */
 const onTime = 1;
 const withinAMinute = 60;
 
@@ -24,7 +24,10 @@ interface Carried {
 
 type Costs = Pick<Measured, "fire" | "drain">;
 
-/** The smallest server on which no more are later than that; where there is none, so many of the largest, each with a share of the schedules. */
+/**
+ * The smallest server on which no more are late; where there is none, the number of the largest
+ * servers, each with a share of the schedules.
+ */
 export function smallestThatCarries(
   schedules: number,
   profile: Profile,
