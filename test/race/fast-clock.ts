@@ -2,8 +2,9 @@ import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 
 /**
- * Lets time run `factor` times as fast, for a database and for a JavaScript clock beside it: leases, offers and the horizon
- * are minutes, and a race that waited for them in real time would hardly race.
+ * Makes time run `factor` times as fast, for a database and for a JavaScript clock beside it:
+ * leases, offers and the horizon take minutes, so a race in real time would contain few of their
+ * events.
  */
 export async function speedUp(sql: Sql, factor: number): Promise<Clock> {
   const [row] = await sql<{ origin: number }[]>`
