@@ -14,7 +14,7 @@ test("a program name with blanks and brackets does not shift the fields", () => 
   expect(parseStat(stat("a) S 1 (b"))).toEqual(parseStat(stat("postgres")));
 });
 
-test.runIf(process.platform === "linux")("what a child took is counted, also when it has ended", () => {
+test.runIf(process.platform === "linux")("a child's time is counted, even after it has ended", () => {
   const noPostgres = 2 ** 30;
   const split = cpuSplit(noPostgres);
   expect(spawnSync(process.execPath, ["-e", busy]).status).toBe(0);
@@ -24,7 +24,7 @@ test.runIf(process.platform === "linux")("what a child took is counted, also whe
 });
 
 test.runIf(process.platform === "linux")(
-  "what Postgres takes is not ours, although we have started it",
+  "Postgres's time is not part of this process's, although it started Postgres",
   async () => {
     const postgres = spawn(process.execPath, ["-e", `${busy} console.log(1); process.stdin.resume();`]);
     const split = cpuSplit(postgres.pid ?? 0);

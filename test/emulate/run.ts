@@ -49,7 +49,10 @@ async function withFolder(emulator: EmulatorProcess, tryOut: Try): Promise<Secti
   }
 }
 
-/** As it is deployed to AWS without any setting. There is no Postgres behind the emulated RDS: the functions are made and cannot do their work. */
+/**
+ * As deployed to AWS with default settings. There is no Postgres behind the emulated RDS, so the
+ * functions are created but cannot work.
+ */
 async function byDefault(emulator: EmulatorEnvironment, folder: string): Promise<Section> {
   const gaps = gapsOf("rds");
   const deployment = await deployTo(emulator, {}, gaps, folder);
@@ -62,7 +65,9 @@ async function byDefault(emulator: EmulatorEnvironment, folder: string): Promise
   };
 }
 
-/** The profile for LocalStack, beside a real Postgres: here the migration runs, and the functions after it. */
+/**
+ * The profile for LocalStack, beside a real Postgres, so that the migration and the functions run.
+ */
 async function localstackProfile(emulator: EmulatorEnvironment, folder: string): Promise<Section> {
   const dataDir = path.join(folder, "postgres");
   mkdirSync(dataDir);
@@ -85,7 +90,7 @@ function told({ given, whole }: Deployment, emulator: EmulatorEnvironment) {
   return readBack(given, whole, emulator, stackName);
 }
 
-/** Through the API as the emulator serves it; what the stack's output says leads to AWS. */
+/** Uses the emulator's address of the API; the stack's output has an address of AWS. */
 async function smokeTest({ outputs }: Deployment, emulator: EmulatorEnvironment): Promise<string> {
   const { hostname, pathname } = new URL(outputs.ApiUrl);
   const [apiId] = hostname.split(".");

@@ -1,15 +1,18 @@
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { z } from "zod";
 
-/** Which deployment is tried, and by what. */
+/** The deployment to test, and the access to it. */
 export interface SmokeSettings {
   url: string;
   token: string;
-  /** Of the queue of commands. None: that way is not tried. */
+  /** The URL of the queue of commands. Undefined: commands are not tested. */
   ingestQueueUrl: string | undefined;
 }
 
-/** Empty is not given: so a shell's `${UNSET}` says what is missing, not that something is wrong. */
+/**
+ * An empty variable counts as missing, so that a shell's `${UNSET}` is reported as missing and not
+ * as invalid.
+ */
 const given = z
   .string()
   .transform((text) => (text === "" ? undefined : text))
@@ -25,7 +28,9 @@ const environment = z.object({
   AWS_REGION: given.pipe(z.string({ error: "AWS_REGION takes the region of the queues, such as us-east-1" })),
 });
 
-/** AWS itself, or what stands in for it, is found as the SDK finds it: by AWS_REGION, AWS_ENDPOINT_URL and the credentials beside them. */
+/**
+ * AWS or an emulator is found as by the SDK: by AWS_REGION, AWS_ENDPOINT_URL and the credentials.
+ */
 export async function smokeSettings(env: NodeJS.ProcessEnv): Promise<SmokeSettings> {
   const read = environment.safeParse(env);
   if (!read.success) throw new Error(read.error.issues.map(({ message }) => message).join("\n"));
@@ -35,7 +40,8 @@ export async function smokeSettings(env: NodeJS.ProcessEnv): Promise<SmokeSettin
       "CARILLON_TOKEN takes an admin token, or CARILLON_TOKEN_SECRET the secret that holds one: the output AdminTokenSecret",
     );
   return {
-    // A REST API answers below its stage; the slash at the end of the output is none of the path's.
+    // A REST API's path begins with its stage; the slash at the end of the output is not part of
+    // it.
     url: url.replace(/\/$/, ""),
     token: token ?? (await secretValue(secret)),
     ingestQueueUrl: read.data.INGEST_QUEUE_URL,

@@ -147,9 +147,9 @@ function laidOut(svg: string): { texts: z.infer<typeof boxes>; width: number; he
   }
 }
 
-describe.runIf(chromium !== undefined)("in a browser (needs Chromium)", () => {
+describe.runIf(chromium !== undefined)("a picture in a browser (needs Chromium)", () => {
   test.each(Object.entries(pictures))(
-    "no label of %s lies on another, and all lie within the picture",
+    "no two labels of %s overlap, and all are within the picture",
     (_, svg) => {
       const { texts, width, height } = laidOut(svg);
       expect(texts.length).toBeGreaterThan(10);
