@@ -128,7 +128,7 @@ test("behind an external database's unknown pooler, statements are prepared by n
 
 test("an unreachable external database and settings without effect are refused with the remedy", () => {
   expect(() => synthesised(external)).toThrow("give that VPC as vpcId, or run functions outside");
-  expect(() => synthesised({ ...external, ...brought })).toThrow("databaseNetworks: name the networks");
+  expect(() => synthesised({ ...external, ...brought })).toThrow("databaseNetworks: give the networks");
   expect(() => synthesised({ ...outside, databaseNetworks: "10.0.0.0/8" })).toThrow("leave it out");
   expect(() => synthesised({ ...outside, ...brought })).toThrow("leave out vpcId, vpc and endpoints");
   expect(() => synthesised({ functionsInVpc: false })).toThrow(
