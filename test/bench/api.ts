@@ -97,7 +97,7 @@ export function page({ create, read, batch, schedules }: ApiFigures): string {
   const single = create.p99Ms <= budget.createP99Ms ? "met" : "missed";
   const most = Math.max(batch["createBy1PerSecond"] ?? 0, batch["createBy2PerSecond"] ?? 0);
   const many = most >= budget.batchPerSecond ? "met" : "missed";
-  return `The handler as it is deployed, from the event to the answer, over ${schedules.toLocaleString("en")} schedules. One request after the other:
+  return `The deployed handler, from the event to the answer, over ${schedules.toLocaleString("en")} schedules. One request after the other:
 
 | | p50, ms | p99, ms | longest, ms |
 |---|--:|--:|--:|
@@ -110,7 +110,7 @@ In batches of 1,000, schedules a second; each caller has a function, a thread an
 |---|--:|--:|
 ${batches.join("\n")}
 
-Of the two budgets, a create within ${budget.createP99Ms} ms (p99) is ${single}, and ${budget.batchPerSecond.toLocaleString("en")} schedules a second in batches are ${many}. Node and Postgres share the machine; a create alone is a dozen statements, each of which
+Of the two budgets, a create within ${budget.createP99Ms} ms (p99) is ${single}, and ${budget.batchPerSecond.toLocaleString("en")} schedules a second in batches are ${many}. Node and Postgres share the machine; a single create is a dozen statements, and each
 waits for the one before.`;
 }
 

@@ -118,7 +118,7 @@ async function serverOf(sql: Sql): Promise<string> {
   const [row] = await sql<{ version: string; built: string | null; huge: string }[]>`
     select current_setting('server_version') as version, current_setting('huge_pages_status') as huge,
       (select substring(setting from '.*(-O\\S+)') from pg_config where name = 'CFLAGS') as built`;
-  if (row === undefined) throw new Error("A server tells its version.");
+  if (row === undefined) throw new Error("The server returned no version.");
   const { version, built, huge } = row;
   return `Postgres ${version.split(" ")[0]}, built with ${built ?? "no -O"}, ${huge === "on" ? "with" : "without"} huge pages`;
 }

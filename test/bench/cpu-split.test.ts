@@ -41,5 +41,5 @@ test("the shares are parts of the time of both sides", () => {
   expect(cpuLine({ nodeMs: 400, postgresMs: 1_200, wallMs: 1_000 })).toBe(
     "CPU: Postgres 75 %, Node 25 %, 1.60 cores busy",
   );
-  expect(cpuLine(null)).toBe("CPU: not told on this machine");
+  expect(cpuLine(null)).toBe("CPU: not reported on this machine");
 });

@@ -39,10 +39,10 @@ export function cpuSplit(postgresPid: number): CpuSplit {
 
 /** For a bench's output and its page: "CPU: Postgres 61 %, Node 39 %, 1.87 cores busy". */
 export function cpuLine(shares: CpuShares | null): string {
-  if (shares === null) return "CPU: not told on this machine";
+  if (shares === null) return "CPU: not reported on this machine";
   const { nodeMs, postgresMs, wallMs } = shares;
   const all = nodeMs + postgresMs;
-  if (all === 0) return "CPU: too little to be counted";
+  if (all === 0) return "CPU: too little to count";
   const percent = (ms: number) => `${Math.round((ms / all) * 100)} %`;
   return `CPU: Postgres ${percent(postgresMs)}, Node ${percent(nodeMs)}, ${(all / wallMs).toFixed(2)} cores busy`;
 }

@@ -23,7 +23,7 @@ const nothing = defineJob({
   run: async () => {},
 });
 
-const none = () => Promise.reject(new Error("Nothing goes to this target here."));
+const none = () => Promise.reject(new Error("This bench delivers nothing to this target."));
 const noTargets: Targets = { queue: none, event: none, handler: none, webhook: none, lambda: none };
 
 /** No target: the cost of claiming and settling alone. */

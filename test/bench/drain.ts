@@ -16,7 +16,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   const cases = drainCases.filter(
     ({ drained, carrier }) => only.length === 0 || only.includes(`${drained}/${carrier}`),
   );
-  if (cases.length === 0) throw new Error(`--only names no case: ${options["only"]}`);
+  if (cases.length === 0) throw new Error(`--only has no known case: ${options["only"]}`);
   say(machine());
   await using stack = await benchStack(options["data-dir"], Math.max(3, workers.fast, workers.slow) + 1);
   const jobs = number(options, "jobs");

@@ -161,10 +161,10 @@ ${due.toLocaleString("en")} due at one instant become jobs, parcels and next pla
 |---|---|---|---|---|---|---|
 ${rows.join("\n")}
 
-The emulator of SQS runs in the same process as the tick, so its share of the CPU is in Node's. Where all cores are busy they are what bounds the rate.
+The emulator of SQS runs in the same process as the tick, so its share of the CPU is in Node's. When all cores are busy, they limit the rate.
 Postgres runs with \`${settings}\`.
 
-The statement that makes a batch, step by step; measuring each step makes it slower:
+The statement that makes a batch, step by step; timing each step slows it down:
 
 \`\`\`
 ${plan.join("\n")}

@@ -77,7 +77,7 @@ export async function bench(options: Options, say: Say): Promise<HeldFigures> {
   for (let n = 0; n < each; n++) await round("after");
   const slowdown = { ours: slowdownOf(rounds, "ours", each), inPlace: slowdownOf(rounds, "inPlace", each) };
   say(
-    `held-xmin: ours ${slowdown.ours} × slower at the end of ${minutes} minutes, in place ${slowdown.inPlace} ×`,
+    `held-xmin: Carillon ${slowdown.ours} × slower at the end of ${minutes} minutes, in place ${slowdown.inPlace} ×`,
   );
   return {
     rounds,
@@ -131,10 +131,10 @@ export function page({ rounds, minutes, due, schedules, slowdown }: HeldFigures)
   return `A transaction that has read something stays open for ${minutes} minutes, so that vacuum may remove nothing that has died since. Meanwhile ${due.toLocaleString("en")} of ${schedules.toLocaleString("en")} schedules,
 the same ones each time, fire round after round: by the insert-only plan, and by rows that are changed in place (narrow ones, which make jobs alone).
 
-| the transaction | rounds | ours, jobs/s (median) | in place, jobs/s (median) | ours, dead rows at the end | in place, dead rows at the end |
+| the transaction | rounds | Carillon, jobs/s (median) | in place, jobs/s (median) | Carillon, dead rows at the end | in place, dead rows at the end |
 |---|---|---|---|---|---|
 ${rows.join("\n")}
 
-In the last rounds under it ours takes **${slowdown.ours} ×** the time that it took before, rows changed in place ${slowdown.inPlace} ×: each round leaves dead entries at the very place in the index where the next one begins to look.
+In the last rounds under it Carillon takes **${slowdown.ours} ×** the time that it took before, and rows changed in place ${slowdown.inPlace} ×: each round leaves dead entries in the index exactly where the next one begins to search.
 What dies with ours are parcels, marked as sent, and the watermarks; the plan has none.`;
 }

@@ -49,7 +49,7 @@ function slowestOf(log: string, mark: string): string[] {
     .filter((plan) => plan["Query Text"].includes(mark))
     .sort((a, b) => (b.Plan["Actual Total Time"] ?? 0) - (a.Plan["Actual Total Time"] ?? 0));
   const [slowest] = plans;
-  if (slowest === undefined) throw new Error(`Postgres told of no plan with "${mark}".`);
+  if (slowest === undefined) throw new Error(`Postgres logged no plan with "${mark}".`);
   return linesOf(slowest.Plan, (slowest.Plan["Actual Total Time"] ?? 0) / 100, 0);
 }
 

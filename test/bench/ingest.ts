@@ -89,8 +89,8 @@ export function page({ rates, commands, schedules }: IngestFigures): string {
 
 | commands | a second |
 |---|--:|
-| puts, one a message, as Lambda hands them over | ${rate("put")} |
-| orders that come and ship: puts and deletes of the same keys, one in ten the wrong way round | ${rate("watch")} |
+| puts, one per message, as Lambda passes them on | ${rate("put")} |
+| orders and their shipments: puts and deletes of the same keys, one in ten in reverse order | ${rate("watch")} |
 | puts, a hundred a message, sent and received through SQS | ${rate("throughSqs")} |
 
 The function, Postgres and the SQS emulator share the machine.`;

@@ -62,7 +62,7 @@ export async function bench(options: Options, say: Say): Promise<MoveFigures> {
     const used = await wal.end();
     const [{ left } = { left: rows }] = await stack.sql<{ left: number }[]>`
       select count(*)::int as left from carillon.plan_far where due_at < (select min(near_until) from carillon.shards)`;
-    if (left > 0) throw new Error(`${left} rows were left behind the line.`);
+    if (left > 0) throw new Error(`${left} rows were left before the near line.`);
     const moved = {
       step,
       rows,

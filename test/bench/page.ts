@@ -28,6 +28,7 @@ export async function writeSection(
 export function withSection(text: string, name: string, section: string): string {
   const [from, to] = [`<!-- bench:${name} -->\n`, `<!-- /bench:${name} -->`];
   const [start, end] = [text.indexOf(from), text.indexOf(to)];
-  if (start < 0 || end < start) throw new Error(`The page has no place for ${name}: ${from.trim()} … ${to}`);
+  if (start < 0 || end < start)
+    throw new Error(`The page has no section for ${name}: ${from.trim()} … ${to}`);
   return `${text.slice(0, start + from.length)}\n${section}\n\n${text.slice(end)}`;
 }

@@ -14,7 +14,7 @@ import { runThreads } from "./pulses/threads.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 
 export const does =
-  "pulses: stored and edited over the API, read and encoded, handed over in batches, and what a tick costs with them";
+  "pulses: stored and edited over the API, read and encoded, handed over in batches, and the cost of a tick with them";
 
 export const options = { pulses: "288000", batch: "100", runs: "3" };
 
@@ -239,7 +239,7 @@ export function page(figures: Figures): string {
   const { readPerSecond, handedOver, bareSendsPerSecond, crudPerSecond, tickMs, pulses, batch, bytes } =
     shown.parse(figures);
   const n = (value: number) => value.toLocaleString("en");
-  return `${n(pulses)} pulses that are due within one minute, envelopes of ${n(bytes)} bytes, scattered over the table as their keys spread them, in a queue target with \`batch: ${batch}\`.
+  return `${n(pulses)} pulses that are due within one minute, envelopes of ${n(bytes)} bytes, scattered over the table by their keys, in a queue target with \`batch: ${batch}\`.
 
 | what | figure |
 |---|---|
@@ -248,13 +248,13 @@ export function page(figures: Figures): string {
 | the same, all of them in one second | ${n(readPerSecond.sameSecond)}/s |
 | handed over in batches, from the tick to the last message taken | ${n(handedOver.perSecond)}/s (${n(handedOver.ms)} ms) |
 | the emulator by itself, messages of the same size from as many threads | ${n(bareSendsPerSecond)}/s |
-| WAL for each pulse that went, parcels and sums and all | ${n(handedOver.walPerPulse)} bytes |
+| WAL for each pulse sent, including parcels and sums | ${n(handedOver.walPerPulse)} bytes |
 | created over the API, by thousands, two callers | ${n(crudPerSecond.create)}/s |
 | their payload changed | ${n(crudPerSecond.patch)}/s |
 | deleted | ${n(crudPerSecond.delete)}/s |
 | a minute's parcels of all shards made by a tick, and sent | ${n(tickMs.withPulses.database)} ms, and ${n(tickMs.withPulses.all)} ms |
 | the same without any pulse | ${n(tickMs.withoutPulses.all)} ms |
 
-A reader and a worker is a thread of two invocations, each with a connection of its own, all on one machine with Postgres and the emulator. Reading is bounded by Postgres, which fetches each pulse from where it lies;
-handing over by the emulator and by Node, which wraps each body into a request. In AWS a batch is a request to SQS like any other.`;
+A reader and a worker is a thread of two invocations, each with a connection of its own, all on one machine with Postgres and the emulator. Reading is limited by Postgres, which fetches each pulse from its own page;
+handing over is limited by the emulator and by Node, which wraps each body into a request. In AWS a batch is one request to SQS.`;
 }

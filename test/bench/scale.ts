@@ -9,7 +9,7 @@ import type { JobCost } from "./scale/peak.ts";
 import { seedSchedules } from "./seed.ts";
 
 export const does =
-  "what one database carries, simulated from what a job costs here; and whether the simulation foretells this machine";
+  "the load that one database carries, simulated from the cost of a job here; and whether the simulation predicts this machine";
 
 export const options = { schedules: "300000", due: "50000", runs: "3" };
 
@@ -34,7 +34,7 @@ export async function bench(options: Options, say: Say): Promise<ScaleFigures> {
   const drain = await drainCost(due, runs, say);
   const jobs = large[0]?.jobs ?? 0;
   const burst = { jobs, measuredMs: median(large.map(({ ms }) => ms)), foretoldMs: foretoldMs(fire, jobs) };
-  say(`a burst of ${jobs} jobs took ${burst.measuredMs} ms; ${burst.foretoldMs} ms were foretold`);
+  say(`a burst of ${jobs} jobs took ${burst.measuredMs} ms; ${burst.foretoldMs} ms were predicted`);
   return { fire, drain, burst, ...on };
 }
 
@@ -64,10 +64,7 @@ interface Run {
 }
 
 function costOf({ jobs, ms, cpu, walPerJob }: Run): JobCost {
-  if (cpu === null)
-    throw new Error(
-      "Only Linux tells who takes its processors: without that there is nothing to simulate from.",
-    );
+  if (cpu === null) throw new Error("Only Linux reports CPU time by process, which the simulation needs.");
   return { serialMs: ms / jobs, databaseMs: cpu.postgresMs / jobs, walBytes: walPerJob };
 }
 

@@ -12,7 +12,7 @@ export function soakPicture({
   const risen = judged.filter(({ flat }) => !flat).map(({ panel, label }) => `${panel} ${label}`.trim());
   return timeSeries({
     title: `${asked.minutes} minutes of creates, edits, deletes, fires, drains and reads together`,
-    desc: `${names.join(", ")}, over ${asked.minutes} minutes at ${asked.rate} jobs a second. ${risen.length === 0 ? "All that should be is flat." : `Not flat: ${risen.join(", ")}.`}`,
+    desc: `${names.join(", ")}, over ${asked.minutes} minutes at ${asked.rate} jobs a second. ${risen.length === 0 ? "All judged measures are flat." : `Not flat: ${risen.join(", ")}.`}`,
     xLabel: "minutes",
     panels: names.map((name) => panelOf(measures.filter(({ panel }) => panel === name))),
   });

@@ -20,7 +20,7 @@ const hasty = {
 
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const dataDir = options["data-dir"];
-  if (dataDir === undefined) throw new Error("store takes --data-dir: where the schedules are kept.");
+  if (dataDir === undefined) throw new Error("store needs --data-dir: the folder for the schedules.");
   const schedules = number(options, "schedules");
   say(machine());
   await using stack = await benchStack(dataDir, 2, hasty);
@@ -29,7 +29,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   await stack.sql`checkpoint`;
   // Data that was not synced while it was stored must be on disk before another server uses it.
   const synced = spawnSync("sync", ["-f", dataDir], { stdio: "ignore" }).status === 0;
-  if (!synced) say("sync -f is missing here: wait for the operating system to write what it holds.");
+  if (!synced) say("sync -f is missing here: wait until the operating system has written its cache.");
   const minutes = Number(((performance.now() - startedAt) / 60_000).toFixed(1));
   const tables = await stack.sql<{ name: string; heap: string; indexes: string }[]>`
     select relname as name, pg_size_pretty(pg_table_size(c.oid)) as heap, pg_size_pretty(pg_indexes_size(c.oid)) as indexes

@@ -25,7 +25,7 @@ export async function swallowingQueue(): Promise<SwallowingQueue> {
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The server listens on no port.");
+  if (address === null || typeof address === "string") throw new Error("The server has no port.");
   url = `http://127.0.0.1:${address.port}`;
   return {
     url,

@@ -85,7 +85,7 @@ export function page(figures: Figures): string {
   const base = byTicks[0]?.perSecond;
   const rows = byTicks.map(
     ({ ticks, perSecond, cores: busy, waits }) =>
-      `| ${ticks} | ${perSecond.toLocaleString("en")} | ${ratio(perSecond, base)} × | ${busy === null ? "not told | not told | not told" : `${busy.postgres} | ${busy.ticks} | ${busy.emulator}`} | ${waitsText(waits)} |`,
+      `| ${ticks} | ${perSecond.toLocaleString("en")} | ${ratio(perSecond, base)} × | ${busy === null ? "not reported | not reported | not reported" : `${busy.postgres} | ${busy.ticks} | ${busy.emulator}`} | ${waitsText(waits)} |`,
   );
   return `Ticks in processes of their own, each with one lane and its share of the shards; ${schedules.toLocaleString("en")} schedules stored, the same due sets as in Fire, each number of ticks in turn.
 
@@ -97,12 +97,12 @@ ${boundBy(byTicks.at(-1), cores)}`;
 }
 
 function boundBy(last: Summary | undefined, cores: number): string {
-  if (last?.cores == null) return "What bounded it the machine does not tell.";
+  if (last?.cores == null) return "The machine does not report what limited the rate.";
   const busy = last.cores.postgres + last.cores.ticks + last.cores.emulator;
   const told = `With ${last.ticks} ticks ${busy.toFixed(2)} of ${cores} cores were busy`;
   return busy >= busyShare * cores
     ? `${told}: the machine was full, and more ticks would share the same cores.`
-    : `${told}: the rest was spent waiting, as the last column says.`;
+    : `${told}: the rest was spent waiting, see the last column.`;
 }
 
 interface RunParams {

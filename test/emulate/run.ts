@@ -11,7 +11,7 @@ import { gapsOf } from "./gaps.ts";
 import { page, type Section } from "./page.ts";
 import { readBack } from "./read-back.ts";
 
-const cannotRun = `Nothing was emulated: there is no ministack. It takes Python 3.10 or newer; install it with \`pip install ${pinned}\`, or name its program in CARILLON_EMULATOR.`;
+const cannotRun = `Nothing was emulated: ministack is not installed. It needs Python 3.10 or newer; install it with \`pip install ${pinned}\`, or name its program in CARILLON_EMULATOR.`;
 
 const written = path.join(import.meta.dirname, "..", "..", "docs", "emulator.md");
 const smokeScript = path.join(import.meta.dirname, "..", "smoke", "run.ts");
@@ -33,8 +33,8 @@ async function run(): Promise<number> {
   }
   writeFileSync(written, page(pinned, sections));
   const faults = sections.flatMap(({ held }) => held.flatMap((each) => each.faults));
-  for (const fault of faults) say(`not as it should be  ${fault}`);
-  say(`${faults.length} faults; the result stands in ${path.relative(process.cwd(), written)}`);
+  for (const fault of faults) say(`fault  ${fault}`);
+  say(`${faults.length} faults; the result is in ${path.relative(process.cwd(), written)}`);
   return faults.length === 0 ? 0 : 1;
 }
 

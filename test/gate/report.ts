@@ -26,8 +26,7 @@ export const reportVariable = "CARILLON_GATE_REPORT";
 export default class GateReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const target = process.env[reportVariable];
-    if (target === undefined)
-      throw new Error(`${reportVariable} must name the file that the report goes to.`);
+    if (target === undefined) throw new Error(`${reportVariable} must name the file for the report.`);
     writeFileSync(target, JSON.stringify(runReport(modules, unhandled)));
   }
 }

@@ -63,7 +63,7 @@ async function runTests(args: string[]): Promise<TestRun | null> {
     );
     return { code, report: JSON.parse(await readFile(report, "utf8")) };
   } catch (error) {
-    say(`There is no report of the tests: ${String(error)}`);
+    say(`The tests wrote no report: ${String(error)}`);
     return null;
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -110,7 +110,7 @@ async function gate(testArgs: string[]): Promise<number> {
 }
 
 function failedTests(tests: TestRun | null, verdict: Verdict | null): string[] {
-  if (tests === null || verdict === null) return ["the tests: there is no report of them"];
+  if (tests === null || verdict === null) return ["the tests: they wrote no report"];
   if (verdict.passed === 0) return [...verdict.failed, "the tests: none has passed"];
   // For example a failing teardown, which is in no test's result.
   const isUnexplained = tests.code !== 0 && verdict.failed.length === 0 && verdict.flaky.length === 0;

@@ -181,7 +181,7 @@ describe("a REST API that is guarded", () => {
 });
 
 test("an existing web ACL is attached to the API unchanged", () => {
-  const settings = variants["REST API behind a firewall of one's own"];
+  const settings = variants["REST API behind an existing firewall"];
   const stack = synthesised(settings);
   stack.template.resourceCountIs("AWS::WAFv2::WebACL", 0);
   stack.template.hasResourceProperties("AWS::WAFv2::WebACLAssociation", {

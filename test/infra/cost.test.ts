@@ -82,10 +82,10 @@ describe("an idle month", () => {
   });
 });
 
-describe("what a template tells of its use", () => {
+describe("the usage that a template implies", () => {
   const plain = { ticksAMinute: 0, canaryMinutes: undefined, traced: false, restApi: false, firewall: false };
 
-  test("the template tells how many ticks run, by rule and by scheduler", () => {
+  test("ticks are counted from the template, started by rule and by scheduler", () => {
     expect(usageOf(smallest)).toMatchObject({ ticksAMinute: 1, restApi: false, traced: false });
     const seven = synthesised({
       tickShards: 7,

@@ -42,7 +42,7 @@ function lint(version: string): number {
 const version = versionOf(linter);
 if (version === null) {
   say(
-    `Skipped: there is no ${linter} here. pip install cfn-lint==${known}, or name one in CARILLON_CFN_LINT. No template was checked.`,
+    `Skipped: ${linter} is not installed. Run pip install cfn-lint==${known}, or name one in CARILLON_CFN_LINT. No template was checked.`,
   );
 } else {
   process.exitCode = lint(version);

@@ -33,7 +33,7 @@ const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in variants));
 if (unknown.length > 0) {
   const known = Object.keys(variants).join(", ");
-  process.stderr.write(`There is no ${unknown.join(", ")}; there are ${known}.\n`);
+  process.stderr.write(`There is no ${unknown.join(", ")}; the sets of settings are ${known}.\n`);
   process.exitCode = 2;
 } else {
   process.stdout.write(`${shutIn ? "Without a network" : "Without a proxy that answers"}:\n`);

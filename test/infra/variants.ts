@@ -135,7 +135,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiCertificateArn: `arn:aws:acm:${account}:certificate/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
   },
 
-  "REST API behind a firewall of one's own": {
+  "REST API behind an existing firewall": {
     apiKind: "rest",
     apiWebAclArn: `arn:aws:wafv2:${account}:regional/webacl/ours/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
     apiRatePerToken: "100/s",

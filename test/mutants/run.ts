@@ -9,7 +9,7 @@ import { type Mutant, mutatedFiles, repository } from "./mutant.ts";
 
 const help = `npm run mutants [-- AREA ...] [--only TEXT]
 
-  Takes one safeguard after the other out of a copy of the code and runs the tests beside it. Each must make a test fail.
+  Removes one safeguard after the other in a copy of the code and runs its tests. Each removal must make a test fail.
   Areas: ${Object.keys(areas).join(", ")} (all of them)
 
   --only TEXT   only mutants whose name contains this`;
@@ -110,7 +110,7 @@ async function run(names: readonly string[], only: string): Promise<number> {
     const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))];
     const red = await firstFailure(copy, tests);
     if (red !== null) {
-      say(`Without any mutant a test fails: ${red}`);
+      say(`A test fails even without a mutant: ${red}`);
       return 1;
     }
     const wrong: Result[] = [];

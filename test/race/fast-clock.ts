@@ -9,7 +9,7 @@ import type { Sql } from "../../lib/db/connect.ts";
 export async function speedUp(sql: Sql, factor: number): Promise<Clock> {
   const [row] = await sql<{ origin: number }[]>`
     select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as origin`;
-  if (row === undefined) throw new Error("The database did not tell the time.");
+  if (row === undefined) throw new Error("The database returned no time.");
   const { origin } = row;
   const start = `timestamptz 'epoch' + ${origin} * interval '1 millisecond'`;
   await sql.unsafe(`

@@ -245,7 +245,7 @@ async function leftBehind(sql: Sql, end: Date): Promise<string[]> {
       select from carillon.jobs j
       where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n and j.state <> 'waiting')`;
   return [
-    ...(parked.length === 0 ? [] : [`${parked.length} still wait in lanes`]),
+    ...(parked.length === 0 ? [] : [`${parked.length} jobs still wait in lanes`]),
     ...(entries.length === 0 ? [] : [`left behind: ${entries.length} entries`]),
     ...((deadlocks?.count ?? 0) === 0 ? [] : [`deadlocks: ${deadlocks?.count}`]),
   ];

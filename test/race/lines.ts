@@ -64,7 +64,8 @@ export function valuesOf(statement: Statement): unknown[] {
 /** Completes a statement successfully without sending it to the server. */
 export function answer(statement: Statement, rows: unknown): void {
   const resolve: unknown = Reflect.get(statement, "resolve");
-  if (typeof resolve !== "function") throw new Error("This version of the driver cannot be answered for.");
+  if (typeof resolve !== "function")
+    throw new Error("This version of the driver does not allow answers from outside.");
   Reflect.apply(resolve, statement, [rows]);
 }
 
@@ -74,7 +75,8 @@ export function answer(statement: Statement, rows: unknown): void {
  */
 export function holdAnswer(statement: Statement, onAnswer: () => void): () => void {
   const resolve: unknown = Reflect.get(statement, "resolve");
-  if (typeof resolve !== "function") throw new Error("This version of the driver cannot be answered for.");
+  if (typeof resolve !== "function")
+    throw new Error("This version of the driver does not allow answers from outside.");
   let rows: unknown;
   Reflect.set(statement, "resolve", (answered: unknown) => {
     rows = answered;

@@ -94,7 +94,7 @@ export function watermarkApart(side: Sql): WrapLine {
 
 function instant(value: unknown): Date {
   if (value instanceof Date) return value;
-  throw new Error("The tick no longer raises the watermark as this mutant thinks.");
+  throw new Error("The tick no longer raises the watermark as this mutant expects.");
 }
 
 /**
@@ -125,7 +125,7 @@ export function oneSnapshot(side: Sql): WrapLine {
     const setting: unknown = side.unsafe(
       "set session characteristics as transaction isolation level repeatable read",
     );
-    if (!isStatement(setting)) throw new Error("The driver makes statements of another kind.");
+    if (!isStatement(setting)) throw new Error("The driver's statements have changed.");
     // Sent from here: its own handler would send it after the statement that opened this
     // connection.
     setting.handler = () => {};
@@ -158,7 +158,7 @@ export async function replaceIn(
   const [row] = await sql<{ definition: string }[]>`
     select pg_get_functiondef(oid) as definition from pg_proc where proname = ${name} and pronamespace = 'carillon'::regnamespace`;
   if (row === undefined || !row.definition.includes(piece))
-    throw new Error(`carillon.${name} no longer says "${piece}".`);
+    throw new Error(`carillon.${name} no longer contains "${piece}".`);
   await sql.unsafe(row.definition.replaceAll(piece, instead));
 }
 

@@ -202,7 +202,7 @@ export function lineOf({
   );
   const { ticks, edits, unknownEdits, deaths, killed, stalls } = counts;
   return (
-    `seed ${seed}: ${owed} owed, ${claims} claims (${companions} in company), ${passedOver} passed over, ${ticks} ticks, ${edits} edits (${unknownEdits} unanswered), ` +
-    `${killed} connections killed, ${stalls} times without ticks, ${deaths} workers dead, healed in ${healedMs} ms: ${kinds.length === 0 ? "nothing broken" : kinds.join(", ")}`
+    `seed ${seed}: ${owed} expected, ${claims} claims (${companions} in company), ${passedOver} passed over, ${ticks} ticks, ${edits} edits (${unknownEdits} unanswered), ` +
+    `${killed} connections killed, ${stalls} stalls of the ticks, ${deaths} workers dead, healed in ${healedMs} ms: ${kinds.length === 0 ? "nothing broken" : kinds.join(", ")}`
   );
 }

@@ -32,7 +32,7 @@ export class SmokeQueue {
 
   async make(): Promise<void> {
     const { QueueUrl } = await this.sqs.send(new CreateQueueCommand({ QueueName: this.name }));
-    if (QueueUrl === undefined) throw new Error(`SQS made the queue ${this.name} and told no URL.`);
+    if (QueueUrl === undefined) throw new Error(`SQS created the queue ${this.name} and returned no URL.`);
     this.url = QueueUrl;
   }
 

@@ -20,7 +20,7 @@ const given = z
 
 const environment = z.object({
   CARILLON_URL: given.pipe(
-    z.url({ protocol: /^https?$/, error: "CARILLON_URL takes where the API answers: the output ApiUrl" }),
+    z.url({ protocol: /^https?$/, error: "CARILLON_URL takes the address of the API: the output ApiUrl" }),
   ),
   CARILLON_TOKEN: given,
   CARILLON_TOKEN_SECRET: given,
@@ -37,7 +37,7 @@ export async function smokeSettings(env: NodeJS.ProcessEnv): Promise<SmokeSettin
   const { CARILLON_URL: url, CARILLON_TOKEN: token, CARILLON_TOKEN_SECRET: secret } = read.data;
   if (token === undefined && secret === undefined)
     throw new Error(
-      "CARILLON_TOKEN takes an admin token, or CARILLON_TOKEN_SECRET the secret that holds one: the output AdminTokenSecret",
+      "CARILLON_TOKEN takes an admin token, or CARILLON_TOKEN_SECRET a secret with one: the output AdminTokenSecret",
     );
   return {
     // A REST API's path begins with its stage; the slash at the end of the output is not part of
@@ -52,7 +52,7 @@ async function secretValue(id: string | undefined): Promise<string> {
   const secrets = new SecretsManagerClient({});
   try {
     const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: id }));
-    if (SecretString === undefined) throw new Error(`The secret ${id} holds no text.`);
+    if (SecretString === undefined) throw new Error(`The secret ${id} has no text.`);
     return SecretString;
   } finally {
     secrets.destroy();

@@ -125,7 +125,7 @@ async function comesTrue<Found>(what: string, look: () => Promise<Found | false>
   for (;;) {
     const found = await look();
     if (found !== false) return found;
-    assert(Date.now() < until, `Waited for ${SETTLED_MS_MAX / 1_000} s in vain until ${what}.`);
+    assert(Date.now() < until, `Not true after ${SETTLED_MS_MAX / 1_000} s: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
   }
 }

@@ -31,7 +31,7 @@ export function flatness(points: readonly Point[], noise: number): Flatness {
   const second = points.slice(Math.floor(points.length / 2));
   const [first, last] = [second[0], second.at(-1)];
   if (first === undefined || last === undefined || second.length < halfMin)
-    throw new Error(`${points.length} slices are too few to tell a trend: it takes ${slicesMin}.`);
+    throw new Error(`${points.length} slices are too few for a trend; it needs ${slicesMin}.`);
   const level = median(second.map(({ y }) => y));
   const drift = theilSen(second) * (last.x - first.x);
   const allowed = Math.max(noise, Math.abs(level) * shareAllowed);

@@ -48,7 +48,7 @@ export async function loadedStack(dataDir: string): Promise<LoadedStack> {
   let stopping = false;
   const ended = once(child, "exit").then(([code]) => {
     if (stopping) return new Promise<never>(() => {});
-    throw new Error(`The stack ended by itself with ${code}: ${[...said.keys()].join("; ")}`);
+    throw new Error(`The stack ended unexpectedly with code ${code}: ${[...said.keys()].join("; ")}`);
   });
   // Prevents an unhandled rejection when the caller does not await it.
   ended.catch(() => {});
@@ -89,7 +89,7 @@ function started(child: ChildProcess, said: Map<string, number>): Promise<Loaded
       createInterface(stream).on("line", read);
     }
     child.once("exit", (code) =>
-      reject(new Error(`The stack did not start, it ended with ${code}:\n${first.join("\n")}`)),
+      reject(new Error(`The stack did not start and exited with code ${code}:\n${first.join("\n")}`)),
     );
   });
 }
@@ -99,7 +99,7 @@ async function readServer(dataDir: string): Promise<{ url: string; pid: number }
   const state = await readFile(path.join(dataDir, "cluster", "postmaster.pid"), "utf8");
   const [pid, , , port] = state.split("\n").map(Number);
   const password = (await readFile(path.join(dataDir, "password"), "utf8")).trim();
-  if (pid === undefined || port === undefined) throw new Error("Postgres does not say where it listens.");
+  if (pid === undefined || port === undefined) throw new Error("postmaster.pid has no port.");
   return { pid, url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/carillon` };
 }
 

@@ -21,7 +21,7 @@ export function startLoad(order: LoadOrder): RunningLoad {
     child.once("message", (message) => resolve(loadReport.parse(message)));
     child.once("error", reject);
     child.once("exit", (code) =>
-      reject(new Error(`The load generator ended with ${code} and told nothing.`)),
+      reject(new Error(`The load generator exited with code ${code} and no report.`)),
     );
   });
   report.catch(() => {});

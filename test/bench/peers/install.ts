@@ -16,7 +16,7 @@ export async function missingTool(
     await run(file, args, { timeout: 30_000 });
     return null;
   } catch {
-    return `there is no ${name} here`;
+    return `${name} is not installed`;
   }
 }
 

@@ -81,7 +81,7 @@ export function startProgram({ file, args, cwd, env }: Command): Program {
     tell: async (word, url) => void (await expectWord("did", `${word} ${url}`)),
     stop: async () => {
       const answer = await expectWord("stopped", "stop");
-      if (!("stopped" in answer)) throw new Error("It has not told what it ran.");
+      if (!("stopped" in answer)) throw new Error("It has not reported its runs.");
       return answer.stopped;
     },
     end: () => end(child),
@@ -139,7 +139,7 @@ function answerOf(line: string): Answer {
   try {
     return answerShape.parse(JSON.parse(line));
   } catch {
-    return { error: `It wrote what is no answer: ${line.slice(0, 500)}` };
+    return { error: `It wrote an invalid answer: ${line.slice(0, 500)}` };
   }
 }
 

@@ -24,7 +24,7 @@ export function path(points: readonly (readonly [number, number])[]): string | u
 
 /** A tenth of a pixel is finer than visible, and makes the same picture the same text. */
 function short(value: number): string {
-  if (!Number.isFinite(value)) throw new Error(`A picture has no place for ${value}.`);
+  if (!Number.isFinite(value)) throw new Error(`A picture cannot show the value ${value}.`);
   return String(Math.round(value * 10) / 10);
 }
 

@@ -123,7 +123,7 @@ async function tick(url: string): Promise<void> {
     { ...invocation, getRemainingTimeInMillis: () => 60_000 },
   );
   await close();
-  if (!finished) throw new Error("The tick has not come to its end.");
+  if (!finished) throw new Error("The tick has not finished.");
 }
 
 function watched(url: string): Sql {

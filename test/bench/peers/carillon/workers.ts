@@ -136,5 +136,5 @@ export function fastWorker(deliver: Deliver): Assemble<SQSEvent, SQSBatchRespons
 function numberOf(payload: unknown): number {
   if (typeof payload === "object" && payload !== null && "n" in payload && typeof payload.n === "number")
     return payload.n;
-  throw new Error("A job came without its payload.");
+  throw new Error("A job arrived without its payload.");
 }

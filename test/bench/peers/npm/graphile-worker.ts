@@ -60,5 +60,5 @@ await serve({
 function numberOf(payload: unknown): number {
   if (typeof payload === "object" && payload !== null && "n" in payload && typeof payload.n === "number")
     return payload.n;
-  throw new Error("A job came without its payload.");
+  throw new Error("A job arrived without its payload.");
 }

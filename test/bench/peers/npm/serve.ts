@@ -43,7 +43,7 @@ class Ran {
 
   note(job: number): void {
     if (!Number.isInteger(job) || job < 0 || job >> 3 >= this.#seen.length)
-      throw new Error(`Nobody has stored a job ${job}.`);
+      throw new Error(`Job ${job} was never stored.`);
     this.#seen[job >> 3] = (this.#seen[job >> 3] ?? 0) | (1 << (job & 7));
     this.#lastAt = Date.now();
     if (this.#runs === 0) this.#firstAt = this.#lastAt;
@@ -99,7 +99,7 @@ export async function serve(contender: Contender): Promise<void> {
     },
     left: async (url) => ({ left: await contender.isLeft(url) }),
     stop: async () => {
-      if (current === undefined) throw new Error("Nothing is being worked on.");
+      if (current === undefined) throw new Error("The worker is not running.");
       const { working, ran, progress } = current;
       current = undefined;
       clearInterval(progress);
@@ -117,7 +117,7 @@ export async function serve(contender: Contender): Promise<void> {
         await more(url);
         tell({ did: word });
       } else if (act !== undefined) tell(await act(url, ...rest));
-      else throw new Error(`Nobody here knows what "${word}" asks for.`);
+      else throw new Error(`"${word}" is not a known command.`);
     } catch (error) {
       tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     }
