@@ -3,29 +3,29 @@ import type { Construct } from "constructs";
 import { Carillon } from "./carillon.ts";
 import type { Settings } from "./settings.ts";
 
-/** Carillon by itself, and what somebody wants to know once it stands. */
+/** A stack with Carillon only, and outputs that operators and callers need after the deployment. */
 export class CarillonStack extends Stack {
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id, {
       description: "Carillon, a serverless scheduler",
       terminationProtection: settings.databaseProtected,
     });
-    // By this id it adds nothing to the names of what is in it.
+    // With the id "Default" the construct adds nothing to the names of its resources.
     const carillon = new Carillon(this, "Default", settings);
 
-    new CfnOutput(this, "ApiUrl", { value: carillon.url, description: "Where the API answers" });
+    new CfnOutput(this, "ApiUrl", { value: carillon.url, description: "The address of the API" });
     if (carillon.apiDomainTarget !== undefined)
       new CfnOutput(this, "ApiDomainTarget", {
         value: carillon.apiDomainTarget,
-        description: "Where a record for the API's domain name has to lead to",
+        description: "The name that a DNS record for the API's domain must point to",
       });
     new CfnOutput(this, "IngestQueueUrl", {
       value: carillon.ingestQueue.queueUrl,
-      description: "Where commands are sent to through SQS",
+      description: "The SQS queue that takes commands",
     });
     new CfnOutput(this, "IngestQueueArn", {
       value: carillon.ingestQueue.queueArn,
-      description: "What rules that watch events have as their target",
+      description: "The target for rules that watch events",
     });
     new CfnOutput(this, "AdminTokenSecret", {
       value: carillon.adminToken.secretArn,

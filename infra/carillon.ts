@@ -23,26 +23,38 @@ import { Alarms } from "./watch/alarms.ts";
 import { Metrics } from "./watch/metrics.ts";
 import { watchOver } from "./watch/watch-over.ts";
 
-/** What an app may bring of its own, beside the settings. */
+/** Parts that an app may pass in code, beside the settings. */
 export interface CarillonParts {
-  /** The module that exports `handlers`, as a path. Default: functions/handlers.ts in this repository, and none in the package. */
+  /**
+   * The module that exports `handlers`, as a path. Default: functions/handlers.ts in this
+   * repository, and none in the package.
+   */
   readonly handlersEntry?: string;
-  /** The VPC to stand in. Default: the one that `vpcId` names, else one of our own. */
+  /** The VPC to use. Default: the one that `vpcId` names, else a new one. */
   readonly vpc?: IVpc;
-  /** The subnets of that VPC to stand in, in two zones at least. Default: its private ones. */
+  /** The subnets of that VPC to use, in two zones at least. Default: its private ones. */
   readonly subnets?: SubnetSelection;
 }
 
-/** Every setting of infra/settings/ by its name, each with its default; and what an app brings of its own. */
+/**
+ * Every setting of infra/settings/ by its name, each with its default, and the parts that an app
+ * passes in code.
+ */
 export type CarillonProps = Partial<Settings> & CarillonParts;
 
-/** Everything, in the order in which a job comes by: HTTPS → schedules → tick → queues → workers → targets. */
+/**
+ * The whole of Carillon, in the order of a job's path: HTTPS → schedules → tick → queues → workers
+ * → targets.
+ */
 export class Carillon extends Construct {
-  /** Where the API answers. */
+  /** The address of the API. */
   readonly url: string;
-  /** Where a record for the API's own domain name has to lead to. Undefined: it has none, or Route 53 has the record already. */
+  /**
+   * The name that a DNS record for the API's domain must point to. Undefined: there is no domain,
+   * or Route 53 already has the record.
+   */
   readonly apiDomainTarget: string | undefined;
-  /** Where commands are sent to; the target of rules that watch events. */
+  /** The queue that takes commands; the target of rules that watch events. */
   readonly ingestQueue: Queue;
   /** The first admin token of the API. */
   readonly adminToken: Secret;
@@ -126,7 +138,8 @@ export class Carillon extends Construct {
     }
     if (settings.tracing) traceAll(this);
 
-    // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
+    // The migration runs before any function that queries, so that a release's code meets a
+    // database of that release. When the stack is deleted, the functions go before the database.
     for (const querying of [api, ingest, tick, fastWorker, slowWorker])
       querying.node.addDependency(migration);
 

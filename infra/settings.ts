@@ -9,7 +9,10 @@ import { stackSettings } from "./settings/stack.ts";
 import { fitTogether, targetsSettings } from "./settings/targets.ts";
 import { workSettings } from "./settings/work.ts";
 
-/** Everything that a deployment may decide, with its default. Given as context: `cdk deploy -c carillon:databaseClass=t4g.small`, or in cdk.json. */
+/**
+ * Every setting of a deployment, with its default. Given as context: `cdk deploy -c
+ * carillon:databaseClass=t4g.small`, or in cdk.json.
+ */
 export const settingsShape = z
   .strictObject({
     ...databaseSettings,
@@ -28,16 +31,16 @@ export const defaultSettings: Settings = settingsShape.parse({});
 
 const PREFIX = "carillon:";
 
-/** What the context may say beside them. */
+/** Settings of the stack, which only the context can give. */
 const stackShape = z.object(stackSettings);
 
-/** Reads the settings from the context and says everything that is wrong with them at once. */
+/** Reads the settings from the context, and reports every fault in one error. */
 export function settingsFrom(node: Node): Settings {
   const given = givenIn(node).filter(([name]) => !(name in stackSettings));
   return read(Object.fromEntries(given), PREFIX);
 }
 
-/** What the stack of this repository's own app is called. */
+/** The stack name of this repository's own app. */
 export function stackNameFrom(node: Node): string {
   const result = stackShape.safeParse(Object.fromEntries(givenIn(node)));
   if (result.success) return result.data.stackName;
@@ -51,7 +54,10 @@ function givenIn(node: Node): [name: string, value: unknown][] {
     .map(([name, value]) => [name.slice(PREFIX.length), value]);
 }
 
-/** The settings that an app gives in its code, checked as those of the context are; what is left out has its default. */
+/**
+ * The settings that an app passes in code, checked like those of the context; missing ones get
+ * their defaults.
+ */
 export function checkedSettings(given: Partial<Settings>): Settings {
   return read(given, "");
 }
@@ -62,7 +68,7 @@ function read(given: object, prefix: string): Settings {
   const faults = result.error.issues.map((issue) => {
     if (issue.code !== "unrecognized_keys") return `${prefix}${String(issue.path[0])}: ${issue.message}`;
     const known = Object.keys(settingsShape.shape).join(", ");
-    return `${issue.keys.map((key) => prefix + key).join(", ")}: there is no such setting; there are ${known}`;
+    return `${issue.keys.map((key) => prefix + key).join(", ")}: there is no such setting; the settings are ${known}`;
   });
   throw new Error(["These settings cannot be used:", ...faults].join("\n  "));
 }

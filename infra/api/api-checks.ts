@@ -2,10 +2,13 @@ import { Token } from "aws-cdk-lib";
 import { charactersOf } from "../settings/shapes.ts";
 import type { Settings } from "../settings.ts";
 
-/** The function is told these by its environment, of whose 4 KB the rest may take 1,600. */
+/**
+ * The API's function receives these lists in its environment; other variables may use 1,600 bytes
+ * of the 4 KB.
+ */
 const LISTS_MAX = 2_400;
 
-/** Says everything at once that does not go together in the settings of the API. */
+/** Reports every conflict between the API's settings in one error. */
 export function checkApi(settings: Settings): void {
   const faults = [
     ...ofTheKind(settings),
@@ -27,13 +30,13 @@ function ofTheKind(settings: Settings): string[] {
       apiKeyNames: keys,
     };
     for (const [name, isGiven] of Object.entries(restOnly))
-      if (isGiven) faults.push(`${name}: an HTTP API takes it not; set apiKind to rest`);
+      if (isGiven) faults.push(`${name}: an HTTP API does not support it; set apiKind to rest`);
   }
   if (settings.apiFirewall && settings.apiWebAclArn !== undefined)
-    faults.push("apiFirewall: a web ACL is given in apiWebAclArn already; leave one of them out");
+    faults.push("apiFirewall: apiWebAclArn already names a web ACL; set only one of the two");
   const limits = [settings.apiKeyRequestsPerSecond, settings.apiKeyRequestsPerDay];
   if (!keys && limits.some((limit) => limit !== undefined))
-    faults.push("apiKeyNames: limits for API keys are given and no names; name for whom keys are made");
+    faults.push("apiKeyNames: limits for API keys are set, but no keys; give the keys' names");
   return faults;
 }
 
@@ -41,21 +44,18 @@ function ofTheCallers({ apiAuth, apiKind, ...settings }: Settings): string[] {
   const faults: string[] = [];
   const principals = settings.apiPrincipals.length > 0;
   if (apiAuth === "iam" && !principals)
-    faults.push("apiPrincipals: with apiAuth iam nobody may call who is not named; name a role or user");
-  if (apiAuth !== "iam" && principals)
-    faults.push("apiPrincipals: they count with apiAuth iam alone; set it");
+    faults.push("apiPrincipals: apiAuth iam admits only named principals; name at least one role or user");
+  if (apiAuth !== "iam" && principals) faults.push("apiPrincipals: they need apiAuth iam; set it");
   const issued = settings.apiJwtIssuer !== undefined && settings.apiJwtAudience.length > 0;
   if (apiAuth === "jwt" && !issued)
-    faults.push(
-      "apiJwtIssuer, apiJwtAudience: with apiAuth jwt both are needed; give the issuer and an audience",
-    );
+    faults.push("apiJwtIssuer, apiJwtAudience: apiAuth jwt needs both; give the issuer and an audience");
   if (apiAuth === "jwt" && apiKind === "rest")
-    faults.push("apiAuth: a REST API checks no JWTs; set apiKind to http, or take token or iam");
+    faults.push("apiAuth: a REST API cannot check JWTs; set apiKind to http, or use token or iam");
   const ofJwt = settings.apiJwtIssuer !== undefined || settings.apiJwtAudience.length > 0;
   if (apiAuth !== "jwt" && (ofJwt || settings.apiJwtPrefixClaim !== undefined))
-    faults.push("apiJwtIssuer, apiJwtAudience, apiJwtPrefixClaim: they count with apiAuth jwt alone; set it");
+    faults.push("apiJwtIssuer, apiJwtAudience, apiJwtPrefixClaim: they need apiAuth jwt; set it");
   if (settings.apiJwtPrefixEnd !== undefined && settings.apiJwtPrefixClaim === undefined)
-    faults.push("apiJwtPrefixEnd: it stands behind a claim; name that in apiJwtPrefixClaim");
+    faults.push("apiJwtPrefixEnd: it needs a claim; name the claim in apiJwtPrefixClaim");
   return faults;
 }
 
@@ -63,13 +63,13 @@ function ofTheDomain(settings: Settings): string[] {
   const { apiDomainName: name, apiHostedZoneName: zone } = settings;
   const faults: string[] = [];
   if ((name === undefined) !== (settings.apiCertificateArn === undefined))
-    faults.push("apiDomainName, apiCertificateArn: one goes with the other; give both");
+    faults.push("apiDomainName, apiCertificateArn: each needs the other; give both");
   if ((zone === undefined) !== (settings.apiHostedZoneId === undefined))
-    faults.push("apiHostedZoneId, apiHostedZoneName: one goes with the other; give both");
+    faults.push("apiHostedZoneId, apiHostedZoneName: each needs the other; give both");
   const known = ![name, zone].some((each) => Token.isUnresolved(each));
   if (known && zone !== undefined && name !== zone && name?.endsWith(`.${zone}`) !== true)
     faults.push(
-      `apiHostedZoneName: ${name ?? "no domain name"} does not lie in ${zone}; give the zone that it lies in`,
+      `apiHostedZoneName: ${name ?? "no domain name"} is not in ${zone}; give the zone that contains it`,
     );
   return faults;
 }
@@ -84,9 +84,9 @@ function tooLong(settings: Settings): string[] {
     apiCorsOrigins: settings.apiCorsOrigins,
   };
   const length = Object.values(lists).reduce((sum, list) => sum + charactersOf(list), 0);
-  // Without lists of the API's own this is not its concern.
+  // Without lists of the API's own, the other settings' checks cover the length.
   if (length <= LISTS_MAX || settings.apiPrincipals.length + settings.apiCorsOrigins.length === 0) return [];
   return [
-    `${Object.keys(lists).join(", ")}: together they take ${LISTS_MAX} characters, as much as Lambda has room for, and have ${length}; shorten them`,
+    `${Object.keys(lists).join(", ")}: together they have ${length} characters, and Lambda's environment has room for ${LISTS_MAX}; shorten them`,
   ];
 }

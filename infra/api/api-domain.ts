@@ -9,14 +9,14 @@ export interface ApiDomainProps {
   readonly gateway: ApiGateway;
   readonly name: string;
   readonly certificateArn: string;
-  /** The hosted zone that gets the record. Default: it is made elsewhere. */
+  /** The hosted zone that gets the record. Default: the record is made elsewhere. */
   readonly zone?: { readonly hostedZoneId: string; readonly zoneName: string };
 }
 
-/** A name of one's own for the API, of either kind. */
+/** A custom domain name for an API of either kind. */
 export class ApiDomain extends Construct {
   readonly url: string;
-  /** Where a record for the name has to lead to. */
+  /** The name that a DNS record for the domain must point to. */
   readonly target: string;
 
   constructor(scope: Construct, id: string, { gateway, name, certificateArn, zone }: ApiDomainProps) {

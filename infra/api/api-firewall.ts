@@ -4,13 +4,13 @@ import { Construct } from "constructs";
 
 export interface ApiFirewallProps {
   readonly stageArn: string;
-  /** A web ACL that is there already. Default: one is made here. */
+  /** An existing web ACL. Default: one is made here. */
   readonly webAclArn?: string | undefined;
-  /** How many requests one address may send to the one that is made here, in five minutes. */
+  /** Requests that the web ACL made here allows from one address in five minutes. */
   readonly requestsPerAddress: number;
 }
 
-/** AWS WAF before a REST API; an HTTP API has no place for it. */
+/** AWS WAF in front of a REST API; an HTTP API does not support it. */
 export class ApiFirewall extends Construct {
   constructor(scope: Construct, id: string, { stageArn, webAclArn, requestsPerAddress }: ApiFirewallProps) {
     super(scope, id);
@@ -22,7 +22,7 @@ export class ApiFirewall extends Construct {
 
   private webAcl(requestsPerAddress: number): CfnWebACL {
     return new CfnWebACL(this, "WebAcl", {
-      description: "Carillon: what the API takes from whom",
+      description: "Carillon: limits of requests to the API",
       scope: "REGIONAL",
       defaultAction: { allow: {} },
       visibilityConfig: this.visibility("Requests"),
@@ -63,10 +63,11 @@ export class ApiFirewall extends Construct {
   }
 }
 
-// Bodies are data of callers, and payloads are of any kind: a template with script in it is none of the API's business, and a batch is
-// larger than any body these rules let pass. They count what they find and stop nothing. So do those that stop keys and targets in paths
-// and queries: with 255 characters of any script these are long once they are percent-encoded, and one may be called `nightly.log` or be
-// an address. A name that a group does not know is passed over by AWS without a word.
+// The rules for bodies only count what they find. Bodies are callers' data: a payload may well be a
+// template with script in it, and a batch is larger than any body that these rules let pass. The
+// rules for paths and queries only count as well: keys and targets of 255 characters in any script
+// are long once percent-encoded, and a key may look like `nightly.log` or an address. AWS ignores
+// names that a rule group does not know, without an error.
 const inBodies = ["JavaDeserializationRCE_BODY", "Log4JRCE_BODY", "ReactJSRCE_BODY"];
 const inCommonData = [
   "SizeRestrictions_BODY",

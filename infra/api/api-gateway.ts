@@ -12,13 +12,13 @@ export interface ApiGatewayProps {
   readonly logRetention: RetentionDays;
 }
 
-/** What stands before the API's function, whichever kind of API it is. */
+/** The gateway in front of the API's function, of either kind. */
 export interface ApiGateway extends IConstruct {
   readonly apiId: string;
   readonly stageName: string;
-  /** Where it answers by itself, without a slash at its end. */
+  /** The gateway's own address, without a slash at the end. */
   readonly url: string;
-  /** Requests that were answered 5xx, in a minute. */
+  /** Requests answered with 5xx, per minute. */
   readonly serverErrors: IMetric;
 }
 
@@ -26,7 +26,7 @@ export function accessLogs(scope: Construct, retention: RetentionDays): LogGroup
   return new LogGroup(scope, "AccessLogs", { retention, removalPolicy: RemovalPolicy.DESTROY });
 }
 
-// No header and no query: either may hold what must not be kept.
+// No headers and no query strings: either may hold secrets, which must not reach a log.
 export const accessLogFormat = AccessLogFormat.custom(
   JSON.stringify({
     requestId: "$context.requestId",
@@ -43,6 +43,6 @@ export const accessLogFormat = AccessLogFormat.custom(
   }),
 );
 
-/** Why a gateway may let everybody through to the function. */
+/** Why a gateway passes requests on without authorizing them. */
 export const tokensAreAskedBelow =
-  "The function asks every request for a token, which has a scope, a prefix and an end, and answers 401 without one; what the gateway could ask for knows none of these.";
+  "The function requires a token on every request and answers 401 without one. A token has a scope, a prefix and an expiry, which the gateway's own authorizers do not know.";

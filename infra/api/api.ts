@@ -28,15 +28,24 @@ export interface ApiProps {
   readonly code: FunctionCode;
 }
 
-/** An HTTP API gives up after 30 s, where the function's own error, a second earlier, says more; a REST API after 29. */
+/**
+ * An HTTP API gives up after 30 s. The function's own timeout comes a second earlier, because its
+ * error says more. A REST API gives up after 29 s.
+ */
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.api);
 
-/** The one thing that is public: HTTPS, every path to one function, which answers 401 to whoever has no token. */
+/**
+ * The only public part: HTTPS, every path to one function, which answers 401 to requests without a
+ * token.
+ */
 export class Api extends Construct {
   readonly url: string;
-  /** Where a record for a domain name of one's own has to lead to. Undefined: it has none, or its record is made here. */
+  /**
+   * The name that a DNS record for the API's domain must point to. Undefined: there is no domain,
+   * or its record is made here.
+   */
   readonly domainTarget: string | undefined;
-  /** Requests that were answered 5xx, in a minute. */
+  /** Requests answered with 5xx, per minute. */
   readonly serverErrors: IMetric;
 
   constructor(scope: Construct, id: string, props: ApiProps) {
@@ -70,7 +79,7 @@ export class Api extends Construct {
   }
 }
 
-/** What the function is told of how it answers whom. */
+/** The variables that tell the API's function how to authenticate and answer callers. */
 function told(settings: Settings): Record<string, string> {
   const { apiAuth, apiRatePerToken, apiCorsOrigins, apiJwtPrefixClaim, apiJwtPrefixEnd } = settings;
   const callers: Record<Settings["apiAuth"], Record<string, string>> = {

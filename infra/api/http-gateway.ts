@@ -22,7 +22,7 @@ import {
   tokensAreAskedBelow,
 } from "./api-gateway.ts";
 
-/** An HTTP API: the cheaper and quicker kind, and what is made unless a REST API is asked for. */
+/** An HTTP API, the default: cheaper and faster than a REST API. */
 export class HttpGateway extends Construct implements ApiGateway {
   readonly apiId: string;
   readonly stageName = "$default";
@@ -49,7 +49,8 @@ export class HttpGateway extends Construct implements ApiGateway {
       },
     });
     this.apiId = api.apiId;
-    // The API's own attribute may not be read where it is closed, as it is with a domain name.
+    // The API's own endpoint attribute cannot be read when the endpoint is disabled, as it is with
+    // a domain name.
     this.url = `https://${api.apiId}.execute-api.${Aws.REGION}.${Aws.URL_SUFFIX}`;
     this.serverErrors = api.metricServerError({ period: Duration.minutes(1), statistic: "Sum" });
   }
@@ -64,7 +65,7 @@ function addRoutes(httpApi: HttpApi, integration: HttpLambdaIntegration, setting
   const add = (path: string, method: HttpMethod, open?: "open") =>
     httpApi.addRoutes({ path, methods: [method], integration, ...(open ? {} : { authorizer }) });
   add("/{proxy+}", HttpMethod.ANY);
-  // Whoever looks whether it answers has no signature, and browsers send none when they ask what they may.
+  // Health probes and the browsers' preflight requests carry no signature.
   add("/health", HttpMethod.GET, "open");
   if (settings.apiCorsOrigins.length > 0) add("/{proxy+}", HttpMethod.OPTIONS, "open");
 }

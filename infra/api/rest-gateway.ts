@@ -21,7 +21,7 @@ import {
   tokensAreAskedBelow,
 } from "./api-gateway.ts";
 
-/** A REST API: dearer, for whoever wants a firewall before it or keys with a quota. */
+/** A REST API: more expensive, for deployments that need a firewall or keys with quotas. */
 export class RestGateway extends Construct implements ApiGateway {
   readonly apiId: string;
   readonly stageName = "api";
@@ -31,11 +31,11 @@ export class RestGateway extends Construct implements ApiGateway {
   constructor(scope: Construct, id: string, { fn, settings, logRetention }: ApiGatewayProps) {
     super(scope, id);
     const api = new RestApi(this, "Api", {
-      // CloudWatch tells REST APIs apart by their names alone.
+      // CloudWatch distinguishes REST APIs by name only.
       restApiName: `${Stack.of(this).stackName}-${Names.uniqueResourceName(this, {})}`,
       description: "Carillon",
       endpointTypes: [EndpointType.REGIONAL],
-      // There is one such role in an account and region: to make it takes the place of whatever was there.
+      // An account has one such role in each region, so making it replaces the existing one.
       cloudWatchRole: settings.apiMakesLogRole,
       disableExecuteApiEndpoint: settings.apiDomainName !== undefined,
       deployOptions: {
@@ -73,21 +73,21 @@ function addMethods(api: RestApi, toFunction: LambdaIntegration, settings: ApiSe
     apiKeyRequired,
     authorizationType: isSigned ? AuthorizationType.IAM : AuthorizationType.NONE,
   };
-  // What a proxy of the root gets, the root gets as well.
+  // The root needs the same methods as its proxy resource, which does not cover the root itself.
   const proxy = api.root.addProxy({ anyMethod: false });
   proxy.addMethod("ANY", toFunction, guarded);
   if (!apiKeyRequired && !isSigned) return;
-  // Whoever looks whether it answers has neither, and browsers send neither when they ask what they may.
+  // Health probes and the browsers' preflight requests carry neither a signature nor an API key.
   api.root.addResource("health").addMethod("GET", toFunction);
   if (settings.apiCorsOrigins.length > 0) proxy.addMethod("OPTIONS", toFunction);
 }
 
-/** Each key has the limits of the plan to itself. */
+/** The limits of the usage plan apply to each key separately. */
 function addKeys(api: RestApi, settings: ApiSettings): void {
   const { apiKeyNames, apiKeyRequestsPerDay } = settings;
   if (apiKeyNames.length === 0) return;
   const plan = api.addUsagePlan("Plan", {
-    description: "Carillon: what each API key may ask",
+    description: "Carillon: limits of each API key",
     apiStages: [{ stage: api.deploymentStage }],
     throttle: {
       rateLimit: settings.apiKeyRequestsPerSecond ?? settings.apiRequestsPerSecond,
@@ -97,7 +97,8 @@ function addKeys(api: RestApi, settings: ApiSettings): void {
       ? {}
       : { quota: { limit: apiKeyRequestsPerDay, period: Period.DAY } }),
   });
-  // By its description, since two keys of one name in an account would keep the second deployment out.
+  // The name goes into the description: two keys of one name in an account would make a second
+  // deployment fail.
   for (const name of apiKeyNames) plan.addApiKey(new ApiKey(api, `Key ${name}`, { description: name }));
 }
 
@@ -106,21 +107,21 @@ function giveReasons(api: RestApi): void {
   acknowledge(
     api,
     "APIG2",
-    "The function checks every body and query itself, by the schemas of which the OpenAPI document is made; what it refuses, it says where.",
+    "The function checks every body and query itself, by the schemas that the OpenAPI document is made from; its errors name the faulty part.",
   );
   acknowledge(
     api,
     "APIG3",
-    "Which firewall stands before an API, and what it lets in, is the account's to say: it takes the stage's ARN.",
+    "The account decides on a firewall for its APIs and on the rules; the stage's ARN is enough to attach one.",
   );
   acknowledge(
     api,
     "APIG6",
-    "Its logs of execution hold headers and with them tokens. The access log has a line for each request, and the function its own.",
+    "Execution logs would contain headers, and so tokens. The access log has a line for each request, and the function its own.",
   );
   acknowledge(
     api,
     "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]",
-    "It is the account's one role by which API Gateway writes logs, and AWS's own policy for it; apiMakesLogRole asks for it.",
+    "It is the account's only role for API Gateway's logs, with AWS's own policy for it; apiMakesLogRole requests it.",
   );
 }

@@ -15,29 +15,35 @@ import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
 export interface AuroraClusterProps {
   readonly place: Place;
-  /** Between how many capacity units it is; each is some 2 GiB of memory and what goes with them. */
+  /**
+   * The cluster's smallest number of capacity units; each has about 2 GiB of memory, with processor
+   * and network to match.
+   */
   readonly databaseCapacityMin: number;
   readonly databaseCapacityMax: number;
-  /** How many connections it takes at once. */
+  /** How many connections the database accepts at once. */
   readonly maxConnections: number;
   readonly databaseBackupDays: number;
   readonly databaseProtected: boolean;
-  /** Whether a reader in another zone stands by. */
+  /** Whether a reader in another zone is ready to take over. */
   readonly highlyAvailable: boolean;
 }
 
-/** Postgres on Aurora, of a size that follows the load: as encrypted, as closed and as hard to lose as an instance on RDS. */
+/**
+ * Postgres on Aurora, sized by the load. Encryption, network access and deletion protection are as
+ * for an RDS instance.
+ */
 export function auroraCluster(scope: Construct, props: AuroraClusterProps): DatabaseServer & ProxiedServer {
   const { place } = props;
   const securityGroup = place.securityGroup("Database", "Database of Carillon");
-  // As on RDS, the major version alone, and the one that the tests run on.
+  // The major version alone, as on RDS: the one that the tests run on.
   const version = AuroraPostgresEngineVersion.of("18", "18");
   const engine = DatabaseClusterEngine.auroraPostgres({ version });
 
   const cluster = new DatabaseCluster(scope, "Cluster", {
     engine,
     writer: ClusterInstance.serverlessV2("Writer"),
-    // It is as large as the writer at any moment, because it may have to take over at any.
+    // The reader always has the writer's size, because it may have to take over at any moment.
     readers: props.highlyAvailable
       ? [ClusterInstance.serverlessV2("Standby", { scaleWithWriter: true })]
       : [],
@@ -76,7 +82,7 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
 
 function acknowledgeOf(cluster: DatabaseCluster, props: AuroraClusterProps): void {
   const resource = cluster.node.defaultChild;
-  // Its list of versions ends with 17.
+  // CDK's list of versions ends with 17.
   if (resource instanceof CfnResource)
     resource.addMetadata("cfn-lint", { config: { ignore_checks: ["E3690"] } });
   acknowledgeUnprotected(cluster, props.databaseProtected);

@@ -21,18 +21,27 @@ export type BudgetSettings = Concurrency &
     | "databaseProxy"
   >;
 
-/** RDS itself reckons with 9.5 MB for a connection, of what it leaves of the class's memory: this is a little less than that of all. */
+/**
+ * RDS assumes 9.5 MB per connection, of the memory it leaves to Postgres. This is slightly fewer
+ * connections than that gives for the whole memory.
+ */
 const CONNECTIONS_PER_GIB = 100;
 const CONNECTIONS_MAX = 5_000;
-/** What Aurora takes at most where it may shrink to less than one capacity unit. */
+/** Aurora's upper limit where the cluster may shrink below one capacity unit. */
 const CONNECTIONS_OF_SMALL_MAX = 2_000;
 const GIB_PER_CAPACITY_UNIT = 2;
-/** Five that Postgres and RDS keep for their administrators, and five for RDS's own agents and for whoever looks what is wrong. */
+/**
+ * Five that Postgres and RDS reserve for administrators, and five for RDS's own agents and for an
+ * engineer who investigates.
+ */
 const KEPT_BACK = 10;
 /** Ticks that hang may still hold their connections when those of the next minute begin. */
 const MINUTES_AT_ONCE = 2;
 
-/** How many connections the database takes: as many as are set, else as many as it has memory for, at its largest. */
+/**
+ * How many connections the database accepts: the number that is set, else the number that its
+ * memory allows at its largest size.
+ */
 export function maxConnections(settings: BudgetSettings): number {
   if (settings.databaseMaxConnections !== undefined) return settings.databaseMaxConnections;
   if (settings.database === "aurora") {
@@ -42,12 +51,15 @@ export function maxConnections(settings: BudgetSettings): number {
   const memory = memoryGiB(settings.databaseClass);
   if (memory === undefined)
     throw new Error(
-      `databaseClass: how much memory "${settings.databaseClass}" has is not known here; say in databaseMaxConnections how many connections it shall take.`,
+      `databaseClass: the memory of "${settings.databaseClass}" is not known here; set databaseMaxConnections to the number of connections that it accepts.`,
     );
   return Math.min(CONNECTIONS_MAX, memory * CONNECTIONS_PER_GIB);
 }
 
-/** How many connections there may be when every function runs as often at once as the settings allow. */
+/**
+ * The number of connections when every function runs at the highest concurrency that the settings
+ * allow.
+ */
 export function connectionsAtMost(settings: Concurrency): number {
   const { api, tick, worker, handlers, ingest, archive, migration } = functionConnections;
   return (
@@ -61,7 +73,10 @@ export function connectionsAtMost(settings: Concurrency): number {
   );
 }
 
-/** Refuses more concurrency than the database has connections for: it would show under load alone, as functions that cannot connect. */
+/**
+ * Refuses settings whose concurrency exceeds the database's connections. The fault would otherwise
+ * appear only under load, as functions that cannot connect.
+ */
 export function checkConnectionBudget(settings: BudgetSettings): void {
   if (settings.databaseProxy) checkProxyBudget(settings);
   else checkDirectBudget(settings);
@@ -71,19 +86,24 @@ function checkDirectBudget(settings: BudgetSettings): void {
   const [wanted, offered] = [connectionsAtMost(settings), maxConnections(settings) - KEPT_BACK];
   if (wanted <= offered) return;
   throw new Error(
-    `The functions may want ${wanted} database connections at once, and ${offered} are theirs. ` +
-      "Lower slowConcurrency (four each), fastConcurrency or ingestConcurrency (two each), apiRequestBurst (one each) or tickShards (six each), or take a databaseClass or databaseCapacityMax with more memory.",
+    `The functions may need ${wanted} database connections at once, and the database has ${offered} for them. ` +
+      "Lower slowConcurrency (four each), fastConcurrency or ingestConcurrency (two each), apiRequestBurst (one each) or tickShards (six each), or choose a databaseClass or databaseCapacityMax with more memory.",
   );
 }
 
-/** So much of the database's connections the proxy may open: what is kept back, and the migration, stay beside it. */
+/**
+ * The share of the database's connections that the proxy may open. The reserved ones and the
+ * migration's stay outside of it.
+ */
 export function proxyConnectionsPercent(connections: number): number {
   return Math.floor((100 * (connections - KEPT_BACK - functionConnections.migration)) / connections);
 }
 
 /**
- * Behind a proxy a function has a connection only while it is in a transaction. Those of most take milliseconds, and the next one waits for
- * them; those of handlers take as long as their code. They may hold half of all, so that there is always one that comes free soon.
+ * Behind a proxy a function holds a connection only during a transaction. Most transactions take
+ * milliseconds, so the next function waits briefly for a connection; those of handlers take as long
+ * as their code. Handlers may hold half of all connections, so that another one is always free
+ * soon.
  */
 function checkProxyBudget(settings: BudgetSettings): void {
   const connections = maxConnections(settings);
@@ -91,12 +111,12 @@ function checkProxyBudget(settings: BudgetSettings): void {
   const held = settings.slowConcurrency * functionConnections.handlers;
   if (held * 2 <= shared) return;
   throw new Error(
-    `Handlers may hold ${held} database connections at once in their own transactions; that is more than half of the ${shared} that the proxy shares out, and the others would wait for them. ` +
-      "Lower slowConcurrency (two each), or take a databaseClass or databaseCapacityMax with more memory.",
+    `Handlers may hold ${held} database connections at once in their own transactions, more than half of the ${shared} that the proxy shares; other functions would wait for them. ` +
+      "Lower slowConcurrency (two each), or choose a databaseClass or databaseCapacityMax with more memory.",
   );
 }
 
-/** Within a family, memory doubles with the size; families of another letter have other ratios within themselves. */
+/** Within a family, memory doubles with each size; other families have other ratios. */
 function memoryGiB(databaseClass: string): number | undefined {
   const [, family, size, times] =
     /^([tmr])\d[a-z]*\.(micro|small|medium|large|(\d*)xlarge)$/.exec(databaseClass) ?? [];

@@ -23,25 +23,34 @@ export interface ProxiedServer {
 
 export interface DatabaseProxyProps extends ProxiedServer {
   readonly place: Place;
-  /** How many connections the database takes at once, of which the proxy leaves some to the migration and to people. */
+  /**
+   * How many connections the database accepts at once; the proxy leaves some of them to the
+   * migration and to engineers.
+   */
   readonly maxConnections: number;
   readonly logRetention: RetentionDays;
 }
 
-/** Shorter than any function's timeout: who gets no connection fails as one that is turned away, and comes again. */
+/**
+ * Shorter than any function's timeout: a function that gets no connection fails as if it was
+ * rejected, and is retried.
+ */
 const BORROW_TIMEOUT = Duration.seconds(10);
-/** A function uses no connection that idled for 30 s; a frozen environment keeps none. */
+/**
+ * A function does not use a connection that was idle for 30 s, and a frozen environment keeps none.
+ */
 const IDLE_TIMEOUT = Duration.minutes(1);
 
 /**
- * RDS Proxy between the functions and the database. A function comes in with its own token, as its own user, and the proxy goes on to the
- * database as that user, by IAM too: there is no password on the way. The migration goes past it.
+ * RDS Proxy between the functions and the database. A function connects with its own IAM token, as
+ * its own user, and the proxy connects to the database as that user, also by IAM: no password is
+ * involved. The migration bypasses the proxy.
  */
 export class FunctionsProxy extends Construct implements Entrance {
   readonly host: string;
   readonly port = String(ownPort);
   readonly way: Way;
-  /** How many of its connections it cannot share, because of what was done on them. */
+  /** How many of the proxy's connections are pinned to one client by the statements run on them. */
   readonly pinned: IMetric;
   private readonly proxy: DatabaseProxy;
   private readonly role: Role;
@@ -53,9 +62,9 @@ export class FunctionsProxy extends Construct implements Entrance {
     this.database = props.database;
     this.role = new Role(this, "Role", { assumedBy: new ServicePrincipal("rds.amazonaws.com") });
     const securityGroup = place.securityGroup("Proxy", "RDS Proxy of Carillon");
-    // RDS itself makes its letters small, and neither its log nor its metrics would be found by another spelling.
+    // RDS itself lower-cases the name; with capitals, its log and its metrics would not be found.
     const dbProxyName = Names.uniqueResourceName(this, { maxLength: 60 }).toLowerCase();
-    // RDS would make it by itself, and keep it for ever.
+    // RDS would create this log group itself, without an expiry.
     const logs = new LogGroup(this, "Logs", {
       logGroupName: `/aws/rds/proxy/${dbProxyName}`,
       retention: props.logRetention,

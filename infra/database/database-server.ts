@@ -7,44 +7,56 @@ import type { FunctionRole as DatabaseUser } from "../../lib/db/migrate/iam-logi
 
 export type { DatabaseUser };
 
-/** Where connections are made to. */
+/** The endpoint that functions connect to. */
 export interface Entrance {
   readonly host: string;
-  /** A number, or what CloudFormation puts in its place. */
+  /** A number, or a CloudFormation token. */
   readonly port: string;
-  /** Lets a function in as this user and as no other, and tells it how. */
+  /**
+   * Allows a function to connect as this user and as no other, and sets the variables that it needs
+   * to do so.
+   */
   admit(fn: LambdaFunction, user: DatabaseUser): void;
 }
 
-/** A Postgres, whoever runs it: what the functions, and those who watch over it, have to know. */
+/** A Postgres server of any kind: the properties that the functions and the alarms need. */
 export interface DatabaseServer extends Entrance {
   readonly name: string;
-  /** Of the user who owns everything. Only the migration may read it. */
+  /** The secret of the owner. Only the migration may read it. */
   readonly masterSecret: ISecret;
-  /** What lies between it and functions in a VPC. */
+  /** The network path from functions in a VPC to the server. */
   readonly way: Way;
-  /** The secrets with the passwords of the functions' users. Default: IAM lets them in. */
+  /** The secrets with the passwords of the functions' users. Default: they authenticate by IAM. */
   readonly roleSecrets?: Readonly<Record<DatabaseUser, Secret>>;
-  /** Variables that say how functions are sure of it. Default: its certificate is verified by what Node trusts. */
+  /**
+   * Variables by which functions verify the server. Default: its certificate is verified against
+   * Node's own roots.
+   */
   readonly trust?: Readonly<Record<string, string>>;
-  /** What RDS measures of it. Default: it is not RDS that runs it. */
+  /** The server's metrics in RDS. Default: RDS does not run this server. */
   readonly metrics?: DatabaseMetrics;
 }
 
 export interface Way {
   readonly port: number;
-  /** To a security group that opens for the functions, or into networks that they may connect to; none leads nowhere. */
+  /**
+   * A security group that opens for the functions, or networks that they may connect to; an empty
+   * list gives no access.
+   */
   readonly to: ISecurityGroup | readonly string[];
 }
 
 export interface DatabaseMetrics {
-  /** An instance is of a size; a serverless cluster is of one that follows the load, on storage that has no end of its own. */
+  /**
+   * An instance has a fixed size. A serverless cluster follows the load, on storage without a fixed
+   * limit.
+   */
   readonly kind: "instance" | "serverless";
-  /** By RDS's name. */
+  /** By RDS's name of the metric. */
   of(name: string, options: MetricOptions): IMetric;
 }
 
-/** What IAM lets somebody into. */
+/** Servers and proxies that authenticate users by IAM. */
 export interface AdmittingByIam {
   grantConnect(grantee: IGrantable, user: string): unknown;
 }

@@ -3,7 +3,10 @@ import { defaultSettings, type Settings } from "../settings.ts";
 
 type Kind = Settings["database"];
 
-/** Those that mean something for some kinds of database alone: given for another, somebody expects of them what does not happen. */
+/**
+ * Settings that only some kinds of database use. Given for another kind they would have no effect,
+ * so they are refused.
+ */
 const belonging: Readonly<Partial<Record<keyof Settings, readonly Kind[]>>> = {
   databaseClass: ["rds"],
   databaseStorageGiB: ["rds", "existing"],
@@ -25,43 +28,50 @@ const belonging: Readonly<Partial<Record<keyof Settings, readonly Kind[]>>> = {
   functionsInVpc: ["external"],
 };
 
-/** Refuses settings that belong to another kind of database, and a database that could not be reached. */
+/**
+ * Refuses settings of another kind of database, and a database that the functions could not reach.
+ */
 export function checkDatabaseSettings(settings: Settings, inBroughtVpc: boolean): void {
   const { database } = settings;
   const asByDefault: Readonly<Record<string, unknown>> = defaultSettings;
   const given: Readonly<Record<string, unknown>> = settings;
   for (const [name, kinds] of Object.entries(belonging)) {
     if (kinds.includes(database) || isSame(given[name], asByDefault[name])) continue;
-    throw new Error(`${name}: it belongs to database ${kinds.join(" or ")}, and database is ${database}`);
+    throw new Error(`${name}: it is only for database ${kinds.join(" or ")}, and database is ${database}`);
   }
   if (settings.databaseCapacityMin > settings.databaseCapacityMax)
-    throw new Error("databaseCapacityMin: it is at most databaseCapacityMax");
+    throw new Error("databaseCapacityMin: it must not exceed databaseCapacityMax");
   if (settings.databaseProxy && settings.databasePrepare === true)
     throw new Error(
-      "databasePrepare: a statement that is prepared by name pins a connection of databaseProxy; leave one of the two out",
+      "databasePrepare: statements prepared by name pin the connections of databaseProxy; set only one of the two",
     );
   if (settings.databaseNetworks.length > 0 && !settings.functionsInVpc)
-    throw new Error("databaseNetworks: functions outside of a VPC connect where they like; leave it out");
+    throw new Error(
+      "databaseNetworks: it restricts functions in a VPC, and functionsInVpc is false; leave it out",
+    );
   const reached = database === "rds" || database === "aurora" || inBroughtVpc || !settings.functionsInVpc;
   if (reached) return;
   const otherwise =
-    database === "external" ? ", or let functions stand outside with functionsInVpc=false" : "";
+    database === "external" ? ", or run functions outside of a VPC with functionsInVpc=false" : "";
   throw new Error(
-    `database: an ${database} one is reached from its own VPC, or from one that leads there; name that by vpcId${otherwise}`,
+    `database: an ${database} one is reached from its own VPC, or from one with a route to it; give that VPC as vpcId${otherwise}`,
   );
 }
 
-/** Whether functions prepare statements by name. What stands before an external database is not known here. */
+/**
+ * Whether functions prepare statements by name. Off by default for an external database, which may
+ * have an unknown pooler in front.
+ */
 export function preparesByName({ database, databaseProxy, databasePrepare }: Settings): boolean {
   return databasePrepare ?? (database !== "external" && !databaseProxy);
 }
 
-/** What a database is described by that is not made here. Half a description is refused. */
+/** The settings that describe a database made elsewhere. Refuses an incomplete description. */
 export function described<Shape extends z.ZodObject>(settings: Settings, shape: Shape): z.output<Shape> {
   const result = shape.safeParse(settings);
   if (result.success) return result.data;
   const missing = result.error.issues.map(({ path }) => path.join("."));
-  throw new Error(`database: an ${settings.database} one also takes ${missing.join(", ")}`);
+  throw new Error(`database: an ${settings.database} one also needs ${missing.join(", ")}`);
 }
 
 function isSame(one: unknown, other: unknown): boolean {

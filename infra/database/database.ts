@@ -16,24 +16,37 @@ import { rdsInstance } from "./rds-instance.ts";
 export interface DatabaseProps {
   readonly network: Network;
   readonly settings: Settings;
-  /** How many connections it takes at once. */
+  /** How many connections the database accepts at once. */
   readonly maxConnections: number;
 }
 
-/** The Postgres that everything is kept in, made here or not: open to the functions alone, each as its own user. */
+/**
+ * The Postgres database of Carillon, made here or elsewhere. It is open to the functions only, each
+ * as its own user.
+ */
 export class Database extends Construct {
-  /** What RDS measures of it. None: it is not RDS that runs it. */
+  /** The database's metrics in RDS. Undefined: RDS does not run it. */
   readonly metrics: DatabaseMetrics | undefined;
-  /** Another text where the functions' users are to be let in in another way: the migration then runs again. */
+  /**
+   * Changes with the way in which the functions' users authenticate: the migration then runs again.
+   */
   readonly logins: string;
-  /** Where it is: at another place is another database, which the migration has not seen yet. */
+  /**
+   * The address of the server. A new address means another database, which the migration has not
+   * seen yet.
+   */
   readonly address: string;
-  /** Of a proxy, how many of its connections it cannot share. None: there is no proxy. */
+  /** How many of the proxy's connections are pinned. Undefined: there is no proxy. */
   readonly pinned: IMetric | undefined;
   private readonly server: DatabaseServer;
-  /** Where functions come in; the migration, which makes their users, goes to the server itself. */
+  /**
+   * The endpoint for functions. The migration, which makes their users, connects to the server
+   * itself.
+   */
   private readonly entrance: Entrance;
-  /** Whether a session beyond the entrance keeps the plans of statements. */
+  /**
+   * Whether the server keeps the plans of prepared statements for a session through this endpoint.
+   */
   private readonly prepare: "on" | "off";
 
   constructor(scope: Construct, id: string, props: DatabaseProps) {
@@ -48,18 +61,22 @@ export class Database extends Construct {
     this.pinned = proxy?.pinned;
     this.logins = proxy === undefined ? loginsOf(server, settings) : "iam, by a proxy";
     if (network.place === undefined) return;
-    // All functions are of one group, so that those who use a proxy could reach the server as well; it has no login for them there.
+    // All functions share one security group, so functions that use a proxy could reach the server
+    // as well; their users have no login there.
     for (const { way } of proxy === undefined ? [server] : [server, proxy]) openWay(this, network.place, way);
   }
 
-  /** Lets a function in as this user and as no other, and tells it where. */
+  /**
+   * Allows a function to connect as this user and as no other, and sets the variables with the
+   * address.
+   */
   admit(fn: LambdaFunction, user: DatabaseUser): void {
     this.tellWhere(fn, this.entrance);
     fn.addEnvironment("DATABASE_PREPARE", this.prepare);
     this.entrance.admit(fn, user);
   }
 
-  /** Lets the migration in as the owner of everything, who gives the functions' users their logins. */
+  /** Allows the migration to connect as the owner, who gives the functions' users their logins. */
   admitOwner(fn: LambdaFunction): void {
     const { masterSecret, roleSecrets } = this.server;
     this.tellWhere(fn, this.server);
@@ -94,7 +111,7 @@ function makeServer(scope: Construct, { network, settings, maxConnections }: Dat
   if (settings.database === "existing") return { server: existingDatabase(scope, settings) };
   if (settings.database === "external") return { server: externalDatabase(scope, settings) };
   const { place } = network;
-  if (place === undefined) throw new Error("A database of our own stands in a VPC.");
+  if (place === undefined) throw new Error("A database that is made here needs a VPC.");
   const make = { rds: rdsInstance, aurora: auroraCluster }[settings.database];
   const server = make(scope, { ...settings, place, maxConnections });
   if (!settings.databaseProxy) return { server };
@@ -106,7 +123,7 @@ function makeServer(scope: Construct, { network, settings, maxConnections }: Dat
   };
 }
 
-/** The functions' group lets nothing out by itself. */
+/** The functions' security group allows no outbound traffic without a rule. */
 function openWay(scope: Construct, { functions }: Place, { to, port }: Way): void {
   if ("addIngressRule" in to) {
     to.addIngressRule(functions, Port.tcp(port), "Functions query the database");
@@ -114,7 +131,7 @@ function openWay(scope: Construct, { functions }: Place, { to, port }: Way): voi
     return;
   }
   for (const [index, cidrIp] of to.entries()) {
-    // Apart from the group, whose own rule lets nothing out.
+    // A rule of its own resource, because the group's own rule denies all outbound traffic.
     new CfnSecurityGroupEgress(scope, `FunctionsToNetwork${index + 1}`, {
       groupId: functions.securityGroupId,
       ipProtocol: "tcp",

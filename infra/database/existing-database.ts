@@ -16,7 +16,7 @@ const description = z.object({
   databaseMaxConnections: z.number(),
 });
 
-/** An RDS instance that exists. Nothing of the instance itself stands in the template. */
+/** An existing RDS instance. The template does not manage the instance. */
 export function existingDatabase(scope: Construct, settings: Settings): DatabaseServer {
   const known = described(settings, description);
   const securityGroup = SecurityGroup.fromSecurityGroupId(

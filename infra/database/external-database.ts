@@ -14,18 +14,18 @@ const description = z.object({
   databaseMaxConnections: z.number(),
 });
 
-/** Lambda takes 4 KB of variables in all; this is one certificate and no bundle of them. */
+/** Lambda's limit is 4 KB for all variables: room for one certificate, not for a bundle. */
 const CERTIFICATE_CHARACTERS_MAX = 2_200;
 
 /**
- * A Postgres that AWS does not run, and that knows no IAM. Each function's user has a password in a secret of its own, made here and read by
- * this function and the migration alone.
+ * A Postgres that AWS does not run and that knows no IAM. Each function's user has a password in a
+ * secret of its own, made here; only this function and the migration can read it.
  */
 export function externalDatabase(scope: Construct, settings: Settings): DatabaseServer {
   const known = described(settings, description);
   if (settings.functionsInVpc && settings.databaseNetworks.length === 0)
     throw new Error(
-      "databaseNetworks: name the networks in which the external database is, such as 10.20.0.0/16; functions in a VPC connect to no others",
+      "databaseNetworks: give the networks of the external database, such as 10.20.0.0/16; functions in a VPC can connect to no others",
     );
   const secret = (role: DatabaseUser) => roleSecret(scope, role, settings.databasePasswords);
   const roleSecrets: Record<DatabaseUser, Secret> = {
@@ -53,7 +53,10 @@ export function externalDatabase(scope: Construct, settings: Settings): Database
   };
 }
 
-/** A higher number is another template for the secret, of which Secrets Manager makes another password. */
+/**
+ * A higher number changes the secret's template, so that Secrets Manager generates another
+ * password.
+ */
 function roleSecret(scope: Construct, role: DatabaseUser, passwords: number): Secret {
   const secret = new Secret(scope, `Login-${role}`, {
     description: `Carillon: the password of ${role} on its database`,
@@ -67,7 +70,7 @@ function roleSecret(scope: Construct, role: DatabaseUser, passwords: number): Se
   acknowledge(
     secret,
     "SMG4",
-    "The password is changed by raising databasePasswords: the migration then tells the server, which a rotation by Secrets Manager would not.",
+    "The password is changed by raising databasePasswords: the migration then sets it on the server, which a rotation by Secrets Manager would not do.",
   );
   return secret;
 }
@@ -81,7 +84,7 @@ function certificate(file: string): string {
   const pem = readCertificate(file);
   if (pem.length <= CERTIFICATE_CHARACTERS_MAX) return pem;
   throw new Error(
-    `databaseCaFile: the certificate in ${file} has ${pem.length} characters; a function can be told ${CERTIFICATE_CHARACTERS_MAX}`,
+    `databaseCaFile: the certificate in ${file} has ${pem.length} characters; a function's environment has room for ${CERTIFICATE_CHARACTERS_MAX}`,
   );
 }
 
@@ -89,6 +92,8 @@ function readCertificate(file: string): string {
   try {
     return new X509Certificate(readFileSync(file)).toString().trim();
   } catch (cause) {
-    throw new Error(`databaseCaFile: ${file} is no file with a certificate`, { cause });
+    throw new Error(`databaseCaFile: ${file} cannot be read as a file with one certificate in PEM`, {
+      cause,
+    });
   }
 }

@@ -21,18 +21,19 @@ export interface MigrationProps {
   readonly code: FunctionCode;
 }
 
-/** As long as Lambda allows. What takes longer is gone on with by the next call. */
+/** Lambda's longest timeout. The next call continues a migration that takes longer. */
 const CALL_TIMEOUT = Duration.minutes(15);
-/** As long as CloudFormation allows. */
+/** CloudFormation's longest wait. */
 const DEPLOYMENT_TIMEOUT = Duration.minutes(migrationTime.deploymentMinutes);
 const migrations = path.join(packageRoot, "migrations");
 
 /**
- * Brings the database to this release, in the course of each deployment and before anything that queries; and gives it its users' logins
- * and the first admin token. Whatever queries depends on this construct.
+ * Migrates the database to this release in each deployment, before any function that queries. It
+ * also gives the users their logins and creates the first admin token. Every construct that queries
+ * depends on this one.
  */
 export class Migration extends Construct {
-  /** The first admin token, made here once. It stands in no template, no variable and no log. */
+  /** The first admin token, generated here once. It is in no template, variable or log. */
   readonly adminToken: Secret;
 
   constructor(scope: Construct, id: string, props: MigrationProps) {
@@ -45,7 +46,7 @@ export class Migration extends Construct {
     acknowledge(
       this.adminToken,
       "SMG4",
-      "Whoever uses the token would be locked out by a new one on a fixed day. It is rotated through the API, with an overlap, or replaced by tokens of less reach and deleted.",
+      "A scheduled rotation would lock out the token's users. It is rotated through the API, with an overlap, or replaced by narrower tokens and deleted.",
     );
 
     const fn = new CarillonFunction(this, "Function", {
@@ -70,10 +71,12 @@ export class Migration extends Construct {
       retention: props.logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    // Outside the network: it tells CloudFormation how it went also when the function could not even start.
+    // The provider is outside of the VPC: it reports to CloudFormation even when the function could
+    // not start.
     const provider = new Provider(this, "Provider", {
       onEventHandler: fn,
-      // The same: by what it is asked it knows whether it is asked again, and there is one log to read.
+      // The same function: the event says whether this is a repeated call, and there is one log to
+      // read.
       isCompleteHandler: fn,
       queryInterval: Duration.seconds(migrationTime.pauseSeconds),
       totalTimeout: DEPLOYMENT_TIMEOUT,
@@ -86,7 +89,7 @@ export class Migration extends Construct {
       resourceType: "Custom::CarillonMigration",
       serviceToken: provider.serviceToken,
       serviceTimeout: DEPLOYMENT_TIMEOUT,
-      // CloudFormation calls only when a property changes.
+      // CloudFormation calls the function only when a property changes.
       properties: {
         migrations: FileSystem.fingerprint(migrations),
         adminTokenSecret: this.adminToken.secretArn,
@@ -94,8 +97,8 @@ export class Migration extends Construct {
         database: props.database.address,
       },
     });
-    // No reference leads to the endpoint through which the function reads its secret, to the instance that serves a cluster, or to the rules that
-    // open the way there.
+    // Nothing references the endpoint that the function reads its secret through, the instance of a
+    // cluster, or the rules that open the network, so these are named as dependencies.
     applied.node.addDependency(props.network, props.database);
   }
 
@@ -105,20 +108,20 @@ export class Migration extends Construct {
     acknowledgeWildcards(
       role,
       [`${fn.functionArn}:*`],
-      "The CDK's framework for custom resources lets itself invoke the versions of the function, of which there are none.",
+      "The CDK's framework for custom resources allows itself to invoke versions of the function; there are none.",
     );
     return role;
   }
 }
 
-/** The state machine in which the CDK's framework waits between one call and the next. */
+/** The state machine with which the CDK's framework waits between two calls. */
 function acknowledgeWaiting(provider: Provider): void {
   const waiting = provider.node.findChild("waiter-state-machine");
   const both = ["framework-isComplete", "framework-onTimeout"].map((id) => provider.node.findChild(id));
   acknowledgeWildcards(
     waiting,
     both.flatMap((each) => (each instanceof LambdaFunction ? [`${each.functionArn}:*`] : [])),
-    "The CDK's framework for custom resources lets its state machine invoke the versions of its functions, of which there are none.",
+    "The CDK's framework for custom resources allows its state machine to invoke versions of its functions; there are none.",
   );
   acknowledge(waiting, "SF1", "It has one step, and the two functions that it calls log what they do.");
   acknowledge(waiting, "SF2", "It has one step, which calls one function: a trace would show nothing else.");

@@ -2,7 +2,7 @@ import type { ISecret } from "aws-cdk-lib/aws-secretsmanager";
 import type { IConstruct } from "constructs";
 import { acknowledge } from "../watch/acknowledge.ts";
 
-/** Where a server of our own listens, whatever kind it is. */
+/** The port of a server that is made here, of either kind. */
 export const ownPort = 5432;
 
 /** The secret of the master user, which RDS makes and rotates. */
@@ -11,12 +11,12 @@ export function managedSecretOf({ secret }: { readonly secret?: ISecret }): ISec
   return secret;
 }
 
-/** Why a server may be deleted, where it may. */
+/** The reason for allowing the deletion of a server, where the settings allow it. */
 export function acknowledgeUnprotected(server: IConstruct, databaseProtected: boolean): void {
   if (databaseProtected) return;
   acknowledge(
     server,
     "RDS10",
-    "databaseProtected is switched off, for a deployment that is to be removed. A snapshot stays.",
+    "databaseProtected is off, for a deployment that will be removed. A snapshot remains.",
   );
 }

@@ -19,7 +19,7 @@ export interface RdsInstanceProps {
   readonly place: Place;
   /** Its class, without its "db." prefix. */
   readonly databaseClass: string;
-  /** How many connections it takes at once. */
+  /** How many connections the database accepts at once. */
   readonly maxConnections: number;
   readonly databaseStorageGiB: number;
   readonly databaseBackupDays: number;
@@ -29,12 +29,13 @@ export interface RdsInstanceProps {
 
 const STORAGE_GROWTH = 5;
 
-/** Postgres on RDS: encrypted, TLS only, in no public subnet, and gone with a snapshot alone. */
+/** Postgres on RDS: encrypted, TLS only, not in a public subnet; deleting it leaves a snapshot. */
 export function rdsInstance(scope: Construct, props: RdsInstanceProps): DatabaseServer & ProxiedServer {
   const { place } = props;
   const securityGroup = place.securityGroup("Database", "Database of Carillon");
 
-  // The major version alone: AWS withdraws minor ones, and a template that names one stops deploying that day.
+  // The major version alone: AWS withdraws minor versions, and a template that names one then stops
+  // deploying.
   const engine = DatabaseInstanceEngine.postgres({ version: PostgresEngineVersion.VER_18 });
 
   const instance = new DatabaseInstance(scope, "Instance", {
@@ -81,13 +82,13 @@ function acknowledgeOf(instance: DatabaseInstance, props: RdsInstanceProps): voi
   acknowledge(
     instance,
     "RDS11",
-    "The database stands in subnets without a way in, and its security group lets in the functions alone: another port would hide it from nobody.",
+    "The database is in isolated subnets, and its security group admits only the functions: another port would protect it from nothing.",
   );
   if (!props.highlyAvailable)
     acknowledge(
       instance,
       "RDS3",
-      "A standby doubles the price of the database; highlyAvailable makes one. Without it nothing is lost while the instance comes back, jobs are late.",
+      "A standby doubles the price of the database; highlyAvailable adds one. Without it nothing is lost while the instance recovers, but jobs are late.",
     );
   acknowledgeUnprotected(instance, props.databaseProtected);
 }

@@ -2,8 +2,9 @@ import { type IEngine, ParameterGroup } from "aws-cdk-lib/aws-rds";
 import type { Construct } from "constructs";
 
 /**
- * The group of an instance's parameters, or of a cluster's, by one id: CloudFormation makes nothing of another type by it, and so takes no
- * empty cluster for a database that has data.
+ * The parameter group of an instance or of a cluster. Both have one id, so that a switch of the
+ * kind conflicts and fails: otherwise CloudFormation would replace a database that has data by an
+ * empty cluster.
  */
 export function parameterGroup(scope: Construct, engine: IEngine, maxConnections: number): ParameterGroup {
   return new ParameterGroup(scope, "Parameters", {
@@ -14,22 +15,24 @@ export function parameterGroup(scope: Construct, engine: IEngine, maxConnections
 }
 
 /**
- * What the whole server has. Each function's role has limits of its own besides, from the migrations; autovacuum of the busy tables is set
- * with the tables.
+ * Limits of the whole server. Migrations set the limits of each function's role; the autovacuum
+ * settings of busy tables are set with the tables.
  */
 function serverParameters(maxConnections: number): Record<string, string> {
   return {
-    // Already RDS's default for this version; a default may change, and this must not.
+    // Already RDS's default for this version, but a default may change and this must not.
     "rds.force_ssl": "1",
-    // RDS's own formula depends on what it keeps of the memory, which nobody outside knows: the budget is checked against this number.
+    // RDS's own formula depends on how much memory it reserves, which is not published. The budget
+    // is checked against this number.
     max_connections: String(maxConnections),
-    // Functions' transactions end after ten seconds. A person who forgets one would keep vacuum from the busy tables for a day.
+    // Functions' transactions end after ten seconds. A forgotten transaction of an engineer would
+    // otherwise block the vacuum of busy tables for a day.
     idle_in_transaction_session_timeout: "300000",
-    // No statement of a function takes a second; what does is worth a line.
+    // No statement of a function takes a second, so slower ones are logged.
     log_min_duration_statement: "1000",
     log_lock_waits: "1",
   };
 }
 
-/** What a database of our own is called on its server. */
+/** The name of a database that is made here. */
 export const ownDatabaseName = "carillon";

@@ -2,13 +2,13 @@ import { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 
-/** Where in S3 the archive stands. */
+/** The archive's place in S3. */
 export interface ArchivePlace {
   readonly bucket: string;
   readonly prefix: string;
 }
 
-/** All that the archive writes. */
+/** All objects that the archive writes. */
 export function archivedObjects(scope: Construct, { bucket, prefix }: ArchivePlace): string {
   return Stack.of(scope).formatArn({
     service: "s3",
@@ -19,7 +19,7 @@ export function archivedObjects(scope: Construct, { bucket, prefix }: ArchivePla
   });
 }
 
-/** What of S3 the archive may do: put its own objects, and read, list or delete none. */
+/** The archive's rights in S3: it puts its own objects, and cannot read, list or delete any. */
 export function archiveStatement(scope: Construct, place: ArchivePlace): PolicyStatement {
   return new PolicyStatement({ actions: ["s3:PutObject"], resources: [archivedObjects(scope, place)] });
 }

@@ -18,7 +18,10 @@ export interface ArchiveProps {
   readonly place: ArchivePlace;
   readonly network: Network;
   readonly database: Database;
-  /** It drops a day only when the archive has it, and tells how long one has waited for that. */
+  /**
+   * The tick drops a day only when the archive has it, and reports how long a day has waited for
+   * that.
+   */
   readonly tick: Tick;
   readonly jobRetentionDays: number;
   readonly alarms: Alarms;
@@ -27,11 +30,11 @@ export interface ArchiveProps {
   readonly code: FunctionCode;
 }
 
-/** A day comes once a day; what one invocation does not get through, the next goes on with. */
+/** A day becomes due once a day; the next invocation continues where one ran out of time. */
 const EVERY = Duration.hours(1);
 const LAG_MAX = Duration.days(1);
 
-/** Brings the jobs of days whose time has come into a bucket, before the tick drops them. */
+/** Copies the jobs of days past retention into a bucket, before the tick drops the days. */
 export class Archive extends Construct {
   readonly fn: CarillonFunction;
 
@@ -41,7 +44,7 @@ export class Archive extends Construct {
     const fn = new CarillonFunction(this, "Function", {
       entry: "archive",
       code: props.code,
-      description: "Carillon: brings days of jobs into the archive before they are dropped",
+      description: "Carillon: copies days of jobs into the archive before they are dropped",
       network: props.network,
       timeout: Duration.seconds(functionTimeoutSeconds.archive),
       memoryMiB: 1_024,
@@ -56,14 +59,14 @@ export class Archive extends Construct {
     acknowledgeWildcards(
       fn.role ?? fn,
       [archivedObjects(this, place)],
-      "Each day has objects of its own, under one prefix; there they may be put, and neither read nor deleted.",
+      "Each day has its own objects under one prefix; the function may put them, and neither read nor delete any.",
     );
     tick.fn.addEnvironment("ARCHIVES", "true");
 
-    // The next hour's does what this one did not.
+    // No retry: the next hour's run does the same work.
     fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: EVERY });
     new Rule(this, "EachHour", {
-      description: "Archives days of jobs whose time has come",
+      description: "Archives days of jobs that are past their retention",
       schedule: Schedule.rate(EVERY),
       targets: [new LambdaFunction(fn, { retryAttempts: 0, maxEventAge: EVERY })],
     });
@@ -71,7 +74,7 @@ export class Archive extends Construct {
       metric: props.metrics.ofTick("ArchiveLagMs", { statistic: "Maximum", period: Duration.minutes(5) }),
       periods: 3,
       description:
-        "A day of jobs could have been dropped a day ago, and the archive does not have it: it stays in the database, and so does each one after it. Look at the log of the function that archives.",
+        "A day of jobs has been past its retention for a day, and is not in the archive yet. It stays in the database, and so does each later day. Check the log of the archive function.",
     });
   }
 }

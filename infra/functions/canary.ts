@@ -7,23 +7,27 @@ import type { Alarms } from "../watch/alarms.ts";
 import type { Metrics } from "../watch/metrics.ts";
 
 export interface CanaryProps {
-  /** How often it is due. */
+  /** The interval of the canary's schedules. */
   readonly every: Duration;
-  /** It puts the canary's schedules. */
+  /** The tick puts the canary's schedules. */
   readonly tick: LambdaFunction;
-  /** It delivers to queues. */
+  /** The fast worker delivers to queues. */
   readonly fastWorker: LambdaFunction;
   readonly metrics: Metrics;
   readonly alarms: Alarms;
 }
 
-/** One may come just before the end of a period and the next just after it: a period without any is no proof yet. */
+/**
+ * One canary may arrive just before the end of a period and the next just after it, so one empty
+ * period proves nothing.
+ */
 const MISSED_MAX = 2;
 const RETENTION = Duration.minutes(1);
 
 /**
- * Two schedules of Carillon's own that go the whole way each few minutes: one to a queue that nobody reads, where SQS itself counts what
- * arrives, and one to a handler that says so. Whatever is wrong on the way, known or not, shows as an arrival that is missing.
+ * Two schedules of Carillon's own that take the whole path every few minutes. One goes to a queue
+ * without a reader, where SQS itself counts arrivals, and one to a handler that reports its
+ * arrival. Any fault on the path, known or not, shows as a missing arrival.
  */
 export class Canary extends Construct {
   constructor(scope: Construct, id: string, props: CanaryProps) {
@@ -31,13 +35,13 @@ export class Canary extends Construct {
     const { every, tick, fastWorker, metrics, alarms } = props;
 
     const arrivals = new Queue(this, "Arrivals", {
-      // What arrives is counted and has then done its work.
+      // An arrival is counted when it is sent; nothing reads the message.
       retentionPeriod: RETENTION,
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    acknowledge(arrivals, "SQS3", "Nobody reads from this queue, so nothing can fail to be read.");
+    acknowledge(arrivals, "SQS3", "Nothing reads from this queue, so no read can fail.");
     arrivals.grantSendMessages(fastWorker);
     tick.addEnvironment("CANARY_QUEUE_URL", arrivals.queueUrl);
     tick.addEnvironment("CANARY_MINUTES", String(every.toMinutes()));
@@ -50,7 +54,7 @@ export class Canary extends Construct {
       alarms.whenMissing(this, `${queue}Missing`, {
         metric,
         missedMax: MISSED_MAX,
-        description: `No canary of the ${queue.toLowerCase()} queue has arrived for ${MISSED_MAX * every.toMinutes()} minutes: somewhere between the schedule and its target jobs do not get through.`,
+        description: `No canary of the ${queue.toLowerCase()} queue has arrived for ${MISSED_MAX * every.toMinutes()} minutes: jobs are stuck somewhere between the schedule and its target.`,
         article: "Canary missing",
       });
     }

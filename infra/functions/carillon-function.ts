@@ -10,20 +10,26 @@ import type { FunctionCode, FunctionEntry } from "./function-code.ts";
 import { requireForModules } from "./function-format.ts";
 
 export interface CarillonFunctionProps {
-  /** The file in functions/ that holds the handler, without its ending. */
+  /** The file in functions/ that exports the handler, without its extension. */
   readonly entry: FunctionEntry;
   readonly code: FunctionCode;
   readonly description: string;
-  /** Of the functions that query. Default: it stands outside, where it reaches the internet and nothing of ours. */
+  /**
+   * The network, for functions that query. Default: none; the function reaches the internet and no
+   * private resource.
+   */
   readonly network?: Network;
   readonly timeout: Duration;
   readonly memoryMiB: number;
   readonly logRetention: RetentionDays;
-  /** What must be in the bundle beside the code. Default: nothing. */
+  /** Commands that add files to the bundle. Default: none. */
   readonly commandHooks?: BundlingOptions["commandHooks"];
 }
 
-/** A function of functions/, with a role of its own that may write its log, and nothing else until something grants it. */
+/**
+ * A function of functions/. Its role may write its own log, and nothing else until a grant is
+ * added.
+ */
 export class CarillonFunction extends NodejsFunction {
   readonly logs: LogGroup;
 
@@ -39,11 +45,11 @@ export class CarillonFunction extends NodejsFunction {
     });
     logs.grantWrite(role);
     if (place !== undefined) {
-      // Not the role as a whole: what is granted later has to have its own reason.
+      // Only this policy, not the whole role: later grants need their own reasons.
       acknowledge(
         role.node.defaultChild ?? role,
         "IAM5[Resource::*]",
-        "Network interfaces know no resource before they exist; these are the actions by which Lambda puts a function into the network, and no others.",
+        "Network interfaces have no ARN before they exist; these are exactly the actions that Lambda needs to attach a function to the network.",
       );
     }
 
@@ -60,7 +66,8 @@ export class CarillonFunction extends NodejsFunction {
       logGroup: logs,
       ...(place === undefined ? {} : inside(place)),
       environment: {
-        // The roots that sign RDS's certificates come with Lambda, but Node has to be told to trust them; who queries nothing has not to.
+        // Lambda ships the roots that sign RDS's certificates, but Node must be pointed to them.
+        // Functions without queries need none.
         ...(props.network === undefined ? {} : { NODE_EXTRA_CA_CERTS: "/var/runtime/ca-cert.pem" }),
         NODE_OPTIONS: "--enable-source-maps",
       },
@@ -73,7 +80,7 @@ export class CarillonFunction extends NodejsFunction {
         minify: true,
         sourceMap: true,
         sourcesContent: false,
-        // The versions that the tests ran with, not those that Lambda happens to have.
+        // The versions that the tests ran with, not those that Lambda ships.
         bundleAwsSDK: true,
         banner: requireForModules,
         esbuildArgs: props.code.esbuildArgs,
@@ -89,8 +96,9 @@ function inside({ vpc, subnets, functions }: Place) {
 }
 
 /**
- * How Lambda puts a function into the network. These actions know no resource to be bound to before the interface exists, and
- * the managed policy that is usual here asks for the same and for every log group as well.
+ * The rights that Lambda needs to attach the function to the network. These actions cannot be
+ * limited to a resource before the interface exists. The usual managed policy has the same actions,
+ * and those for every log group as well.
  */
 function networkInterfaces(): PolicyDocument {
   return new PolicyDocument({

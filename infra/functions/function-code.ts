@@ -7,28 +7,36 @@ export type FunctionEntry = "tick" | "worker" | "api" | "ingest" | "migrate" | "
 
 const inRepository = existsSync(`${root}functions/handlers.ts`);
 
-/** In these `#handlers` is imported. */
+/** The entries that import `#handlers`. */
 const withHandlers: ReadonlySet<FunctionEntry> = new Set(["tick", "worker", "api", "ingest"]);
 
-/** Where the code of the functions lies, and whose handlers are bundled with it. */
+/** The location of the functions' code, and the handlers that are bundled with it. */
 export class FunctionCode {
-  /** A file in the folder that esbuild is run in. Nothing is read from it: every dependency is in the bundle. */
+  /**
+   * Any file in the folder that esbuild runs in. It is not read, because every dependency is in the
+   * bundle.
+   */
   readonly lockFile = inRepository ? `${root}package-lock.json` : path.join(root, "..", "package.json");
-  /** What `#handlers` means in functions/; in the package there are none before an app has some. */
+  /** The module behind `#handlers` in functions/. The package has none until an app passes one. */
   private readonly handlers: string | undefined;
 
   constructor(handlersEntry = inRepository ? `${root}functions/handlers.ts` : undefined) {
     this.handlers = handlersEntry === undefined ? undefined : path.resolve(handlersEntry);
     if (this.handlers !== undefined && !existsSync(this.handlers))
-      throw new Error(`handlersEntry: there is no file ${this.handlers} that could export \`handlers\`.`);
+      throw new Error(
+        `handlersEntry: the file ${this.handlers} does not exist; give the path of the module that exports \`handlers\`.`,
+      );
   }
 
-  /** What is bundled at synth. */
+  /** The file that is bundled at synth. */
   entryOf(entry: FunctionEntry): string {
     return inRepository ? `${root}functions/${entry}.ts` : `${root}functions/open/${entry}.js`;
   }
 
-  /** What esbuild is told besides. In the package the dependencies are in the code already, and are what they should be. */
+  /**
+   * Extra arguments of esbuild. The package's code already contains its dependencies, with the
+   * replacements made.
+   */
   get esbuildArgs(): Record<string, string> {
     const aliases = {
       ...(inRepository ? bundledInstead(root) : {}),
@@ -37,7 +45,10 @@ export class FunctionCode {
     return Object.fromEntries(Object.entries(aliases).map(([module, file]) => [`--alias:${module}`, file]));
   }
 
-  /** The folder to be deployed as it is, where the package brings one and an app has nothing to put into it. */
+  /**
+   * The prebuilt folder that is deployed as it is: where the package has one and the app adds no
+   * handlers to it.
+   */
   builtOf(entry: FunctionEntry): string | undefined {
     if (inRepository || (this.handlers !== undefined && withHandlers.has(entry))) return undefined;
     return `${root}functions/${entry}`;

@@ -5,17 +5,21 @@ import type { Construct } from "constructs";
 import { acknowledgeWildcards } from "../watch/acknowledge.ts";
 
 export interface TargetAllowListProps {
-  /** Empty: the queues of this account and region whose name starts with `carillon-target-`. */
+  /** Empty: the queues of this account and region with names that start with `carillon-target-`. */
   readonly queueArns: readonly string[];
   /** Empty: the default bus of this account and region. */
   readonly busArns: readonly string[];
-  /** Empty: the functions of this account and region whose name starts with `carillon-target-`. */
+  /**
+   * Empty: the functions of this account and region with names that start with `carillon-target-`.
+   */
   readonly functionArns: readonly string[];
 }
 
 /**
- * Where schedules may send to. Whoever may write a schedule acts through the workers' rights, so these are named when the stack is
- * deployed. The defaults' prefix is one that nobody uses by accident. The API is told as well, and refuses what could never arrive.
+ * The targets that schedules may name. A caller that may write a schedule acts with the workers'
+ * rights, so the targets are fixed by the deployment. The prefix of the defaults is one that no
+ * existing resource has by accident. The API gets the same list, and refuses targets that could
+ * never be delivered to.
  */
 export class TargetAllowList {
   private readonly queues: string[];
@@ -39,19 +43,22 @@ export class TargetAllowList {
     this.account = stack.account;
   }
 
-  /** To whoever delivers to queues and buses. */
+  /** Grants a function that delivers to queues and buses the right to send to them. */
   admitSender(fn: LambdaFunction): void {
     grant(fn, ["sqs:SendMessage", "sqs:GetQueueUrl"], this.queues);
     grant(fn, ["events:PutEvents"], this.buses);
   }
 
-  /** To whoever invokes functions; their versions and aliases are resources of their own. */
+  /**
+   * Grants a function the right to invoke the listed functions; versions and aliases are separate
+   * resources.
+   */
   admitInvoker(fn: LambdaFunction): void {
     const qualified = this.functions.filter((arn) => !arn.endsWith("*")).map((arn) => `${arn}:*`);
     grant(fn, ["lambda:InvokeFunction"], [...this.functions, ...qualified]);
   }
 
-  /** Names without an ARN mean this account; the region every function knows. */
+  /** Names without an ARN mean this account; every function knows its region. */
   tell(fn: LambdaFunction): void {
     fn.addEnvironment("TARGET_ACCOUNT", this.account);
     fn.addEnvironment("TARGET_QUEUES", this.queues.join(","));
@@ -65,6 +72,6 @@ function grant(fn: LambdaFunction, actions: string[], resources: string[]): void
   acknowledgeWildcards(
     fn.role ?? fn,
     resources,
-    "Schedules name their targets later: the deployment says which ones they may, one by one or by the beginning of their names. A function's versions and aliases belong to it.",
+    "Schedules name their targets later: the deployment limits them, by name or by the beginning of the name. A function's versions and aliases are included.",
   );
 }

@@ -28,17 +28,19 @@ export interface TickProps {
   readonly network: Network;
   readonly database: Database;
   readonly queues: readonly JobQueue[];
-  /** What commands of the SQL inbox may name. */
+  /** The targets that commands of the SQL inbox may name. */
   readonly targets: TargetAllowList;
   readonly webhooks: WebhookSender;
   readonly alarms: Alarms;
-  /** What starts it each minute: a rule of EventBridge, or EventBridge Scheduler. */
+  /**
+   * The service that starts the tick each minute: a rule of EventBridge, or EventBridge Scheduler.
+   */
   readonly tickBy: "rule" | "scheduler";
-  /** How many are started each minute, to share the schedules. */
+  /** How many ticks start each minute and share the schedules. */
   readonly tickShards: number;
-  /** How many days of jobs it keeps. */
+  /** How many days of jobs the tick keeps. */
   readonly jobRetentionDays: number;
-  /** How many days of the audit it keeps; 0 for all. */
+  /** How many days of the audit the tick keeps; 0 for all. */
   readonly auditRetentionDays: number;
   readonly metrics: Metrics;
   readonly logRetention: RetentionDays;
@@ -46,17 +48,25 @@ export interface TickProps {
 }
 
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.tick);
-/** Jobs are made 180 s ahead: after two ticks have been missed, the third is the last that can still be on time. */
+/**
+ * Jobs are made 180 s ahead: after two missed ticks, the third is the last that can still be on
+ * time.
+ */
 const MISSED_TICKS_MAX = 2;
 const asEventsGo = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
 const EACH_MINUTE = { minute: "*" };
-/** EventBridge's own bound. */
+/** EventBridge's limit. */
 const TARGETS_PER_RULE = 5;
 
-/** What the tick logs when it has come to its end, also when there was more to do than it had time for. */
+/**
+ * The log events of a tick that ran to its end, including one that ran out of time with work left.
+ */
 const heartbeats: LogEvent[] = ["tick.done", "tick.unfinished"];
 
-/** Turns what is due into jobs, each minute. A tick that fails is not tried again: the next minute's does its work as well. */
+/**
+ * Makes jobs of due occurrences, each minute. A failed tick is not retried: the next minute's tick
+ * does its work as well.
+ */
 export class Tick extends Construct {
   readonly fn: CarillonFunction;
 
@@ -80,7 +90,8 @@ export class Tick extends Construct {
     fn.addEnvironment("RETENTION_DAYS", String(props.jobRetentionDays));
     fn.addEnvironment("AUDIT_RETENTION_DAYS", String(props.auditRetentionDays));
 
-    // Lambda's own hand that passes the event on would otherwise keep it for hours and try again, as the one before it.
+    // Lambda's asynchronous queue would otherwise keep the event for hours and retry it, as
+    // EventBridge would.
     fn.configureAsyncInvoke(asEventsGo);
     if (props.tickBy === "rule") this.startByRule(props.tickShards);
     else this.startByScheduler(props.tickShards);
@@ -91,20 +102,21 @@ export class Tick extends Construct {
         ...heartbeats.map((event) => FilterPattern.stringValue("$.event", "=", event)),
       ),
       metricNamespace: props.metrics.namespace,
-      // Named by its place: where two deployments share a namespace after all, the ticks of one must not stand for those of the other.
+      // The name contains the construct's address: where two deployments share a namespace by
+      // mistake, the ticks of one must not count for the other.
       metricName: `${this.node.addr}-ticks-done`,
     });
     props.alarms.whenMissing(this, "Missing", {
       metric: done.metric({ statistic: "Sum", period: Duration.minutes(1) }),
       missedMax: MISSED_TICKS_MAX,
       description:
-        "No tick has come to its end for two minutes: soon jobs will be late. Nothing is lost; the next tick that succeeds makes up for all. Look whether the rule is on, whether the database answers, and at the tick's log.",
+        "No tick has finished for two minutes: jobs will soon be late. Nothing is lost; the next tick that succeeds makes all missing jobs. Check that the rule is enabled, that the database answers, and the tick's log.",
     });
     props.alarms.whenFailing(
       this,
       "Failing",
       fn.metricErrors({ period: Duration.minutes(1) }),
-      "Three of the last five minutes had a tick that failed. Look at the tick's log.",
+      "Three of the last five minutes had a tick that failed. Check the tick's log.",
     );
   }
 
@@ -125,11 +137,11 @@ export class Tick extends Construct {
   }
 
   private startByScheduler(ticks: number): void {
-    // The CDK gives the scheduler its role in the stack, not in here.
+    // The CDK creates the scheduler's role in the stack, not in this construct.
     acknowledgeWildcards(
       Stack.of(this),
       [`${this.fn.functionArn}:*`],
-      "The CDK lets the scheduler invoke the versions of the tick as well, of which there are none.",
+      "The CDK allows the scheduler to invoke versions of the tick as well; there are none.",
     );
     for (const [number, event] of eventsOf(ticks, ContextAttribute.scheduledTime).entries()) {
       new SchedulerSchedule(this, numbered("ScheduledEachMinute", number), {
@@ -144,7 +156,7 @@ export class Tick extends Construct {
   }
 }
 
-/** What each tick of a minute is told; one alone is told nothing, and does everything. */
+/** The event of each tick of a minute. A single tick gets no event and works every shard. */
 function eventsOf(ticks: number, time: string): (SharedTickEvent | undefined)[] {
   if (ticks === 1) return [undefined];
   return Array.from({ length: ticks }, (_, tick) => ({ ticks, tick, time }));
@@ -155,7 +167,7 @@ function inGroups<Item>(items: readonly Item[], size: number): Item[][] {
   return Array.from({ length: groups }, (_, group) => items.slice(group * size, (group + 1) * size));
 }
 
-/** The first has the name alone, which it keeps whatever the number of ticks becomes. */
+/** The first has no number, so that its name stays the same when the number of ticks changes. */
 function numbered(name: string, index: number): string {
   return index === 0 ? name : `${name}${index + 1}`;
 }

@@ -6,8 +6,8 @@ import { acknowledge } from "../watch/acknowledge.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 
 /**
- * Has X-Ray trace every function in here, and a REST API's stage; an HTTP API cannot. Lambda sends a function's traces itself, so that
- * no further endpoint stands in the network.
+ * Enables X-Ray tracing of every function in the scope and of a REST API's stage; an HTTP API does
+ * not support it. Lambda itself sends the traces, so the network needs no further endpoint.
  */
 export function traceAll(scope: IConstruct): void {
   for (const construct of scope.node.findAll()) {
@@ -30,6 +30,6 @@ function traceFunction(fn: CarillonFunction): void {
   acknowledge(
     policy,
     "IAM5[Resource::*]",
-    "X-Ray's actions for writing traces know no resource; nothing can be read by them.",
+    "X-Ray's actions for writing traces cannot be limited to a resource; they allow no reading.",
   );
 }

@@ -8,7 +8,7 @@ import { CarillonFunction } from "./carillon-function.ts";
 import type { FunctionCode } from "./function-code.ts";
 
 export interface WebhookSenderProps {
-  /** Public networks that it does not send to. */
+  /** Public networks that webhooks must not reach. */
   readonly denyNetworks: readonly string[];
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
@@ -17,8 +17,8 @@ export interface WebhookSenderProps {
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.webhook);
 
 /**
- * The one way out to the internet. It stands outside the network, so that there is nothing private for it to reach, and its role may
- * write its log and nothing else, so that whoever takes it over has gained nothing.
+ * The only part that sends to the internet. It is outside of the network, so it can reach nothing
+ * private, and its role may only write its log: an attacker who takes it over gains nothing.
  */
 export class WebhookSender extends Construct {
   private readonly fn: CarillonFunction;
@@ -31,7 +31,7 @@ export class WebhookSender extends Construct {
       code: props.code,
       description: "Carillon: sends webhooks",
       timeout: TIMEOUT,
-      // It waits most of the time; with less, the handshake of TLS takes long.
+      // The function mostly waits; with less memory, the TLS handshake takes long.
       memoryMiB: 256,
       logRetention: props.logRetention,
     });
@@ -39,12 +39,12 @@ export class WebhookSender extends Construct {
     this.tell(this.fn);
   }
 
-  /** Lets a function know what is never sent. */
+  /** Tells a function the denied networks, so that it can refuse them early. */
   tell(fn: LambdaFunction): void {
     if (this.denyNetworks.length > 0) fn.addEnvironment("CARILLON_WEBHOOK_DENY", this.denyNetworks.join(","));
   }
 
-  /** Lets a function send webhooks, and tells it how. */
+  /** Grants a function the right to send webhooks, and sets the variable with the sender's name. */
   admitSender(fn: LambdaFunction): void {
     fn.addEnvironment("WEBHOOK_FUNCTION", this.fn.functionName);
     fn.addToRolePolicy(

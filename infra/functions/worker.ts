@@ -12,18 +12,18 @@ import type { FunctionCode } from "./function-code.ts";
 export interface WorkerProps {
   readonly network: Network;
   readonly database: Database;
-  /** As whom it reaches the database. */
+  /** The worker's user in the database. */
   readonly user: DatabaseUser;
   /** The queue whose parcels this worker takes. */
   readonly source: JobQueue;
-  /** Every queue: jobs to be tried again travel in new parcels. */
+  /** Every queue: jobs to be retried travel in new parcels. */
   readonly queues: readonly JobQueue[];
   readonly description: string;
   readonly timeout: Duration;
   readonly memoryMiB: number;
-  /** How many parcels one invocation takes. */
+  /** How many parcels one invocation receives. */
   readonly batchSize: number;
-  /** How many invocations there are at most at once. */
+  /** The highest number of concurrent invocations. */
   readonly maxConcurrency: number;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
@@ -52,9 +52,10 @@ export class Worker extends Construct {
     fn.addEventSource(
       new SqsEventSource(props.source.queue, {
         batchSize: props.batchSize,
-        // One poisoned parcel must not bring back its neighbours.
+        // A parcel that fails is retried alone, without its neighbours in the batch.
         reportBatchItemFailures: true,
-        // Reserved concurrency instead would throttle what was already received, until it lands among the dead letters.
+        // Reserved concurrency would instead throttle messages that were already received, until
+        // they land in the dead-letter queue.
         maxConcurrency: props.maxConcurrency,
       }),
     );

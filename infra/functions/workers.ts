@@ -18,7 +18,7 @@ export interface SlowWorkerProps extends FastWorkerProps {
   readonly webhooks: WebhookSender;
 }
 
-/** The worker that delivers to queues and event buses, and may do nothing else. */
+/** The worker that delivers to queues and event buses. It has no other rights. */
 export function fastWorkerOf(scope: Construct, { targets, ...props }: FastWorkerProps): Worker {
   const worker = new Worker(scope, "FastWorker", {
     ...props,
@@ -32,16 +32,16 @@ export function fastWorkerOf(scope: Construct, { targets, ...props }: FastWorker
   return worker;
 }
 
-/** The worker that runs handlers, invokes functions and has webhooks sent. */
+/** The worker that runs handlers, invokes functions and requests webhooks from the sender. */
 export function slowWorkerOf(scope: Construct, { targets, webhooks, ...props }: SlowWorkerProps): Worker {
   const worker = new Worker(scope, "SlowWorker", {
     ...props,
-    // Handlers make and end schedules in their own transactions.
+    // Handlers create and delete schedules in their own transactions.
     user: "carillon_handler",
     description: "Carillon: runs handlers, invokes functions and sends webhooks",
     timeout: Duration.seconds(functionTimeoutSeconds.slowWorker),
     memoryMiB: 1_024,
-    // Alone: a handler that hangs holds up nobody's parcel but its own.
+    // One parcel per invocation: a handler that hangs delays no other parcel.
     batchSize: workerBatchSize.slow,
   });
   worker.fn.addEnvironment("TARGET_WINDOW", String(targetWindow(props.maxConcurrency)));

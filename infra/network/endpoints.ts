@@ -7,28 +7,46 @@ interface Endpoint {
   readonly service: InterfaceVpcEndpointAwsService;
 }
 
-/** Each costs some seven dollars a month and zone: here is who calls what, and so what is lost without it. */
+/**
+ * Each endpoint costs about seven dollars per month and zone. The comments say which function calls
+ * the service, and so what fails without it.
+ */
 export const endpoints: Readonly<Record<EndpointName, Endpoint>> = {
   /** API, tick, ingest and workers send parcels; the fast worker delivers to queues. */
   sqs: { id: "Sqs", service: InterfaceVpcEndpointAwsService.SQS },
-  /** The fast worker delivers to event buses; tick and workers tell of jobs that ended. */
+  /**
+   * The fast worker delivers to event buses; the tick and the workers publish events of jobs that
+   * ended.
+   */
   events: { id: "EventBridge", service: InterfaceVpcEndpointAwsService.EVENTBRIDGE },
-  /** The slow worker invokes functions, and among them the one outside of the network that sends webhooks. */
+  /**
+   * The slow worker invokes functions, including the sender of webhooks, which is outside of the
+   * network.
+   */
   lambda: { id: "Lambda", service: InterfaceVpcEndpointAwsService.LAMBDA },
-  /** The migration reads the master user's password and the first admin token; functions read a secret where an external database lets them in by passwords. */
+  /**
+   * The migration reads the master user's password and the first admin token. Functions read a
+   * secret when an external database authenticates them by password.
+   */
   secretsmanager: { id: "SecretsManager", service: InterfaceVpcEndpointAwsService.SECRETS_MANAGER },
 };
 
 export interface EndpointsWanted {
-  /** The endpoints to make. Default: all in a network of our own, none in a VPC that is brought, which has its own ways. */
+  /**
+   * The endpoints to make. Default: all in a network that is made here, none in an existing VPC,
+   * which has its own routes.
+   */
   readonly endpoints?: readonly EndpointName[] | undefined;
-  /** Whether the network is one that has no other way out. */
+  /** Whether the network has no other way out. */
   readonly ownNetwork: boolean;
-  /** What the event bus is told. */
+  /** The events of jobs that are published to the event bus. */
   readonly lifecycleEvents: readonly LifecycleEvent[];
 }
 
-/** Which endpoints are made; refuses a choice with which a deployment would hang, or what is always on would never arrive. */
+/**
+ * The endpoints to make. Refuses a choice with which the deployment would hang, or with which
+ * events that are on would never arrive.
+ */
 export function chosenEndpoints(wanted: EndpointsWanted): readonly EndpointName[] {
   const { endpoints: chosen = wanted.ownNetwork ? endpointNames : [], ownNetwork } = wanted;
   if (!ownNetwork) return chosen;
@@ -36,12 +54,12 @@ export function chosenEndpoints(wanted: EndpointsWanted): readonly EndpointName[
   const missing = always.filter((name) => !chosen.includes(name));
   if (missing.length > 0) {
     throw new Error(
-      `endpoints: ${missing.join(" and ")} cannot be left out of a network that has no other way out; parcels go through sqs, and the migration reads its secrets through secretsmanager`,
+      `endpoints: ${missing.join(" and ")} cannot be left out of a network without another way out; parcels go through sqs, and the migration reads its secrets through secretsmanager`,
     );
   }
   if (!chosen.includes("events") && wanted.lifecycleEvents.length > 0) {
     throw new Error(
-      "endpoints: events can only be left out together with what is told through it; set lifecycleEvents to none",
+      "endpoints: events can only be left out when no events of jobs are published; set lifecycleEvents to none",
     );
   }
   return chosen;

@@ -19,7 +19,7 @@ import { type EndpointName, endpointNames } from "../settings/network.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import { chosenEndpoints, type EndpointsWanted, endpoints } from "./endpoints.ts";
 
-/** An address that no packet goes to. */
+/** An address that no packet is sent to. */
 const nothingOut = {
   IpProtocol: "icmp",
   FromPort: 252,
@@ -29,29 +29,32 @@ const nothingOut = {
 };
 
 export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
-  /** Whether functions that query stand in a VPC at all. */
+  /** Whether functions that query run in a VPC. */
   readonly functionsInVpc: boolean;
-  /** Whether the endpoints stand in all zones; in one, they cost half and are gone when it is. */
+  /** Whether the endpoints are in all zones. In one zone they cost half, and fail with it. */
   readonly highlyAvailable: boolean;
-  /** A VPC that is brought along. Default: the one that `vpcId` names, else one of our own. */
+  /** An existing VPC, passed in code. Default: the one that `vpcId` names, else a new one. */
   readonly vpc?: IVpc | undefined;
-  /** Its subnets to stand in, in two or more zones. Default: its private ones. */
+  /** The subnets of that VPC to use, in two or more zones. Default: its private ones. */
   readonly subnets?: SubnetSelection | undefined;
-  /** The VPC to stand in, by its id. Default: a network of our own. */
+  /** The id of the VPC to use. Default: a new network. */
   readonly vpcId?: string | undefined;
   /** The private subnets of that VPC, one for each zone. */
   readonly vpcSubnetIds: readonly string[];
   /** The zones of these subnets, in the same order. */
   readonly vpcAvailabilityZones: readonly string[];
-  /** Where in S3 old days go. Default: nowhere. */
+  /** The archive's place in S3. Default: no archive. */
   readonly archive?: ArchivePlace | undefined;
 }
 
-/** Where in a VPC functions and the database stand. */
+/** The part of a VPC where functions and the database run. */
 export class Place {
   readonly vpc: IVpc;
   readonly subnets: SubnetSelection;
-  /** What every function belongs to. It reaches the endpoints here, and the database says itself whom it lets in. */
+  /**
+   * The security group of every function. This construct opens it to the endpoints, and the
+   * database opens itself to the group.
+   */
   readonly functions: SecurityGroup;
   private readonly scope: Construct;
 
@@ -62,10 +65,11 @@ export class Place {
     this.functions = this.securityGroup("Functions", "Functions of Carillon");
   }
 
-  /** A group that lets nothing in and nothing out until a rule says so. */
+  /** A security group that allows no traffic in either direction until a rule is added. */
   securityGroup(id: string, description: string): SecurityGroup {
     const group = new SecurityGroup(this.scope, id, { vpc: this.vpc, description, allowAllOutbound: false });
-    // With rules that stand apart from their group, as those between two groups must, the group itself would name none: then EC2 lets everything out.
+    // Rules between two groups must be resources of their own, so that the group itself lists none;
+    // EC2 then allows all outbound traffic. The dummy rule prevents that.
     const resource = group.node.defaultChild;
     if (resource instanceof CfnSecurityGroup)
       resource.addPropertyOverride("SecurityGroupEgress", [nothingOut]);
@@ -74,12 +78,13 @@ export class Place {
 }
 
 /**
- * A network without a way in or out: isolated subnets, and an endpoint for each service that the functions talk to. Endpoints
- * cost a fifth of a NAT gateway each, and nothing in here can reach the internet. Or a VPC that is brought, with the ways that it has. Or
- * none, where even the database is elsewhere.
+ * A network without a way in or out: isolated subnets, and an endpoint for each service that the
+ * functions call. Each endpoint costs a fifth of a NAT gateway, and nothing in the network can
+ * reach the internet. Alternatively an existing VPC with its own routes, or no VPC, where the
+ * database is elsewhere too.
  */
 export class Network extends Construct {
-  /** None: functions stand outside of any VPC. */
+  /** Undefined: functions run outside of any VPC. */
   readonly place: Place | undefined;
 
   constructor(scope: Construct, id: string, props: NetworkProps) {
@@ -89,7 +94,7 @@ export class Network extends Construct {
     if (!props.functionsInVpc) {
       if (brought === undefined && props.endpoints === undefined) return;
       throw new Error(
-        "functionsInVpc: outside there is no VPC and no endpoint; leave out vpcId, vpc and endpoints",
+        "functionsInVpc: with false there is no VPC and no endpoint; leave out vpcId, vpc and endpoints",
       );
     }
     const vpc = brought ?? this.isolatedVpc();
@@ -98,18 +103,19 @@ export class Network extends Construct {
     );
     if (new Set(subnets.map(({ availabilityZone }) => availabilityZone)).size < 2)
       throw new Error(
-        "vpc: its subnets lie in one zone, and RDS takes two at least; bring a VPC with maxAzs of 2 or more, or other subnets",
+        "vpc: its subnets are in one zone, and RDS needs at least two; bring a VPC with maxAzs of 2 or more, or other subnets",
       );
     const place = new Place(this, vpc, { subnets });
     this.place = place;
 
     const chosen = chosenEndpoints({ ...props, ownNetwork: brought === undefined });
     if (brought === undefined && props.archive !== undefined) this.makeWayToArchive(vpc, props.archive);
-    // What has no endpoint of ours is reached by those that the VPC has, or by its NAT gateway: we know the address of neither. Nor those of
-    // S3, to which a gateway leads.
+    // Services without an endpoint made here are reached through the VPC's own endpoints or its NAT
+    // gateway, at addresses that are not known here. The addresses of S3, behind a gateway
+    // endpoint, are not known either.
     const elsewhere = brought !== undefined && chosen.length < endpointNames.length;
     if (elsewhere || props.archive !== undefined) {
-      // Apart from the group, whose own rule lets nothing out.
+      // A rule of its own resource, because the group's own rule denies all outbound traffic.
       new CfnSecurityGroupEgress(this, "FunctionsToAws", {
         groupId: place.functions.securityGroupId,
         ipProtocol: "tcp",
@@ -125,18 +131,20 @@ export class Network extends Construct {
   private brought(props: NetworkProps): IVpc | undefined {
     const { vpc, vpcId, vpcSubnetIds, vpcAvailabilityZones } = props;
     if (vpc !== undefined && vpcId !== undefined)
-      throw new Error("vpcId: a VPC is brought as `vpc` already; give one of the two");
+      throw new Error("vpcId: a VPC is already given as `vpc`; give only one of the two");
     if (vpcId === undefined) {
       if (vpcSubnetIds.length + vpcAvailabilityZones.length > 0)
-        throw new Error("vpcSubnetIds and vpcAvailabilityZones belong to a VPC; name it by vpcId");
+        throw new Error(
+          "vpcSubnetIds and vpcAvailabilityZones describe subnets of a VPC; give its id as vpcId",
+        );
       return vpc;
     }
     if (vpcSubnetIds.length !== vpcAvailabilityZones.length || new Set(vpcAvailabilityZones).size < 2) {
       throw new Error(
-        "vpcId: it takes vpcSubnetIds in two zones at least, as RDS does, and vpcAvailabilityZones with the zone of each",
+        "vpcId: it needs vpcSubnetIds in at least two zones, because RDS does, and vpcAvailabilityZones with the zone of each",
       );
     }
-    // Its route tables are named only for gateways and their endpoints, of which none is made here.
+    // Route tables are only needed for gateways and gateway endpoints, and none is made here.
     Annotations.of(this).acknowledgeWarning("@aws-cdk/aws-ec2:noSubnetRouteTableId");
     return Vpc.fromVpcAttributes(this, "Vpc", {
       vpcId,
@@ -147,7 +155,7 @@ export class Network extends Construct {
 
   private isolatedVpc(): IVpc {
     const vpc = new Vpc(this, "Vpc", {
-      // RDS wants two zones even for an instance that stands in one.
+      // RDS requires two zones even for a single-zone instance.
       maxAzs: 2,
       natGateways: 0,
       createInternetGateway: false,
@@ -156,13 +164,17 @@ export class Network extends Construct {
     acknowledge(
       vpc,
       "VPC7",
-      "Every packet is between a function and the database or an endpoint of AWS, there is no other way; each byte of a flow log is paid for.",
+      "Packets only go between functions, the database and endpoints of AWS; there is no other route. Flow logs are billed by the byte.",
     );
-    // The class and its interface differ in whether an absent property may be undefined, which nothing but the compiler sees.
+    // The class and its interface differ only in whether an absent property may be undefined, which
+    // matters to the compiler alone.
     return vpc as IVpc;
   }
 
-  /** A gateway is a route and costs nothing; through this one, whoever asks, S3 takes the archive's objects and does nothing else. */
+  /**
+   * A gateway endpoint is a route and costs nothing. Its policy allows every principal to put the
+   * archive's objects in S3, and nothing else.
+   */
   private makeWayToArchive(vpc: IVpc, archive: ArchivePlace): void {
     vpc
       .addGatewayEndpoint("S3", { service: GatewayVpcEndpointAwsService.S3 })
@@ -181,7 +193,7 @@ export class Network extends Construct {
         subnets: { subnets },
         securityGroups: [securityGroup],
         privateDnsEnabled: true,
-        // The rule above names the functions; by default the whole network would be let in.
+        // The rule above names the functions; the default would admit the whole network.
         open: false,
       });
     }

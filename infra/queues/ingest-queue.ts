@@ -28,11 +28,11 @@ export interface IngestQueueProps {
   readonly targets: TargetAllowList;
   readonly webhooks: WebhookSender;
   readonly alarms: Alarms;
-  /** It reaches keys that begin with this. Default: all. */
+  /** The prefix of the keys that commands may name. Default: all keys. */
   readonly prefix: string | undefined;
-  /** Rules of EventBridge that stand elsewhere and may send to it. */
+  /** EventBridge rules of other stacks that may send to the queue. */
   readonly watchRuleArns: readonly string[];
-  /** How many invocations drain it at most at once. */
+  /** The highest number of concurrent invocations of the function that drains the queue. */
   readonly maxConcurrency: number;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
@@ -40,12 +40,13 @@ export interface IngestQueueProps {
 
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.ingest);
 const WINDOW = Duration.seconds(ingestBatch.windowSeconds);
-/** Commands that wait for longer mean that the function does not get through, or not through all of them. */
+/** A longer wait means that the function fails, or cannot keep up. */
 const OLDEST_MAX = Duration.minutes(15);
 
 /**
- * The queue of commands, and the function that drains it. Unlike a job's, a message of this queue stands nowhere else until it is applied:
- * it is kept for as long as SQS keeps anything. Who may send to it, its policy says; no token is needed.
+ * The queue of commands, and the function that drains it. Unlike a job's message, a command exists
+ * only in this queue until it is applied, so it is kept for SQS's longest retention. The queue's
+ * policy decides which principals may send; no token is needed.
  */
 export class IngestQueue extends Construct {
   readonly fn: CarillonFunction;
@@ -58,7 +59,7 @@ export class IngestQueue extends Construct {
       visibility: Duration.seconds(visibilityInTimeouts * TIMEOUT.toSeconds() + WINDOW.toSeconds()),
       retention: Duration.days(ingestRetentionDays),
       receivesMax: ingestReceivesMax,
-      // What nobody has applied yet is nowhere else.
+      // Commands that are not applied yet exist only in this queue.
       removalPolicy: RemovalPolicy.RETAIN,
     });
     this.queue = queue;
@@ -69,18 +70,18 @@ export class IngestQueue extends Construct {
       this,
       "DeadLettersNotEmpty",
       this.deadLetters,
-      "Commands were refused, or could not be worked on, and were set aside. GET /v1/commands/dead says why; what is not listed there made the function fail: look at its log. Once mended, have them tried again, or move the messages back.",
+      "Commands were refused, or the function failed on them, and they were set aside. GET /v1/commands/dead gives the reasons; a command that is not listed there made the function fail: check its log. Once the cause is fixed, retry them, or move the messages back.",
     );
     props.alarms.whenOld(
       this,
       "Late",
       this.queue,
       OLDEST_MAX,
-      "A command has waited for a quarter of an hour: look whether the database answers, at the log of the function that drains the queue, and whether there are more commands than it gets through. Nothing is lost for fourteen days.",
+      "A command has waited for a quarter of an hour. Check that the database answers, the log of the function that drains the queue, and whether commands arrive faster than it applies them. Nothing is lost for fourteen days.",
     );
   }
 
-  /** A rule of this app adds itself to the policy; for those of other stacks, nobody does. */
+  /** A rule of this app adds itself to the policy; rules of other stacks cannot. */
   private admitRules(arns: readonly string[]): void {
     this.queue.addToResourcePolicy(
       new PolicyStatement({

@@ -7,14 +7,17 @@ import type { Alarms } from "../watch/alarms.ts";
 import { queuePair } from "./queue-pair.ts";
 
 export interface JobQueueProps {
-  /** The timeout of the function that works on this queue. */
+  /** The timeout of the function that drains this queue. */
   readonly workerTimeout: Duration;
-  /** The variable that tells functions this queue's URL. */
+  /** The variable that gives functions this queue's URL. */
   readonly variable: "FAST_QUEUE_URL" | "SLOW_QUEUE_URL";
   readonly alarms: Alarms;
 }
 
-/** The queue that parcels travel through. It may lose them all: what counts stands in the database and is sent again. */
+/**
+ * The queue that parcels travel through. It may lose every message: parcels are rows in the
+ * database and are sent again.
+ */
 export class JobQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;
@@ -35,7 +38,9 @@ export class JobQueue extends Construct {
     props.alarms.whenNotEmpty(this, "DeadLettersNotEmpty", this.deadLetters);
   }
 
-  /** Lets a function send parcels here, and tells it where. */
+  /**
+   * Grants a function the right to send parcels to this queue, and sets the variable with its URL.
+   */
   admitSender(fn: LambdaFunction): void {
     fn.addEnvironment(this.variable, this.queue.queueUrl);
     this.queue.grantSendMessages(fn);

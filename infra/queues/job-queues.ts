@@ -5,13 +5,13 @@ import type { Alarms } from "../watch/alarms.ts";
 import { JobQueue } from "./job-queue.ts";
 
 export interface JobQueues {
-  /** For what is sent in milliseconds: queues and event buses. */
+  /** For deliveries that take milliseconds: queues and event buses. */
   readonly fast: JobQueue;
-  /** For what may hang: handlers, functions and webhooks. */
+  /** For deliveries that may hang: handlers, functions and webhooks. */
   readonly slow: JobQueue;
 }
 
-/** Two, so that a host that does not answer holds up nobody but its like. */
+/** Two queues, so that a host that does not answer only delays deliveries of the slow kind. */
 export function jobQueues(scope: Construct, alarms: Alarms): JobQueues {
   return {
     fast: new JobQueue(scope, "Fast", {

@@ -5,13 +5,13 @@ import type { Construct } from "constructs";
 import type { LifecycleEvent } from "../../lib/config/lifecycle-events.ts";
 
 export interface LifecycleBusProps {
-  /** Which events of jobs are told. */
+  /** The events of jobs that are published. */
   readonly events: readonly LifecycleEvent[];
-  /** The bus of this account and region that is told. */
+  /** The event bus, of this account and region, that receives the events. */
   readonly busName: string;
 }
 
-/** The bus that is told what becomes of jobs. */
+/** The event bus that receives the events of jobs. */
 export class LifecycleBus {
   private readonly arn: string;
   private readonly props: LifecycleBusProps;
@@ -25,7 +25,10 @@ export class LifecycleBus {
     this.props = props;
   }
 
-  /** Lets a function tell the bus, and says of what. */
+  /**
+   * Grants a function the right to publish events of jobs, and sets the variables with the bus and
+   * the events.
+   */
   admit(fn: LambdaFunction): void {
     const { events, busName } = this.props;
     fn.addEnvironment("LIFECYCLE_EVENTS", events.length === 0 ? "none" : events.join(","));
@@ -35,7 +38,8 @@ export class LifecycleBus {
       new PolicyStatement({
         actions: ["events:PutEvents"],
         resources: [this.arn],
-        // Where schedules may not send to this bus, nothing else reaches it through a worker either.
+        // Where schedules may not send to this bus, a worker can only publish Carillon's own events
+        // to it.
         conditions: {
           StringEquals: {
             "events:source": "carillon",

@@ -3,11 +3,11 @@ import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 
 export interface QueuePairProps {
-  /** How long a message is hidden from others once somebody has it. */
+  /** How long a received message is hidden from other receivers. */
   readonly visibility: Duration;
-  /** How long a message is kept that nobody works on. */
+  /** How long a message that is not handled is kept. */
   readonly retention: Duration;
-  /** How often a message may be received before it is set aside. */
+  /** How often a message may be received before it moves to the dead-letter queue. */
   readonly receivesMax: number;
   readonly removalPolicy: RemovalPolicy;
 }
@@ -17,10 +17,10 @@ export interface QueuePair {
   readonly deadLetters: Queue;
 }
 
-/** As long as SQS keeps anything: over a holiday, what was set aside waits for somebody to look. */
+/** SQS's longest retention: messages that were set aside must survive a holiday. */
 const DEAD_LETTERS_KEPT = Duration.days(14);
 
-/** A queue, and where it sets aside what cannot be worked on; both encrypted, and closed to whoever does not use TLS. */
+/** A queue and its dead-letter queue; both encrypted, and closed to requests without TLS. */
 export function queuePair(scope: Construct, props: QueuePairProps): QueuePair {
   const { removalPolicy } = props;
   const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, removalPolicy };
@@ -41,8 +41,9 @@ export function queuePair(scope: Construct, props: QueuePairProps): QueuePair {
 }
 
 /**
- * Each of the two names the other: CloudFormation takes one of the two references, so the other is a name that is known beforehand. With
- * the stack's own id in it no deployment meets another's, nor what a stack of the same name left behind.
+ * Each of the two names the other, and CloudFormation allows a reference in one direction only, so
+ * the other direction needs a name known in advance. The stack's own id in the name keeps it apart
+ * from other deployments, and from the remains of an earlier stack of the same name.
  */
 function nameIn(scope: Construct): string {
   const stackUuid = Fn.select(2, Fn.split("/", Aws.STACK_ID));

@@ -8,7 +8,10 @@ function capacityUnits(min: number) {
 
 /** The database. */
 export const databaseSettings = {
-  /** Where it runs: rds makes an RDS instance, aurora an Aurora Serverless v2 cluster, existing takes an RDS instance that there is, external any other Postgres, by passwords. */
+  /**
+   * The kind of database: rds makes an RDS instance, aurora an Aurora Serverless v2 cluster;
+   * existing uses an existing RDS instance; external uses any other Postgres, with passwords.
+   */
   database: z
     .enum(["rds", "aurora", "existing", "external"], "it takes rds, aurora, existing or external")
     .default("rds"),
@@ -17,61 +20,99 @@ export const databaseSettings = {
     .string()
     .regex(/^[a-z0-9]+\.[a-z0-9]+$/, 'it takes an instance class such as "t4g.micro"')
     .default("t4g.micro"),
-  /** How many capacity units an Aurora cluster has at least, of some 2 GiB each. Nought would save nothing: the tick asks each minute, so it never pauses. */
+  /**
+   * The smallest number of capacity units of an Aurora cluster, of about 2 GiB each. Zero would
+   * save nothing: the tick queries each minute, so the cluster would never pause.
+   */
   databaseCapacityMin: capacityUnits(0.5).default(0.5),
-  /** How many capacity units an Aurora cluster has at most; with a standby, each of the two. */
+  /**
+   * The largest number of capacity units of an Aurora cluster; with a standby, each of the two has
+   * its own.
+   */
   databaseCapacityMax: capacityUnits(1).default(4),
-  /** Whether functions connect through RDS Proxy, by which more of them run at once than the database has connections. */
+  /**
+   * Whether functions connect through RDS Proxy, so that more functions can run at once than the
+   * database has connections.
+   */
   databaseProxy: yesOrNo().default(false),
-  /** Whether functions prepare their statements by name and keep the plans, by which a request takes half as long. None given: yes, but not behind `databaseProxy`, which it would pin, and not for an external database, before which a pooler may stand that loses the names. */
+  /**
+   * Whether functions prepare their statements by name and keep the plans, which halves the time of
+   * a request. Default: yes, except with `databaseProxy`, whose connections it would pin, and for
+   * an external database, which may have a pooler in front that loses the names.
+   */
   databasePrepare: yesOrNo().optional(),
-  /** How many connections the database takes. None given: 100 for each GiB of its memory, for an Aurora cluster at its largest. Changed alone, it counts from the next restart of the database. */
+  /**
+   * How many connections the database accepts. Default: 100 for each GiB of its memory, for an
+   * Aurora cluster at its largest. A change of this setting alone takes effect at the next restart
+   * of the database.
+   */
   databaseMaxConnections: wholeNumber(50, 20_000).optional(),
-  /** The storage that the database starts with, in GiB; it grows by itself to five times this. */
+  /** The initial storage in GiB; it grows automatically to five times this size. */
   databaseStorageGiB: wholeNumber(20, 10_000).default(20),
   /** How many days of backups are kept. */
   databaseBackupDays: wholeNumber(1, 35).default(7),
-  /** Whether the database refuses to be deleted. */
+  /** Whether the database is protected from deletion. */
   databaseProtected: yesOrNo().default(true),
-  /** Of an existing or external database: its host. */
+  /** For an existing or external database: its host. */
   databaseHost: textOrToken(
     /^[\w-]+(\.[\w-]+)*$/,
     "it takes the name or the IPv4 address of a host",
   ).optional(),
-  /** Of an existing or external database: its port. */
+  /** For an existing or external database: its port. */
   databasePort: wholeNumber(1, 65_535).default(5432),
-  /** Of an existing or external database: its name on the server; one Carillon to a server, whose roles it makes. */
+  /**
+   * For an existing or external database: its name on the server. A server has room for only one
+   * Carillon, because all databases of a server share its roles.
+   */
   databaseName: textOrToken(/^[a-z_][a-z0-9_]{0,62}$/, "it takes the name of a database").default("carillon"),
-  /** Of an existing or external database: the secret with username and password of the user who owns it and may make roles, under the key aws/secretsmanager; migrations alone read it. */
+  /**
+   * For an existing or external database: the secret with the username and password of the owner,
+   * which may create roles; encrypted under the key aws/secretsmanager. Only migrations read it.
+   */
   databaseSecretArn: textOrToken(
     /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:[\w/+=.@!-]+-\w{6}$/,
     "it takes the whole ARN of a secret, with the six characters at its end",
   ).optional(),
-  /** Of an existing database: the instance's identifier, by which its metrics are found. */
+  /** For an existing database: the instance's identifier, which its metrics are found by. */
   databaseInstanceId: textOrToken(
     /^[a-z][a-z0-9-]{0,62}$/,
     "it takes the identifier of an RDS instance",
   ).optional(),
-  /** Of an existing database: the instance's resource id, by which IAM lets functions in; IAM authentication must be on. */
+  /**
+   * For an existing database: the instance's resource id, which IAM policies name. IAM
+   * authentication must be enabled.
+   */
   databaseResourceId: textOrToken(
     /^db-[A-Z0-9]+$/,
     "it takes the resource id of an RDS instance, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
   ).optional(),
-  /** Of an existing database: its security group, which gets a rule that lets the functions in. */
+  /** For an existing database: its security group, which gets a rule that admits the functions. */
   databaseSecurityGroupId: textOrToken(
     /^sg-[0-9a-f]{8,17}$/,
     "it takes the id of a security group, such as sg-0123456789abcdef0",
   ).optional(),
-  /** Of an external database: the networks in which it is; functions in a VPC connect to these alone, at its port. */
+  /**
+   * For an external database: its networks. Functions in a VPC can connect only to these, at the
+   * database's port.
+   */
   databaseNetworks: textList(
     textOrToken(z.cidrv4(), "it takes networks such as 10.20.0.0/16, separated by commas"),
     "unite some of them",
   ),
-  /** Of an external database: raise it, and deploy, to give the functions' users other passwords; nobody is kept out meanwhile. */
+  /**
+   * For an external database: increase it and deploy to give the functions' users new passwords.
+   * No function loses access meanwhile.
+   */
   databasePasswords: wholeNumber(1, 1_000_000).default(1),
-  /** Of an external database: whether its certificate is verified, or off: no TLS at all, for a server on the same machine, such as LocalStack's neighbour. */
+  /**
+   * For an external database: verify its certificate, or off for no TLS at all. Use off only for a
+   * server on the same machine, such as the Postgres beside LocalStack.
+   */
   databaseTls: z.enum(["verify", "off"], "it takes verify or off").default("verify"),
-  /** Of an external database: the file with the one certificate, as PEM, of who alone vouches for it. None given: whom Node trusts. */
+  /**
+   * For an external database: a PEM file with the one root certificate to trust. Default: the roots
+   * that Node trusts.
+   */
   databaseCaFile: z
     .string()
     .regex(/^.{1,1000}\.(pem|crt|cer)$/, "it takes the path of a file that ends in .pem, .crt or .cer")

@@ -1,23 +1,35 @@
 import { z } from "zod";
 import { textList, textOrToken, yesOrNo } from "./shapes.ts";
 
-/** The services that functions in the network call, by the names of their endpoints; infra/network/endpoints.ts says who calls which. */
+/**
+ * The services that functions in the network call, by the names of their endpoints;
+ * infra/network/endpoints.ts says which function calls which service.
+ */
 export const endpointNames = ["sqs", "events", "lambda", "secretsmanager"] as const;
 export type EndpointName = (typeof endpointNames)[number];
 
-/** As many subnets as a Lambda function may stand in. */
+/** Lambda's limit of subnets for one function. */
 const subnetsMax = 16;
 
 /** The network. */
 export const networkSettings = {
-  /** Whether the database has a standby and the endpoints stand in two zones. Both then cost twice as much. */
+  /**
+   * Whether the database has a standby and the endpoints are in two zones. Both then cost twice as
+   * much.
+   */
   highlyAvailable: yesOrNo().default(false),
-  /** The VPC to stand in; it is named with its subnets, since a synthesis asks nobody. None given: one of our own. */
+  /**
+   * The VPC to use. It needs the settings of its subnets as well, because synthesis makes no
+   * lookups. Default: a new network.
+   */
   vpcId: textOrToken(
     /^vpc-[0-9a-f]{8,17}$/,
     "it takes the id of a VPC, such as vpc-0123456789abcdef0",
   ).optional(),
-  /** The private subnets of that VPC, one in each of two or more zones, for the functions and the database. */
+  /**
+   * The private subnets of that VPC, one in each of two or more zones, for the functions and the
+   * database.
+   */
   vpcSubnetIds: textList(
     textOrToken(
       /^subnet-[0-9a-f]{8,17}$/,
@@ -34,9 +46,15 @@ export const networkSettings = {
     "one subnet in each zone is enough",
     subnetsMax,
   ),
-  /** Whether functions stand in a VPC. False, for an external database alone: outside of any, where they reach the internet, and nothing is paid for endpoints. */
+  /**
+   * Whether functions run in a VPC. False, only for an external database: functions run outside of
+   * any VPC, reach the internet, and no endpoints are paid for.
+   */
   functionsInVpc: yesOrNo().default(true),
-  /** The interface endpoints to make: some of sqs, events, lambda, secretsmanager, or none. None given: all of them in a network of our own, none in a VPC that is brought. */
+  /**
+   * The interface endpoints to make: some of sqs, events, lambda, secretsmanager, or none. Default:
+   * all of them in a new network, none in an existing VPC.
+   */
   endpoints: endpoints().optional(),
 };
 

@@ -11,29 +11,43 @@ const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
 ];
 
-/** What tells how it goes. */
+/** Operations and monitoring. */
 export const operationsSettings = {
-  /** What starts the tick each minute: a `rule` of EventBridge, or EventBridge's `scheduler`. */
+  /**
+   * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
+   * `scheduler`.
+   */
   tickBy: z.enum(["rule", "scheduler"], "it takes rule or scheduler").default("rule"),
-  /** How many ticks are started each minute, each with its own share of the shards; each may hold three database connections. */
+  /**
+   * How many ticks start each minute, each with its own share of the shards. Each may hold three
+   * database connections.
+   */
   tickShards: wholeNumber(1, ticksMax).default(1),
-  /** Of what the event bus is told, of each job: some of started, succeeded, failed, dead, skipped, missed, or none. */
+  /**
+   * The events of jobs that are published to the event bus: some of started, succeeded, failed,
+   * dead, skipped, missed, or none.
+   */
   lifecycleEvents: events().default([...lifecycleDefaults]),
-  /** The event bus of this account and region that is told. */
+  /** The event bus, of this account and region, that receives the events of jobs. */
   lifecycleBus: textOrToken(/^[\w./-]{1,256}$/, "it takes the name of an event bus").default("default"),
-  /** The SNS topic that alarms notify. None given: they only show in CloudWatch. */
+  /** The SNS topic that alarms notify. Default: none; alarms only show in CloudWatch. */
   alarmTopicArn: textOrToken(
     /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
     "it takes the ARN of an SNS topic",
   ).optional(),
-  /** Where the runbook stands that alarms name, for those who copy it. */
+  /** The address of the runbook that alarms link to, for deployments with a copy of their own. */
   runbookUrl: z
     .string()
     .regex(/^[^\s#]{1,300}$/, "it takes an address without a #, of at most 300 characters")
     .default("docs/runbook.md"),
-  /** How many seconds late one job in a hundred may start before an alarm is raised. */
+  /**
+   * The lateness in seconds above which an alarm is raised, when one job in a hundred exceeds it.
+   */
   alarmLatenessSeconds: wholeNumber(1, 86_400).default(60),
-  /** Under which namespace of CloudWatch the metrics stand; two deployments in one account and region take two. */
+  /**
+   * The CloudWatch namespace of the metrics. Two deployments in one account and region need two
+   * namespaces.
+   */
   metricsNamespace: z
     .string()
     .regex(
@@ -41,16 +55,25 @@ export const operationsSettings = {
       "it takes letters, digits and . - _ / # : and does not begin with AWS/",
     )
     .default("Carillon"),
-  /** Each so many minutes two schedules of Carillon's own prove the whole way, and raise an alarm where they do not arrive; 0 for none. */
+  /**
+   * The interval in minutes of two canary schedules, which prove the whole path and raise an alarm
+   * when they do not arrive; 0 for none.
+   */
   canaryMinutes: wholeNumber(0, canaryMinutesMax).default(5),
-  /** Whether X-Ray traces functions, and a REST API; what it samples costs. */
+  /**
+   * Whether X-Ray traces the functions and a REST API. Traces are billed by the number that X-Ray
+   * samples.
+   */
   tracing: yesOrNo().default(false),
-  /** Whether there is a dashboard in CloudWatch; an account has three without cost. */
+  /** Whether to make a dashboard in CloudWatch; three per account are free. */
   dashboard: yesOrNo().default(true),
-  /** How many days logs are kept, as one of the numbers that CloudWatch Logs knows. */
+  /** How many days logs are kept; one of the values that CloudWatch Logs supports. */
   logRetentionDays: z.coerce
     .number()
-    .refine((days) => logRetentions.includes(days), `it takes one of the numbers that CloudWatch Logs knows`)
+    .refine(
+      (days) => logRetentions.includes(days),
+      `it takes one of the values that CloudWatch Logs supports`,
+    )
     .default(30),
 };
 

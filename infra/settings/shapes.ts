@@ -1,12 +1,17 @@
 import { Token } from "aws-cdk-lib";
 import { z } from "zod";
 
-/** Functions are told such lists by their environment, for all of which Lambda has room for 4 KB. */
+/**
+ * Functions receive these lists in their environment, and Lambda's limit is 4 KB for all variables.
+ */
 const listCharactersMax = 900;
-/** In the place of a token, of which nobody knows how long it becomes: about as much as the ARN of a queue has at most. */
+/**
+ * Stands in for a token, whose length is unknown before the deployment: about the longest ARN of a
+ * queue.
+ */
 const anyToken = "-".repeat(125);
 
-// What comes from the command line is text; what comes from cdk.json is what JSON says.
+// Values from the command line are text; values from cdk.json are JSON.
 
 export function wholeNumber(min: number, max: number) {
   const takes = `it takes a whole number from ${min} to ${max}`;
@@ -19,13 +24,16 @@ export function yesOrNo() {
     .transform((value) => value === true || value === "true");
 }
 
-/** What a resource is known by: text of this form, or a token of the CDK for it, whose text nobody knows before it is deployed. */
+/**
+ * The identity of a resource: text of this form, or a CDK token, whose text is unknown before the
+ * deployment.
+ */
 export function textOrToken(form: RegExp | z.ZodType<string, string>, takes: string) {
   const fits = (text: string) => (form instanceof RegExp ? form.test(text) : form.safeParse(text).success);
   return z.string().refine((text) => Token.isUnresolved(text) || fits(text), takes);
 }
 
-/** How many characters a list takes in a variable, with what its tokens may become. */
+/** The length of a list in a variable, with an estimate for tokens. */
 export function charactersOf(list: readonly string[]): number {
   return list.map((text) => (Token.isUnresolved(text) ? anyToken : text)).join(",").length;
 }

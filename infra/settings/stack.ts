@@ -1,8 +1,11 @@
 import { z } from "zod";
 
-/** The stack. This repository's own app makes it; in an app of one's own the stack is the app's, and these are not taken. */
+/** The stack. Only for this repository's own app; an app of your own makes its own stack. */
 export const stackSettings = {
-  /** The stack's name; a second deployment in one account and region takes another, and another metricsNamespace. */
+  /**
+   * The stack's name. A second deployment in one account and region needs another name and another
+   * metricsNamespace.
+   */
   stackName: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,127}$/, "it takes letters, digits and hyphens, and begins with a letter")

@@ -1,22 +1,36 @@
 import { z } from "zod";
 import { charactersOf, textList, textOrToken } from "./shapes.ts";
 
-/** Where schedules may send to. */
+/** Targets of schedules. */
 export const targetsSettings = {
-  /** The queues that schedules may name. None given: those of this account and region whose name starts with `carillon-target-`. */
+  /**
+   * The queues that schedules may name. Default: those of this account and region with names that
+   * start with `carillon-target-`.
+   */
   targetQueueArns: arns(/^arn:[\w-]+:sqs:[\w-]+:\d{12}:[\w-]+(\.fifo|\*)?$/),
-  /** The event buses that schedules may name. None given: the default bus of this account and region. */
+  /**
+   * The event buses that schedules may name. Default: the default bus of this account and region.
+   */
   targetBusArns: arns(/^arn:[\w-]+:events:[\w-]+:\d{12}:event-bus\/[\w./-]+\*?$/),
-  /** The Lambda functions that schedules may name. None given: those of this account and region whose name starts with `carillon-target-`. */
+  /**
+   * The Lambda functions that schedules may name. Default: those of this account and region with
+   * names that start with `carillon-target-`.
+   */
   targetFunctionArns: arns(/^arn:[\w-]+:lambda:[\w-]+:\d{12}:function:[\w-]+\*?$/),
-  /** Public networks that webhooks may not reach, such as those of one's own offices. Private ones they never reach. */
+  /**
+   * Public networks that webhooks must not reach, such as your own offices'. Private networks are
+   * never reachable.
+   */
   webhookDenyNetworks: networks(),
 };
 
-/** What else functions are told takes the rest of the four kilobytes that Lambda has for it. */
+/** The other variables of these functions take the rest of Lambda's 4 KB. */
 const charactersTogetherMax = 1_800;
 
-/** Some functions are told all of these lists, in their environment. */
+/**
+ * Limits the length of these lists together: some functions receive all of them in their
+ * environment.
+ */
 export function fitTogether(
   given: z.infer<z.ZodObject<typeof targetsSettings>>,
   context: z.core.$RefinementCtx,
@@ -31,7 +45,10 @@ export function fitTogether(
   });
 }
 
-/** The name may end in `*`, for many of a kind; account and region may not, so that a schedule never reaches into another account by accident. */
+/**
+ * A name may end in `*` to match many; account and region may not, so that a schedule never reaches
+ * another account by accident.
+ */
 function arns(pattern: RegExp) {
   return textList(
     textOrToken(pattern, "it takes ARNs with account, region and name, separated by commas"),

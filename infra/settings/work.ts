@@ -1,20 +1,34 @@
 import { z } from "zod";
 import { textList, textOrToken, wholeNumber } from "./shapes.ts";
 
-/** How much is done at once. */
+/** Concurrency. */
 export const workSettings = {
-  /** How many workers at most deliver to queues and event buses at once; each may hold two database connections. A job that is put some seconds before it is due keeps one waiting for up to a second. */
+  /**
+   * The highest number of concurrent workers for queues and event buses; each may hold two database
+   * connections. A job that is created a few seconds before it is due occupies a worker for up to a
+   * second.
+   */
   fastConcurrency: wholeNumber(2, 1_000).default(4),
-  /** How many workers at most run handlers, invoke functions and send webhooks at once; each may hold four database connections, two of them for handlers' transactions. A job that is put some seconds before it is due keeps one waiting for up to a second. */
+  /**
+   * The highest number of concurrent workers for handlers, functions and webhooks; each may hold
+   * four database connections, two of them for handlers' transactions. A job that is created a few
+   * seconds before it is due occupies a worker for up to a second.
+   */
   slowConcurrency: wholeNumber(2, 1_000).default(10),
-  /** How many invocations at most drain the queue of commands at once; each may hold two database connections. */
+  /**
+   * The highest number of concurrent invocations that drain the queue of commands; each may hold
+   * two database connections.
+   */
   ingestConcurrency: wholeNumber(2, 1_000).default(2),
-  /** What the keys of commands from the queue must begin with. None given: they reach every key. */
+  /** The prefix of keys that commands from the queue may name. Default: all keys. */
   ingestPrefix: z
     .string()
-    .regex(/^[^/?#%\\\s]{1,255}$/, "it takes what keys may begin with")
+    .regex(/^[^/?#%\\\s]{1,255}$/, "it takes a prefix of keys")
     .optional(),
-  /** The rules of EventBridge that stand elsewhere and may send commands to the queue; a name may end in `*`. None given: this app's own watches alone. */
+  /**
+   * EventBridge rules of other stacks that may send commands to the queue; a name may end in `*`.
+   * Default: only this app's own watches.
+   */
   watchRuleArns: textList(
     textOrToken(
       /^arn:[\w-]+:events:[\w-]+:\d{12}:rule\/[\w./-]+\*?$/,

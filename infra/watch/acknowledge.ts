@@ -2,14 +2,18 @@ import { Stack, Validations } from "aws-cdk-lib";
 import type { IConstruct } from "constructs";
 
 /**
- * Says why a rule of AWS Solutions is not followed by a construct or by what is in it. The CDK keeps it as metadata: whoever checks an app
- * with cdk-nag is told the reason instead of the finding, and nobody else needs cdk-nag.
+ * Records why a construct, or a resource in it, does not follow a rule of AWS Solutions. The CDK
+ * keeps the reason as metadata: cdk-nag then shows the reason instead of the finding, and apps
+ * without cdk-nag are not affected.
  */
 export function acknowledge(construct: IConstruct, rule: string, reason: string): void {
   Validations.of(construct).acknowledge({ id: `AwsSolutions-${rule}`, reason });
 }
 
-/** The same for resources of a policy that end in a wildcard: each is a finding of its own, so that no further one hides behind it. */
+/**
+ * The same for resources of a policy that end in a wildcard. Each is acknowledged by itself, so
+ * that a new wildcard is not hidden.
+ */
 export function acknowledgeWildcards(
   construct: IConstruct,
   resources: readonly string[],

@@ -10,14 +10,14 @@ import type { Metrics } from "./metrics.ts";
 export interface AlarmsOnJobsProps {
   readonly alarms: Alarms;
   readonly metrics: Metrics;
-  /** It measures what stands. */
+  /** The tick measures the existing rows. */
   readonly tick: Tick;
   readonly fast: JobQueue;
   readonly slow: JobQueue;
   readonly ingest: IngestQueue;
   readonly fastWorker: Worker;
   readonly slowWorker: Worker;
-  /** So many seconds late one job in a hundred may start. */
+  /** The lateness in seconds that one job in a hundred may exceed. */
   readonly latenessSeconds: number;
 }
 
@@ -25,11 +25,14 @@ const OVERDUE_MAX = Duration.minutes(5);
 const PLAN_LAG_MAX = Duration.minutes(2);
 const FIVE_MINUTES = Duration.minutes(5);
 const OWED_FOR_HOURS = 2;
-/** SQS hands out no more of a queue while so many messages are with somebody; those that failed are until they become visible again. */
+/**
+ * SQS delivers no more messages of a queue while this many are in flight. Failed messages stay in
+ * flight until they become visible again.
+ */
 const IN_FLIGHT_MAX = 120_000;
 const IN_FLIGHT_SHARE_MAX = 0.8;
 
-/** How jobs fare, as the functions measure it themselves. */
+/** Alarms on the state of jobs, from the functions' own metrics. */
 export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
   whatStands(props);
   whatIsSetAside(props);
@@ -43,17 +46,18 @@ function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
     metric: metrics.ofTick("PlanLagMs", { statistic: "Maximum" }),
     periods: 3,
     description:
-      "Ticks come to their end, but do not get through what is due: jobs are made late. Nothing is lost.",
+      "Ticks finish, but do not get through all due occurrences: jobs are made late. Nothing is lost.",
   });
   alarms.whenAbove(tick, "JobsOverdue", OVERDUE_MAX.toMilliseconds(), {
     metric: metrics.ofTick("OldestDueMs", { statistic: "Maximum" }),
     periods: 3,
     description:
-      "A job has been due for five minutes and nobody works on it: workers do not get through, or do not run.",
+      "A job has been due for five minutes and no worker has claimed it: workers cannot keep up, or do not run.",
     article: "Jobs overdue",
   });
   alarms.whenAbove(tick, "JobsDead", 0, {
-    // Of those that stand, since a tick may end jobs as well as a worker; only more of them are news.
+    // The number of existing dead jobs, since a tick may end jobs as well as a worker. Only an
+    // increase raises the alarm.
     metric: new MathExpression({
       expression: "DIFF(dead)",
       usingMetrics: {
@@ -63,30 +67,33 @@ function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
       label: "Jobs that have died",
     }),
     periods: 1,
-    description: "Jobs have failed for the last time and will not be tried again until somebody asks for it.",
+    description: "Jobs have failed their last attempt and will not run again until an operator retries them.",
     article: "Jobs dead",
   });
   alarms.whenAbove(tick, "JobsOwed", 0, {
     metric: metrics.ofTick("Backlog", { statistic: "Minimum", period: FIVE_MINUTES }),
     periods: OWED_FOR_HOURS * 12,
     description:
-      "Occurrences from before are let in slowly, and for two hours there was always one that waited: what is owed does not get less, or is very much.",
+      "Catch-up and backfills become jobs slowly, and for two hours there was always one waiting: the backlog does not shrink, or is very large.",
     article: "Jobs owed",
   });
 }
 
-/** A row that fails once and succeeds a minute later asks nothing of an engineer. */
+/** A row that fails once and succeeds a minute later needs no action. */
 function whatIsSetAside({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
   alarms.whenAbove(tick, "RowsSetAside", 0, {
     metric: metrics.ofTick("Quarantined", { statistic: "Minimum", period: FIVE_MINUTES }),
     periods: 3,
     description:
-      "For a quarter of an hour, a part of Carillon has failed on rows. Each is set aside and tried again, and the rows beside it go on.",
+      "For a quarter of an hour, a part of Carillon has failed on some rows. Each is in quarantine and retried, and the other rows go on.",
     article: "Rows set aside",
   });
 }
 
-/** Of pulses there is no row that could stand as dead or overdue. By the tick: of a worker that died, its own line may be missing. */
+/**
+ * Pulses have no rows that could count as dead or overdue. The tick reports them: a worker that
+ * died may not have written its own log line.
+ */
 function whatIsLost({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
   const inFiveMinutes = { statistic: "Sum", period: FIVE_MINUTES };
   const article = "Pulses lost";
@@ -94,14 +101,14 @@ function whatIsLost({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
     metric: metrics.ofTick("PulsesLost", inFiveMinutes),
     periods: 1,
     description:
-      "Pulses were given up: their target did not take them for three minutes, or never will. They are not sent any more.",
+      "Pulses were given up: their target did not accept them for three minutes, or refused them for good. They will not be sent.",
     article,
   });
   alarms.whenAbove(tick, "PulsesPassedOver", 0, {
     metric: metrics.ofTick("PulseSecondsPassed", inFiveMinutes),
     periods: 1,
     description:
-      "Seconds with all of their pulses were passed over: for two minutes no tick or no worker came for them, or worker after worker died of them.",
+      "Seconds were passed over with all of their pulses: for two minutes no tick or worker took them, or one worker after another died on them.",
     article,
   });
 }
@@ -120,7 +127,7 @@ function whatStartsLate({ alarms, metrics, fast, slow, latenessSeconds }: Alarms
   }
 }
 
-/** By bounds of AWS, which nothing of ours shows. */
+/** Limits of AWS, which Carillon's own metrics do not show. */
 function whatIsHeldUp({ alarms, tick, ingest, fast, slow, fastWorker, slowWorker }: AlarmsOnJobsProps): void {
   const inFlight = IN_FLIGHT_MAX * IN_FLIGHT_SHARE_MAX;
   for (const each of [fast, slow, ingest]) {
@@ -130,7 +137,7 @@ function whatIsHeldUp({ alarms, tick, ingest, fast, slow, fastWorker, slowWorker
         period: Duration.minutes(1),
       }),
       periods: 3,
-      description: `More than ${inFlight} messages of this queue are in flight, and at ${IN_FLIGHT_MAX} SQS hands out no more: functions take messages and fail on them.`,
+      description: `More than ${inFlight} messages of this queue are in flight, and at ${IN_FLIGHT_MAX} SQS hands out no more: functions receive messages and fail on them.`,
       article: "Messages in flight",
     });
   }
@@ -147,7 +154,7 @@ function whatIsHeldUp({ alarms, tick, ingest, fast, slow, fastWorker, slowWorker
       period: Duration.minutes(1),
       label: "Throttles",
     }),
-    "In three of the last five minutes the tick, a worker or the function that takes commands was throttled: the account runs no more functions at once.",
+    "In three of the last five minutes the tick, a worker or the function that takes commands was throttled: the account has reached its limit of concurrent functions.",
     "Functions throttled",
   );
 }

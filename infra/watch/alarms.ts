@@ -14,23 +14,29 @@ import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 
 export interface AlarmsProps {
-  /** The SNS topic that every alarm notifies, when it starts and when it ends. Default: alarms only show in CloudWatch. */
+  /**
+   * The SNS topic that every alarm notifies, when it starts and when it ends. Default: none; alarms
+   * only show in CloudWatch.
+   */
   readonly topicArn: string | undefined;
-  /** Where the runbook stands, whose articles alarms name. */
+  /** The address of the runbook whose articles the alarms link to. */
   readonly runbookUrl: string;
 }
 
 export interface ThresholdProps {
   readonly metric: IMetric;
-  /** For so many periods of the metric in a row. */
+  /** The number of consecutive periods of the metric that must exceed the threshold. */
   readonly periods: number;
   readonly description: string;
-  /** The heading of its article. Default: its place and name in words, so that `Tick/Missing` is "Tick missing". */
+  /**
+   * The heading of the runbook's article. Default: the alarm's place and name in words, so that
+   * `Tick/Missing` is "Tick missing".
+   */
   readonly article?: string;
 }
 
 export interface HeartbeatProps {
-  /** Counts one each time the thing has done its work. */
+  /** A metric that counts one each time the part has done its work. */
   readonly metric: IMetric;
   readonly missedMax: number;
   readonly description: string;
@@ -38,9 +44,12 @@ export interface HeartbeatProps {
   readonly article?: string;
 }
 
-/** Makes alarms whose text says what they mean and where the runbook says more, and lets them notify whoever wants to know. */
+/**
+ * Makes alarms that notify the topic. Each alarm's text explains its meaning and links to its
+ * article in the runbook.
+ */
 export class Alarms extends Construct {
-  /** All there are so far. */
+  /** All alarms made so far. */
   readonly raised: IAlarm[] = [];
   private readonly action: IAlarmAction | undefined;
   private readonly runbookUrl: string;
@@ -58,7 +67,7 @@ export class Alarms extends Construct {
       metric: visibleIn(deadLetters),
       periods: 1,
       description:
-        "Messages could not be worked on and were set aside. No job is lost: the tick sends its parcel again. Look at the worker's log for the cause.",
+        "Messages failed too often and were set aside. No job is lost: the tick sends its parcel again. Check the worker's log for the cause.",
       article: "Parcels set aside",
     });
   }
@@ -72,7 +81,7 @@ export class Alarms extends Construct {
     this.whenAbove(scope, id, oldest.toSeconds(), { metric, periods: 1, description });
   }
 
-  /** Of what is missing, not of what fails: something that never ran reports no error. */
+  /** An alarm on missing success, not on failures: a part that never ran reports no error. */
   whenMissing(scope: Construct, id: string, heartbeat: HeartbeatProps): void {
     this.raise(
       scope,
@@ -130,7 +139,7 @@ export class Alarms extends Construct {
         comparisonOperator,
         threshold,
         evaluationPeriods: periods,
-        // What measures nothing has another alarm, that of the missing tick.
+        // A part that writes no metric at all is covered by the alarm on a missing tick.
         treatMissingData: TreatMissingData.NOT_BREACHING,
       },
       article,

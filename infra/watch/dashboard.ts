@@ -26,24 +26,25 @@ export interface DashboardProps {
   readonly tick: Tick;
   readonly fastWorker: Worker;
   readonly slowWorker: Worker;
-  /** Whether there is one. */
+  /** Whether the deployment has a canary. */
   readonly canary: boolean;
   readonly database: Database;
-  /** Requests that were answered 5xx. */
+  /** Requests answered with 5xx. */
   readonly serverErrors: IMetric;
 }
 
 const GRAPH_HEIGHT = 6;
 const queueNames = ["fast", "slow"] as const;
 
-/** How it goes, on one page, in the order in which a job comes by; on top what has an alarm. */
+/** All metrics on one page, in the order of a job's path; those with an alarm are at the top. */
 export class Dashboard extends Construct {
   private readonly props: DashboardProps;
 
   constructor(scope: Construct, id: string, props: DashboardProps) {
     super(scope, id);
     this.props = props;
-    // Without a name of its own: one that is taken would let the second deployment of an account fail.
+    // The dashboard has no explicit name: a name that is taken would make the second deployment of
+    // an account fail.
     new CloudWatchDashboard(this, "Page", {
       defaultInterval: Duration.hours(3),
       widgets: [
@@ -90,7 +91,7 @@ export class Dashboard extends Construct {
     ];
   }
 
-  /** Every one is worked by the fast queue's worker; what is lost of them, the tick adds up. */
+  /** The fast queue's worker sends every pulse. The tick adds up the lost ones. */
   private pulses(): IWidget[] {
     const { metrics } = this.props;
     const ofWorker = (name: MetricName, statistic: string) =>
@@ -125,7 +126,7 @@ export class Dashboard extends Construct {
     ];
   }
 
-  /** What AWS allows, and whether the way is open. */
+  /** Limits of AWS, and the canary. */
   private bounds(): IWidget[] {
     const { metrics, fast, slow, ingest, tick, fastWorker, slowWorker, canary } = this.props;
     const named = { fast, slow, commands: ingest };

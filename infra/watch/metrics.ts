@@ -10,7 +10,7 @@ export interface OwnMetricOptions {
   readonly period?: Duration;
 }
 
-/** What the functions write into their logs about themselves, as CloudWatch keeps it. */
+/** The metrics that the functions write to their logs, as CloudWatch extracts them. */
 export class Metrics {
   readonly namespace: string;
 
@@ -18,7 +18,7 @@ export class Metrics {
     this.namespace = namespace;
   }
 
-  /** Tells a function where its metrics stand: two deployments side by side must not be taken for one. */
+  /** Sets a function's metrics namespace, which keeps two deployments in one account apart. */
   tell(fn: LambdaFunction): void {
     fn.addEnvironment("CARILLON_METRICS_NAMESPACE", this.namespace);
   }

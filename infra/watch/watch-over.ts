@@ -16,7 +16,7 @@ export interface WatchOverProps
   readonly settings: Settings;
 }
 
-/** Once all of it stands: what tells how it goes. */
+/** Monitoring, made after all other parts: alarms and the dashboard. */
 export function watchOver(scope: Construct, { settings, api, ...watched }: WatchOverProps): void {
   const { alarms, metrics, tick, fastWorker, database } = watched;
   const { serverErrors } = api;
@@ -24,7 +24,7 @@ export function watchOver(scope: Construct, { settings, api, ...watched }: Watch
     api,
     "Failing",
     serverErrors,
-    "In three of the last five minutes the API answered some request with 5xx.",
+    "In three of the last five minutes the API answered requests with 5xx.",
   );
   alarmsOnJobs({ ...watched, latenessSeconds: settings.alarmLatenessSeconds });
   alarmsOnDatabase(database, {

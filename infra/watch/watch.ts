@@ -4,7 +4,10 @@ import { SqsQueue } from "aws-cdk-lib/aws-events-targets";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 
-/** A command as the queue takes it, with parts of the event in it: `EventField.fromPath("$.detail.orderId")`. */
+/**
+ * A command as the queue accepts it, with parts of the event in it:
+ * `EventField.fromPath("$.detail.orderId")`.
+ */
 export type WatchCommand =
   | { readonly put: { readonly key: string; readonly [field: string]: unknown } }
   | { readonly patch: { readonly key: string; readonly [field: string]: unknown } }
@@ -15,20 +18,23 @@ export type WatchCommand =
 export interface WatchProps {
   /** The queue of commands. */
   readonly queue: IQueue;
-  /** Which events; see EventBridge's patterns. */
+  /** The events to match; see EventBridge's patterns. */
   readonly when: EventPattern;
   readonly command: WatchCommand;
   /** Default: the default bus. */
   readonly eventBus?: IEventBus;
   readonly description?: string;
-  /** Whose events these are: while many of one tenant wait on the queue, SQS gives out others' first. Default: nobody's in particular. */
+  /**
+   * The tenant of these events: while one tenant has a backlog on the queue, SQS delivers other
+   * tenants' messages first. Default: no tenant.
+   */
   readonly tenant?: string;
 }
 
 /**
- * Makes a command of each event that matches: "do this when *that* has not happened" is two of them, one that puts a schedule and one
- * that deletes it. The event's id and time are the command's, so that neither order nor repetition of the events matters. The queue lets
- * this rule send, and no other.
+ * Turns each matching event into a command. "Do this when *that* has not happened" is two watches:
+ * one puts a schedule and one deletes it. The event's id and time become the command's, so that
+ * neither order nor repetition of events matters. The queue's policy then also admits this rule.
  */
 export class Watch extends Construct {
   readonly rule: Rule;
@@ -37,12 +43,12 @@ export class Watch extends Construct {
     super(scope, id);
     if (Stack.of(props.queue) !== Stack.of(this))
       throw new Error(
-        `${this.node.path}: the policy of the queue names each rule, so a watch stands in the stack of its queue, ${Stack.of(props.queue).stackName}; rules of other stacks may send to an event bus that this one watches`,
+        `${this.node.path}: the policy of the queue names each rule, so a watch must be in the stack of its queue, ${Stack.of(props.queue).stackName}; rules of other stacks can send to an event bus that this stack watches`,
       );
     if (!Resource.isOwnedResource(props.queue))
       Annotations.of(this).addWarningV2(
         "carillon:watch-of-imported-queue",
-        "The queue was made elsewhere, and its policy does not let this rule send: no event arrives until it does. Name this rule in the setting watchRuleArns of the Carillon that it belongs to.",
+        "The queue was made elsewhere, and its policy does not let this rule send: no event arrives until it does. Add this rule to the setting watchRuleArns of the Carillon that owns the queue.",
       );
     this.rule = new Rule(this, "Rule", {
       eventPattern: props.when,
@@ -51,7 +57,8 @@ export class Watch extends Construct {
       targets: [
         // Adds the rule's ARN to the queue's policy as the only source.
         new SqsQueue(props.queue, {
-          // Of a standard queue it orders nothing; SQS shares the queue out by it.
+          // In a standard queue the group id does not order messages; SQS uses it for fair
+          // delivery.
           ...(props.tenant === undefined ? {} : { messageGroupId: props.tenant }),
           message: RuleTargetInput.fromObject({
             id: EventField.eventId,

@@ -18,12 +18,15 @@ export const options = { schedules: "300000", singles: "2000", batches: "20", ru
 interface ApiFigures extends Figures {
   create: Latency;
   read: Latency;
-  /** Schedules a second, by what was done with them and by how many callers. */
+  /** Schedules a second, by operation and by number of callers. */
   batch: Record<string, number>;
   schedules: number;
 }
 
-/** The API's handler as it is deployed, over a database that holds schedules already; from the event to the answer. */
+/**
+ * Measures the API's deployed handler, from the event to the answer, over a database that already
+ * holds schedules.
+ */
 export async function bench(options: Options, say: Say): Promise<ApiFigures> {
   const schedules = number(options, "schedules");
   const runs = number(options, "runs");
@@ -94,7 +97,7 @@ export function page({ create, read, batch, schedules }: ApiFigures): string {
   const single = create.p99Ms <= budget.createP99Ms ? "met" : "missed";
   const most = Math.max(batch["createBy1PerSecond"] ?? 0, batch["createBy2PerSecond"] ?? 0);
   const many = most >= budget.batchPerSecond ? "met" : "missed";
-  return `The handler as it is deployed, from the event to the answer, over ${schedules.toLocaleString("en")} schedules. One request after the other:
+  return `The deployed handler, from the event to the answer, over ${schedules.toLocaleString("en")} schedules. One request after the other:
 
 | | p50, ms | p99, ms | longest, ms |
 |---|--:|--:|--:|
@@ -107,7 +110,7 @@ In batches of 1,000, schedules a second; each caller has a function, a thread an
 |---|--:|--:|
 ${batches.join("\n")}
 
-Of the two budgets, a create within ${budget.createP99Ms} ms (p99) is ${single}, and ${budget.batchPerSecond.toLocaleString("en")} schedules a second in batches are ${many}. Node and Postgres share the machine; a create alone is a dozen statements, each of which
+Of the two budgets, a create within ${budget.createP99Ms} ms (p99) is ${single}, and ${budget.batchPerSecond.toLocaleString("en")} schedules a second in batches are ${many}. Node and Postgres share the machine; a single create is a dozen statements, and each
 waits for the one before.`;
 }
 
@@ -121,7 +124,7 @@ interface Latency {
 
 const said = ({ p50Ms, p99Ms, maxMs }: Latency) => `p50 ${p50Ms} ms, p99 ${p99Ms} ms, most ${maxMs} ms`;
 
-/** Of every form of `when` some, half of them with a group; none is due soon. */
+/** Uses every form of `when`, half of the schedules with a group; none is due soon. */
 function body(n: number, more: object = {}) {
   const whens = ["every 1h", `in ${10 + (n % 50)}d`, `${n % 60} ${n % 24} * * *`, "every 7d"];
   const group = n % 2 === 0 ? { group: `group:${Math.floor(n / 10)}`, tags: ["bench"] } : {};
@@ -160,7 +163,10 @@ interface Measured {
   cpu: string;
 }
 
-/** The same thousands of schedules made, put again unchanged, changed and deleted, by so many callers at once. */
+/**
+ * Creates, puts unchanged, changes and deletes the same thousands of schedules, with this many
+ * concurrent callers.
+ */
 async function batches(
   callers: BatchCallers,
   prefix: string,

@@ -15,8 +15,9 @@ import { machine } from "./report.ts";
 import { restless } from "./restless.ts";
 
 /**
- * Durable, as in production: every commit waits for its WAL to be on disk, and pages are written whole after a checkpoint. A quarter of
- * 24 GiB is Postgres' own, the share that RDS gives it; and as there it takes huge pages, where the system has set some aside.
+ * Durable, as in production: every commit waits for its WAL on disk, and pages are written whole
+ * after a checkpoint. Shared buffers are a quarter of 24 GiB, as on RDS. As there, the server uses
+ * huge pages where the system has reserved some.
  */
 const durable = {
   shared_buffers: "6GB",
@@ -33,18 +34,18 @@ export interface BenchStack extends AsyncDisposable {
   sql: Sql;
   queue: ParcelQueue;
   settings: string;
-  /** Which Postgres, how it was built and what the system gives it. */
+  /** The version of Postgres, its build, and its settings. */
   server: string;
-  /** What Postgres tells, for `hotPlan`. */
+  /** The server's log file, for `hotPlan`. */
   serverLog: string;
-  /** The postmaster, for `cpuSplit`. */
+  /** The postmaster's process id, for `cpuSplit`. */
   postgresPid: number;
-  /** What a function of this stack is configured by. */
+  /** The environment of the stack's functions. */
   env: Readonly<Record<string, string>>;
   walBytes(): Promise<number>;
 }
 
-/** A Postgres and an SQS emulator of their own, on this machine; `others` are settings in which this one differs. */
+/** Starts a Postgres and an SQS emulator for this bench alone; `others` overrides settings. */
 export async function benchStack(
   dataDir: string | undefined,
   connections: number,
@@ -53,7 +54,7 @@ export async function benchStack(
   const settings = { ...durable, ...others };
   const directory = dataDir ?? (await mkdtemp(path.join(tmpdir(), "carillon-bench-")));
   const postgresDir = path.join(directory, "postgres");
-  // npm's is built for size; one of a distribution, or of RDS, for speed.
+  // npm's build is optimised for size; those of distributions and of RDS for speed.
   const programs = process.env["BENCH_POSTGRES"];
   const postgres = await startPostgres({ dataDir: postgresDir, settings, programs });
   const running = serverState(clusterFiles(postgresDir).clusterDir);
@@ -74,7 +75,7 @@ export async function benchStack(
     AWS_ACCESS_KEY_ID: "local",
     AWS_SECRET_ACCESS_KEY: "local",
     DATABASE_URL: postgres.url,
-    // To compare what a pooler costs that keeps no plans.
+    // To compare with a pooler, which keeps no plans.
     DATABASE_PREPARE: process.env["DATABASE_PREPARE"] ?? "on",
     CARILLON_LOG: "silent",
     FAST_QUEUE_URL: queues.queueUrl("bench-fast"),
@@ -108,7 +109,7 @@ export async function benchStack(
   };
 }
 
-/** What every bench's figures stand with. */
+/** The conditions that every bench prints with its figures. */
 export function measuredOn({ settings, server }: BenchStack) {
   return { machine: machine(), settings, server };
 }
@@ -117,7 +118,7 @@ async function serverOf(sql: Sql): Promise<string> {
   const [row] = await sql<{ version: string; built: string | null; huge: string }[]>`
     select current_setting('server_version') as version, current_setting('huge_pages_status') as huge,
       (select substring(setting from '.*(-O\\S+)') from pg_config where name = 'CFLAGS') as built`;
-  if (row === undefined) throw new Error("A server tells its version.");
+  if (row === undefined) throw new Error("The server returned no version.");
   const { version, built, huge } = row;
   return `Postgres ${version.split(" ")[0]}, built with ${built ?? "no -O"}, ${huge === "on" ? "with" : "without"} huge pages`;
 }

@@ -9,7 +9,7 @@ import { bundleBudgets } from "../infra/bundle-budgets.ts";
 import { bundled } from "../infra/bundled.ts";
 import { type Figures, machine, median, number, type Options, type Say } from "./report.ts";
 
-/** What is told of a time, not demanded: it depends on the machine, and on what else it does. */
+/** A time that is reported and not enforced: it depends on the machine and on its other load. */
 const importAimMs = 150;
 
 interface Bundle {
@@ -43,8 +43,9 @@ export const does =
 export const options = { runs: "20" };
 
 /**
- * What a cold start of each function has to load: how large its bundle is, and how long a fresh process takes to import it. The bundles take
- * turns, beside a module with nothing in it, so that what else the machine does meets them all. Fails where one is over its budget.
+ * Measures what a cold start of each function loads: the size of its bundle, and the time in which
+ * a new process imports it. The bundles take turns, together with an empty module, so that other
+ * load on the machine affects all of them. Fails when a bundle exceeds its budget.
  */
 export async function bench(options: Options, say: Say): Promise<BundlesFigures> {
   const runs = number(options, "runs");
@@ -89,16 +90,16 @@ export function page({ bundles, emptyMs, importMs, runs }: BundlesFigures): stri
     ({ functions, bytes, zippedBytes, importMs: took, cpuMs }) =>
       `| ${functions.join(", ")} | ${kilobytes(bytes)} | ${kilobytes(zippedBytes)} | ${took.min} | ${took.median} | ${cpuMs.min} |`,
   );
-  return `What a cold start has to load, in ${runs} fresh processes each, in turns; an empty module takes ${told(emptyMs)} ms.
+  return `The code that a cold start loads, in ${runs} new processes each, in turns; an empty module takes ${told(emptyMs)} ms.
 
 | functions | kB | zipped | imported, ms: quickest | median | CPU, ms: least |
 |---|--:|--:|--:|--:|--:|
 ${rows.join("\n")}
 
-The largest has ${kilobytes(Math.max(...bundles.map(({ bytes }) => bytes)))} of the 1,500 kB of the budget; each has a tighter one of its own, which a test holds it to. The ${importAimMs} ms of the budget are ${importMs <= importAimMs ? "met by all" : `missed by the slowest, which takes ${importMs}`}, as the quickest process has it: the median tells what else the machine did.`;
+The largest has ${kilobytes(Math.max(...bundles.map(({ bytes }) => bytes)))} of the 1,500 kB of the budget; each has a smaller one of its own, which a test enforces. The ${importAimMs} ms of the budget are ${importMs <= importAimMs ? "met by all" : `missed by the slowest, which takes ${importMs}`}, measured by the quickest process: the median includes the machine's other load.`;
 }
 
-/** Functions may share one bundle; the tightest of their budgets holds. */
+/** Functions may share one bundle; the smallest of their budgets applies. */
 function byFolder(bundles: Readonly<Record<string, string>>): Bundle[] {
   return [...Map.groupBy(Object.entries(bundles), ([, folder]) => folder)].map(([folder, entries]) => {
     const functions = entries.map(([construct]) => construct);
@@ -116,7 +117,7 @@ function yieldOften(files: readonly string[], runs: number): Map<string, Import[
 
 const importFigures = z.object({ ms: z.number(), cpuMs: z.number() });
 
-/** In a process of its own that has loaded nothing, with the options that the functions are started with. */
+/** Runs in a new process with the functions' start options. */
 function importOf(file: string): Import {
   const program = `
     const [startedAt, used] = [performance.now(), process.cpuUsage()];
@@ -125,7 +126,7 @@ function importOf(file: string): Import {
     process.stdout.write(JSON.stringify({ ms: performance.now() - startedAt, cpuMs: (user + system) / 1_000 }));
     process.exit();`;
   const args = ["--enable-source-maps", "--input-type=module", "--eval", program];
-  // Nothing of this environment: a bundle must load without any of it.
+  // An empty environment: a bundle must load without any variable.
   return importFigures.parse(JSON.parse(execFileSync(process.execPath, args, { env: {}, encoding: "utf8" })));
 }
 
@@ -149,7 +150,7 @@ function spread(values: readonly number[]): Spread {
   return { min: Math.round(Math.min(...values)), median: Math.round(median(values)) };
 }
 
-/** The quickest says what it costs where nothing else runs; the median, what this machine was busy with. */
+/** The minimum is the cost on an idle machine; the median includes this machine's other load. */
 function told({ min, median: middle }: Spread): string {
   return `${min} (median ${middle})`;
 }

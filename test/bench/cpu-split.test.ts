@@ -6,15 +6,15 @@ import { cpuLine, cpuSplit, parseStat } from "./cpu-split.ts";
 const busy = "const end = process.cpuUsage().user + 200_000; while (process.cpuUsage().user < end);";
 const stat = (name: string) => `4711 (${name}) S 4242 1 1 0 -1 0 10 20 30 40 7 5 2 1 20 0 1 0 100 0 0`;
 
-test("a process' time is its own and that of its children that have ended", () => {
+test("a process's time includes that of its children that have ended", () => {
   expect(parseStat(stat("postgres"))).toEqual({ parent: 4242, ms: 150 });
 });
 
-test("a name with blanks and brackets moves no field", () => {
+test("a program name with blanks and brackets does not shift the fields", () => {
   expect(parseStat(stat("a) S 1 (b"))).toEqual(parseStat(stat("postgres")));
 });
 
-test.runIf(process.platform === "linux")("what a child took is counted, also when it has ended", () => {
+test.runIf(process.platform === "linux")("a child's time is counted, even after it has ended", () => {
   const noPostgres = 2 ** 30;
   const split = cpuSplit(noPostgres);
   expect(spawnSync(process.execPath, ["-e", busy]).status).toBe(0);
@@ -24,7 +24,7 @@ test.runIf(process.platform === "linux")("what a child took is counted, also whe
 });
 
 test.runIf(process.platform === "linux")(
-  "what Postgres takes is not ours, although we have started it",
+  "Postgres's time is not part of this process's, although it started Postgres",
   async () => {
     const postgres = spawn(process.execPath, ["-e", `${busy} console.log(1); process.stdin.resume();`]);
     const split = cpuSplit(postgres.pid ?? 0);
@@ -37,9 +37,9 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("the shares are told of what both took", () => {
+test("the shares are parts of the time of both sides", () => {
   expect(cpuLine({ nodeMs: 400, postgresMs: 1_200, wallMs: 1_000 })).toBe(
     "CPU: Postgres 75 %, Node 25 %, 1.60 cores busy",
   );
-  expect(cpuLine(null)).toBe("CPU: not told on this machine");
+  expect(cpuLine(null)).toBe("CPU: not reported on this machine");
 });

@@ -1,24 +1,26 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** CPU time that both sides of a bench have taken. On a machine whose cores are all busy their sum is what bounds it. */
+/** CPU time of both sides of a bench. On a machine with all cores busy, their sum is the limit. */
 export interface CpuShares {
-  /** This process and what it has started, the SQS emulator among them, but not Postgres. */
+  /** This process and its children, including the SQS emulator, without Postgres. */
   nodeMs: number;
-  /** The postmaster with its backends, the WAL writer and all else that it has started. */
+  /** The postmaster and its children: backends, the WAL writer and others. */
   postgresMs: number;
-  /** Meanwhile so long went by. */
+  /** The elapsed time. */
   wallMs: number;
 }
 
 export interface CpuSplit {
-  /** What was taken since the split began; null where the machine does not tell (only Linux does). */
+  /**
+   * The CPU time since the split began; null where the system does not report it (only Linux does).
+   */
   end(): CpuShares | null;
 }
 
-/** Linux counts in hundredths of a second towards programs, whatever its own clock does. */
+/** Linux reports in hundredths of a second, whatever its own clock's resolution. */
 const msPerCount = 10;
 
-/** Begins to count; the postmaster's id is `BenchStack.postgresPid`. */
+/** Begins the measurement; the postmaster's id is `BenchStack.postgresPid`. */
 export function cpuSplit(postgresPid: number): CpuSplit {
   const startedAt = performance.now();
   const before = countedNow(postgresPid);
@@ -37,10 +39,10 @@ export function cpuSplit(postgresPid: number): CpuSplit {
 
 /** For a bench's output and its page: "CPU: Postgres 61 %, Node 39 %, 1.87 cores busy". */
 export function cpuLine(shares: CpuShares | null): string {
-  if (shares === null) return "CPU: not told on this machine";
+  if (shares === null) return "CPU: not reported on this machine";
   const { nodeMs, postgresMs, wallMs } = shares;
   const all = nodeMs + postgresMs;
-  if (all === 0) return "CPU: too little to be counted";
+  if (all === 0) return "CPU: too little to count";
   const percent = (ms: number) => `${Math.round((ms / all) * 100)} %`;
   return `CPU: Postgres ${percent(postgresMs)}, Node ${percent(nodeMs)}, ${(all / wallMs).toFixed(2)} cores busy`;
 }
@@ -59,7 +61,10 @@ function countedNow(postgresPid: number): { nodeMs: number; postgresMs: number }
   return { nodeMs: isOurs ? all - postgresMs : all, postgresMs };
 }
 
-/** Of each process what it took itself, and what its children took that have ended: none is lost when a backend goes. */
+/**
+ * Each process's own time and that of its ended children, so that the time of a closed backend is
+ * not lost.
+ */
 function readProcesses(): Map<number, Process> | null {
   if (process.platform !== "linux") return null;
   const processes = new Map<number, Process>();
@@ -76,12 +81,15 @@ function readStat(pid: number): Process | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
-    // It ended while the others were read: its parent has its time by now.
+    // The process ended while others were read; its parent's figures include it now.
     return undefined;
   }
 }
 
-/** The second field is the program's name in brackets, which may hold blanks and brackets itself; the fourth is the parent. */
+/**
+ * The second field is the program's name in brackets, which may contain blanks and brackets itself;
+ * the fourth is the parent.
+ */
 export function parseStat(stat: string): Process {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const counts = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);

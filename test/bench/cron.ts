@@ -9,7 +9,7 @@ interface Case {
   timezone: string;
 }
 
-/** Plain ones, those that have to search days, and one that comes every four years. */
+/** Simple expressions, some that search for days, and one that occurs every four years. */
 const cases: readonly Case[] = [
   { expression: "* * * * *", timezone: "UTC" },
   { expression: "*/15 9-17 * * 1-5", timezone: "UTC" },
@@ -20,7 +20,7 @@ const cases: readonly Case[] = [
   { expression: "0 0 29 2 *", timezone: "Europe/Berlin" },
 ];
 
-/** Both ends of what is walked through again and again, so that every step is one that a schedule takes. */
+/** The range is walked through repeatedly, so that every step is one that a schedule takes. */
 const FROM = Date.UTC(2026, 0, 1);
 const TO = Date.UTC(2046, 0, 1);
 
@@ -38,7 +38,10 @@ export const does = "next instants per second on one core, beside croner and cro
 
 export const options = { runs: "3" };
 
-/** How many next instants a second of one core finds: ours beside two libraries, each step a search from an instant. */
+/**
+ * Next instants per second on one core: Carillon beside two libraries. Each step is a search from
+ * an instant.
+ */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const runs = number(options, "runs");
   say(machine());
@@ -86,10 +89,10 @@ function cronParserNext({ expression, timezone }: Case): Next {
 }
 
 const RUN_MS = 300;
-/** The clock is looked at only so often, or reading it would be measured too. */
+/** Steps between two readings of the clock, which would otherwise be part of the measurement. */
 const STEPS = 100;
 
-/** The median of some runs, after one that lets the compiler do its work. */
+/** The median of several runs, after one that lets the compiler optimise. */
 function typical(runs: number, next: Next): number {
   measured(next);
   return median(Array.from({ length: runs }, () => measured(next)));

@@ -11,13 +11,16 @@ import { withoutSdkLog } from "../../lib/config/aws.ts";
 import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
 import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
 
-/** What brings the parcels' messages to the workers. */
+/** The transport of the parcels' messages to the workers. */
 export interface Carrier {
   queue: ParcelQueue;
-  /** Nothing, after a moment, where nothing waits; at once where nobody waits for it any more. */
+  /**
+   * Returns nothing after a moment when no message waits, and at once when the signal says that the
+   * run is over.
+   */
   receive(queue: QueueClass, max: number, over: AbortSignal): Promise<SQSRecord[]>;
   done(queue: QueueClass, records: readonly SQSRecord[]): Promise<void>;
-  /** Away with what a run has left. */
+  /** Discards the messages that a run has left. */
   clear(): Promise<void>;
 }
 
@@ -57,7 +60,10 @@ export function sqsCarrier(queue: ParcelQueue): Carrier {
 
 const momentMs = 2;
 
-/** A list in this process, for what it costs without SQS. Delays are none: all that is sent here is due. */
+/**
+ * A list in this process, to measure the cost without SQS. It ignores delays, because all messages
+ * here are due.
+ */
 export function directCarrier({ urls, log, timing }: ParcelQueue): Carrier {
   const waiting: Record<QueueClass, string[]> = { fast: [], slow: [] };
   const sqs = answeringClient((url, bodies) => {
@@ -79,7 +85,10 @@ export function directCarrier({ urls, log, timing }: ParcelQueue): Carrier {
   };
 }
 
-/** A client that takes every batch at once, and says so, before it is serialized, signed and sent: what a job to a queue costs up to there. */
+/**
+ * A client that accepts every batch and answers at once, before it is serialized, signed and sent:
+ * measures a job to a queue up to there.
+ */
 export function answeringClient(take: (url: string, bodies: readonly string[]) => void): SQSClient {
   const client = withoutSdkLog(
     new SQSClient({

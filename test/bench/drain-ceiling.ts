@@ -8,7 +8,10 @@ import { perSecond } from "./report.ts";
 const entriesMax = 10;
 const requestsInFlight = 8;
 
-/** How fast the emulator takes the same messages from somebody who does nothing else: no drain into it can be faster. */
+/**
+ * The emulator's rate for the same messages from a sender without other work; no drain into it can
+ * be faster.
+ */
 export async function emulatorCeiling({ queue }: BenchStack, messages: number): Promise<number> {
   const QueueUrl = queue.urls.fast.replace(/[^/]+$/, benchSink);
   const body = envelope(claimedJob({ queue: benchSink }), new Date());

@@ -4,7 +4,7 @@ import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 
-/** The handler and the queue to which the schedules of this bench go. */
+/** The handler and the queue that this bench's schedules name. */
 export const benchHandler = "bench-nothing";
 export const benchSink = "bench-sink";
 
@@ -15,7 +15,9 @@ const targets = {
   handler: { name: `handler/${benchHandler}`, class: "slow", target: { handler: benchHandler } },
 } as const;
 
-/** Daily schedules of one destination, so that each has one occurrence in whatever time a bench may take. */
+/**
+ * Daily schedules with one destination, so that each has one occurrence in the duration of a bench.
+ */
 export async function seedDestination(sql: Sql, destination: Destination, count: number): Promise<void> {
   const { name, class: queue, target } = targets[destination];
   const prefix = `drain-${destination}:`;
@@ -40,20 +42,22 @@ export async function seedDestination(sql: Sql, destination: Destination, count:
 interface Due {
   destination: Destination;
   jobs: number;
-  /** Whether the packing knows what a job of the target has cost lately. */
+  /** Whether the packing knows the target's recent cost per job. */
   known: boolean;
 }
 
 /**
- * Jobs that are due already, so that no message waits, made and packed by the tick as always. Returns their occurrence. Their next plan rows
- * are a day ahead; what is left of others is taken away, so that nothing becomes a job that nobody counts.
+ * Makes jobs that are already due, so that no message waits; the tick makes and packs them as
+ * usual. Returns their occurrence. Their next plan rows are a day ahead, and plan rows of other
+ * schedules are deleted, so that no uncounted job is made.
  */
 export async function fill(
   { sql, queue }: { sql: Sql; queue: ParcelQueue },
   { destination, jobs, known }: Due,
 ): Promise<Date> {
   await sql`delete from carillon.plan`;
-  // What others have settled is rolled up before: what a job of this target costs is known to the packing.
+  // Earlier tallies are rolled up first, so that the packing knows the cost of a job of this
+  // target.
   await tick({ sql, queue, log: silentLog }, tickDefaults, () => false);
   if (!known) await sql`update carillon.targets set cost_ms = null where name = ${targets[destination].name}`;
   const [planned] = await sql<{ at: Date; rows: number }[]>`

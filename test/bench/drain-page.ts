@@ -36,9 +36,9 @@ export function summaries(runs: readonly DrainRun[]): Summary[] {
 
 const kinds: Readonly<Record<Drained, string>> = {
   "no-op": "nothing: claim and settle alone",
-  "a fifth fails once": "nothing, and every fifth job fails once and is tried again at once",
+  "a fifth fails once": "nothing, and every fifth job fails once and is retried at once",
   handler: "a handler that does nothing",
-  "handler, ten a parcel": "the same, ten jobs a parcel whatever they cost",
+  "handler, ten a parcel": "the same, ten jobs a parcel regardless of their cost",
   "queue, sink": "a queue, answered here before the request is serialized and signed",
   "queue, emulator": "a queue of the emulator",
 };
@@ -99,6 +99,6 @@ export async function drainPage(figures: Figures): Promise<string> {
 |---|---|---:|---:|---:|---|
 ${table.join("\n")}
 
-The emulator alone took ${ceiling.toLocaleString("en")} of the same messages a second from a sender that does nothing else. It runs in the process of the workers, as everything but Postgres does here, so what
-goes through SQS shares one core with it. Deployed, SQS is somebody else's machine.`;
+The emulator alone took ${ceiling.toLocaleString("en")} of the same messages a second from a sender that does nothing else. It runs in the process of the workers, as everything but Postgres does here, so jobs
+through SQS share one core with it. In a deployment SQS runs on AWS's machines.`;
 }

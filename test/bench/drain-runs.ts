@@ -9,7 +9,7 @@ import { benchSink, type Destination, fill, seedDestination } from "./drain-fill
 import { failingOnce, toHandler, toNothing, toQueue, work } from "./drain-work.ts";
 import { perSecond, type Say } from "./report.ts";
 
-/** What the jobs go to; what each is stands on the page (drain-page.ts). */
+/** The destinations of the jobs; the page explains each (drain-page.ts). */
 export const drained = [
   "no-op",
   "a fifth fails once",
@@ -32,7 +32,7 @@ export interface DrainRun extends DrainCase {
   ms: number;
   perSecond: number;
   walPerJob: number;
-  /** As the tick has packed them. */
+  /** As the tick packed them. */
   jobsPerParcel: number;
   cpu: CpuShares | null;
 }
@@ -40,7 +40,9 @@ export interface DrainRun extends DrainCase {
 export interface DrainParams {
   jobs: number;
   runs: number;
-  /** Invocations side by side of the worker of quick deliveries, and of the one that runs handlers. */
+  /**
+   * Concurrent invocations of the worker for fast deliveries, and of the one that runs handlers.
+   */
   workers: Readonly<Record<QueueClass, number>>;
   cases: readonly DrainCase[];
 }
@@ -49,7 +51,10 @@ export const drainCases: readonly DrainCase[] = drained.flatMap((each) =>
   carrierNames.map((carrier) => ({ drained: each, carrier })),
 );
 
-/** Of a tenth of the jobs is seen what small parcels cost; and what a job of a handler costs is known after the first few. */
+/**
+ * A tenth of the jobs is enough to see the cost of small parcels; and the cost of a handler's job
+ * is known after the first few.
+ */
 const fewer = 10;
 
 interface Place {
@@ -59,7 +64,10 @@ interface Place {
   params: DrainParams;
 }
 
-/** Each case once, then each again: what the machine does besides meets all of them. One round before is not counted. */
+/**
+ * Runs every case once, then every case again, so that other load on the machine affects all of
+ * them. One round before is not counted.
+ */
 export async function drainRuns(stack: BenchStack, params: DrainParams, say: Say): Promise<DrainRun[]> {
   const destinations = new Set(params.cases.map(({ drained }) => destinationOf(drained)));
   for (const destination of destinations) await seedDestination(stack.sql, destination, params.jobs);
@@ -140,7 +148,7 @@ async function drainOnce(
   };
 }
 
-/** The database's word that each job was done, and none twice. */
+/** Checks in the database that each job was done exactly once. */
 async function prove(sql: Sql, occurrence: Date, jobs: number, drained: Drained): Promise<void> {
   const again = drained === "a fifth fails once";
   const [row] = await sql<{ done: number; open: number }[]>`

@@ -23,13 +23,13 @@ const nothing = defineJob({
   run: async () => {},
 });
 
-const none = () => Promise.reject(new Error("Nothing goes to this target here."));
+const none = () => Promise.reject(new Error("This bench delivers nothing to this target."));
 const noTargets: Targets = { queue: none, event: none, handler: none, webhook: none, lambda: none };
 
-/** No target at all: what claiming and settling alone cost. */
+/** No target: the cost of claiming and settling alone. */
 export const toNothing: Deliver = async (jobs) => jobs.map(() => done);
 
-/** Every fifth job fails at its first attempt, and may be tried again at once. */
+/** Every fifth job fails at its first attempt, and may be retried at once. */
 export const failingOnce: Deliver = async (jobs) =>
   jobs.map(({ attempt, scheduleId }) =>
     attempt === 0 && Number(scheduleId) % 5 === 0
@@ -37,18 +37,24 @@ export const failingOnce: Deliver = async (jobs) =>
       : done,
   );
 
-/** A handler that does nothing, by the way of every handler: payload checked, attempt bounded by its timeout, transaction at hand. */
+/**
+ * A handler that does nothing, through the usual steps: payload checked, attempt bounded by its
+ * timeout, transaction available.
+ */
 export function toHandler(sql: Sql, transactions: Sql, { queue }: Carrier): Deliver {
   const deps = { sql, transactions, queue, notify: notifyByDefault, log: silentLog, clock: systemClock };
   return deliverTo({ ...noTargets, handler: handlerTarget({ ...deps, handlers: [nothing] }) });
 }
 
-/** The real sender of messages; where it is given an answering client, its requests do not leave the process. */
+/** The real sender of messages. With an answering client its requests stay in the process. */
 export function toQueue(sqs: SQSClient, ownUrls: readonly string[] = []): Deliver {
   return deliverTo({ ...noTargets, queue: queueTarget({ sqs, ownUrls, clock: systemClock }) });
 }
 
-/** As many invocations side by side as a deployment has by default, each with as many messages as Lambda gives it. */
+/**
+ * Runs the default number of concurrent invocations, each with as many messages as Lambda passes to
+ * it.
+ */
 export async function work(
   { sql, carrier, deliver }: { sql: Sql; carrier: Carrier; deliver: Deliver },
   { queueClass, jobs, workers }: { queueClass: QueueClass; jobs: number; workers: number },
@@ -81,7 +87,7 @@ export async function work(
       if (batchItemFailures.length > 0) throw new Error(`${batchItemFailures.length} parcels failed.`);
       await carrier.done(queueClass, records);
     }
-    // The others wait for messages that nobody sends any more.
+    // The other invocations would wait for messages that no longer come.
     over.abort();
   };
   await Promise.all(Array.from({ length: workers }, invocations));

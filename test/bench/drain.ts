@@ -9,14 +9,14 @@ export const does =
 
 export const options = { jobs: "100000", fast: "4", slow: "10", runs: "3", only: "" };
 
-/** `only`: cases, as `handler/direct`, with semicolons between them. */
+/** `only`: cases such as `handler/direct`, separated by semicolons. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const workers = { fast: number(options, "fast"), slow: number(options, "slow") };
   const only = (options["only"] ?? "").split(";").filter((name) => name !== "");
   const cases = drainCases.filter(
     ({ drained, carrier }) => only.length === 0 || only.includes(`${drained}/${carrier}`),
   );
-  if (cases.length === 0) throw new Error(`--only names no case: ${options["only"]}`);
+  if (cases.length === 0) throw new Error(`--only has no known case: ${options["only"]}`);
   say(machine());
   await using stack = await benchStack(options["data-dir"], Math.max(3, workers.fast, workers.slow) + 1);
   const jobs = number(options, "jobs");

@@ -13,7 +13,7 @@ export interface FireRun {
   ms: number;
   perSecond: number;
   walPerJob: number;
-  /** Of these, pages that were written whole. */
+  /** The part of it in pages that were written whole. */
   wholePageBytesPerJob: number;
   cpu: CpuShares | null;
 }
@@ -31,11 +31,14 @@ export interface FireFigures extends Figures {
   lanes: number;
   batchMax: number;
   settings: string;
-  /** Of the statement that takes the longest, one batch. */
+  /** The plan of the longest statement, for one batch. */
   plan: string[];
 }
 
-/** Plan rows due at one instant → durable jobs, parcels and next plan rows, handed to SQS and marked as sent. */
+/**
+ * Plan rows due at one instant → durable jobs, parcels and next plan rows, sent to SQS and marked
+ * as sent.
+ */
 export async function bench(options: Options, say: Say): Promise<FireFigures> {
   const schedules = number(options, "schedules");
   const due = number(options, "due");
@@ -79,20 +82,23 @@ export interface FireParams {
   lanes: number;
   batchMax: number;
   runs: number;
-  /** Another due set with each number. */
+  /** A different due set for each number. */
   seed?: number;
-  /** What is done last before a run. */
+  /** Called just before a run. */
   before?: (sql: Sql) => Promise<void>;
 }
 
-/** Each run fires another scattered due set, after a checkpoint: pages are written whole to the WAL again, as they are in production. */
+/**
+ * Each run fires another scattered due set after a checkpoint, so that pages are written whole to
+ * the WAL again, as in production.
+ */
 export async function fireRuns(
   stack: BenchStack,
   { schedules, due, lanes, batchMax, runs, seed = 0, before }: FireParams,
   say: Say,
 ): Promise<FireRun[]> {
   const { sql, queue } = stack;
-  // As when it presses.
+  // As for a due set that presses.
   const settings = { ...tickDefaults, lanes, pressingMs: Number.POSITIVE_INFINITY, batchMax };
   await tick({ sql, queue, log: silentLog }, settings, () => false);
   const done: FireRun[] = [];
@@ -112,7 +118,7 @@ export async function fireRuns(
     const ticked = await tick({ sql, queue, log: silentLog }, settings, () => false);
     const ms = performance.now() - startedAt;
     const shares = cpu.end();
-    // Crons of earlier runs may come due in the same minute, so that there can be a few more.
+    // Crons of earlier runs may be due in the same minute, so there can be a few more.
     if (ticked.jobs < seeded) throw new Error(`${seeded} were due and ${ticked.jobs} became jobs.`);
     const used = await wal.end();
     const figures: FireRun = {
@@ -131,7 +137,10 @@ export async function fireRuns(
   return done;
 }
 
-/** The next instant that no tick has planned yet; the horizon reaches it while the due set is being stored. */
+/**
+ * The next instant that no tick has planned yet; the horizon reaches it while the due set is
+ * stored.
+ */
 export async function justBeyondWatermark(sql: Sql): Promise<Date> {
   const [row] = await sql<
     { at: Date }[]
@@ -152,10 +161,10 @@ ${due.toLocaleString("en")} due at one instant become jobs, parcels and next pla
 |---|---|---|---|---|---|---|
 ${rows.join("\n")}
 
-The emulator of SQS runs in the same process as the tick, so its share of the CPU is in Node's. Where all cores are busy they are what bounds the rate.
+The emulator of SQS runs in the same process as the tick, so its share of the CPU is in Node's. When all cores are busy, they limit the rate.
 Postgres runs with \`${settings}\`.
 
-The statement that makes a batch, step by step; measuring each step makes it slower:
+The statement that makes a batch, step by step; timing each step slows it down:
 
 \`\`\`
 ${plan.join("\n")}

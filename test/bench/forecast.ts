@@ -11,7 +11,9 @@ export const does = "the fires of the hour and the day to come, and the stats";
 
 export const options = { schedules: "3000000", due: "500000", runs: "5" };
 
-/** Many schedules of which many are due in the hour to come → the forecast of that hour, and the stats. */
+/**
+ * Many schedules with many occurrences in the next hour → the forecast of that hour, and the stats.
+ */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const schedules = number(options, "schedules");
   const due = number(options, "due");
@@ -59,7 +61,10 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
 
 const tickMs = 10;
 
-/** What the connections of this stack have used so far: on a machine that does other things besides, the time says little. */
+/**
+ * CPU time of this stack's connections so far: on a machine with other load, the elapsed time says
+ * little.
+ */
 async function databaseCpuMs(sql: Sql): Promise<number> {
   const backends = await sql<
     { pid: number }[]

@@ -16,7 +16,10 @@ export const options = {
   lanes: "2",
   batch: "5000",
   cold: "yes",
-  /** Of the largest table, kept for the next time: thirty million schedules take an hour to store. */
+  /**
+   * The folder of the largest table, kept for the next run: storing thirty million schedules takes
+   * an hour.
+   */
   "large-dir": "",
 };
 
@@ -25,7 +28,7 @@ interface Rate {
   perSecond: number;
   walPerJob: number;
   runs: FireRun[];
-  /** With nothing of the tables in Postgres' own memory; null where it was not asked for. */
+  /** With empty shared buffers; null when it was not requested. */
   cold: FireRun | null;
 }
 
@@ -35,7 +38,10 @@ export interface GrowthFigures extends Figures {
   due: number;
 }
 
-/** The same due set in a small and in a large table: what a tick costs must follow what is due, not what is stored. */
+/**
+ * The same due set in a small and in a large table: a tick's cost must follow the number of due
+ * rows, not of stored ones.
+ */
 export async function bench(options: Options, say: Say): Promise<GrowthFigures> {
   const sizes = numbers(options, "schedules").sort((a, b) => a - b);
   const params = {
@@ -82,7 +88,10 @@ async function rateAt(stack: BenchStack, params: FireParams, cold: boolean, say:
   };
 }
 
-/** Storing the due set has read just what will be fired; the operating system's own cache is not touched. */
+/**
+ * Storing the due set has just loaded the pages that will be fired. The operating system's cache
+ * stays as it is.
+ */
 async function forgetPages(sql: Sql): Promise<void> {
   await sql`create extension if not exists pg_buffercache schema public`;
   await sql`select public.pg_buffercache_evict_all()`;
@@ -122,7 +131,7 @@ export async function page({ ratio, rates, due }: GrowthFigures): Promise<string
 |---|---|---|---|
 ${rows.join("\n")}
 
-The same number is due each time, scattered over all that is stored; among the fewest it is **${ratio} ×** as fast as among the most. What differs is the look at each due
-schedule's row, which says whether its version still stands: one page for each, somewhere in a larger table. To make the due set those rows were read just before, so that most of them are in Postgres' memory still; in the last column
-none of them is, and all are fetched anew, from the operating system's cache where they are there. A tick in production lies between the two.`;
+The same number is due each time, scattered over all that is stored; with the fewest stored it is **${ratio} ×** as fast as with the most. The difference is the read of each due
+schedule's row, which shows whether its version is current: one page for each, anywhere in a larger table. Making the due set has just read those rows, so that most of them are still in Postgres' memory; in the last column
+none is, and all are read again, from the operating system's cache if they are in it. A tick in production is between the two.`;
 }

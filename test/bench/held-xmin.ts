@@ -33,17 +33,18 @@ export interface HeldFigures extends Figures {
   minutes: number;
   due: number;
   schedules: number;
-  /** The median rate before, divided by that of the last rounds under the transaction. */
+  /** The median rate before the transaction, divided by that of the last rounds under it. */
   slowdown: { ours: number; inPlace: number };
 }
 
 const narrow: InPlace = { name: "narrow", fillfactor: 80 };
-/** Its rows are due again a second of their own time later, with the next round. */
+/** The in-place rows become due again a second of their own time later, in the next round. */
 const everyMs = 1_000;
 
 /**
- * The same schedules are due in each round, as those of every minute are. `rounds` of them before and after; between, as many as there is time
- * for while a transaction that has read something stays open, so that no row which has died since can be removed.
+ * The same schedules are due in each round, as minutely ones are. Runs `rounds` of them before and
+ * after; between, as many as time allows while another transaction stays open, so that vacuum
+ * cannot remove rows that died since.
  */
 export async function bench(options: Options, say: Say): Promise<HeldFigures> {
   const params = {
@@ -76,7 +77,7 @@ export async function bench(options: Options, say: Say): Promise<HeldFigures> {
   for (let n = 0; n < each; n++) await round("after");
   const slowdown = { ours: slowdownOf(rounds, "ours", each), inPlace: slowdownOf(rounds, "inPlace", each) };
   say(
-    `held-xmin: ours ${slowdown.ours} × slower at the end of ${minutes} minutes, in place ${slowdown.inPlace} ×`,
+    `held-xmin: Carillon ${slowdown.ours} × slower at the end of ${minutes} minutes, in place ${slowdown.inPlace} ×`,
   );
   return {
     rounds,
@@ -130,10 +131,10 @@ export function page({ rounds, minutes, due, schedules, slowdown }: HeldFigures)
   return `A transaction that has read something stays open for ${minutes} minutes, so that vacuum may remove nothing that has died since. Meanwhile ${due.toLocaleString("en")} of ${schedules.toLocaleString("en")} schedules,
 the same ones each time, fire round after round: by the insert-only plan, and by rows that are changed in place (narrow ones, which make jobs alone).
 
-| the transaction | rounds | ours, jobs/s (median) | in place, jobs/s (median) | ours, dead rows at the end | in place, dead rows at the end |
+| the transaction | rounds | Carillon, jobs/s (median) | in place, jobs/s (median) | Carillon, dead rows at the end | in place, dead rows at the end |
 |---|---|---|---|---|---|
 ${rows.join("\n")}
 
-In the last rounds under it ours takes **${slowdown.ours} ×** the time that it took before, rows changed in place ${slowdown.inPlace} ×: each round leaves dead entries at the very place in the index where the next one begins to look.
+In the last rounds under it Carillon takes **${slowdown.ours} ×** the time that it took before, and rows changed in place ${slowdown.inPlace} ×: each round leaves dead entries in the index exactly where the next one begins to search.
 What dies with ours are parcels, marked as sent, and the watermarks; the plan has none.`;
 }

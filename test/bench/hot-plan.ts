@@ -16,12 +16,13 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Postgres' log tells a plan after this, as JSON over several lines that begin with a tab. */
+/** Postgres logs a plan after this text, as JSON over several lines that begin with a tab. */
 const told = / plan:\n((?:\t.*\n)+)/g;
 
 /**
- * Runs `act` once with one connection whose plans are told, and returns the plan of the slowest statement with `mark` in its text: a line for
- * each step that took a hundredth of it or more. Measuring each step makes it slower, so that the rates of a bench are taken without.
+ * Runs `act` once on one connection with auto_explain, and returns the plan of the slowest
+ * statement with `mark` in its text: a line for each step that took at least a hundredth of it.
+ * Timing each step slows it down, so the rates of a bench are measured without it.
  */
 export async function hotPlan(
   stack: BenchStack,
@@ -48,7 +49,7 @@ function slowestOf(log: string, mark: string): string[] {
     .filter((plan) => plan["Query Text"].includes(mark))
     .sort((a, b) => (b.Plan["Actual Total Time"] ?? 0) - (a.Plan["Actual Total Time"] ?? 0));
   const [slowest] = plans;
-  if (slowest === undefined) throw new Error(`Postgres told of no plan with "${mark}".`);
+  if (slowest === undefined) throw new Error(`Postgres logged no plan with "${mark}".`);
   return linesOf(slowest.Plan, (slowest.Plan["Actual Total Time"] ?? 0) / 100, 0);
 }
 

@@ -2,13 +2,17 @@ import type { Sql } from "../../lib/db/connect.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
 
 /**
- * The other design, at its best: when a schedule is due next stands in a row that each fire changes. One statement takes what is due of a
- * shard, moves its rows on and writes jobs as wide as ours with the same key; it makes no parcels, sends nothing and marks nothing.
- * `wide` rows hold all that a schedule is, `narrow` ones only when it is due.
+ * The alternative design, at its best: a row holds the next due instant of a schedule, and each
+ * fire updates it. One statement takes the due rows of a shard, advances them, and writes jobs as
+ * wide as Carillon's with the same key. It makes no parcels, sends nothing and marks nothing.
+ * `wide` rows hold the whole schedule, `narrow` ones only the due instant.
  */
 export interface InPlace {
   name: "wide" | "narrow";
-  /** How full its pages are packed. No update of an indexed column can be HOT, but a copy finds room beside its row. */
+  /**
+   * The fillfactor of its pages. An update of an indexed column is never HOT, but the new version
+   * finds room beside the old one.
+   */
   fillfactor: number;
 }
 
@@ -17,15 +21,18 @@ export const inPlaceVariants: readonly InPlace[] = [
   { name: "narrow", fillfactor: 80 },
 ];
 
-/** Long before any clock: what is due is told by these instants, not by the time of day. */
+/** Long in the past: due rows are determined by these instants, not by the time of day. */
 const base = "2001-01-01T00:00:00Z";
 
-/** The instant at which the rows of a due set are due; set 1 first. */
+/** The due instant of a due set's rows; sets are numbered from 1. */
 export function dueAtOf(set: number): Date {
   return new Date(Date.parse(base) + set * 1_000);
 }
 
-/** Stores as many rows; of each due set so many, scattered over all ids, the others are due in years. */
+/**
+ * Stores this many rows. Each due set has the given number, scattered over all ids; the others are
+ * due in years.
+ */
 export async function storeInPlace(
   sql: Sql,
   { name, fillfactor }: InPlace,
@@ -45,14 +52,18 @@ export async function storeInPlace(
   await sql.unsafe(`
     alter table public.in_place_${name} set (fillfactor = ${fillfactor}, autovacuum_enabled = on);
     create table public.in_place_${name}_jobs (like carillon.jobs including all) with (fillfactor = 50)`);
-  // A table that is made from a query is packed full whatever its fillfactor: written anew it is not.
+  // A table that is made from a query is packed full, whatever its fillfactor; vacuum full applies
+  // it.
   await sql.unsafe(`vacuum (full) public.in_place_${name}`);
   await sql.unsafe(`alter table public.in_place_${name} add primary key (id)`);
   await sql.unsafe(`create index in_place_${name}_due on public.in_place_${name} (shard, next_at)`);
   await sql.unsafe(`vacuum (analyze) public.in_place_${name}`);
 }
 
-/** Fires all that is due by then, in batches, shard by shard in so many lanes. Returns how many jobs were made. */
+/**
+ * Fires all rows due by then, in batches, shard by shard in this many lanes. Returns the number of
+ * jobs made.
+ */
 export async function fireInPlace(
   sql: Sql,
   { name }: InPlace,

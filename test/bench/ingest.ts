@@ -22,13 +22,16 @@ export const does = "commands → schedules by one worker, handed over and throu
 export const options = { schedules: "300000", commands: "10000", runs: "3" };
 
 interface IngestFigures extends Figures {
-  /** Commands a second, by how they came. */
+  /** Commands a second, by transport. */
   rates: Record<string, number>;
   commands: number;
   schedules: number;
 }
 
-/** Commands → schedules by one function after the other: as Lambda hands messages over, one command each, and through SQS in messages of a hundred. */
+/**
+ * Commands → schedules, one invocation after the other: as Lambda passes messages with one command
+ * each, and through SQS in messages of a hundred.
+ */
 export async function bench(options: Options, say: Say): Promise<IngestFigures> {
   const schedules = number(options, "schedules");
   const commands = number(options, "commands");
@@ -86,8 +89,8 @@ export function page({ rates, commands, schedules }: IngestFigures): string {
 
 | commands | a second |
 |---|--:|
-| puts, one a message, as Lambda hands them over | ${rate("put")} |
-| orders that come and ship: puts and deletes of the same keys, one in ten the wrong way round | ${rate("watch")} |
+| puts, one per message, as Lambda passes them on | ${rate("put")} |
+| orders and their shipments: puts and deletes of the same keys, one in ten in reverse order | ${rate("watch")} |
 | puts, a hundred a message, sent and received through SQS | ${rate("throughSqs")} |
 
 The function, Postgres and the SQS emulator share the machine.`;
@@ -101,7 +104,10 @@ function puts(prefix: string, count: number): object[] {
   }));
 }
 
-/** Two of three orders are shipped at once; of one in ten that is told before the order is. */
+/**
+ * Two of three orders are shipped at once; for one in ten of them the shipment arrives before the
+ * order.
+ */
 function watches(prefix: string, count: number): object[] {
   const at = Date.now() - 60_000;
   return puts(prefix, Math.ceil((count * 3) / 5))

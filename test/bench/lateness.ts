@@ -17,8 +17,9 @@ export const options = { rate: "1000", soon: "50", minutes: "2", handlers: "10" 
 const promisedMs = 1_000;
 
 /**
- * So many jobs a second that are due evenly, of which `handlers` percent go to a handler and the others to a queue that somebody empties,
- * and `soon` more a second that are put over HTTP one to five seconds before they are due.
+ * This many evenly due jobs a second, of which `handlers` percent go to a handler and the others to
+ * a queue that a receiver empties, and `soon` more a second that are created over HTTP one to five
+ * seconds before they are due.
  */
 export async function bench(options: Options, say: Say): Promise<LatenessFigures> {
   const rate = number(options, "rate");
@@ -70,7 +71,7 @@ interface LatenessFigures extends Figures {
   kinds: Lateness[];
   ledger: CheckedLedger;
   verbs: LoadReport["verbs"];
-  /** Of the processor, while it was measured; null where the system does not tell. */
+  /** CPU use during the measurement; null where the system does not report it. */
   cores: { stack: number; postgres: number } | null;
   faults: string[];
 }
@@ -149,9 +150,9 @@ export async function page({
   const picture = await writePicture(
     "lateness",
     distribution({
-      title: `Late by how much, at ${rate.toLocaleString("en")} jobs a second through the local stack`,
-      desc: `How jobs' lateness is distributed: ${kinds.map(told).join("; ")}.`,
-      xLabel: "startedAt − dueAt in milliseconds; what is below one is drawn at one",
+      title: `Lateness at ${rate.toLocaleString("en")} jobs a second through the local stack`,
+      desc: `The distribution of jobs' lateness: ${kinds.map(told).join("; ")}.`,
+      xLabel: "startedAt − dueAt in milliseconds; values below one are drawn at one",
       series: kinds.map((kind) => ({
         label: `${nameOf(kind)} (p99 ${kind.p99Ms} ms)`,
         buckets: kind.buckets,
@@ -164,8 +165,8 @@ export async function page({
       `| ${nameOf(kind)} | ${jobs.toLocaleString("en")} | ${p50Ms} | ${p90Ms} | ${p99Ms} | ${p999Ms} | ${maxMs} |`,
   );
   const put = verbs["soon"];
-  return `${rate.toLocaleString("en")} jobs a second that are due evenly, and ${soon} more that are put over HTTP one to five seconds before they are due; API, ticks, workers and the SQS emulator
-in one process, Postgres beside it, and the load and the receiver in a third, all on this machine. Late is \`startedAt − dueAt\` as the ledger has it: a start is the commit of a claim.
+  return `${rate.toLocaleString("en")} evenly due jobs a second, and ${soon} more that are created over HTTP one to five seconds before they are due; API, ticks, workers and the SQS emulator
+in one process, Postgres beside it, and the load and the receiver in a third, all on this machine. Lateness is \`startedAt − dueAt\` from the ledger: a start is the commit of a claim.
 
 | schedules | jobs | p50 ms | p90 ms | p99 ms | p99.9 ms | max ms |
 |---|---|---|---|---|---|---|
@@ -173,6 +174,6 @@ ${rows.join("\n")}
 
 ${picture}
 
-${kinds.some(({ minMs }) => minMs < 0) ? "**Some started early.**" : "None started early."} ${ledger.owed.toLocaleString("en")} occurrences were owed, of which ${ledger.faults === 0 ? "each has exactly one job" : `${ledger.faults} are not as they should be`}. A put took p50 ${put?.p50Ms ?? "–"} ms and p99 ${put?.p99Ms ?? "–"} ms.
-${cores === null ? "" : `The stack's process used ${cores.stack} cores, of which the emulator is a part that nobody deploys, and Postgres ${cores.postgres}.`}${faults.length === 0 ? "" : `\n\nNot as promised: ${faults.join("; ")}.`}`;
+${kinds.some(({ minMs }) => minMs < 0) ? "**Some started early.**" : "None started early."} ${ledger.owed.toLocaleString("en")} occurrences were expected; ${ledger.faults === 0 ? "each has exactly one job" : `${ledger.faults} have faults`}. A put took p50 ${put?.p50Ms ?? "–"} ms and p99 ${put?.p99Ms ?? "–"} ms.
+${cores === null ? "" : `The stack's process used ${cores.stack} cores, including the emulator, which is not deployed, and Postgres ${cores.postgres}.`}${faults.length === 0 ? "" : `\n\nNot as promised: ${faults.join("; ")}.`}`;
 }

@@ -39,7 +39,7 @@ const sql = connect(env, { max: 2 });
 const transactions = connect(env, { max: 2 });
 const queue = parcelQueueFrom(env, silentLog);
 const sqs = withoutSdkLog(new SQSClient(awsClientSettings(env, "SQS")));
-const none = () => Promise.reject(new Error("Nothing goes to this target here."));
+const none = () => Promise.reject(new Error("This bench delivers nothing to this target."));
 const common = { sql, queue, notify: notifyByDefault, log: silentLog, clock: systemClock };
 const reading = defineJob({ name: asked.benchHandler, payload: z.unknown(), run: async () => {} });
 const deliver = deliverTo({

@@ -10,11 +10,14 @@ import { type Figures, machine, number, type Options, type Say } from "./report.
 import { swallowingQueue } from "./swallowing-queue.ts";
 
 export const does =
-  "what a worker's process takes for ten parcels of 250 jobs with payloads of 240 KB, by what they are made of";
+  "memory of a worker's process for ten parcels of 250 jobs with payloads of 240 KB, by the payloads' content";
 
 export const options = { jobs: "2500", parcels: "10", heap: "900", only: "" };
 
-/** By how much memory a payload takes once it is read: a text, one of two bytes a character, and a list of empty objects. */
+/**
+ * Payloads that take different amounts of memory once parsed: a text, one of two bytes a character,
+ * and a list of empty objects.
+ */
 const payloads = {
   text: "to_jsonb(repeat('x', 240000))",
   cjk: "to_jsonb(repeat('字', 80000))",
@@ -23,7 +26,7 @@ const payloads = {
 
 type Payload = keyof typeof payloads;
 
-/** The names of the payloads on the page. */
+/** The payloads' names on the page. */
 const made: Readonly<Record<Payload, string>> = {
   text: "a text",
   cjk: "a text of Chinese characters",
@@ -38,7 +41,10 @@ const mixes = [
   { name: "slow/objects", destination: "handler", payload: "objects" },
 ] as const satisfies readonly { name: string; destination: Destination; payload: Payload }[];
 
-/** `heap`: the most of it, in MiB, as Lambda sets it for a function of 1,024 MiB. `only`: mixes, with semicolons between them. */
+/**
+ * `heap`: the heap limit in MiB that Lambda sets for a function of 1,024 MiB. `only`: mixes,
+ * separated by semicolons.
+ */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const only = (options["only"] ?? "").split(";").filter((name) => name !== "");
   const [jobs, parcels] = [number(options, "jobs"), number(options, "parcels")];
@@ -78,25 +84,25 @@ export function page({ used, parcels, jobs, heapMiB }: MemoryFigures): string {
         : `${each.peakMiB} MiB | ${each.beginsAtMiB} MiB | ${each.jobs.toLocaleString("en")}`;
     return [`| a ${destination} | ${made[payload]} | ${figures} |`];
   });
-  return `What one invocation of a worker takes, in a process of its own with a heap of ${heapMiB} MiB, as Lambda sets it for a function of 1,024 MiB. ${jobs.toLocaleString("en")} jobs with payloads of 240 KB wait in ${parcels} parcels.
-A fast worker gets all of them in one batch of messages; a slow one gets the message of one and takes others along.
+  return `The memory of one invocation of a worker, in a process of its own with a heap of ${heapMiB} MiB, as Lambda sets it for a function of 1,024 MiB. ${jobs.toLocaleString("en")} jobs with payloads of 240 KB wait in ${parcels} parcels.
+A fast worker gets all of them in one batch of messages; a slow one gets the message of one and claims others with it.
 
 | jobs go to | each payload is | peak of the process | before its first claim | jobs worked |
 |---|---|--:|--:|--:|
 ${rows.join("\n")}
 
-Payloads are read in pages of 2 MiB of JSON, four at a time, whatever number of jobs waits. A text takes little more once it is read; 240 KB of empty objects take 3.8 MB, and as much again in a handler's own copy. A peak near the heap's limit is mostly garbage that Node had no need to collect: with \`--heap 400\` the same jobs are worked too.
-A slow worker begins nothing more five seconds after it began; what has had no page by then goes back.`;
+Payloads are read in pages of 2 MiB of JSON, four at a time, whatever the number of waiting jobs. A text takes little more once it is parsed; 240 KB of empty objects take 3.8 MB, and as much again in a handler's own copy. A peak near the heap's limit is mostly garbage that Node did not need to collect: with \`--heap 400\` the same jobs are worked too.
+A slow worker starts nothing more five seconds after its own start; jobs without a page by then are returned.`;
 }
 
-/** Few shards, so that the parcels are full; and a handler so quick that others go along with each. */
+/** Few shards, so that parcels are full, and a handler so quick that its parcels share a worker. */
 async function makeHeavy(sql: Sql, parcels: number, payload: Payload): Promise<void> {
   await sql`update carillon.schedules set shard = id % ${parcels}::int`;
   await sql.unsafe(`update carillon.schedule_versions set payload = ${payloads[payload]}`);
   await sql`update carillon.targets set cost_ms = 0.1`;
 }
 
-/** The worker has a process of its own: the peak of it, or how it ended without one. */
+/** Runs the worker in a process of its own. Returns its peak memory, or how the process ended. */
 async function workApart(
   { sql, env }: BenchStack,
   sinkUrl: string,

@@ -62,7 +62,7 @@ export async function bench(options: Options, say: Say): Promise<MoveFigures> {
     const used = await wal.end();
     const [{ left } = { left: rows }] = await stack.sql<{ left: number }[]>`
       select count(*)::int as left from carillon.plan_far where due_at < (select min(near_until) from carillon.shards)`;
-    if (left > 0) throw new Error(`${left} rows were left behind the line.`);
+    if (left > 0) throw new Error(`${left} rows were left before the near line.`);
     const moved = {
       step,
       rows,
@@ -79,7 +79,10 @@ export async function bench(options: Options, say: Say): Promise<MoveFigures> {
   return { idle, moves, schedules, ...measuredOn(stack) };
 }
 
-/** Sets the line between near and far back by a day, and stores rows all over that day behind it, as they stand there the night before. */
+/**
+ * Moves the border between near and far plan back by a day, and stores rows of that day in the far
+ * plan, as they are the night before.
+ */
 async function storeFarDay({ sql }: BenchStack, rows: number): Promise<void> {
   await sql`update carillon.shards set near_until = near_until - interval '1 day'`;
   await sql`
@@ -90,7 +93,10 @@ async function storeFarDay({ sql }: BenchStack, rows: number): Promise<void> {
   await sql`vacuum (analyze) carillon.plan_far`;
 }
 
-/** How long each put takes of schedules all over the shards, from so many callers one after the other, while `act` goes on. */
+/**
+ * The times of puts of schedules in all shards, from this many sequential callers, while `act`
+ * runs.
+ */
 async function waitsDuring(
   { sql, queue }: BenchStack,
   editors: number,

@@ -5,7 +5,10 @@ const docs = new URL("../../docs/", import.meta.url);
 
 export const benchmarksPage = "benchmarks.md";
 
-/** Replaces what stands between a section's marks, with the command that measured it, the day, the machine and, where it took one, the database. */
+/**
+ * Replaces the text between a section's marks, and adds the command, the day, the machine and,
+ * where the bench used one, the database.
+ */
 export async function writeSection(
   { file, name }: { file: string; name: string },
   { command, server }: { command: string; server: unknown },
@@ -25,6 +28,7 @@ export async function writeSection(
 export function withSection(text: string, name: string, section: string): string {
   const [from, to] = [`<!-- bench:${name} -->\n`, `<!-- /bench:${name} -->`];
   const [start, end] = [text.indexOf(from), text.indexOf(to)];
-  if (start < 0 || end < start) throw new Error(`The page has no place for ${name}: ${from.trim()} … ${to}`);
+  if (start < 0 || end < start)
+    throw new Error(`The page has no section for ${name}: ${from.trim()} … ${to}`);
   return `${text.slice(0, start + from.length)}\n${section}\n\n${text.slice(end)}`;
 }

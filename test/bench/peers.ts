@@ -18,7 +18,10 @@ export const options = {
   "peers-dir": path.join(tmpdir(), "carillon-bench-peers"),
 };
 
-/** N schedules due at one instant → N no-op jobs done, and N jobs added → done: each peer in turn, and Carillon among them. */
+/**
+ * N schedules due at one instant → N no-op jobs done, and N jobs added → done, for each peer in
+ * turn, including Carillon.
+ */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const jobs = number(options, "jobs");
   const runs = number(options, "runs");
@@ -28,7 +31,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   say(machine());
   await using during = new AsyncDisposableStack();
   const stack = during.use(await benchStack(options["data-dir"], 2));
-  say(`peers are installed in ${directory}, and stay there for the next time`);
+  say(`peers are installed in ${directory}, and kept there for the next run`);
   const skipped: { name: string; why: string }[] = [];
   const contestants: Contestant[] = [];
   for (const peer of [...wanted, ...ours]) {
@@ -58,7 +61,9 @@ function named(among: readonly Peer[], names: string): Peer[] {
     .map((name) => {
       const peer = among.find((each) => each.name === name);
       if (peer === undefined)
-        throw new Error(`There is no peer ${name}; there are ${among.map((each) => each.name).join(", ")}.`);
+        throw new Error(
+          `There is no peer ${name}; the peers are ${among.map((each) => each.name).join(", ")}.`,
+        );
       return peer;
     });
 }

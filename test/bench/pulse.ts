@@ -14,7 +14,7 @@ import { runThreads } from "./pulses/threads.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 
 export const does =
-  "pulses: stored and edited over the API, read and encoded, handed over in batches, and what a tick costs with them";
+  "pulses: stored and edited over the API, read and encoded, handed over in batches, and the cost of a tick with them";
 
 export const options = { pulses: "288000", batch: "100", runs: "3" };
 
@@ -35,7 +35,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   const withoutPulses = await tickMs(stack, runs);
   const crud = await edits(stack, { pulses, batch });
   say(`API, batches of 1,000 by two: ${JSON.stringify(crud)}`);
-  // As if they had stood there for a day.
+  // Lets the pulses start in the past, as if they had existed for a day.
   await stack.sql`update carillon.pulses set starts_s = 0`;
   await stack.sql`vacuum (analyze) carillon.pulses`;
   const [size] = await stack.sql<
@@ -57,7 +57,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
       `run ${run}: read and encoded ${one.at(-1)}/s by one, ${two.at(-1)}/s by two; handed over ${over.perSecond}/s in ${over.ms} ms, bare sends ${bare.at(-1)}/s, ${over.walPerPulse} B of WAL each`,
     );
   }
-  // Three hundred thousand a second are three hundred thousand that are due in the same one.
+  // To measure three hundred thousand a second, three hundred thousand are due in the same second.
   await stack.sql`update carillon.pulses set every_s = 1, offset_s = 0`;
   await stack.sql`vacuum (full, analyze) carillon.pulses`;
   const sameSecond: number[] = [];
@@ -79,13 +79,16 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
 }
 
 interface TickMs {
-  /** With what it sends. */
+  /** Including the sending. */
   all: number;
   /** In the database alone. */
   database: number;
 }
 
-/** What a tick does for pulses: it makes the parcels of one more minute of all shards, where there is a pulse, and sends them. */
+/**
+ * A tick's work for pulses: it makes the parcels of one more minute of all shards with a pulse, and
+ * sends them.
+ */
 async function tickMs({ sql, queue }: BenchStack, runs: readonly number[]): Promise<TickMs> {
   const all: number[] = [];
   const database: number[] = [];
@@ -121,7 +124,7 @@ interface Crud {
   delete: number;
 }
 
-/** All of them made; a part of them changed; as many as that made and deleted again. */
+/** Creates all pulses, changes a part of them, and deletes as many as that made again. */
 async function edits(stack: BenchStack, { pulses, batch }: { pulses: number; batch: number }): Promise<Crud> {
   await using callers = await batchCallers(stack.env, bearer, 2);
   const rate = async (count: number, operation: (n: number) => object) => {
@@ -148,7 +151,7 @@ async function edits(stack: BenchStack, { pulses, batch }: { pulses: number; bat
   return { create, patch, delete: await rate(some, (n) => ({ delete: `other:${n}` })) };
 }
 
-/** So many seconds of every shard, dealt to so many readers. */
+/** Reads this many seconds of every shard, divided among this many readers. */
 async function readings(
   stack: BenchStack,
   readers: number,
@@ -175,7 +178,10 @@ interface Handed {
   walPerPulse: number;
 }
 
-/** A minute of pulses that is due already: from the tick that makes its parcels to the last message that the emulator took. */
+/**
+ * One minute of due pulses: from the tick that makes its parcels to the last message that the
+ * emulator accepted.
+ */
 async function handOvers(stack: BenchStack, pulses: number): Promise<Handed> {
   const { sql, queue } = stack;
   await sql`delete from carillon.parcels`;
@@ -183,7 +189,8 @@ async function handOvers(stack: BenchStack, pulses: number): Promise<Handed> {
   await sql`update carillon.shards set pulsed_to = date_trunc('second', carillon.clock()) - interval '60 seconds'`;
   const walBefore = await stack.walBytes();
   const startedAt = Date.now();
-  // As a tick does, but up to now alone: what is sent ahead would keep the workers waiting.
+  // Like a tick, but only for parcels due until now: those sent ahead would keep the workers
+  // waiting.
   const parcels = await sql<OutgoingParcel[]>`
     select p.id, 'fast' as queue, p.wait_ms as "waitMs"
     from generate_series(0, ${shardCount - 1}::int) shard cross join lateral carillon.make_pulse_parcels(shard, 0, ${missedAfterMs}, 2000) p`;
@@ -196,7 +203,9 @@ async function handOvers(stack: BenchStack, pulses: number): Promise<Handed> {
   return { perSecond: perSecond(done, all), ms: all, walPerPulse: Math.round((wal / done) * 10) / 10 };
 }
 
-/** The emulator by itself: as many messages of the same size from the same number of threads. */
+/**
+ * The emulator alone: the same number of messages of the same size from the same number of threads.
+ */
 async function bareSends(
   stack: BenchStack,
   { pulses, batch, bytes }: { pulses: number; batch: number; bytes: number },
@@ -230,7 +239,7 @@ export function page(figures: Figures): string {
   const { readPerSecond, handedOver, bareSendsPerSecond, crudPerSecond, tickMs, pulses, batch, bytes } =
     shown.parse(figures);
   const n = (value: number) => value.toLocaleString("en");
-  return `${n(pulses)} pulses that are due within one minute, envelopes of ${n(bytes)} bytes, scattered over the table as their keys spread them, in a queue target with \`batch: ${batch}\`.
+  return `${n(pulses)} pulses that are due within one minute, envelopes of ${n(bytes)} bytes, scattered over the table by their keys, in a queue target with \`batch: ${batch}\`.
 
 | what | figure |
 |---|---|
@@ -239,13 +248,13 @@ export function page(figures: Figures): string {
 | the same, all of them in one second | ${n(readPerSecond.sameSecond)}/s |
 | handed over in batches, from the tick to the last message taken | ${n(handedOver.perSecond)}/s (${n(handedOver.ms)} ms) |
 | the emulator by itself, messages of the same size from as many threads | ${n(bareSendsPerSecond)}/s |
-| WAL for each pulse that went, parcels and sums and all | ${n(handedOver.walPerPulse)} bytes |
+| WAL for each pulse sent, including parcels and sums | ${n(handedOver.walPerPulse)} bytes |
 | created over the API, by thousands, two callers | ${n(crudPerSecond.create)}/s |
 | their payload changed | ${n(crudPerSecond.patch)}/s |
 | deleted | ${n(crudPerSecond.delete)}/s |
 | a minute's parcels of all shards made by a tick, and sent | ${n(tickMs.withPulses.database)} ms, and ${n(tickMs.withPulses.all)} ms |
 | the same without any pulse | ${n(tickMs.withoutPulses.all)} ms |
 
-A reader and a worker is a thread of two invocations, each with a connection of its own, all on one machine with Postgres and the emulator. Reading is bounded by Postgres, which fetches each pulse from where it lies;
-handing over by the emulator and by Node, which wraps each body into a request. In AWS a batch is a request to SQS like any other.`;
+A reader and a worker is a thread of two invocations, each with a connection of its own, all on one machine with Postgres and the emulator. Reading is limited by Postgres, which fetches each pulse from its own page;
+handing over is limited by the emulator and by Node, which wraps each body into a request. In AWS a batch is one request to SQS.`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { median } from "./report.ts";
 
-test("a median is the one in the middle, and of two what is between them", () => {
+test("the median is the middle value, or the mean of the two middle values", () => {
   expect(median([50, 10, 40])).toBe(40);
   expect(median([10, 50])).toBe(30);
   expect(median([10, 11])).toBe(11);

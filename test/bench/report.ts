@@ -1,20 +1,23 @@
 import { cpus, totalmem } from "node:os";
 
-/** What was asked for, each option with its default filled in; `data-dir` alone may be missing. */
+/** The options with their defaults filled in; only `data-dir` may be missing. */
 export type Options = Readonly<Record<string, string | undefined>>;
 export type Say = (line: string) => void;
 export type Figures = Record<string, unknown>;
 
-/** What a file of a bench exports. */
+/** The exports of a bench's file. */
 export interface BenchModule {
   /** One line for the help. */
   does: string;
   /** Its options with their defaults. */
   options: Readonly<Record<string, string>>;
   bench(options: Options, say: Say): Promise<Figures>;
-  /** Its section of docs/benchmarks.md, in Markdown without the heading; pictures go to docs/benchmarks/. */
+  /**
+   * Its section of docs/benchmarks.md, in Markdown without the heading; pictures go to
+   * docs/benchmarks/.
+   */
   page?(figures: Figures): string | Promise<string>;
-  /** Where the section stands, if not there. */
+  /** The page with the section, if not docs/benchmarks.md. */
   pageFile?: string;
 }
 
@@ -29,13 +32,16 @@ export function numbers(options: Options, name: string): number[] {
   return (options[name] ?? "").split(",").map((each) => number({ [name]: each }, name));
 }
 
-/** Figures mean nothing without the machine they were taken on. */
+/** The machine, without which figures mean nothing. */
 export function machine(): string {
   const [first] = cpus();
   return `${cpus().length} × ${first?.model.trim() ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
 }
 
-/** Of an even number of values what is between the two in the middle: a median of two is not the better of both. */
+/**
+ * For an even number of values, the mean of the two middle ones: the median of two is not the
+ * better of both.
+ */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const [lower = Number.NaN, upper = Number.NaN] = [

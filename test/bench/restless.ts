@@ -1,4 +1,4 @@
 import { systemTiming, type Timing } from "../../lib/clock.ts";
 
-/** What a tick can do is measured, and not how long it chooses to wait. */
+/** Measures the tick's work, not its chosen waits. */
 export const restless: Timing = { ...systemTiming, sleep: async () => {} };

@@ -2,7 +2,10 @@ import { parseArgs } from "node:util";
 import { benchmarksPage, writeSection } from "./page.ts";
 import type { BenchModule } from "./report.ts";
 
-/** Loaded one at a time: what one bench needs (a peer's package, say) is nothing to the others. */
+/**
+ * Loaded one at a time: the dependencies of one bench (such as a peer's package) must not affect
+ * the others.
+ */
 const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   api: () => import("./api.ts"),
   fire: () => import("./fire.ts"),
@@ -45,7 +48,7 @@ async function help(): Promise<string> {
 
 ${lines.join("\n")}
 
-  --data-dir DIR  keep the database there and use it again (default: a temporary one, removed afterwards)
+  --data-dir DIR  keep the database there and reuse it (default: a temporary one, removed afterwards)
   --json          the last line is one JSON object with the figures
   --page          writes the bench's section of docs/benchmarks.md (of scale: docs/scale.md)
 
@@ -71,7 +74,7 @@ async function run(
   );
   const figures = await bench({ ...defaults, ...Object.fromEntries(texts) }, say);
   if (writes) {
-    if (page === undefined) throw new Error(`${name} has no section of a page.`);
+    if (page === undefined) throw new Error(`${name} has no section on a page.`);
     const asked = texts
       .filter(([option]) => option !== "data-dir")
       .map(([option, value]) => ` --${option} ${value}`);

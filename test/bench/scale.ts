@@ -9,7 +9,7 @@ import type { JobCost } from "./scale/peak.ts";
 import { seedSchedules } from "./seed.ts";
 
 export const does =
-  "what one database carries, simulated from what a job costs here; and whether the simulation foretells this machine";
+  "the load that one database carries, simulated from the cost of a job here; and whether the simulation predicts this machine";
 
 export const options = { schedules: "300000", due: "50000", runs: "3" };
 
@@ -18,12 +18,12 @@ export const pageFile = "scale.md";
 export interface ScaleFigures extends Figures {
   fire: JobCost;
   drain: JobCost;
-  /** How long a burst three times as large took, and how long the simulation said. */
+  /** The time of a burst three times as large, measured and simulated. */
   burst: { jobs: number; measuredMs: number; foretoldMs: number };
   machine: string;
 }
 
-/** Measures a small burst, foretells a larger one, and measures that too. */
+/** Measures a small burst, simulates a larger one, and measures that too. */
 export async function bench(options: Options, say: Say): Promise<ScaleFigures> {
   const due = number(options, "due");
   const runs = number(options, "runs");
@@ -34,7 +34,7 @@ export async function bench(options: Options, say: Say): Promise<ScaleFigures> {
   const drain = await drainCost(due, runs, say);
   const jobs = large[0]?.jobs ?? 0;
   const burst = { jobs, measuredMs: median(large.map(({ ms }) => ms)), foretoldMs: foretoldMs(fire, jobs) };
-  say(`a burst of ${jobs} jobs took ${burst.measuredMs} ms; ${burst.foretoldMs} ms were foretold`);
+  say(`a burst of ${jobs} jobs took ${burst.measuredMs} ms; ${burst.foretoldMs} ms were predicted`);
   return { fire, drain, burst, ...on };
 }
 
@@ -64,14 +64,11 @@ interface Run {
 }
 
 function costOf({ jobs, ms, cpu, walPerJob }: Run): JobCost {
-  if (cpu === null)
-    throw new Error(
-      "Only Linux tells who takes its processors: without that there is nothing to simulate from.",
-    );
+  if (cpu === null) throw new Error("Only Linux reports CPU time by process, which the simulation needs.");
   return { serialMs: ms / jobs, databaseMs: cpu.postgresMs / jobs, walBytes: walPerJob };
 }
 
-/** On a database of its own: what was fired before waits there for nobody. */
+/** On a database of its own, without unclaimed jobs of earlier firings. */
 async function drainCost(jobs: number, runs: number, say: Say): Promise<JobCost> {
   await using stack = await benchStack(undefined, 3);
   const cases = [{ drained: "no-op", carrier: "direct" }] as const;
@@ -79,7 +76,7 @@ async function drainCost(jobs: number, runs: number, say: Say): Promise<JobCost>
   return middle(done.map(costOf));
 }
 
-/** The one in the middle by the time it took. */
+/** The run with the median time. */
 function middle(costs: readonly JobCost[]): JobCost {
   const found = costs.toSorted((a, b) => a.serialMs - b.serialMs)[Math.floor(costs.length / 2)];
   if (found === undefined) throw new Error("Nothing was measured.");

@@ -14,7 +14,7 @@ export const does = "pages of each search of schedules and jobs, p50 and p99";
 
 export const options = { schedules: "3000000", jobs: "1000000", runs: "40" };
 
-/** Pages of every search, one behind the other: what each costs, and what the indexes weigh. */
+/** Successive pages of every search: the cost of each, and the size of the indexes. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const schedules = number(options, "schedules");
   const runs = number(options, "runs");
@@ -58,7 +58,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   };
 }
 
-/** Each run goes on where the one before ended. */
+/** Each run continues after the last page of the previous one. */
 async function timedPages<Place>(
   runs: number,
   page: (after?: Place) => Promise<{ items: number; next: Place | undefined }>,

@@ -4,7 +4,7 @@ import { countSchedules, listSchedules, type ScheduleFilter } from "../../lib/hi
 
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000);
 
-/** By a name for each: what is common and what is rare in the tables that `seedSearch` fills. */
+/** Searches by name: common and rare values in the tables that `seedSearch` fills. */
 export const scheduleSearches: Readonly<Record<string, ScheduleFilter>> = {
   all: {},
   prefix: { prefix: "c:1" },
@@ -41,7 +41,7 @@ export const jobSearches: Readonly<Record<string, JobFilter>> = {
   "jobs of a tag, an hour": { tag: "common", from: inHours(-2), to: inHours(-1) },
 };
 
-/** The first page and one behind it. */
+/** The first page, or the page after a place. */
 export async function scheduleSearch(tx: Tx, filter: ScheduleFilter, after?: string) {
   const { items, next } = await listSchedules(tx, { ...filter, limit: 50, after });
   return { items: items.length, next };

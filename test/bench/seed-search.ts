@@ -3,8 +3,9 @@ import type { Sql } from "../../lib/db/connect.ts";
 const chunk = 250_000;
 
 /**
- * Schedules of which some filters find a third and others a few, scattered over all keys: half intervals, a fifth that has ended; dead jobs
- * of a few, one with thousands; and a day of settled jobs with some that are open. At the database's clock.
+ * Schedules of which some filters match a third and others a few, scattered over all keys: half
+ * have intervals, a fifth have ended. Also dead jobs of a few schedules, one with thousands, and a
+ * day of settled jobs with some open ones. At the database's clock.
  */
 export async function seedSearch(
   sql: Sql,
@@ -12,7 +13,7 @@ export async function seedSearch(
 ): Promise<void> {
   await sql`
     select carillon.attach_days((carillon.clock() at time zone 'UTC')::date - 2, (carillon.clock() at time zone 'UTC')::date + 3)`;
-  // No tick comes while tables are filled and searched.
+  // No tick runs while tables are filled and searched.
   await sql`
     update carillon.shards set watermark_at = carillon.clock() + interval '1 hour', reached_at = carillon.clock() + interval '1 hour',
       near_until = date_trunc('day', carillon.clock() at time zone 'UTC') at time zone 'UTC' + interval '3 days'`;

@@ -3,11 +3,14 @@ import { shardCount } from "../../lib/plan/shard.ts";
 import type { Say } from "./report.ts";
 
 const chunk = 250_000;
-/** From so many on it is quicker to build the indexes anew than to keep them up. */
+/** From this number of schedules on, rebuilding the indexes is quicker than updating them. */
 const manyMin = 1_000_000;
 const tables = ["schedules", "schedule_versions", "plan_far"];
 
-/** Brings the tables to `count` schedules: half intervals, half crons over 500 expressions, each next due days from now. */
+/**
+ * Fills the tables up to `count` schedules: half intervals, half crons with 500 expressions, each
+ * next due in days.
+ */
 export async function seedSchedules(sql: Sql, count: number, say: Say): Promise<void> {
   await restoreIndexes(sql, say);
   const [{ have, last } = { have: 0, last: 0 }] = await sql<{ have: number; last: number }[]>`
@@ -25,7 +28,10 @@ export async function seedSchedules(sql: Sql, count: number, say: Say): Promise<
   for (const table of tables) await sql.unsafe(`vacuum (analyze) carillon.${table}`);
 }
 
-/** Without triggers and foreign keys, which cost more than the rows: what they would have counted is counted here. */
+/**
+ * Without triggers and foreign keys, which cost more than the rows. The counts that the triggers
+ * would have updated are written here.
+ */
 function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
   return sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
@@ -58,7 +64,10 @@ function cadenceOf(tx: Tx, from: number, to: number) {
     from (select array_agg(id order by id) as ids from carillon.cadences) crons, generate_series(${from}::bigint, ${to}::bigint) id`;
 }
 
-/** Their definitions are kept in a table: a seeding that was interrupted leaves no database without indexes. */
+/**
+ * Their definitions are kept in a table, so that an interrupted seeding leaves no database without
+ * indexes.
+ */
 async function setIndexesAside(sql: Sql): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`create table public.indexes_aside (name text, definition text)`;
@@ -86,8 +95,9 @@ async function restoreIndexes(sql: Sql, say: Say): Promise<void> {
 }
 
 /**
- * Makes `due` schedules, scattered over all ids, due at one instant. The plan is insert-only, so a second row for a
- * schedule is as good as its first. What fires is the plan row, whatever instants its cadence names.
+ * Makes `due` schedules, scattered over all ids, due at one instant. The plan is insert-only, so a
+ * second row for a schedule works like its first. The plan row decides the instant, not the
+ * cadence.
  */
 export async function seedDue(
   sql: Sql,

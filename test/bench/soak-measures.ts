@@ -9,7 +9,10 @@ export interface Measure {
   unit: string;
   label: string;
   points: { x: number; y: number | null }[];
-  /** What it does by itself, in its unit; null where it is not judged: the ledger grows by what it records. */
+  /**
+   * The usual variation in the measure's unit; null for a measure that is not judged: the ledger
+   * grows with its records.
+   */
   noise: number | null;
 }
 
@@ -17,7 +20,7 @@ export interface Judged extends Pick<Measure, "panel" | "unit" | "label">, Flatn
 
 export const latenessPanel = "Late by, jobs due then";
 
-/** Rises that mean nothing: a vacuum that has not come yet, a garbage collection, a checkpoint's pages. */
+/** Rises without meaning: a pending vacuum, a garbage collection, a checkpoint's pages. */
 const noise = {
   latenessMs: 100,
   answerMs: 30,
@@ -27,7 +30,7 @@ const noise = {
   smallTableMB: 4,
 } as const;
 
-/** They hold what is under way, and not what was: each of the others keeps a row of every job or edit. */
+/** Tables that hold only work under way. Every other table keeps a row for each job or edit. */
 const small = new Set(["parcels", "shards", "tallies"]);
 
 export function measures(
@@ -95,7 +98,7 @@ function ofTables(samples: readonly Sample[], minutes: Minutes): Measure[] {
   return [...dead, ...sizes];
 }
 
-/** A tick writes a minute's jobs at once: what is flat is a minute's WAL, not a slice's. */
+/** A tick writes a minute's jobs at once, so the WAL of a minute is judged, not that of a slice. */
 function written(samples: readonly Sample[], minutes: Minutes): Measure {
   const points = samples.flatMap((sample) => {
     const before = samples.findLast(({ at }) => at <= sample.at - minuteMs + toleranceMs);
@@ -124,7 +127,7 @@ function memory(samples: readonly Sample[], minutes: Minutes): Measure[] {
 
 const processNames = { stack: "the stack (Node)", postgres: "Postgres" } as const;
 
-/** Not judged: it says what bounds the rest. */
+/** Not judged: it shows what limits the rest. */
 function cores(samples: readonly Sample[], minutes: Minutes): Measure[] {
   return (["stack", "postgres"] as const).map((name) => ({
     panel: "Processor",
@@ -140,7 +143,10 @@ function cores(samples: readonly Sample[], minutes: Minutes): Measure[] {
   }));
 }
 
-/** Which have stopped rising, and which have not. A measure that the system does not tell is judged by nobody. */
+/**
+ * Measures that have stopped rising, and those that have not. A measure that the system does not
+ * report is listed as unjudged.
+ */
 export function judged(all: readonly Measure[]): { judged: Judged[]; untold: string[] } {
   const verdicts: Judged[] = [];
   const untold: string[] = [];

@@ -2,7 +2,7 @@ import type { SoakFigures } from "./soak.ts";
 import type { Measure } from "./soak-measures.ts";
 import { type Panel, timeSeries } from "./svg/time-series.ts";
 
-/** All measures over the same minutes, those of one panel together. */
+/** All measures over the same minutes, grouped in panels. */
 export function soakPicture({
   asked,
   measures,
@@ -12,7 +12,7 @@ export function soakPicture({
   const risen = judged.filter(({ flat }) => !flat).map(({ panel, label }) => `${panel} ${label}`.trim());
   return timeSeries({
     title: `${asked.minutes} minutes of creates, edits, deletes, fires, drains and reads together`,
-    desc: `${names.join(", ")}, over ${asked.minutes} minutes at ${asked.rate} jobs a second. ${risen.length === 0 ? "All that should be is flat." : `Not flat: ${risen.join(", ")}.`}`,
+    desc: `${names.join(", ")}, over ${asked.minutes} minutes at ${asked.rate} jobs a second. ${risen.length === 0 ? "All judged measures are flat." : `Not flat: ${risen.join(", ")}.`}`,
     xLabel: "minutes",
     panels: names.map((name) => panelOf(measures.filter(({ panel }) => panel === name))),
   });
@@ -20,7 +20,7 @@ export function soakPicture({
 
 const linesMax = 6;
 
-/** Of many tables the greatest are shown: below them lines lie on each other. */
+/** Only the largest tables are shown: the lines of the others overlap. */
 function panelOf(own: readonly Measure[]): Panel {
   const [first] = own;
   if (first === undefined) throw new Error("A panel has no measure.");

@@ -11,7 +11,7 @@ import { soakPicture } from "./soak-picture.ts";
 import { writePicture } from "./svg/write-picture.ts";
 
 export const does =
-  "creates, edits, deletes, fires, drains and reads together for minutes: is all of it flat?";
+  "creates, edits, deletes, fires, drains and reads together for minutes, and checks that every measure is flat";
 
 export const options = {
   minutes: "5",
@@ -46,11 +46,14 @@ interface Rates {
   reads: number;
 }
 
-/** The local stack as `npm start` runs it, under a steady load from another process: what rises, rises for good. */
+/**
+ * The local stack as `npm start` runs it, under a steady load from another process: a measure that
+ * keeps rising is a leak.
+ */
 export async function bench(options: Options, say: Say): Promise<SoakFigures> {
   const ms = number(options, "minutes") * 60_000;
   if (ms < minutesMin * 60_000)
-    throw new Error(`--minutes takes at least ${minutesMin}: a trend takes time.`);
+    throw new Error(`--minutes takes at least ${minutesMin}: a trend needs time.`);
   const [rate, handlers] = [number(options, "rate"), number(options, "handlers")];
   if (handlers >= rate) throw new Error("--handlers takes fewer jobs a second than --rate.");
   const of = (name: keyof Rates) => number(options, name);
@@ -83,7 +86,7 @@ export async function bench(options: Options, say: Say): Promise<SoakFigures> {
   const faults = [
     ...verdicts.filter(({ flat }) => !flat).map(notFlat),
     ...verdicts.filter(isLate).map(({ level }) => `late: p99 is ${level.toFixed(0)} ms in the second half`),
-    ...untold.map((name) => `too few slices tell of ${name}`),
+    ...untold.map((name) => `too few slices have ${name}`),
     ...faultsOf(ledger, report),
   ];
   sayAll({ verdicts, report, ledger, faults, complaints: stack.complaints() }, say);
@@ -130,7 +133,7 @@ function megabytes(use: Sample["stack"]): string {
   return use === null ? "?" : (use.memoryBytes / 2 ** 20).toFixed(0);
 }
 
-/** What the ledger and the plan keep of each job, indexes with it. */
+/** The ledger's and the plan's bytes per job, including indexes. */
 function bytesPerJob(samples: readonly Sample[], { states }: CheckedLedger): number {
   const bytes = (sample: Sample | undefined) =>
     (sample?.tables ?? [])
@@ -140,7 +143,7 @@ function bytesPerJob(samples: readonly Sample[], { states }: CheckedLedger): num
   return Math.round((bytes(samples.at(-1)) - bytes(samples[0])) / Math.max(1, jobs));
 }
 
-/** Flat is not enough: who is always a minute late is flat. */
+/** A constant lateness of a minute is flat too, so the level is also checked. */
 function isLate({ panel, label, level }: Judged): boolean {
   return panel === latenessPanel && label === "p99" && level > promisedMs;
 }
@@ -179,7 +182,7 @@ function sayAll(
   for (const [verb, { count, p50Ms, p99Ms }] of Object.entries(report.verbs))
     say(`${verb}: ${count}, p50 ${p50Ms} ms, p99 ${p99Ms} ms`);
   say(
-    `ledger: ${ledger.owed} owed, ${JSON.stringify(ledger.states)}, ${ledger.faults} faults; ${report.received} received`,
+    `ledger: ${ledger.owed} expected, ${JSON.stringify(ledger.states)}, ${ledger.faults} faults; ${report.received} received`,
   );
   for (const complaint of complaints) say(`the stack said: ${complaint}`);
   for (const fault of faults) say(`✗ ${fault}`);
@@ -197,8 +200,8 @@ export async function page(figures: SoakFigures): Promise<string> {
     ([verb, { count, p50Ms, p99Ms, maxMs }]) =>
       `| ${verb} | ${count.toLocaleString("en")} | ${p50Ms} | ${p99Ms} | ${maxMs} |`,
   );
-  return `${asked.rate} jobs a second of standing schedules (${asked.handlers} of them to a handler, the others to a queue that is emptied), and over HTTP each second ${rates.soon} schedules put 1–5 s before they are due,
-${rates.creates} minutely ones made and ${rates.deletes} deleted, ${rates.edits} edited (half of them moved in time) and ${rates.reads} reads, for ${asked.minutes} minutes through the local stack as \`npm start\` runs it.
+  return `${asked.rate} jobs a second of existing schedules (${asked.handlers} of them to a handler, the others to a queue that is emptied), and over HTTP each second ${rates.soon} schedules put 1–5 s before they are due,
+${rates.creates} minutely ones made and ${rates.deletes} deleted, ${rates.edits} edited (half of them with another time) and ${rates.reads} reads, for ${asked.minutes} minutes through the local stack as \`npm start\` runs it.
 
 ${picture}
 
@@ -206,11 +209,11 @@ ${picture}
 |---|---|---|---|---|
 ${rows.join("\n")}
 
-The rise is the slope by Theil and Sen over the second half, times its length; it may be a quarter of the level, or what the measure does by itself. The ledger is there to grow: ${bytes} bytes a job, with the plan and the indexes.
+The rise is the slope by Theil and Sen over the second half, times its length; it may be a quarter of the level, or the measure's own noise. The ledger grows by design: ${bytes} bytes a job, with the plan and the indexes.
 
 | requests | number | p50 ms | p99 ms | max ms |
 |---|---|---|---|---|
 ${answered.join("\n")}
 
-${ledger.owed.toLocaleString("en")} occurrences were owed, computed from what was asked and when: ${ledger.faults === 0 ? "each has exactly one job, all are settled, and none started early" : `**${ledger.faults} are not as they should be**`}.${faults.length === 0 ? "" : `\n\nNot as it should be: ${faults.join("; ")}.`}`;
+${ledger.owed.toLocaleString("en")} occurrences were expected, computed from the requests and their times: ${ledger.faults === 0 ? "each has exactly one job, all are settled, and none started early" : `**${ledger.faults} are not as they should be**`}.${faults.length === 0 ? "" : `\n\nNot as it should be: ${faults.join("; ")}.`}`;
 }

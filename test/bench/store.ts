@@ -7,7 +7,7 @@ export const does = "stores schedules quickly, for other benches to use with the
 
 export const options = { schedules: "30000000" };
 
-/** Not durable until the end: what is interrupted here is to be begun anew. */
+/** Not durable until the end: an interrupted store must be started over. */
 const hasty = {
   fsync: "off",
   full_page_writes: "off",
@@ -20,16 +20,16 @@ const hasty = {
 
 export async function bench(options: Options, say: Say): Promise<Figures> {
   const dataDir = options["data-dir"];
-  if (dataDir === undefined) throw new Error("store takes --data-dir: where the schedules are kept.");
+  if (dataDir === undefined) throw new Error("store needs --data-dir: the folder for the schedules.");
   const schedules = number(options, "schedules");
   say(machine());
   await using stack = await benchStack(dataDir, 2, hasty);
   const startedAt = performance.now();
   await seedSchedules(stack.sql, schedules, say);
   await stack.sql`checkpoint`;
-  // What was not synced while it was stored has to be on disk before another server relies on it.
+  // Data that was not synced while it was stored must be on disk before another server uses it.
   const synced = spawnSync("sync", ["-f", dataDir], { stdio: "ignore" }).status === 0;
-  if (!synced) say("sync -f is missing here: wait for the operating system to write what it holds.");
+  if (!synced) say("sync -f is missing here: wait until the operating system has written its cache.");
   const minutes = Number(((performance.now() - startedAt) / 60_000).toFixed(1));
   const tables = await stack.sql<{ name: string; heap: string; indexes: string }[]>`
     select relname as name, pg_size_pretty(pg_table_size(c.oid)) as heap, pg_size_pretty(pg_indexes_size(c.oid)) as indexes

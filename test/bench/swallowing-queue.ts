@@ -11,7 +11,10 @@ export interface SwallowingQueue extends AsyncDisposable {
   url: string;
 }
 
-/** An SQS that takes every message and keeps none: the emulator would hold all of a bench's payloads. */
+/**
+ * An SQS that accepts every message and keeps none: the emulator would hold all of a bench's
+ * payloads.
+ */
 export async function swallowingQueue(): Promise<SwallowingQueue> {
   let url = "";
   const server = createServer((request, response) => {
@@ -22,7 +25,7 @@ export async function swallowingQueue(): Promise<SwallowingQueue> {
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The server listens on no port.");
+  if (address === null || typeof address === "string") throw new Error("The server has no port.");
   url = `http://127.0.0.1:${address.port}`;
   return {
     url,

@@ -5,7 +5,10 @@ import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { restless } from "./restless.ts";
 
-/** A tick in a process of its own, as a Lambda environment is one: with one lane, so that several of them are what is measured. */
+/**
+ * A tick in a process of its own, like a Lambda environment. It has one lane, because the
+ * measurement is of several ticks.
+ */
 export const askedTick = z.strictObject({
   share: z.int().min(0),
   of: z.int().min(1),
@@ -14,7 +17,7 @@ export const askedTick = z.strictObject({
 
 export const doneTick = z.strictObject({
   jobs: z.int(),
-  /** What this process took, both of user and of system. */
+  /** User and system CPU time of this process. */
   cpuMs: z.number(),
 });
 
@@ -33,7 +36,7 @@ function serve(answer: (done: z.infer<typeof doneTick>) => unknown): void {
     const { user, system } = process.cpuUsage(before);
     answer({ jobs, cpuMs: (user + system) / 1_000 });
   };
-  // A tick that fails ends its process by the rejection, and the bench with it.
+  // A tick that fails ends its process by the rejection, and so the bench.
   process.on("message", (message) => void run(message));
   process.on("disconnect", async () => {
     queue.sqs.destroy();

@@ -5,13 +5,15 @@ import type * as z from "zod";
 import { type askedTick, doneTick } from "./tick-process.ts";
 
 export interface TickProcesses extends AsyncDisposable {
-  /** Runs so many ticks side by side, each with its share of the shards, until all have come to their end. */
+  /**
+   * Runs this many ticks concurrently, each with its share of the shards, until all have finished.
+   */
   tick(ticks: number, batchMax: number): Promise<{ jobs: number; cpuMs: number }>;
 }
 
 const program = fileURLToPath(new URL("tick-process.ts", import.meta.url));
 
-/** Started once and used again and again, as Lambda's environments are. */
+/** Started once and reused, like Lambda's environments. */
 export async function startTicks(
   count: number,
   env: Readonly<Record<string, string>>,

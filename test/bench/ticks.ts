@@ -33,7 +33,7 @@ interface TicksRun {
   jobs: number;
   ms: number;
   perSecond: number;
-  /** What the ticks' own processes took. */
+  /** CPU time of the ticks' own processes. */
   ticksMs: number;
   cpu: CpuShares | null;
   waits: Waits;
@@ -47,12 +47,12 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   await using stack = await benchStack(options["data-dir"], 2);
   await seedSchedules(stack.sql, schedules, say);
   await using processes = await startTicks(Math.max(...counts), stack.env);
-  // Each connects, and all that lies between the last use of this data and now is done with.
+  // Connects each process, and completes any pending work of the stored data.
   await processes.tick(Math.max(...counts), number(options, "batch"));
   await processes.tick(1, number(options, "batch"));
   const done: TicksRun[] = [];
   for (let run = 1; run <= runs; run++) {
-    // Each leads in its turn, so that none always has the younger tables.
+    // Each number of ticks is first in turn, so that none always has the younger tables.
     for (const ticks of run % 2 === 1 ? counts : counts.toReversed()) {
       const params = { schedules, ticks, due: number(options, "due"), batchMax: number(options, "batch") };
       done.push(await oneRun(stack, processes, { ...params, run: done.length + 1 }, say));
@@ -75,7 +75,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   };
 }
 
-/** Cores may be called busy from here on: the rest is the kernel's own, and the clock's. */
+/** The share from which the cores count as busy: the rest is used by the kernel and the clock. */
 const busyShare = 0.85;
 
 export function page(figures: Figures): string {
@@ -85,7 +85,7 @@ export function page(figures: Figures): string {
   const base = byTicks[0]?.perSecond;
   const rows = byTicks.map(
     ({ ticks, perSecond, cores: busy, waits }) =>
-      `| ${ticks} | ${perSecond.toLocaleString("en")} | ${ratio(perSecond, base)} × | ${busy === null ? "not told | not told | not told" : `${busy.postgres} | ${busy.ticks} | ${busy.emulator}`} | ${waitsText(waits)} |`,
+      `| ${ticks} | ${perSecond.toLocaleString("en")} | ${ratio(perSecond, base)} × | ${busy === null ? "not reported | not reported | not reported" : `${busy.postgres} | ${busy.ticks} | ${busy.emulator}`} | ${waitsText(waits)} |`,
   );
   return `Ticks in processes of their own, each with one lane and its share of the shards; ${schedules.toLocaleString("en")} schedules stored, the same due sets as in Fire, each number of ticks in turn.
 
@@ -97,12 +97,12 @@ ${boundBy(byTicks.at(-1), cores)}`;
 }
 
 function boundBy(last: Summary | undefined, cores: number): string {
-  if (last?.cores == null) return "What bounded it the machine does not tell.";
+  if (last?.cores == null) return "The machine does not report what limited the rate.";
   const busy = last.cores.postgres + last.cores.ticks + last.cores.emulator;
   const told = `With ${last.ticks} ticks ${busy.toFixed(2)} of ${cores} cores were busy`;
   return busy >= busyShare * cores
     ? `${told}: the machine was full, and more ticks would share the same cores.`
-    : `${told}: the rest was spent waiting, as the last column says.`;
+    : `${told}: the rest was spent waiting, see the last column.`;
 }
 
 interface RunParams {
@@ -149,7 +149,7 @@ async function oneRun(
 const summaryShape = z.object({
   ticks: z.int(),
   perSecond: z.number(),
-  /** Cores that each side kept busy meanwhile; null where the machine does not tell. */
+  /** Cores that each side kept busy; null where the system does not report it. */
   cores: z.object({ ticks: z.number(), emulator: z.number(), postgres: z.number() }).nullable(),
   waits: z.object({ running: z.number(), wal: z.number(), other: z.number(), client: z.number() }),
 });

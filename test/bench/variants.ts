@@ -18,7 +18,7 @@ interface VariantRun {
 interface Variant {
   name: string;
   runs: VariantRun[];
-  /** What the tables and indexes that say when grew by in all runs, in MB. */
+  /** Growth in MB of the tables and indexes that hold the due instants, over all runs. */
   grownMb: number;
 }
 
@@ -94,14 +94,14 @@ export async function bench(options: Options, say: Say): Promise<VariantFigures>
 }
 
 function nameOf({ name, fillfactor }: InPlace): string {
-  return `changed in place, ${name} rows, fillfactor ${fillfactor}, jobs alone`;
+  return `changed in place, ${name} rows, fillfactor ${fillfactor}, jobs only`;
 }
 
 function of(runs: readonly VariantRun[], figure: keyof VariantRun): number {
   return median(runs.map((run) => run[figure]));
 }
 
-/** Table and indexes; of a partitioned table all its days. */
+/** Table and indexes; for a partitioned table, of all its days. */
 async function sizeMb(sql: Parameters<typeof walUse>[0], like: string): Promise<number> {
   const [row] = await sql<{ mb: number }[]>`
     select coalesce(sum(pg_total_relation_size(c.oid)) / 1e6, 0)::int as mb
@@ -116,10 +116,10 @@ export function page({ variants, schedules, due }: VariantFigures): string {
   );
   return `${schedules.toLocaleString("en")} schedules, ${due.toLocaleString("en")} of them due at one instant and scattered, in turns on one server with a checkpoint before each run; medians.
 
-| when a schedule is due next | jobs/s | WAL, bytes a job | of it whole pages | what says when grew by, MB |
+| storage of the next due time | jobs/s | WAL, bytes a job | of it whole pages | growth of its tables, MB |
 |---|---|---|---|---|
 ${rows.join("\n")}
 
-The rows changed in place do less: they make jobs, but no parcels, and neither send nor mark anything; wide ones hold what a schedule is, narrow ones only when it is due.
-Each of theirs lies on another page, which the first change after a checkpoint writes whole to the WAL, and so do both places in the index; new rows of the plan lie side by side.`;
+The rows changed in place do less: they make jobs, but no parcels, and neither send nor mark anything; wide ones hold the whole schedule, narrow ones only the due time.
+Each of these rows is on another page, which the first change after a checkpoint writes whole to the WAL, and so are both its places in the index; new rows of the plan are side by side.`;
 }

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "../../lib/db/connect.ts";
 import { tickApplication } from "./tick-process.ts";
 
-/** How often a backend of a tick was found so. */
+/** How often a tick's backend was found in each state. */
 export interface Waits {
   /** On a core, or ready for one. */
   running: number;
-  /** For the WAL, to write it or until it is on disk. */
+  /** For the WAL: to write it, or until it is on disk. */
   wal: number;
-  /** For pages, locks and whatever else. */
+  /** For pages, locks and anything else. */
   other: number;
   /** For its tick. */
   client: number;
@@ -16,7 +16,7 @@ export interface Waits {
 
 const pauseMs = 25;
 
-/** Looks again and again what the ticks' backends are doing, until it is ended. */
+/** Samples the state of the ticks' backends until it is ended. */
 export function backendWaits(sql: Sql): { end(): Promise<Waits> } {
   const waits: Waits = { running: 0, wal: 0, other: 0, client: 0 };
   let over = false;

@@ -1,6 +1,6 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
-/** What was written to the WAL: all of it, and how much of that are whole pages, written because a checkpoint lies between. */
+/** Bytes written to the WAL, and the part in whole pages, which are written after a checkpoint. */
 export interface WalUse {
   bytes: number;
   wholePageBytes: number;
@@ -11,7 +11,7 @@ export interface WalCount {
   end(): Promise<WalUse>;
 }
 
-/** Begins to count; every process' WAL is counted, so nothing else should run meanwhile. */
+/** Begins to count. Every process's WAL is counted, so nothing else should run meanwhile. */
 export async function walUse(sql: Sql): Promise<WalCount> {
   await sql`create extension if not exists pg_walinspect schema public`;
   const from = await position(sql);

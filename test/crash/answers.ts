@@ -12,7 +12,10 @@ import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { AttemptStopped } from "../../lib/target/stop.ts";
 import { checksAsked } from "./beside.ts";
 
-/** What a delivery may use of the process in which it happens, and `side`, which belongs to somebody else. */
+/**
+ * The parts of the dying process that a delivery may use, and `side`, a connection outside of that
+ * process.
+ */
 export interface DeliveryParts {
   sql: Sql;
   transactions: Sql;
@@ -21,7 +24,9 @@ export interface DeliveryParts {
   side: Sql;
 }
 
-/** Writes with its own success, and once more when it is checked. */
+/**
+ * A handler that writes rows in the transaction of its own success, and once more at its recheck.
+ */
 const effects = defineJob({
   name: "effects",
   payload: z.unknown(),
@@ -32,12 +37,15 @@ const effects = defineJob({
   },
 });
 
-/** Whether its effects are rows, which stand or fall with its success: the worker need not hear of it. */
+/**
+ * Whether the job's effects are rows that commit together with its success, independently of the
+ * worker.
+ */
 export function writesItself({ target }: ClaimedJob): boolean {
   return "handler" in target && target.handler === effects.name;
 }
 
-/** How the handlers answer that do more than take what they are given; null for the others. */
+/** The answers of handlers that do more than accept a job; null for other targets. */
 export async function answerOf(
   job: ClaimedJob,
   context: DeliveryContext,

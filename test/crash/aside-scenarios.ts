@@ -18,7 +18,7 @@ import {
   zoned,
 } from "./steps.ts";
 
-/** A row is passed over, and its entry is not written yet. */
+/** A row was passed over, and its quarantine entry is not written yet. */
 const isAsideStep = ({ label, side }: Moment) =>
   side === "before" && label.includes("insert into carillon.quarantine");
 
@@ -26,7 +26,7 @@ const demo = { queue: "demo" };
 const all = { catchUp: { policy: "all" } };
 
 const unreadScenario: Scenario = {
-  name: "ticks that cannot read schedules, set them aside, and go on with them",
+  name: "ticks that cannot read schedules, quarantine them, and retry them later",
   oneOf: 500,
   isDecisive: isAsideStep,
   prepare: async (world) => {
@@ -46,7 +46,7 @@ const unreadScenario: Scenario = {
 };
 
 export const refusedScenario: Scenario = {
-  name: "ticks that cannot write a schedule's jobs, begin with fewer rows, set it aside, and go on with it",
+  name: "ticks that cannot write a schedule's jobs, use smaller batches, quarantine it, and retry it later",
   oneOf: 500,
   isDecisive: isAsideStep,
   prepare: async (world) => {
@@ -72,7 +72,7 @@ export const asideScenarios: readonly Scenario[] = [
   unreadScenario,
   refusedScenario,
   {
-    name: "edits of schedules that cannot be read, with jobs made ahead, and of those that wait in quarantine",
+    name: "edits of unreadable schedules with jobs made ahead, and of schedules in quarantine",
     oneOf: 500,
     isDecisive: isAsideStep,
     prepare: async (world) => {
@@ -83,7 +83,8 @@ export const asideScenarios: readonly Scenario[] = [
       await world.clock.advance(30 * second);
     },
     act: async (world) => {
-      // In quarantine by the patch, with nothing owed yet: of what a deleted schedule was owed the ledger tells nothing.
+      // The patch puts it into quarantine while nothing is due yet: the ledger does not record the
+      // missed occurrences of a deleted schedule.
       await patch(world, "doomed");
       await world.edit("delete doomed", (deps) =>
         deleteSchedule(deps, { key: "doomed", caller }).then(() => undefined),
@@ -102,7 +103,7 @@ export const asideScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "ticks that cannot let go what the end of a hold lets go, and the row after it",
+    name: "ticks that cannot release a schedule at the end of its hold, and the row after it",
     oneOf: 500,
     isDecisive: isAsideStep,
     prepare: async (world) => {

@@ -8,9 +8,10 @@ interface Broken {
 const namesOf = (broken: readonly Broken[]) => broken.map(({ rule, name }) => `${rule}: ${name}`);
 
 /**
- * Rules of what waits in quarantine. They hold at each moment, also just after a death: a recurring schedule is planned beyond the watermark, is
- * held without an end, or has an entry of the version in force; an entry of the plan has its schedule; and a hold of a group says of itself
- * how far it has come.
+ * Rules of rows in quarantine. They hold at each moment, also just after a death: a recurring
+ * schedule is planned beyond the watermark, is held without an end, or has an entry of the current
+ * version; an entry of the plan has its schedule; and a hold of a group records how many members it
+ * has reached.
  */
 export async function judgeAside(sql: Sql): Promise<string[]> {
   const broken = await sql<Broken[]>`
@@ -45,7 +46,7 @@ export async function judgeAside(sql: Sql): Promise<string[]> {
   return namesOf(broken);
 }
 
-/** The work that is left once all is mended and every retry has had its time. */
+/** The work that remains after all faults are mended and every retry has had its time. */
 export async function entriesLeft(sql: Sql): Promise<string[]> {
   const broken = await sql<Broken[]>`
     select 'left in quarantine' as rule, consumer || ' ' || item as name from carillon.quarantine
@@ -72,7 +73,7 @@ export async function entriesLeft(sql: Sql): Promise<string[]> {
   return namesOf(broken);
 }
 
-/** The edits that were asked for in the SQL inbox. */
+/** The edits that were sent through the SQL inbox. */
 export async function makeCommands(sql: Sql): Promise<void> {
   await sql`create table commands (edit int not null)`;
 }

@@ -1,6 +1,9 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
-/** Rules of what the oracle of the cadence does not look at: rechecks, cancelled jobs, attempts, and what handlers write themselves. */
+/**
+ * Rules beside the oracle of the cadence: rechecks, cancelled jobs, attempts, and rows that
+ * handlers write themselves.
+ */
 export async function judgeBeside(sql: Sql): Promise<string[]> {
   const broken = await sql<{ rule: string; key: string; occurrence: Date; kind: string; found: number }[]>`
     with told as (
@@ -41,7 +44,7 @@ export async function judgeBeside(sql: Sql): Promise<string[]> {
   );
 }
 
-/** A run of the handler `checked` asks for so many rechecks, each after the other. */
+/** The number of rechecks, one after the other, that a run of the handler `checked` requests. */
 export const checksAsked = 2;
 
 export async function makeEffects(sql: Sql): Promise<void> {

@@ -7,7 +7,7 @@ import { type CrashWorld, crashDatabase, crashWorld, shard } from "./world.ts";
 
 const atOnce = 4;
 
-/** Once without a death, to count what is done to the world outside. */
+/** Plays the scenario without a death, to count the operations with an external effect. */
 async function operationsOf(scenario: Scenario, database: TestDatabase): Promise<Operation[]> {
   const world = await crashWorld(database);
   await play(scenario, world);
@@ -22,12 +22,15 @@ export async function play(scenario: Scenario, world: CrashWorld): Promise<void>
   await scenario.act(world);
 }
 
-/** The operations done so far under the nth fuse. */
+/** The operations counted so far under the nth fuse. */
 export function operationsUnder({ fuses }: CrashWorld, nth: number): Operation[] {
   return [...(fuses[nth]?.operations ?? [])];
 }
 
-/** Just before each operation, and just after each that lasts by itself: inside a transaction the two are one. */
+/**
+ * The moments just before each operation, and just after each that has a lasting effect: inside a
+ * transaction, before the next and after this are the same.
+ */
 export function momentsOf(operations: readonly Operation[]): Moment[] {
   const ofOthers = new RegExp(`of shard (?!${shard}$)`);
   return operations
@@ -38,7 +41,7 @@ export function momentsOf(operations: readonly Operation[]): Moment[] {
     ]);
 }
 
-/** Something is committed, and its message is not sent. */
+/** A parcel is committed, and its message is not sent. */
 export function isUnsent({ label, side }: Moment): boolean {
   return side === "before" && label.endsWith(": send");
 }
@@ -49,7 +52,7 @@ async function dieAt(scenario: Scenario, database: TestDatabase, moment: Moment)
   return endOf(world, [moment], scenario.mayRepeat);
 }
 
-/** Heals the world and closes it. What is broken, at once and then. */
+/** Heals the world and closes it. Returns the broken rules, at once and after healing. */
 export async function endOf(
   world: CrashWorld,
   deaths: readonly Moment[],
@@ -65,7 +68,10 @@ export async function endOf(
   return broken;
 }
 
-/** The day of a recheck is made between the two; effects of a handler's own transaction are judged apart, and never repeat. */
+/**
+ * The day of a recheck is attached between the two. Effects in a handler's own transaction are
+ * judged separately, and never repeat.
+ */
 function isBetweenEffectAndSettle({ label, side }: Moment): boolean {
   return (
     (label.includes("deliver") && side === "after") ||
@@ -76,7 +82,7 @@ function isBetweenEffectAndSettle({ label, side }: Moment): boolean {
 
 export const nameOfMoment = ({ side, label, nth }: Moment) => `${side} ${label} (${nth})`;
 
-/** Acts on all items, a few side by side; returns what was found broken, with the name of the item. */
+/** Runs `act` on all items, a few at a time; returns the broken rules with the item's name. */
 export async function tryEach<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string,
@@ -91,11 +97,14 @@ export async function tryEach<Item>(
   return broken;
 }
 
-/** Plays each scenario once for each of its moments, in the file that calls it: in several files they are played side by side. */
+/**
+ * Plays each scenario once for each of its moments. Each test file plays its scenarios in order,
+ * and several files run in parallel.
+ */
 export function playDeaths(scenarios: readonly Scenario[]): void {
   describe.each(scenarios)("$name", (scenario) => {
     test(
-      "whatever operation a process dies at, every owed job runs and settles once",
+      "every expected job runs and settles once, at any operation that a process dies at",
       async () => {
         const database = await crashDatabase();
         const all = momentsOf(await operationsOf(scenario, database));

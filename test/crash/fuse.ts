@@ -5,11 +5,14 @@ import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import type { Deliver } from "../../lib/target/delivery.ts";
 import { holdAnswer, textOf, valuesOf, type WrapLine } from "../race/lines.ts";
 
-/** One thing that a process did to the world outside, told apart from others of its kind by how often that was done before. */
+/** One external effect of a process, numbered among the operations with the same label. */
 export interface Operation {
   label: string;
   nth: number;
-  /** True where the process dying just after it differs from dying just before the next: it has taken effect by itself. */
+  /**
+   * True when dying just after it differs from dying just before the next operation, because its
+   * effect is lasting.
+   */
   lasts: boolean;
 }
 
@@ -25,26 +28,27 @@ export class Killed extends ConnectionLost {
 }
 
 /**
- * Counts what processes do to the world outside, and kills one at a given moment. Killed means: nothing that it does from
- * then on reaches anybody, and no answer reaches it; its connections are closed, which ends what they had open.
+ * Counts the external operations of processes, and kills a process at a given moment. From then on
+ * none of its operations has an effect and it gets no answers. Its connections are closed, which
+ * ends their open transactions.
  */
 export interface Fuse {
   operations: Operation[];
   isBlown(): boolean;
-  /** The world of one process, which shares its fate with no other. */
+  /** A new process, which may die independently of the others. */
   process(): FusedProcess;
 }
 
 export interface FusedProcess {
-  /** What it is about to do, for the labels of its operations. */
+  /** The task of the following operations, for their labels. */
   begin(task: string): void;
   isDead(): boolean;
-  /** Resolves when the server has seen its connections go. */
+  /** Resolves when the server has closed its side of the connections. */
   closed(): Promise<void>;
   wrap: WrapLine;
   queue(queue: ParcelQueue): ParcelQueue;
   deliver(deliver: Deliver): Deliver;
-  /** Anything else, such as taking a message off its queue. */
+  /** Any other operation, such as deleting a message from its queue. */
   operation<T>(label: string, act: () => Promise<T>): Promise<T>;
 }
 
@@ -75,7 +79,7 @@ export function fuse(moment?: Moment): Fuse {
     const hangUp = () => {
       for (const [line, onLost] of lines) {
         lines.delete(line);
-        // What is under way ends first; then the server sees the connection go.
+        // The running statement ends first; then the server notices the closed connection.
         closing.push(line.close());
         onLost();
       }
@@ -148,7 +152,7 @@ export function fuse(moment?: Moment): Fuse {
   return { operations, isBlown: () => blown, process };
 }
 
-/** Where a connection stands: in a transaction or not, and whose shard it has locked. */
+/** The state of a connection: whether it is in a transaction, and the shard that it has locked. */
 interface Scope {
   enter(statement: Statement): void;
   lasting(): boolean;

@@ -5,15 +5,19 @@ const stepMs = 15_000;
 const stepsOfMinute = 4;
 const minutesMax = 30;
 
-/** A row in quarantine whose time came so long ago is tried by no consumer any more: it is gone, and its entry is to be forgotten. */
+/**
+ * No consumer retries a quarantined row after this time: the row no longer exists, and its entry
+ * must expire.
+ */
 const untriedAfter = "2 minutes";
 const forgottenAfterMs = 3_600_000;
 
 type Healed = Pick<CrashWorld, "clock" | "tick" | "work">;
 
 /**
- * Ordinary ticks and workers until all jobs due by now are settled and every mended row has left the quarantine. Returns how many minutes
- * that took, or null. Entries that a process has left behind with its death are forgotten after an hour.
+ * Runs ordinary ticks and workers until all jobs due by now are settled and every mended row has
+ * left the quarantine. Returns the minutes, or null when that did not happen. Entries that a death
+ * left behind expire after an hour.
  */
 export async function heal(sql: Sql, world: Healed): Promise<number | null> {
   const until = world.clock.now();

@@ -9,7 +9,7 @@ import type { CrashWorld } from "./world.ts";
 
 const demo = { queue: "demo" };
 
-/** A minute, and a tick. */
+/** Each tick a minute after the one before. */
 async function ticks(world: CrashWorld, count: number): Promise<void> {
   for (let each = 0; each < count; each++) {
     await world.clock.advance(minute);
@@ -17,14 +17,17 @@ async function ticks(world: CrashWorld, count: number): Promise<void> {
   }
 }
 
-/** Ticks meet a row that cannot be changed; then it is mended, and a tick comes when its next try has. */
+/**
+ * A tick fails on a row that cannot be changed; then the row is mended, and a tick follows after
+ * the retry's wait.
+ */
 async function untilMended(world: CrashWorld, table: string): Promise<void> {
   await world.tick();
   await world.beside((sql) => mend(sql, table));
   await ticks(world, 1);
 }
 
-/** Work over several transactions is noted as done up to a place, or as done. */
+/** Work over several transactions has recorded its progress, or its end. */
 const isCarriedOn = ({ label, side }: Moment) =>
   side === "after" && /(update carillon\.shared_holds|delete from carillon\.wanted_holds)/.test(label);
 
@@ -43,12 +46,12 @@ async function send(sql: Sql, commands: readonly Command[]): Promise<void> {
 
 const retry = { attempts: 100, base: "5s", max: "5s" };
 const shop = { label: { scope: "group", name: "shop" } as const, caller };
-/** The caller of a pause or a resume is gone after one member. */
+/** The caller of a pause or a resume disconnects after one member. */
 const oneMember = { most: 1, timeIsUp: () => false };
 
 export const houseScenarios: readonly Scenario[] = [
   {
-    name: "ticks that apply the SQL inbox, and set a command aside that they fail on",
+    name: "ticks that apply the SQL inbox, and quarantine a command that they fail on",
     oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
@@ -74,7 +77,7 @@ export const houseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "ticks that carry a pause and a resume of a group to its members, and set one aside",
+    name: "ticks that apply a pause and a resume of a group to its members, and quarantine one of them",
     oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
@@ -91,7 +94,7 @@ export const houseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "ticks that delete what has ended, hold what fails, clear ended holds and follow a handler, each with one that is set aside",
+    name: "ticks that delete ended schedules, hold failing ones, clear ended holds and follow a handler, each with one row in quarantine",
     oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
@@ -122,7 +125,7 @@ export const houseScenarios: readonly Scenario[] = [
     act: (world) => untilMended(world, "schedules"),
   },
   {
-    name: "ticks that let in what is owed in turns, and set one row aside",
+    name: "ticks that let in the backlog in turns, and quarantine one row",
     oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
@@ -135,7 +138,7 @@ export const houseScenarios: readonly Scenario[] = [
     act: (world) => untilMended(world, "backlog"),
   },
   {
-    name: "ticks that sweep, and set aside a lease, an offer and a lane",
+    name: "ticks that sweep, and quarantine a lease, an offer and a lane",
     oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
@@ -160,7 +163,7 @@ export const houseScenarios: readonly Scenario[] = [
     act: (world) => untilMended(world, "parcels"),
   },
   {
-    name: "ticks that attach days and bring near what was far",
+    name: "ticks that attach days and move far plan rows into the near plan",
     oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {

@@ -11,7 +11,10 @@ import { type CrashWorld, crashDatabase, crashWorld } from "./world.ts";
 /** A scenario in which a process of a kind dies, and then the next one of the kind. */
 export interface PairScenario extends Scenario {
   kind: "tick" | "worker";
-  /** With CARILLON_CRASH=all one of this many first moments is tried: each costs four plays or more. */
+  /**
+   * With CARILLON_CRASH=all, one of this many first moments is tried: each costs four plays or
+   * more.
+   */
   oneOfAll: number;
 }
 
@@ -20,13 +23,16 @@ interface Pair {
   second: Moment;
 }
 
-/** The most second moments that are tried after a first one, besides the decisive ones. */
+/** The most second moments per first one, besides the decisive ones. */
 const secondsMax = triesAllMoments ? 2 : 1;
 
-/** What the first process has not sent, the second does not send either. In the gate, the first message of each: a tick has a dozen. */
+/**
+ * Messages that the first process did not send, the second does not send either. The normal run
+ * tries only the first message of each: a tick has a dozen.
+ */
 const isDecisive = (moment: Moment) => isUnsent(moment) && (triesAllMoments || moment.nth === 1);
 
-/** Parcels whose worker has died come back after a lease of half a minute, by a tick. */
+/** A tick sends the parcels of a dead worker again after a lease of half a minute. */
 async function nextOf({ kind }: PairScenario, world: CrashWorld): Promise<void> {
   await world.clock.advance(minute);
   await world.tick();
@@ -44,7 +50,10 @@ async function firstsOf(scenario: PairScenario, database: TestDatabase): Promise
   return firsts;
 }
 
-/** What the next process does depends on where the first has died: so that is played for each of the first moments. */
+/**
+ * The second process's operations depend on where the first died, so each first moment is played to
+ * find them.
+ */
 async function secondsOf(scenario: PairScenario, database: TestDatabase, first: Moment): Promise<Moment[]> {
   const world = await crashWorld(database, [first, undefined]);
   await play(scenario, world);
@@ -65,7 +74,7 @@ async function dieTwice(
   return endOf(world, [first, second]);
 }
 
-/** The decisive ones after a decisive one, and some of the others. */
+/** The decisive second moments after a decisive first one, and some of the others. */
 function someOf(seconds: readonly Moment[], first: Moment, dice: Dice): Moment[] {
   const decisive = isDecisive(first) ? seconds.filter(isDecisive) : [];
   const others = seconds.filter((moment) => !decisive.includes(moment));
@@ -74,11 +83,14 @@ function someOf(seconds: readonly Moment[], first: Moment, dice: Dice): Moment[]
   return [...decisive, ...picked];
 }
 
-/** Plays each scenario with pairs of deaths: of all pairs there are too many, so the seed of the run says which are tried. */
+/**
+ * Plays each scenario with pairs of deaths. There are too many pairs to try all, so the seed of the
+ * run picks some.
+ */
 export function playPairs(scenarios: readonly PairScenario[]): void {
   describe.each(scenarios)("$name", (scenario) => {
     test(
-      `whatever operation a ${scenario.kind} dies at, and then the next one, every owed job runs and settles once`,
+      `every expected job runs and settles once, at any operations that a ${scenario.kind} and then the next one die at`,
       async () => {
         const database = await crashDatabase();
         const all = await firstsOf(scenario, database);

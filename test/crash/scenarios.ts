@@ -15,7 +15,7 @@ export const tickScenarios: readonly Scenario[] = [
     act: (world) => world.tick(),
   },
   {
-    name: "a tick that comes late",
+    name: "a late tick",
     oneOf: 3,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
@@ -25,7 +25,7 @@ export const tickScenarios: readonly Scenario[] = [
     act: (world) => world.tick(),
   },
   {
-    name: "a tick that sweeps up after dead workers and lost messages, and lets a pause end",
+    name: "a tick that sweeps after dead workers and lost messages, and lets a pause end",
     oneOf: 4,
     prepare: async (world) => {
       for (const key of ["one", "two", "three"]) await put(world, key, "in 5s");
@@ -45,7 +45,7 @@ export const tickScenarios: readonly Scenario[] = [
 
 export const workerScenarios: readonly Scenario[] = [
   {
-    name: "workers whose target takes some, refuses some",
+    name: "workers with a target that accepts some jobs and refuses others",
     oneOf: 2,
     prepare: async (world) => {
       for (const key of ["one", "two", "three"]) await put(world, key, "in 5s");
@@ -66,7 +66,7 @@ export const workerScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "workers whose jobs wait for each other in lanes",
+    name: "workers with jobs that wait for each other in lanes",
     oneOf: 4,
     prepare: async (world) => {
       await put(world, "queued", "every 5s", slow, { overlap: "queue" });
@@ -89,7 +89,7 @@ export const workerScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "workers whose jobs are to be checked again",
+    name: "workers with jobs that request rechecks",
     oneOf: 10,
     prepare: async (world) => {
       await put(world, "checked", "in 5s", { handler: "checked" });
@@ -110,7 +110,7 @@ export const workerScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "workers whose jobs take too long, or are cancelled while they run",
+    name: "workers with jobs that take too long, or are cancelled while they run",
     oneOf: 3,
     prepare: async (world) => {
       await put(world, "slow", "in 5s", { handler: "slow" });
@@ -172,7 +172,7 @@ export const editScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "edits while no tick has come for minutes",
+    name: "edits while no tick ran for minutes",
     oneOf: 7,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
@@ -189,7 +189,7 @@ export const editScenarios: readonly Scenario[] = [
         }),
       );
       await world.clock.advance(70_000);
-      // Its cadence began between two ticks, and ends before the next.
+      // This cadence began between two ticks, and ends before the next.
       await world.edit("patch steps again", (deps) =>
         patchSchedule(deps, { key: "steps", caller, patch: { payload: nextEdit() } }),
       );
@@ -198,9 +198,9 @@ export const editScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "workers that cannot write what became of one job, and the sweep that takes it from its parcel",
+    name: "workers that cannot write the result of one job, and the sweep that takes it from its parcel",
     oneOf: 8,
-    // The parts are settled one after the other, each in a transaction of its own.
+    // The parts are settled one after the other, each in its own transaction.
     mayRepeat: ({ label }) => /^worker: (?!claim|send|delete message)/.test(label),
     prepare: async (world) => {
       for (const key of ["one", "bad", "three", "four"]) await put(world, key, "in 5s");
@@ -209,7 +209,7 @@ export const editScenarios: readonly Scenario[] = [
       await refuseJobs(world, ["bad"], "update");
     },
     act: async (world) => {
-      // The first delivery has no effect: the job is delivered again, whatever dies.
+      // The first delivery is refused and has no effect: the job is delivered again in any case.
       await world.work({ refuses: new Map([["bad", 1]]) });
       await world.clock.advance(60_000);
       await world.tick();

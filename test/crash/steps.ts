@@ -6,14 +6,14 @@ import { unknownZone } from "../poison/plan-steps.ts";
 import type { Moment } from "./fuse.ts";
 import type { CrashWorld } from "./world.ts";
 
-/** What stands before the counted part, and the part in which something dies at each operation. */
+/** A preparation, and the part during which a process dies at each of the operations. */
 export interface Scenario {
   name: string;
-  /** Among this many moments a run tries one. */
+  /** A run tries one of this many moments. */
   oneOf: number;
-  /** Tried each time; where it is left out, the moments before a message is sent. */
+  /** Moments that every run tries. Default: those before a message is sent. */
   isDecisive?: (moment: Moment) => boolean;
-  /** Moments between an effect and its settle that are this scenario's own. */
+  /** Further moments of this scenario after which an effect may repeat. */
   mayRepeat?: (moment: Moment) => boolean;
   prepare(world: CrashWorld): Promise<void>;
   act(world: CrashWorld): Promise<void>;
@@ -25,7 +25,7 @@ export const second = 1_000;
 export const minute = 60_000;
 let edits = 0;
 
-/** A payload of its own for each edit, by which the oracle knows them apart. */
+/** A different payload for each edit, by which the oracle tells them apart. */
 export const nextEdit = () => ({ edit: ++edits });
 
 export function put(
@@ -52,7 +52,7 @@ export function pause(world: CrashWorld, key: string, until?: Date) {
 
 export const later = ({ clock }: CrashWorld, ms: number) => new Date(clock.now().getTime() + ms);
 
-/** Crons of this zone have the same instants as the oracle's, which knows no zones. */
+/** Crons in this zone have the same instants as in the oracle, which does not know zones. */
 export const zoned = { timezone: "Asia/Tokyo" };
 
 export function spoilZone(world: CrashWorld): Promise<void> {
@@ -66,7 +66,7 @@ export function mendZone(world: CrashWorld): Promise<void> {
 const rename = (sql: Sql, from: string, to: string) =>
   sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
 
-/** No job of these schedules can be made, or changed, until that is mended. */
+/** Makes every insert or update of these schedules' jobs fail until it is mended. */
 export function refuseJobs(
   world: CrashWorld,
   keys: readonly string[],

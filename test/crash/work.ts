@@ -24,14 +24,14 @@ interface WorkParts {
   side: Sql;
 }
 
-/** One invocation per message, as long as there are any. */
+/** One invocation per message, until the queue is empty. */
 export async function workAll(inProcess: InProcess, parts: WorkParts, worker: Worker): Promise<void> {
   const { clock, queues } = parts;
   for (let [message] = queues.receive(1); message !== undefined; [message] = queues.receive(1)) {
     const received = message;
     await inProcess("worker", async (process) => {
       const { sql, transactions, sender, deliver, operation, isDead } = process;
-      // Time goes on while it waits.
+      // Time passes while it waits.
       const waiting = {
         now: clock.now,
         sleep: (ms: number, signal?: AbortSignal) =>
@@ -64,7 +64,7 @@ export async function workAll(inProcess: InProcess, parts: WorkParts, worker: Wo
   }
 }
 
-/** What the target says of a job, and what that means for the world outside. */
+/** The target's answer for a job, recorded as an external effect. */
 async function answerAsTold(
   job: ClaimedJob,
   { recorder, effects, refusals }: WorkParts,

@@ -17,47 +17,53 @@ import { type Fuse, type FusedProcess, fuse, type Moment } from "./fuse.ts";
 import { heal } from "./heal.ts";
 import { workAll } from "./work.ts";
 
-/** The shard of every schedule here; the other fifteen are planned far ahead, so that a tick passes them by. */
+/**
+ * The shard of every schedule here; the other fifteen are planned far ahead, so that a tick skips
+ * them.
+ */
 export const shard = 1;
 const start = "2027-03-01T10:00:07.250Z";
 
 export interface Worker {
-  /** Keys whose delivery the target refuses, as often as it is asked before it gives in. */
+  /** For some keys, how many deliveries the target refuses before it accepts one. */
   refuses?: ReadonlyMap<string, number>;
-  /** Dies as soon as it has claimed. */
+  /** Dies right after its claim. */
   dies?: boolean;
 }
 
 export interface CrashWorld {
   clock: DatabaseClock;
   queues: MemoryQueues;
-  /** One for each death; each burns once the one before it is blown. */
+  /** One for each death; each is armed after the one before it has killed a process. */
   fuses: readonly Fuse[];
-  /** From here on operations are counted, and the moments of death may come. */
+  /** From here on operations are counted, and a process may die. */
   light(): Promise<void>;
-  /** What ticks have at hand besides. */
+  /** Additional parameters of ticks. */
   more: { tick: Partial<TickDeps>; settings: Partial<TickSettings> };
-  /** What happens beside all processes: it is not counted, and nothing dies at it. */
+  /** Runs outside of all processes: it is not counted, and no process dies at it. */
   beside(act: (sql: Sql) => PromiseLike<unknown>): Promise<void>;
   edit(name: string, change: (deps: EditDeps) => Promise<EditDone | undefined>): Promise<void>;
   tick(): Promise<void>;
   work(worker?: Worker): Promise<void>;
-  /** Broken at this moment, whatever is still to be done. */
+  /** The rules that are broken at this moment, although work remains. */
   brokenNow(): Promise<string[]>;
   heal(): Promise<number | null>;
-  /** What the oracle finds broken. */
+  /** The rules that the oracle finds broken. */
   verdict(effectMayRepeat: boolean): Promise<string[]>;
   close(): Promise<void>;
 }
 
 export interface Process extends FusedProcess {
   sql: Sql;
-  /** For the handlers' own. */
+  /** For the handlers' own transactions. */
   transactions: Sql;
   sender: ParcelQueue;
 }
 
-/** What every world of a test begins with. It is made once and cloned, for a test plays dozens of worlds. */
+/**
+ * The template of every world in a test. It is made once and cloned, because a test plays dozens of
+ * worlds.
+ */
 export async function crashDatabase(): Promise<TestDatabase> {
   const database = await testDatabase();
   const sql = connect({ DATABASE_URL: database.url });
@@ -69,7 +75,7 @@ export async function crashDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** With a moment for each death; undefined for one that never comes. */
+/** Takes a moment for each death; undefined for a death that never happens. */
 export async function crashWorld(
   of: TestDatabase,
   moments: readonly (Moment | undefined)[] = [undefined],
@@ -103,7 +109,7 @@ export async function crashWorld(
     }
     if (!living.isDead()) return;
     await Promise.all([living.sql.end(), living.transactions.end(), living.closed()]);
-    // What died is followed by another, which knows nothing of it.
+    // A dead process is followed by a new one, which has no knowledge of it.
     living = process(burning());
   };
 
@@ -134,7 +140,7 @@ export async function crashWorld(
     work: (worker = {}) => workAll(inProcess, { clock, queues, recorder, effects, refusals, side }, worker),
     brokenNow: () => judgeAside(side),
     heal: () => {
-      // What falls due while healing goes on need not be done when it ends.
+      // Jobs that become due during the healing need not be done at its end.
       end = clock.now();
       return heal(side, world);
     },

@@ -21,7 +21,10 @@ export interface Deployment {
   readonly outputs: z.output<typeof outputs>[typeof stackName];
 }
 
-/** Synthesises, leaves out the gaps, and deploys what is left by the CDK's own CLI: bootstrap, assets, change set and all. */
+/**
+ * Synthesises the app, leaves out the emulator's gaps, and deploys the rest with the CDK's own CLI,
+ * including bootstrap, assets and change set.
+ */
 export async function deployTo(
   emulator: EmulatorEnvironment,
   settings: object,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { systemClock } from "../../lib/clock.ts";
 import { freeLoopbackPort } from "../../lib/tools/local/free-port.ts";
 
-/** With this one it was run; another may have other gaps. */
+/** The version that the page was made with; other versions may have other gaps. */
 export const pinned = "ministack==1.5.33";
 const program = process.env["CARILLON_EMULATOR"] ?? "ministack";
 
@@ -15,10 +15,14 @@ export interface EmulatorProcess {
   stop(): Promise<void>;
 }
 
-/** An emulator of its own, with nothing in it; undefined where the program is not installed. It runs functions by the `node` of the PATH. */
+/**
+ * A new, empty emulator; undefined when the program is not installed. It runs functions with the
+ * `node` of the PATH.
+ */
 export async function startEmulator(): Promise<EmulatorProcess | undefined> {
   const port = await freeLoopbackPort();
-  // It hands the endpoint of its own environment on to functions: that of an emulator before it is none of theirs.
+  // The emulator passes its own AWS_ENDPOINT_URL on to functions, so another emulator's must not be
+  // inherited.
   const { AWS_ENDPOINT_URL: _, ...env } = process.env;
   const child = spawn(program, [], { env: { ...env, GATEWAY_PORT: String(port) }, stdio: "ignore" });
   const exited = once(child, "exit");

@@ -16,7 +16,7 @@ import type { EmulatorEnvironment } from "../../infra/tools/localstack/emulator.
 import type { Template } from "./gaps.ts";
 import { type Created, callByQuery, callByTarget, elements } from "./services.ts";
 
-/** Of the emulator that is asked. */
+/** Clients of the emulator. */
 export type Clients = ReturnType<typeof clientsOf>;
 
 export function clientsOf({ AWS_ENDPOINT_URL, AWS_REGION, ...key }: EmulatorEnvironment) {
@@ -32,7 +32,7 @@ export function clientsOf({ AWS_ENDPOINT_URL, AWS_REGION, ...key }: EmulatorEnvi
 
 type Properties = Template["Resources"][string]["Properties"];
 
-/** One resource, as the template has it and as the service has it that made it. */
+/** One resource, as in the template and as its service created it. */
 export interface Subject {
   readonly clients: Clients;
   readonly properties: Properties;
@@ -41,7 +41,10 @@ export interface Subject {
   readonly emulator: EmulatorEnvironment;
 }
 
-/** Something that we rely on, of each resource of a type: what should be, and what its service answers. */
+/**
+ * An expectation for each resource of a type: the wanted value, and the value that its service
+ * returns.
+ */
 export interface Expectation {
   readonly type: string;
   readonly says: string;
@@ -72,7 +75,7 @@ const asyncInvoke = z.object({ MaximumRetryAttempts: z.number(), MaximumEventAge
 export const expectations: readonly Expectation[] = [
   {
     type: "AWS::SQS::Queue",
-    says: "visibility timeout, retention, encryption and receives before the dead letters are those of the template",
+    says: "visibility timeout, retention, encryption and the limit of receives are those of the template",
     async compare(subject) {
       const { properties: wanted } = subject;
       const found = await attributes(subject);
@@ -95,7 +98,7 @@ export const expectations: readonly Expectation[] = [
   },
   {
     type: "AWS::SQS::QueuePolicy",
-    says: "each queue denies what does not come over TLS",
+    says: "each queue denies requests without TLS",
     async compare(subject) {
       const [queue] = z.array(z.unknown()).parse(subject.properties["Queues"]);
       const policy =
@@ -138,7 +141,7 @@ export const expectations: readonly Expectation[] = [
   },
   {
     type: "AWS::Lambda::EventInvokeConfig",
-    says: "what is invoked asynchronously is not tried again, and dropped after a minute",
+    says: "asynchronous invocations are not retried, and are dropped after a minute",
     async compare(subject) {
       const FunctionName = physicalIdOf(subject.properties["FunctionName"], subject);
       const Qualifier = z.string().parse(subject.properties["Qualifier"]);
@@ -153,7 +156,7 @@ export const expectations: readonly Expectation[] = [
   },
   {
     type: "AWS::Lambda::EventSourceMapping",
-    says: "it is on, with the template's batch and maximum concurrency, and takes partial answers",
+    says: "the mapping is enabled, with the template's batch size and maximum concurrency, and accepts partial failures",
     async compare({ properties: wanted, physicalId, clients: { lambda } }) {
       const found = await lambda.send(new GetEventSourceMappingCommand({ UUID: physicalId }));
       return {
@@ -164,7 +167,7 @@ export const expectations: readonly Expectation[] = [
   },
   {
     type: "AWS::Events::Rule",
-    says: "the tick's target is not tried again, and its event is dropped after a minute",
+    says: "the tick's target is not retried, and its event is dropped after a minute",
     async compare({ physicalId, clients: { events } }) {
       const { Targets = [] } = await events.send(new ListTargetsByRuleCommand({ Rule: physicalId }));
       return {
@@ -175,7 +178,7 @@ export const expectations: readonly Expectation[] = [
   },
   {
     type: "AWS::SecretsManager::Secret",
-    says: "it holds a value that was generated, with a password of the length that was asked for",
+    says: "the secret has a generated value, with a password of the requested length",
     async compare({ properties, physicalId, clients: { secrets } }) {
       const asked = z
         .object({ PasswordLength: z.number(), GenerateStringKey: z.string().optional() })
@@ -190,7 +193,7 @@ export const expectations: readonly Expectation[] = [
   },
   {
     type: "AWS::Logs::LogGroup",
-    says: "logs are kept for as long as the template says, and not for ever",
+    says: "logs are kept for the template's retention, and not for ever",
     async compare({ properties, physicalId, emulator }) {
       const input = { logGroupNamePrefix: physicalId };
       const answer = await callByTarget(emulator, "logs", "Logs_20140328.DescribeLogGroups", input);
@@ -205,7 +208,7 @@ export const expectations: readonly Expectation[] = [
   },
   {
     type: "AWS::CloudWatch::Alarm",
-    says: "threshold, comparison, periods and what missing data means are those of the template",
+    says: "threshold, comparison, periods and the treatment of missing data are those of the template",
     async compare({ properties: wanted, physicalId, emulator }) {
       const target = "GraniteServiceVersion20100801.DescribeAlarms";
       const answer = await callByTarget(emulator, "monitoring", target, { AlarmNames: [physicalId] });
@@ -219,7 +222,7 @@ export const expectations: readonly Expectation[] = [
   },
   {
     type: "AWS::IAM::Policy",
-    says: "the role has these statements' actions, and no others",
+    says: "the role has the actions of the template's statements, and no others",
     async compare(subject) {
       const [role] = z.array(z.unknown()).parse(subject.properties["Roles"]);
       const xml = await callByQuery(subject.emulator, "iam", "2010-05-08", {
@@ -240,7 +243,10 @@ function actionsOf(document: unknown): unknown[] {
   return statements.parse(document).Statement.map(({ Effect, Action }) => [Effect, Action]);
 }
 
-/** Of every secret there is: its text, and what stands in it where that is JSON. Short words, such as users' names, are none. */
+/**
+ * The texts of all secrets, and the passwords in those that are JSON. Short words, such as user
+ * names, are left out.
+ */
 async function secretValues(secrets: SecretsManagerClient): Promise<string[]> {
   const { SecretList = [] } = await secrets.send(new ListSecretsCommand({ MaxResults: 100 }));
   const texts = await Promise.all(

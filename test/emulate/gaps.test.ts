@@ -16,7 +16,7 @@ const template: Template = {
   },
 };
 
-test("leaves out what the emulator lacks and nothing else, and whatever waits for it waits no more", () => {
+test("only resources that the emulator lacks are left out, and dependencies on them are removed", () => {
   const { template: given, leftOut } = withoutGaps(template, gapsOf("rds"));
   expect(leftOut).toEqual(["Sum", "Migration"]);
   expect(Object.keys(given.Resources)).toEqual(["Plain", "Function"]);
@@ -27,6 +27,6 @@ test("leaves out what the emulator lacks and nothing else, and whatever waits fo
   });
 });
 
-test("keeps the migration where there is a Postgres for it", () => {
+test("the migration is kept when there is a Postgres for it", () => {
   expect(withoutGaps(template, gapsOf("external")).leftOut).toEqual(["Sum"]);
 });

@@ -10,7 +10,10 @@ export const templateShape = z.looseObject({ Resources: z.record(z.string(), res
 export type Template = z.output<typeof templateShape>;
 type Resource = z.output<typeof resource>;
 
-/** What this emulator cannot do, and what was made of it. Each is a gap of the emulator's, none of the stack's. */
+/**
+ * A feature that this emulator lacks, and its treatment. Each is a gap of the emulator, not of the
+ * stack.
+ */
 export interface Gap {
   readonly what: string;
   readonly treatment: string;
@@ -36,35 +39,37 @@ const always: readonly Gap[] = [
     leavesOut: ofType("AWS::EC2::SecurityGroupEgress"),
   },
   {
-    what: "`ExcludePunctuation` of a secret that it generates",
-    treatment: "only the length of what was generated is compared",
+    what: "`ExcludePunctuation` of a generated secret",
+    treatment: "only the length of the generated password is compared",
   },
   {
-    what: "`AWS::CDK::Metadata`, by which AWS counts who uses the CDK",
-    treatment: "it makes none, and says nothing of it",
+    what: "`AWS::CDK::Metadata`, with which AWS counts uses of the CDK",
+    treatment: "the emulator ignores it",
   },
   {
-    what: "Functions' code in `/var/task`: it lies in a temporary folder",
-    treatment: "`MIGRATIONS_DIRECTORY` leads to the repository's `migrations/`, the same files",
+    what: "Functions' code in `/var/task`: it is in a temporary folder",
+    treatment: "`MIGRATIONS_DIRECTORY` names the repository's `migrations/`, the same files",
   },
 ];
 
-/** In Lambda the code lies in /var/task; here it lies in a folder of the emulator's, and the migrations in the repository. */
+/**
+ * In Lambda the code is in /var/task. In the emulator it is in a temporary folder, and the
+ * migrations are in the repository.
+ */
 const taskMigrations = "/var/task/migrations";
 const migrations = path.join(import.meta.dirname, "..", "..", "migrations");
 
 const standInSecret = "arn:aws:secretsmanager:us-east-1:000000000000:secret:rds!db-stand-in-AbCdEf";
 
-/** Where RDS is to be emulated as well: of that the emulator has the description alone, without Docker. */
+/** Further gaps with an emulated RDS, of which the emulator has only the API, without Docker. */
 const ofRds: readonly Gap[] = [
   {
     what: "RDS's managed secret (`MasterUserSecret.SecretArn`)",
-    treatment: "the ARN of a secret that is not there stands for it",
+    treatment: "the ARN of a missing secret replaces it",
   },
   {
-    what: "A Postgres behind the RDS instance, which it starts by Docker",
-    treatment:
-      "the migration, which would connect to it, is left out: see the second deployment, where it runs",
+    what: "A Postgres behind the RDS instance, which the emulator would start with Docker",
+    treatment: "the migration, which would connect to it, is left out; the second deployment runs it",
     leavesOut: ofType("Custom::CarillonMigration"),
   },
 ];
@@ -73,11 +78,14 @@ export const gapsOf = (database: "rds" | "external") => (database === "rds" ? [.
 
 export interface Given {
   readonly template: Template;
-  /** The logical ids that are not in it any more. */
+  /** The logical ids of resources that were left out. */
   readonly leftOut: readonly string[];
 }
 
-/** The template as this emulator can take it. Whatever else it refuses fails the deployment. */
+/**
+ * The template as this emulator accepts it. Any other resource that it refuses fails the
+ * deployment.
+ */
 export function withoutGaps(template: Template, gaps: readonly Gap[]): Given {
   const leftOut = Object.entries(template.Resources)
     .filter(([, each]) => gaps.some(({ leavesOut }) => leavesOut?.(each)))

@@ -7,18 +7,18 @@ export interface Section {
   readonly gaps: readonly Gap[];
   readonly types: readonly ByType[];
   readonly held: readonly Held[];
-  /** What the smoke test printed, where the functions can run. */
+  /** The smoke test's output, when the functions can run. */
   readonly smoke: string | undefined;
 }
 
-/** The page of a run, as docs/emulator.md has it. */
+/** The page of a run, docs/emulator.md. */
 export function page(emulator: string, sections: readonly Section[]): string {
-  return `# What an emulator made of the template
+  return `# The template in an emulator
 
 <!-- Written by \`npm run emulate\`; edit test/emulate/ instead. -->
 
-\`npm run emulate\` deploys the synthesised template into the CloudFormation of \`${emulator}\`, a program that others wrote and that runs without Docker, by the CDK's own CLI as it is: bootstrap,
-assets, change set. Then it asks each service, by its own API, for what CloudFormation made. It enforces no rights and no network: what IAM or a security group would refuse is not shown here. Each run writes this page.
+\`npm run emulate\` deploys the synthesised template into the CloudFormation of \`${emulator}\`, an emulator by other authors that runs without Docker. It uses the unmodified CLI of the CDK, with bootstrap,
+assets and change set. Then it reads the created resources back through each service's own API. The emulator enforces no rights and no network, so refusals by IAM or a security group do not show here. Each run writes this page.
 
 ${sections.map(sectionText).join("\n")}`;
 }
@@ -34,7 +34,7 @@ Settings: ${settings}. ${created} of ${inTemplate} resources were created; the o
 |---|---|
 ${gaps.map(({ what, treatment }) => `| ${what} | ${treatment} |`).join("\n")}
 
-| relied on, of each | of type | resources | |
+| expectation of each | of type | resources | |
 |---|---|---|---|
 ${held.map(({ type, says, resources, faults }) => `| ${says} | \`${type}\` | ${resources} | ${faults.length === 0 ? "holds" : faults.join("; ")} |`).join("\n")}
 
@@ -44,7 +44,7 @@ ${types.map(({ type, inTemplate: all, created: made }) => `| \`${type}\` | ${all
 ${smoke === undefined ? "" : `\nThen \`npm run smoke\`, through the deployed API, functions and queues:\n\n\`\`\`\n${withoutNames(smoke)}\n\`\`\`\n`}`;
 }
 
-/** Names and instants are others in each run, and nobody's concern. */
+/** Names and instants differ in each run, so they are masked. */
 function withoutNames(text: string): string {
   return text
     .trim()

@@ -14,11 +14,14 @@ export interface Held {
   readonly type: string;
   readonly says: string;
   readonly resources: number;
-  /** Each with the resource's logical id, and what was found instead. */
+  /** The logical ids of resources that differ, each with the value that was found. */
   readonly faults: readonly string[];
 }
 
-/** What came of a deployment: how many of each type were made, and whether what we rely on holds for each of them. */
+/**
+ * The result of a deployment: the number of created resources of each type, and whether each
+ * expectation holds for them.
+ */
 export async function readBack(
   { template, leftOut }: Given,
   whole: Given["template"],
@@ -47,7 +50,8 @@ export async function readBack(
     const faults: string[] = [];
     for (const [id, { Properties: properties }] of those) {
       const physicalId = created.get(id)?.physicalId ?? "";
-      // A service that does not know it any more, or answers in no way that is known, is a fault of this one, and the others count as well.
+      // A service that does not find the resource, or gives an unknown answer, is a fault of this
+      // resource; the others are checked as well.
       const refused = (error: unknown) => ({ wanted: "an answer", found: String(error) });
       const { wanted, found } = await compare({ properties, physicalId, created, emulator, clients }).catch(
         refused,
@@ -61,12 +65,12 @@ export async function readBack(
   return { types, held };
 }
 
-/** Of the CDK itself; nothing of ours. */
+/** A resource of the CDK itself. */
 function isMetadata({ Resources }: Given["template"], id: string): boolean {
   return Resources[id]?.Type === "AWS::CDK::Metadata";
 }
 
-/** As JSON would tell it: what is absent is not there. */
+/** As in JSON: undefined properties are absent. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value) ?? "null");
 }

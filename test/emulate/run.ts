@@ -11,7 +11,7 @@ import { gapsOf } from "./gaps.ts";
 import { page, type Section } from "./page.ts";
 import { readBack } from "./read-back.ts";
 
-const cannotRun = `Nothing was emulated: there is no ministack. It takes Python 3.10 or newer; install it with \`pip install ${pinned}\`, or name its program in CARILLON_EMULATOR.`;
+const cannotRun = `Nothing was emulated: ministack is not installed. It needs Python 3.10 or newer; install it with \`pip install ${pinned}\`, or name its program in CARILLON_EMULATOR.`;
 
 const written = path.join(import.meta.dirname, "..", "..", "docs", "emulator.md");
 const smokeScript = path.join(import.meta.dirname, "..", "smoke", "run.ts");
@@ -33,8 +33,8 @@ async function run(): Promise<number> {
   }
   writeFileSync(written, page(pinned, sections));
   const faults = sections.flatMap(({ held }) => held.flatMap((each) => each.faults));
-  for (const fault of faults) say(`not as it should be  ${fault}`);
-  say(`${faults.length} faults; the result stands in ${path.relative(process.cwd(), written)}`);
+  for (const fault of faults) say(`fault  ${fault}`);
+  say(`${faults.length} faults; the result is in ${path.relative(process.cwd(), written)}`);
   return faults.length === 0 ? 0 : 1;
 }
 
@@ -49,7 +49,10 @@ async function withFolder(emulator: EmulatorProcess, tryOut: Try): Promise<Secti
   }
 }
 
-/** As it is deployed to AWS without any setting. There is no Postgres behind the emulated RDS: the functions are made and cannot do their work. */
+/**
+ * As deployed to AWS with default settings. There is no Postgres behind the emulated RDS, so the
+ * functions are created but cannot work.
+ */
 async function byDefault(emulator: EmulatorEnvironment, folder: string): Promise<Section> {
   const gaps = gapsOf("rds");
   const deployment = await deployTo(emulator, {}, gaps, folder);
@@ -62,7 +65,9 @@ async function byDefault(emulator: EmulatorEnvironment, folder: string): Promise
   };
 }
 
-/** The profile for LocalStack, beside a real Postgres: here the migration runs, and the functions after it. */
+/**
+ * The profile for LocalStack, beside a real Postgres, so that the migration and the functions run.
+ */
 async function localstackProfile(emulator: EmulatorEnvironment, folder: string): Promise<Section> {
   const dataDir = path.join(folder, "postgres");
   mkdirSync(dataDir);
@@ -85,7 +90,7 @@ function told({ given, whole }: Deployment, emulator: EmulatorEnvironment) {
   return readBack(given, whole, emulator, stackName);
 }
 
-/** Through the API as the emulator serves it; what the stack's output says leads to AWS. */
+/** Uses the emulator's address of the API; the stack's output has an address of AWS. */
 async function smokeTest({ outputs }: Deployment, emulator: EmulatorEnvironment): Promise<string> {
   const { hostname, pathname } = new URL(outputs.ApiUrl);
   const [apiId] = hostname.split(".");

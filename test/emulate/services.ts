@@ -1,7 +1,10 @@
 import { z } from "zod";
 import type { EmulatorEnvironment } from "../../infra/tools/localstack/emulator.ts";
 
-/** Services whose clients are not installed, by their own protocols. An emulator reads of a signature which service is meant, and no more. */
+/**
+ * Services without an installed client, by their own protocols. The emulator reads only the
+ * service's name from a signature.
+ */
 function headersFor(service: string, { AWS_ACCESS_KEY_ID, AWS_REGION }: EmulatorEnvironment) {
   const scope = `${AWS_ACCESS_KEY_ID}/20260101/${AWS_REGION}/${service}/aws4_request`;
   return { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none` };
@@ -31,7 +34,7 @@ export async function callByTarget(
   );
 }
 
-/** The query protocol: a form there, XML back. */
+/** The query protocol: a form as the request, XML as the response. */
 export function callByQuery(
   emulator: EmulatorEnvironment,
   service: string,
@@ -43,7 +46,7 @@ export function callByQuery(
   return post(emulator, { ...headersFor(service, emulator), ...type }, form.toString());
 }
 
-/** What stands between the tags of this name, each time; for elements that hold none of their own name. */
+/** The contents of each element of this name; elements must not contain others of the same name. */
 export function elements(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, "gs"))].map(([, inside = ""]) => inside);
 }
@@ -51,7 +54,7 @@ export function elements(xml: string, name: string): string[] {
 const created = z.object({ logicalId: z.string(), physicalId: z.string(), status: z.string() });
 export type Created = z.infer<typeof created>;
 
-/** What CloudFormation says that it made, by logical id. */
+/** The resources that CloudFormation created, by logical id. */
 export async function createdResources(
   emulator: EmulatorEnvironment,
   stackName: string,

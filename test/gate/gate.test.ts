@@ -13,7 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(project, { recursive: true, force: true }));
 
-/** Runs the gate over test files of its own, without lint, types and synth; answers with its exit code and its last lines. */
+/**
+ * Runs the gate on the given test files, without lint, types and synth; returns its exit code and
+ * its last lines.
+ */
 async function gate(files: Record<string, string>): Promise<{ code: number | null; lines: string[] }> {
   for (const [name, text] of Object.entries(files))
     await writeFile(
@@ -41,7 +44,7 @@ async function gate(files: Record<string, string>): Promise<{ code: number | nul
 
 const inProject = (name: string) => path.relative(repository, path.join(project, `${name}.test.ts`));
 
-/** Fails when it is run for the first time. */
+/** Fails the first time it runs. */
 const failsOnce = (name: string, fail: string) =>
   `const { existsSync, writeFileSync } = await import("node:fs");
   const isFirst = !existsSync(${JSON.stringify(path.join(project, `${name}-ran`))});
@@ -57,7 +60,7 @@ test("the gate is green with a FLAKY line for a test that fails and then passes 
   expect(code).toBe(0);
 });
 
-test("the gate is red for a test that fails twice, whatever else is only flaky", async () => {
+test("the gate is red for a test that fails twice, even when others are only flaky", async () => {
   const { code, lines } = await gate({
     mixed: `test("wrong", () => expect(1).toBe(2));
       test("wavers", async () => { ${failsOnce("mixed", "expect(1).toBe(2);")} });`,
@@ -84,7 +87,7 @@ test("the gate is red for a file that fails outside of its tests and for an erro
   expect(code).toBe(1);
 });
 
-test("the gate is red where no test has run", async () => {
+test("the gate is red when no test has run", async () => {
   const { code, lines } = await gate({ empty: `void [expect, test, vi];` });
   expect(lines.at(-1)).toMatch(/^0 passed, [12] failed$/);
   expect(code).toBe(1);

@@ -6,7 +6,7 @@ interface CpuTimes {
   steal: number;
 }
 
-/** The machine's CPU time so far, in ticks; null where /proc does not say. */
+/** The machine's CPU time so far, in ticks; null when /proc does not report it. */
 export function cpuTimes(): CpuTimes | null {
   try {
     const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");
@@ -17,7 +17,10 @@ export function cpuTimes(): CpuTimes | null {
   }
 }
 
-/** How busy the machine was since `before`: a slow run on a machine that others use is no fault of the tests. */
+/**
+ * How busy the machine was since `before`: a slow run on a machine with other load is not a fault
+ * of the tests.
+ */
 export function machineLine(before: CpuTimes | null): string {
   const now = cpuTimes();
   const steal =

@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 
-/** `docs/testing-policy.md` says why none of these may decide over a test. */
+/** A construct that must not decide a test; `docs/testing-policy.md` says why. */
 interface Forbidden {
   what: string;
   pattern: RegExp;
-  /** Files that may, each with its reason. */
+  /** Files that may use it, each with its reason. */
   allowed: Readonly<Record<string, string>>;
 }
 
-const measures = "it shows a person how long it took, and no test reads that";
-const waitsForCondition = "it pauses between two looks at a condition";
-const faultMoments = "its pauses, from the seed, spread faults over a race whose end is a volume";
+const measures = "it prints durations, and no test reads them";
+const waitsForCondition = "it pauses between two checks of a condition";
+const faultMoments = "its pauses come from the seed and spread faults over a race that ends after a volume";
 
 const forbidden: Forbidden[] = [
   {
@@ -25,11 +25,11 @@ const forbidden: Forbidden[] = [
     pattern: /Date\.now\(\)/,
     allowed: {
       "test/support/until.ts": "its limit ends a test that hangs",
-      "test/support/database-clock.ts": "it is the clock that a race lets run faster",
-      "test/race/fast-clock.ts": "it is the clock that a race lets run faster",
-      "test/race/race.ts": "its limit ends a race in which nothing moves any more",
+      "test/support/database-clock.ts": "it is the clock that a race speeds up",
+      "test/race/fast-clock.ts": "it is the clock that a race speeds up",
+      "test/race/race.ts": "its limit ends a race without progress",
       "test/support/packed-package.ts": "it deletes packages that earlier runs left behind",
-      "test/cli/own-cli.ts": "a process of its own is told how far the test's clock is ahead",
+      "test/cli/own-cli.ts": "another process gets the offset of the test's clock",
       "test/ingest/watches.test.ts": "a local stack in a process of its own has no other clock",
       "test/functions/migrate.test.ts": "the handler in a process of its own has no other clock",
     },
@@ -52,22 +52,25 @@ const forbidden: Forbidden[] = [
       "test/race/lane-race.ts": faultMoments,
       "test/race/group-race.ts": faultMoments,
       "test/job-control/backlog-race.test.ts": faultMoments,
-      "test/support/database-clock.ts": "it wakes sleepers of the clock that a race lets run faster",
+      "test/support/database-clock.ts": "it wakes sleepers of the clock that a race speeds up",
       "test/mutants/run.ts": "its limit ends a mutant that hangs; the gate runs no mutants",
-      "test/gate/gate.test.ts": "the tests that it writes leave an error behind after their end",
+      "test/gate/gate.test.ts": "the tests that it writes cause an error after their end",
       "test/db/long-migrations.test.ts": "its statement is still running when its connection is killed",
       "test/db/killed-connection.test.ts": "its statement is still running when its connection is killed",
       "test/poison/row-poisons.ts": "its statement hangs until its time limit ends it, which is short",
       "test/functions/blocked-process.test.ts":
-        "its process gives the event loop turns beside a watch that counts its looks",
+        "its process lets the event loop run beside a watch that counts its checks",
       "test/target/handler-session.test.ts": "its statement is still running when its handler ends",
       "test/db/pool.test.ts":
-        "its statement is still running while others are handed in, and their order is checked",
+        "its statement is still running while others are queued, and their order is checked",
     },
   },
 ];
 
-/** Programs that people start, and mutants, which quote the code; what they measure decides over no test. Their own tests are checked. */
+/**
+ * Programs that developers start, and mutants, which quote the code; their measurements decide no
+ * test. Their own tests are checked.
+ */
 const programs = ["test/bench/", "test/smoke/", "test/emulate/", "test/contract/", "test/mutants/rows/"];
 
 const root = path.resolve(import.meta.dirname, "..", "..");
@@ -77,8 +80,8 @@ const files = readdirSync(path.join(root, "test"), { recursive: true, encoding: 
   .filter((file) => file.endsWith(".ts") && file !== "test/gate/policy.test.ts")
   .filter((file) => file.endsWith(".test.ts") || !programs.some((folder) => file.startsWith(folder)));
 
-test.each(forbidden)("a file under test/ uses $what only where it gives a reason", ({ pattern, allowed }) => {
+test.each(forbidden)("a file under test/ uses $what only with a reason", ({ pattern, allowed }) => {
   const found = files.filter((file) => pattern.test(readFileSync(path.join(root, file), "utf8")));
-  // A reason that no file needs any more would cover the next one that comes by that name.
+  // A reason for a file that no longer needs it would also cover the next file of that name.
   expect(found.toSorted()).toEqual(Object.keys(allowed).toSorted());
 });

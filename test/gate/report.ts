@@ -13,19 +13,20 @@ export interface TestReport {
 export interface RunReport {
   files: { file: string; ending: Ending; ms: number; fault: string | null }[];
   tests: TestReport[];
-  /** Errors that no test awaited, each with the file that was running, as far as vitest knows it. */
+  /** Errors that no test awaited, with the file that was running, as far as vitest knows it. */
   unhandled: { file: string | null; message: string }[];
 }
 
-/** Names the file that the report of a run is written to. */
+/** The variable with the path of the run's report. */
 export const reportVariable = "CARILLON_GATE_REPORT";
 
-/** Writes what the gate has to know of a run. vitest's own JSON report says nothing of errors outside of a test. */
+/**
+ * Writes the results that the gate needs. vitest's own JSON report lacks errors outside of tests.
+ */
 export default class GateReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const target = process.env[reportVariable];
-    if (target === undefined)
-      throw new Error(`${reportVariable} must name the file that the report goes to.`);
+    if (target === undefined) throw new Error(`${reportVariable} must name the file for the report.`);
     writeFileSync(target, JSON.stringify(runReport(modules, unhandled)));
   }
 }
@@ -54,7 +55,7 @@ function runReport(modules: readonly TestModule[], unhandled: readonly Serialize
   };
 }
 
-/** A test that has not come to an end has not passed. */
+/** A test that has not finished has not passed. */
 function endingOf(state: string): Ending {
   return state === "passed" || state === "skipped" ? state : "failed";
 }

@@ -7,11 +7,12 @@ import { type RunReport, reportVariable } from "./report.ts";
 import { filesToRepeat, judge, type Verdict } from "./verdict.ts";
 
 /**
- * The gate: lint, types and synth beside all tests; then the files with a failure once more, alone and with the same seed. What fails twice is red. What
- * passes the second time is green with a line FLAKY. The last line is `N passed, N failed`.
+ * The gate: lint, types and synth beside all tests; then the files with a failure again, alone and
+ * with the same seed. A test that fails twice is red. One that passes the second time is green with
+ * a line FLAKY. The last line is `N passed, N failed`.
  */
 
-/** So many files do not fail by chance: a second run would only take time. */
+/** More files than this do not fail by chance, so a second run would only take time. */
 const repeatedFilesMax = 10;
 const slowestShown = 10;
 
@@ -22,7 +23,9 @@ interface Ended {
   output: string;
 }
 
-/** Without `shown`, the output is kept until the end, so that two programs side by side do not mix their lines. */
+/**
+ * Without `shown`, the output is kept until the end, so that the lines of two programs do not mix.
+ */
 function program(
   args: string[],
   { shown, env = {} }: { shown: boolean; env?: Record<string, string> },
@@ -49,7 +52,7 @@ interface TestRun {
   report: RunReport;
 }
 
-/** Null where vitest ended without a report. */
+/** Null when vitest ended without a report. */
 async function runTests(args: string[]): Promise<TestRun | null> {
   const directory = await mkdtemp(path.join(tmpdir(), "carillon-gate-"));
   const report = path.join(directory, "report.json");
@@ -60,7 +63,7 @@ async function runTests(args: string[]): Promise<TestRun | null> {
     );
     return { code, report: JSON.parse(await readFile(report, "utf8")) };
   } catch (error) {
-    say(`There is no report of the tests: ${String(error)}`);
+    say(`The tests wrote no report: ${String(error)}`);
     return null;
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -107,9 +110,9 @@ async function gate(testArgs: string[]): Promise<number> {
 }
 
 function failedTests(tests: TestRun | null, verdict: Verdict | null): string[] {
-  if (tests === null || verdict === null) return ["the tests: there is no report of them"];
+  if (tests === null || verdict === null) return ["the tests: they wrote no report"];
   if (verdict.passed === 0) return [...verdict.failed, "the tests: none has passed"];
-  // A teardown that fails, for example, is in no test's result.
+  // For example a failing teardown, which is in no test's result.
   const isUnexplained = tests.code !== 0 && verdict.failed.length === 0 && verdict.flaky.length === 0;
   return isUnexplained ? [`the tests: vitest ended with code ${tests.code}`] : verdict.failed;
 }

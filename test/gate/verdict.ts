@@ -4,18 +4,24 @@ export interface Verdict {
   passed: number;
   /** Failed in one run and passed in the other. */
   flaky: string[];
-  /** Failed in both runs, or failed and was not run again. */
+  /** Failed in both runs, or failed and was not repeated. */
   failed: string[];
 }
 
-/** The files with a failure. They are run again whole, since a test may need what the tests before it have made. */
+/**
+ * The files with a failure. They are repeated as a whole, since a test may depend on the ones
+ * before it.
+ */
 export function filesToRepeat(report: RunReport): string[] {
   const failed = report.files.filter(({ ending }) => ending === "failed").map(({ file }) => file);
   const unhandled = report.unhandled.flatMap(({ file }) => (file === null ? [] : [file]));
   return [...new Set([...failed, ...unhandled])];
 }
 
-/** `second` is the run of the files with a failure alone, or null where there was none. A failure is forgiven only where the other run shows a pass. */
+/**
+ * `second` is the run of the files with a failure alone, or null when there was none. A failure is
+ * forgiven only when the other run has a pass.
+ */
 export function judge(first: RunReport, second: RunReport | null): Verdict {
   const endings = [first, ...(second === null ? [] : [second])].map(endingsOf);
   const names = new Set(endings.flatMap((each) => [...each.keys()]));
@@ -33,7 +39,10 @@ export function judge(first: RunReport, second: RunReport | null): Verdict {
   return { passed: passed.length, flaky, failed };
 }
 
-/** How each test ended, each file outside of its tests, and whether a file left an error that no test awaited. */
+/**
+ * The result of each test, of each file outside of its tests, and of each file's errors that no
+ * test awaited.
+ */
 function endingsOf({ files, tests, unhandled }: RunReport): Map<string, "passed" | "failed"> {
   const endings = new Map<string, "passed" | "failed">();
   for (const { file, name, ending } of tests)

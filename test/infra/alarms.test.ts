@@ -10,7 +10,7 @@ beforeAll(() => {
 
 const ofTick = [{ Name: "function", Value: "tick" }];
 
-test("what the functions measure of jobs raises alarms under the names that they write", () => {
+test("alarms on jobs use the metric names that the functions write", () => {
   const { template } = stack;
   const fromTick = { Namespace: "Carillon", Dimensions: ofTick, Statistic: "Maximum", Period: 60 };
   template.hasResourceProperties("AWS::CloudWatch::Alarm", {
@@ -41,7 +41,7 @@ test("what the functions measure of jobs raises alarms under the names that they
   for (const name of own) expect(Object.keys(metricUnits)).toContain(name);
 });
 
-test("only more dead jobs raise an alarm, not those that stand", () => {
+test("only an increase of dead jobs raises an alarm, not the existing ones", () => {
   stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     Threshold: 0,
     ComparisonOperator: "GreaterThanThreshold",
@@ -58,7 +58,7 @@ test("only more dead jobs raise an alarm, not those that stand", () => {
   });
 });
 
-test("rows raise an alarm that a part of Carillon has failed on for a quarter of an hour", () => {
+test("rows in quarantine raise an alarm once a part of Carillon has failed on them for a quarter of an hour", () => {
   stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     Namespace: "Carillon",
     MetricName: "Quarantined",
@@ -71,7 +71,7 @@ test("rows raise an alarm that a part of Carillon has failed on for a quarter of
   });
 });
 
-test("pulses that are given up or passed over raise one each, by what the tick adds up in five minutes", () => {
+test("pulses that were given up or passed over raise an alarm each, by the tick's sums of five minutes", () => {
   for (const MetricName of ["PulsesLost", "PulseSecondsPassed"]) {
     stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
       Namespace: "Carillon",
@@ -87,7 +87,7 @@ test("pulses that are given up or passed over raise one each, by what the tick a
   }
 });
 
-test("the database raises alarms before it runs out of anything", () => {
+test("the database raises an alarm before a resource runs out", () => {
   const own = synthesised({ databaseStorageGiB: 100, databaseMaxConnections: 250 });
   const thresholds = Object.fromEntries(
     own
@@ -108,7 +108,7 @@ test("the database raises alarms before it runs out of anything", () => {
   }
 });
 
-test("messages that are stuck with functions raise one before SQS hands out no more, and throttles another", () => {
+test("messages in flight raise an alarm before SQS delivers no more, and throttled functions raise another", () => {
   const { template } = stack;
   const inFlight = stack
     .ofType("AWS::CloudWatch::Alarm")
@@ -128,7 +128,7 @@ test("messages that are stuck with functions raise one before SQS hands out no m
   });
 });
 
-test("requests that are answered 5xx raise one", () => {
+test("requests answered with 5xx raise an alarm", () => {
   stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     Namespace: "AWS/ApiGateway",
     MetricName: "5xx",
@@ -137,7 +137,7 @@ test("requests that are answered 5xx raise one", () => {
   });
 });
 
-test("two deployments side by side keep their metrics apart: functions write where alarms look", () => {
+test("two deployments side by side keep their metrics apart: functions write to the namespace that their alarms read", () => {
   const other = synthesised({ metricsNamespace: "Carillon/staging", alarmLatenessSeconds: "5" });
   const told = other
     .ofType("AWS::Lambda::Function")

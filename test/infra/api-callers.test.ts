@@ -6,7 +6,7 @@ import { parseRate } from "../../lib/job/rate.ts";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 import { variants } from "./variants.ts";
 
-/** By method and path, or `$default`: how a caller is authorised there. */
+/** The authorizer of each route, by method and path or `$default`. */
 function routesOf(stack: Synthesised): Record<string, unknown> {
   const routes = stack.ofType("AWS::ApiGatewayV2::Route").map(([, { Properties }]) => Properties);
   return Object.fromEntries(
@@ -41,11 +41,11 @@ describe("an HTTP API for signed requests", () => {
     stack = synthesised(variants["HTTP API for signed requests"]);
   });
 
-  test("hands on nothing that is not signed, but for the probe", () => {
+  test("an HTTP API for signed requests passes on no unsigned request, except the health probe", () => {
     expect(routesOf(stack)).toEqual({ "ANY /{proxy+}": "AWS_IAM", "GET /health": "NONE" });
   });
 
-  test("tells the function whom it may believe, and lets nobody else invoke it", () => {
+  test("an HTTP API for signed requests gives the function its principals, and no other service may invoke it", () => {
     expect(environmentOf(stack)).toMatchObject({
       API_AUTH: "iam",
       API_PRINCIPALS:
@@ -64,7 +64,7 @@ describe("an HTTP API for JWTs, under a name of its own", () => {
     stack = synthesised(variants["HTTP API for JWTs, under a name of its own"]);
   });
 
-  test("hands on nothing without a JWT of the issuer, but for the probe and for what browsers ask", () => {
+  test("an HTTP API for JWTs passes on no request without a JWT of the issuer, except the health probe and preflight requests", () => {
     expect(routesOf(stack)).toEqual({
       "ANY /{proxy+}": "JWT",
       "GET /health": "NONE",
@@ -85,7 +85,7 @@ describe("an HTTP API for JWTs, under a name of its own", () => {
     });
   });
 
-  test("answers under its name alone, by TLS 1.2 or newer", () => {
+  test("an HTTP API with a domain name answers only under that name, with TLS 1.2 or newer", () => {
     stack.template.hasResourceProperties("AWS::ApiGatewayV2::Api", { DisableExecuteApiEndpoint: true });
     stack.template.hasResourceProperties("AWS::ApiGatewayV2::DomainName", {
       DomainName: "carillon.example.com",
@@ -100,12 +100,15 @@ describe("an HTTP API for JWTs, under a name of its own", () => {
     stack.template.hasOutput("ApiUrl", { Value: "https://carillon.example.com" });
   });
 
-  test("leaves what browsers are told to the function", () => {
+  test("an HTTP API for JWTs leaves CORS headers to the function", () => {
     stack.template.hasResourceProperties("AWS::ApiGatewayV2::Api", { CorsConfiguration: Match.absent() });
   });
 });
 
-/** Of AWS's rules, those that look at whole bodies, or stop keys and targets in paths and queries; a name that is misspelt stops them yet. */
+/**
+ * AWS's rules that check whole bodies, or that block keys and targets in paths and queries. A
+ * misspelt name would still block.
+ */
 const overCallersData = [
   ...["JavaDeserializationRCE_BODY", "Log4JRCE_BODY", "ReactJSRCE_BODY"],
   ...["SizeRestrictions_BODY", "EC2MetaDataSSRF_BODY", "CrossSiteScripting_BODY"],
@@ -120,7 +123,7 @@ describe("a REST API that is guarded", () => {
     stack = synthesised(variants["REST API that is guarded"]);
   });
 
-  test("hands on nothing that is not signed and has no key, but for the probe and for what browsers ask", () => {
+  test("a guarded REST API passes on no request without a signature and a key, except the health probe and preflight requests", () => {
     expect(methodsOf(stack)).toEqual({
       "ANY /": ["AWS_IAM", true],
       "ANY /{proxy+}": ["AWS_IAM", true],
@@ -130,7 +133,7 @@ describe("a REST API that is guarded", () => {
     });
   });
 
-  test("gives each key its limits, and no key a value that stands in the template", () => {
+  test("a REST API gives each key its own limits, and no key has its value in the template", () => {
     stack.template.hasResourceProperties("AWS::ApiGateway::UsagePlan", {
       Throttle: { RateLimit: 10, BurstLimit: 25 },
       Quota: { Limit: 100_000, Period: "DAY" },
@@ -143,7 +146,7 @@ describe("a REST API that is guarded", () => {
     stack.template.resourceCountIs("AWS::ApiGateway::UsagePlanKey", 2);
   });
 
-  test("stands behind a firewall that bounds each address and stops nothing for what bodies, keys and targets hold", () => {
+  test("a REST API's firewall limits each address, and blocks no request for the content of bodies, keys or targets", () => {
     const [acl] = stack.ofType("AWS::WAFv2::WebACL");
     const rules: Record<string, unknown>[] = Object(acl?.[1].Properties["Rules"]);
     expect(rules[0]).toMatchObject({
@@ -165,7 +168,7 @@ describe("a REST API that is guarded", () => {
     });
   });
 
-  test("answers under its name alone; where the record has to lead to is told", () => {
+  test("a REST API with a domain name answers only under that name, and outputs the target of its DNS record", () => {
     stack.template.hasResourceProperties("AWS::ApiGateway::RestApi", { DisableExecuteApiEndpoint: true });
     const [[api] = []] = stack.ofType("AWS::ApiGateway::RestApi");
     stack.template.hasResourceProperties("AWS::ApiGatewayV2::ApiMapping", { ApiId: { Ref: api } });
@@ -177,8 +180,8 @@ describe("a REST API that is guarded", () => {
   });
 });
 
-test("a web ACL that is there already is put before the API as it is", () => {
-  const settings = variants["REST API behind a firewall of one's own"];
+test("an existing web ACL is attached to the API unchanged", () => {
+  const settings = variants["REST API behind an existing firewall"];
   const stack = synthesised(settings);
   stack.template.resourceCountIs("AWS::WAFv2::WebACL", 0);
   stack.template.hasResourceProperties("AWS::WAFv2::WebACLAssociation", {
@@ -202,20 +205,20 @@ const longestQueues = listOf((n) => `arn:aws:sqs:eu-central-1:123456789012:order
 const longestOrigins = listOf((n) => `https://app-of-customer-${n}.example.com`, 22);
 
 test.each([
-  [{ apiFirewall: true }, "apiFirewall: an HTTP API takes it not; set apiKind to rest"],
-  [{ apiKeyNames: "billing" }, "apiKeyNames: an HTTP API takes it not"],
-  [{ apiMakesLogRole: true }, "apiMakesLogRole: an HTTP API takes it not"],
-  [{ apiKind: "rest", apiKeyRequestsPerDay: 10 }, "name for whom keys are made"],
-  [{ apiAuth: "iam" }, "with apiAuth iam nobody may call who is not named"],
-  [{ apiPrincipals: principal }, "they count with apiAuth iam alone"],
-  [{ ...jwt, apiJwtAudience: "" }, "both are needed"],
-  [{ ...jwt, apiJwtPrefixEnd: ":" }, "name that in apiJwtPrefixClaim"],
-  [{ ...jwt, apiKind: "rest" }, "a REST API checks no JWTs"],
-  [{ ...jwt, apiAuth: "token" }, "they count with apiAuth jwt alone"],
-  [{ apiDomainName: "carillon.example.com" }, "apiDomainName, apiCertificateArn: one goes with the other"],
+  [{ apiFirewall: true }, "apiFirewall: an HTTP API does not support it; set apiKind to rest"],
+  [{ apiKeyNames: "billing" }, "apiKeyNames: an HTTP API does not support it"],
+  [{ apiMakesLogRole: true }, "apiMakesLogRole: an HTTP API does not support it"],
+  [{ apiKind: "rest", apiKeyRequestsPerDay: 10 }, "give the keys' names"],
+  [{ apiAuth: "iam" }, "apiAuth iam admits only named principals"],
+  [{ apiPrincipals: principal }, "they need apiAuth iam"],
+  [{ ...jwt, apiJwtAudience: "" }, "apiAuth jwt needs both"],
+  [{ ...jwt, apiJwtPrefixEnd: ":" }, "name the claim in apiJwtPrefixClaim"],
+  [{ ...jwt, apiKind: "rest" }, "a REST API cannot check JWTs"],
+  [{ ...jwt, apiAuth: "token" }, "they need apiAuth jwt"],
+  [{ apiDomainName: "carillon.example.com" }, "apiDomainName, apiCertificateArn: each needs the other"],
   [
     { apiDomainName: "a.example.com", apiCertificateArn: certificate, apiHostedZoneId: "Z1A" },
-    "apiHostedZoneId, apiHostedZoneName: one goes with the other",
+    "apiHostedZoneId, apiHostedZoneName: each needs the other",
   ],
   [
     {
@@ -224,13 +227,13 @@ test.each([
       apiHostedZoneId: "Z1A",
       apiHostedZoneName: "example.com",
     },
-    "a.example.org does not lie in example.com",
+    "a.example.org is not in example.com",
   ],
   [
     { targetBusArns: longestList, targetQueueArns: longestQueues, apiCorsOrigins: longestOrigins },
-    "together they take 2400 characters",
+    "room for 2400; shorten them",
   ],
-])("what does not go together is said (%#)", (settings, sentence) => {
+])("conflicting settings of the API are refused with the reason (%#)", (settings, sentence) => {
   const given = Object.entries(settings).filter(([, value]) => value !== "");
   expect(() => checkApi(settingsShape.parse(Object.fromEntries(given)))).toThrow(sentence);
 });
@@ -247,11 +250,11 @@ test.each([
   ["apiCorsOrigins", "*", "it takes origins such as"],
   ["apiRatePerToken", "100", "it takes a rate such as"],
   ["apiJwtIssuer", "http://login.example.com", "it takes an address such as https://login.example.com/"],
-])("%s takes no %j", (name, value, sentence) => {
+])("%s refuses %j", (name, value, sentence) => {
   expect(() => settingsShape.parse({ [name]: value })).toThrow(sentence);
 });
 
-test("a rate is taken as the function reads it", () => {
+test("the setting of a rate accepts exactly the rates that the function can read", () => {
   for (const rate of ["1/s", "100/m", "999999999/h", "0/s", "1/d", "1.5/s", "1/s ", "1000000000/h", "/s"]) {
     const isTaken = settingsShape.safeParse({ apiRatePerToken: rate }).success;
     expect([rate, isTaken]).toEqual([rate, parseRate(rate) !== null]);

@@ -2,7 +2,10 @@ import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, test } from "vitest";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 
-/** What a gateway may write down: no header and no query, since either may hold what must not be kept. */
+/**
+ * The fields of a gateway's access log: no headers and no query strings, since either may hold
+ * secrets.
+ */
 const recorded = {
   DestinationArn: Match.anyValue(),
   Format: Match.not(Match.stringLikeRegexp("(authorization|header|query)")),
@@ -14,7 +17,7 @@ describe("a REST API", () => {
     stack = synthesised({ apiKind: "rest", apiRequestsPerSecond: 70, apiRequestBurst: 30 });
   });
 
-  test("takes the place of the HTTP API, and hands every path and method to the function", () => {
+  test("a REST API replaces the HTTP API, and passes every path and method to the function", () => {
     stack.template.resourceCountIs("AWS::ApiGatewayV2::Api", 0);
     stack.template.hasResourceProperties("AWS::ApiGateway::RestApi", {
       EndpointConfiguration: { Types: ["REGIONAL"] },
@@ -28,7 +31,7 @@ describe("a REST API", () => {
     ]);
   });
 
-  test("takes a bounded number of requests and keeps a record of each, without headers and queries", () => {
+  test("a REST API limits requests and logs each of them, without headers and query strings", () => {
     stack.template.hasResourceProperties("AWS::ApiGateway::Stage", {
       MethodSettings: [
         Match.objectLike({
@@ -43,11 +46,11 @@ describe("a REST API", () => {
     });
   });
 
-  test("leaves the account's role for logs as it is, unless it is asked to make it", () => {
+  test("a REST API leaves the account's role for logs unchanged unless a setting requests it", () => {
     stack.template.resourceCountIs("AWS::ApiGateway::Account", 0);
   });
 
-  test("is the only one that may call the function, with whatever event", () => {
+  test("only the REST API may invoke the function, for any method and path", () => {
     const [[api] = []] = stack.ofType("AWS::ApiGateway::RestApi");
     const allowed = stack
       .ofType("AWS::Lambda::Permission")
@@ -57,7 +60,7 @@ describe("a REST API", () => {
     expect(JSON.stringify(allowed[0]?.[1].Properties["SourceArn"])).toContain(`{"Ref":"${api}"}`);
   });
 
-  test("has an alarm on its own count of what it answered 5xx", () => {
+  test("a REST API has an alarm on its own count of 5xx answers", () => {
     stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
       Namespace: "AWS/ApiGateway",
       MetricName: "5XXError",

@@ -20,7 +20,7 @@ function rightsOnS3(stack: Synthesised): { to: string; action: unknown; on: stri
   );
 }
 
-test("without a bucket there is no archive, no way to S3, and the tick drops days by their age alone", () => {
+test("without a bucket there is no archive and no route to S3, and the tick drops days by their age alone", () => {
   const stack = synthesised();
   expect(
     stack.template.findResources("AWS::Lambda::Function", {
@@ -32,7 +32,7 @@ test("without a bucket there is no archive, no way to S3, and the tick drops day
   expect(JSON.stringify(stack.ofType("AWS::Lambda::Function"))).not.toContain("ARCHIVES");
 });
 
-test("with one, a function may put the archive's objects there, and nothing else of S3 is granted to anybody", () => {
+test("with a bucket only the archive's function may put the archive's objects, and no other right in S3 is granted", () => {
   const stack = synthesised(archived);
   const [right, ...others] = rightsOnS3(stack);
   expect(others).toEqual([]);
@@ -57,7 +57,7 @@ test("with one, a function may put the archive's objects there, and nothing else
   stack.template.hasResourceProperties("AWS::Events::Rule", { ScheduleExpression: "rate(1 hour)" });
 });
 
-test("a network of our own has a gateway to S3 for it, which lets nothing else through", () => {
+test("a network that is made here has a gateway to S3, which allows only the archive's objects", () => {
   const gateways = synthesised(archived)
     .ofType("AWS::EC2::VPCEndpoint")
     .map(([, { Properties }]) => Properties)
@@ -68,7 +68,7 @@ test("a network of our own has a gateway to S3 for it, which lets nothing else t
   expect(JSON.stringify(Statement[0]?.Resource)).toContain(":s3:::orders-ledger/carillon/orders/jobs/*");
 });
 
-test("a VPC that is brought has its own way there, which functions may take", () => {
+test("an existing VPC has its own route to S3, which functions may use", () => {
   const stack = synthesised({ ...variants["own VPC"], ...archived });
   expect(JSON.stringify(stack.ofType("AWS::EC2::VPCEndpoint"))).not.toContain(".s3");
   stack.template.hasResourceProperties("AWS::EC2::SecurityGroupEgress", {
@@ -77,7 +77,7 @@ test("a VPC that is brought has its own way there, which functions may take", ()
   });
 });
 
-test("a day that waits for more than a day raises an alarm", () => {
+test("a day that waits for the archive for more than a day raises an alarm", () => {
   const [alarm] = synthesised(archived)
     .ofType("AWS::CloudWatch::Alarm")
     .map(([, { Properties }]) => Properties)
@@ -85,7 +85,7 @@ test("a day that waits for more than a day raises an alarm", () => {
   expect(alarm).toMatchObject({ Threshold: 86_400_000, Namespace: "Carillon" });
 });
 
-test("a bucket's name is checked, and a prefix that S3 would have to quote is refused", () => {
+test("a bucket's name is checked, and a prefix with characters that S3 would encode is refused", () => {
   expect(() => synthesised({ archiveBucket: "Orders Ledger" })).toThrow(
     "archiveBucket: it takes the name of a bucket",
   );

@@ -33,7 +33,7 @@ function migrationOf(from: Synthesised): Resource {
 
 const policy = z.object({ Statement: z.array(z.object({ Action: z.unknown(), Resource: z.unknown() })) });
 
-/** Who may connect, to what, and as which user. */
+/** The rights to connect: the function, the database, and the user. */
 function mayConnect(from: Synthesised): { to: string; on: string; user: string | undefined }[] {
   return from.ofType("AWS::IAM::Policy").flatMap(([to, { Properties }]) =>
     policy
@@ -48,7 +48,7 @@ function mayConnect(from: Synthesised): { to: string; on: string; user: string |
 }
 
 describe("an Aurora cluster", () => {
-  test("is encrypted, closed, backed up and gone with a snapshot alone, as an instance is", () => {
+  test("an Aurora cluster is encrypted, closed and backed up, and is deleted only with a snapshot, like an instance", () => {
     stack.template.hasResource("AWS::RDS::DBCluster", {
       DeletionPolicy: "Snapshot",
       Properties: {
@@ -71,27 +71,28 @@ describe("an Aurora cluster", () => {
     });
   });
 
-  test("has the parameters of an instance, with connections by its largest capacity", () => {
+  test("an Aurora cluster has the parameters of an instance, with connections by its largest capacity", () => {
     const { id, properties } = only(stack, "AWS::RDS::DBClusterParameterGroup");
     const ofInstance = only(synthesised(), "AWS::RDS::DBParameterGroup");
     expect(properties["Parameters"]).toEqual({
       ...Object(ofInstance.properties["Parameters"]),
       max_connections: "800",
     });
-    // CloudFormation changes no resource's type: a setting alone swaps no database with data for an empty one.
+    // CloudFormation cannot change a resource's type, so a setting alone cannot replace a database
+    // that has data by an empty one.
     expect(id).toBe(ofInstance.id);
     expect(only(stack, "AWS::RDS::DBCluster").properties["DBClusterParameterGroupName"]).toEqual({
       Ref: only(stack, "AWS::RDS::DBClusterParameterGroup").id,
     });
   });
 
-  test("is migrated when an instance serves it, and not as soon as it has an address", () => {
+  test("the migration waits for an instance of the Aurora cluster, not only for its address", () => {
     const { DependsOn } = migrationOf(stack);
     for (const type of ["AWS::RDS::DBInstance", "AWS::RDS::DBProxyTargetGroup"])
       expect(DependsOn).toContain(only(stack, type).id);
   });
 
-  test("has a standby where that is wanted, which is always as large as the writer", () => {
+  test("a highly available Aurora cluster has a standby of the writer's size", () => {
     const available = synthesised({ database: "aurora", highlyAvailable: true });
     const tiers = available
       .ofType("AWS::RDS::DBInstance")
@@ -99,7 +100,7 @@ describe("an Aurora cluster", () => {
     expect(tiers.toSorted()).toEqual([0, 1]);
   });
 
-  test("is watched for what runs out there: its capacity, and not a storage that has no end", () => {
+  test("an Aurora cluster is monitored for its capacity, and not for its storage, which has no fixed limit", () => {
     const watched = stack
       .ofType("AWS::CloudWatch::Alarm")
       .map(([, { Properties }]) => Properties)
@@ -114,21 +115,21 @@ describe("an Aurora cluster", () => {
     expect(JSON.stringify(only(stack, "AWS::CloudWatch::Dashboard"))).not.toContain("FreeStorageSpace");
   });
 
-  test("is refused with a capacity that it could not have, or settings of an instance", () => {
+  test("an Aurora cluster with an impossible capacity or with settings of an instance is refused", () => {
     const aurora = (settings: Record<string, unknown>) => () =>
       synthesised({ database: "aurora", ...settings });
     expect(aurora({ databaseCapacityMin: 0 })).toThrow("carillon:databaseCapacityMin: it takes a number");
     expect(aurora({ databaseCapacityMax: 4.2 })).toThrow("in halves");
-    expect(aurora({ databaseCapacityMin: 8 })).toThrow("it is at most databaseCapacityMax");
-    expect(aurora({ databaseClass: "r8g.large" })).toThrow("databaseClass: it belongs to database rds");
+    expect(aurora({ databaseCapacityMin: 8 })).toThrow("it must not exceed databaseCapacityMax");
+    expect(aurora({ databaseClass: "r8g.large" })).toThrow("databaseClass: it is only for database rds");
     expect(() => synthesised({ databaseCapacityMax: 8 })).toThrow(
-      "databaseCapacityMax: it belongs to database aurora",
+      "databaseCapacityMax: it is only for database aurora",
     );
   });
 });
 
 describe("RDS Proxy", () => {
-  test("lets functions in by IAM alone, over TLS, and goes on by IAM: it knows no secret", () => {
+  test("RDS Proxy admits functions by IAM only, over TLS, connects to the database by IAM, and has no secret", () => {
     const { properties } = only(stack, "AWS::RDS::DBProxy");
     expect(properties).toMatchObject({
       DefaultAuthScheme: "IAM_AUTH",
@@ -139,7 +140,7 @@ describe("RDS Proxy", () => {
     expect(Number(properties["IdleClientTimeout"])).toBeGreaterThan(30);
   });
 
-  test("each function may come in as its own user, and the proxy alone may go on as them to the database", () => {
+  test("each function may connect to the proxy as its own user, and only the proxy may connect to the database as these users", () => {
     const proxy = only(stack, "AWS::RDS::DBProxy").id;
     const cluster = only(stack, "AWS::RDS::DBCluster").id;
     const ofProxy = mayConnect(stack).filter(({ to }) => to.startsWith("DatabaseProxyRole"));
@@ -150,7 +151,7 @@ describe("RDS Proxy", () => {
     for (const { on } of ofFunctions) expect(on).toContain(`["${proxy}","DBProxyArn"]`);
   });
 
-  test("functions are told the proxy, and the migration the database and that there is a proxy before it", () => {
+  test("functions get the address of the proxy, and the migration gets the database's and learns that there is a proxy", () => {
     const proxy = only(stack, "AWS::RDS::DBProxy").id;
     const users = toldOf(stack, "DATABASE_USER");
     expect(users).toHaveLength(6);
@@ -165,7 +166,7 @@ describe("RDS Proxy", () => {
     expect(toldOf(synthesised(), "DATABASE_PROXY")).toEqual([]);
   });
 
-  test("functions prepare by name, but not behind the proxy, and the migration is told neither", () => {
+  test("functions prepare statements by name except behind the proxy, and the migration gets no such setting", () => {
     const told = (from: Synthesised) =>
       toldOf(from, "DATABASE_HOST").map(({ DATABASE_USER: user, DATABASE_PREPARE: prepare }) => [
         user,
@@ -173,7 +174,7 @@ describe("RDS Proxy", () => {
       ]);
     const expected = (prepare: string, roles: readonly string[]) =>
       [...roles.map((role) => [role, prepare]), [undefined, undefined]].toSorted();
-    // The archive's function is made for a bucket alone.
+    // The archive's function exists only with a bucket.
     const withoutArchive = functionRoles.filter((role) => role !== "carillon_archive");
     expect(told(stack).toSorted()).toEqual(expected("off", functionRoles));
     expect(told(synthesised()).toSorted()).toEqual(expected("on", withoutArchive));
@@ -181,11 +182,11 @@ describe("RDS Proxy", () => {
       expected("off", withoutArchive),
     );
     expect(() => synthesised({ databaseProxy: true, databasePrepare: true })).toThrow(
-      "databasePrepare: a statement that is prepared by name pins a connection of databaseProxy",
+      "databasePrepare: statements prepared by name pin the connections of databaseProxy",
     );
   });
 
-  test("security groups lead from the functions to the proxy, and from the proxy to the database", () => {
+  test("security groups allow traffic from the functions to the proxy, and from the proxy to the database", () => {
     const ways = stack.ofType("AWS::EC2::SecurityGroupIngress").map(([, { Properties }]) => {
       const short = (group: unknown) => idIn(group).replace(/^Network(\w+?)[0-9A-F]{8}$/, "$1");
       return `${short(Properties["SourceSecurityGroupId"])} → ${short(Properties["GroupId"])}`;
@@ -198,7 +199,7 @@ describe("RDS Proxy", () => {
     ]);
   });
 
-  test("leaves connections to the migration and to people, and nobody waits for one longer than a function lives", () => {
+  test("the proxy leaves connections to the migration and to engineers, and its wait for a connection is shorter than any function's timeout", () => {
     const { properties } = only(stack, "AWS::RDS::DBProxyTargetGroup");
     const pool = z
       .object({ MaxConnectionsPercent: z.number(), ConnectionBorrowTimeout: z.number() })
@@ -207,7 +208,7 @@ describe("RDS Proxy", () => {
     expect(pool.ConnectionBorrowTimeout).toBeLessThan(29);
   });
 
-  test("raises an alarm when it cannot share what it has", () => {
+  test("the proxy raises an alarm when it cannot share its connections", () => {
     stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
       Namespace: "AWS/RDS",
       MetricName: "DatabaseConnectionsCurrentlySessionPinned",
@@ -216,15 +217,15 @@ describe("RDS Proxy", () => {
     });
   });
 
-  test("has a name in small letters, as RDS spells it, by which its log and its metrics are found", () => {
+  test("the proxy's name is lower-case, as RDS spells it in its log and its metrics", () => {
     const name = z.string().parse(only(stack, "AWS::RDS::DBProxy").properties["DBProxyName"]);
     expect(name).toMatch(/^[a-z][a-z0-9]{0,59}$/);
     stack.template.hasResourceProperties("AWS::Logs::LogGroup", { LogGroupName: `/aws/rds/proxy/${name}` });
   });
 
-  test("stands before an instance as well, and lets more run at once than it has connections", () => {
+  test("the proxy works for an instance as well, and lets more functions run at once than the database has connections", () => {
     const busy = { apiRequestBurst: 300, fastConcurrency: 40 };
-    expect(() => synthesised(busy)).toThrow("90 are theirs");
+    expect(() => synthesised(busy)).toThrow("has 90 for them");
     const proxied = synthesised({ ...busy, databaseProxy: true });
     const instance = only(proxied, "AWS::RDS::DBInstance").id;
     proxied.template.hasResourceProperties("AWS::RDS::DBProxyTargetGroup", {
@@ -238,10 +239,10 @@ describe("RDS Proxy", () => {
     });
   });
 
-  test("is refused where handlers' transactions could hold more than half of its connections", () => {
+  test("a proxy is refused when handlers' transactions could hold more than half of its connections", () => {
     expect(() => synthesised({ databaseProxy: true, slowConcurrency: 22 })).not.toThrow();
     expect(() => synthesised({ databaseProxy: true, slowConcurrency: 23 })).toThrow(
-      "Handlers may hold 46 database connections at once in their own transactions; that is more than half of the 89",
+      "Handlers may hold 46 database connections at once in their own transactions, more than half of the 89",
     );
   });
 });

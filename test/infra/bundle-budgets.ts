@@ -1,4 +1,7 @@
-/** How many bytes each function's bundle may have, by its construct: a little above what it has. What breaks one has brought something along. */
+/**
+ * The largest allowed bundle of each function in bytes, by its construct; a little above the
+ * present size. A bundle that exceeds its budget has gained a dependency.
+ */
 export const bundleBudgets: Readonly<Record<string, number>> = {
   Api: 970_000,
   Archive: 540_000,

@@ -10,7 +10,7 @@ import { runNode } from "../support/run-node.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 
-/** As functions use the SDK: a client, and tokens to log in with. */
+/** The functions' own use of the SDK: a client, and login tokens. */
 const calls = `
   import { GetQueueUrlCommand, SQSClient } from "@aws-sdk/client-sqs";
   import { Signer } from "@aws-sdk/rds-signer";
@@ -54,7 +54,7 @@ function run(env: Record<string, string>): Promise<string> {
   return runNode(`await import(${JSON.stringify(bundle)})`, { ...endpoint, ...env });
 }
 
-test("a bundle signs with the credentials of its function's role", async () => {
+test("a bundle signs requests with the credentials of its function's role", async () => {
   const token = await run({
     AWS_ACCESS_KEY_ID: "AKIDROLE",
     AWS_SECRET_ACCESS_KEY: "secret",
@@ -66,12 +66,12 @@ test("a bundle signs with the credentials of its function's role", async () => {
   expect(token).toMatch(/^db:5432\/\?.*X-Amz-Credential=AKIDROLE%2F.*X-Amz-Security-Token=of-the-session/);
 });
 
-test("an emulator's credentials may have no session", async () => {
+test("credentials of an emulator need no session token", async () => {
   const token = await run({ AWS_ACCESS_KEY_ID: "AKIDTEST", AWS_SECRET_ACCESS_KEY: "secret" });
   expect(token).toContain("X-Amz-Credential=AKIDTEST%2F");
   expect(token).not.toContain("X-Amz-Security-Token");
 });
 
-test("without credentials it says which variable is missing", async () => {
+test("without credentials a bundle names the missing variable in its error", async () => {
   await expect(run({})).rejects.toThrow("The environment variable AWS_ACCESS_KEY_ID is not set");
 });

@@ -3,7 +3,7 @@ import { App, Stack } from "aws-cdk-lib";
 import { z } from "zod";
 import { Carillon, type CarillonProps } from "../../infra/carillon.ts";
 
-/** Of each function, by the construct that it belongs to (`SlowWorker`), the folder that is deployed as its code. */
+/** The folder of each function's deployed code, by its construct, such as `SlowWorker`. */
 export type Bundles = Readonly<Record<string, string>>;
 
 const resources = z.object({
@@ -16,13 +16,17 @@ const resources = z.object({
   ),
 });
 
-/** Synthesises the stacks of one app, each with a Carillon of its own, and says where the code of their functions lies. */
+/**
+ * Synthesises the stacks of one app, each with its own Carillon, and returns the folders of their
+ * functions' code.
+ */
 export function bundled<Id extends string>(
   outdir: string,
   stacks: Readonly<Record<Id, CarillonProps>>,
 ): Record<Id, Bundles>;
 export function bundled(outdir: string, stacks: Readonly<Record<string, CarillonProps>>) {
-  // As the CLI sets it: each resource says which construct it belongs to, and a function where its code lies.
+  // Set as the CLI does: each resource then names its construct, and a function the folder of its
+  // code.
   const context = { "aws:cdk:enable-path-metadata": true, "aws:cdk:enable-asset-metadata": true };
   const app = new App({ outdir, context });
   for (const [id, props] of Object.entries(stacks)) new Carillon(new Stack(app, id), "Carillon", props);
@@ -32,7 +36,7 @@ export function bundled(outdir: string, stacks: Readonly<Record<string, Carillon
   );
 }
 
-/** Of a template that was synthesised with the metadata of paths and assets. */
+/** Needs a template that was synthesised with the metadata of paths and assets. */
 export function bundlesOf(template: unknown, outdir: string): Bundles {
   const found = Object.values(resources.parse(template).Resources)
     .filter(({ Type }) => Type === "AWS::Lambda::Function")

@@ -17,7 +17,7 @@ let own: Bundles;
 beforeAll(() => {
   outdir = mkdtempSync(path.join(tmpdir(), "carillon synth "));
   const handlersEntry = path.join(import.meta.dirname, "own-handlers.ts");
-  // In one app, where the code of one could be taken for that of the other.
+  // Both stacks are in one app, where the code of one could be mistaken for the other's.
   const archiveBucket = "ledger";
   ({ Plain: plain, Own: own } = bundled(outdir, {
     Plain: { archiveBucket },
@@ -26,11 +26,11 @@ beforeAll(() => {
 }, 120_000);
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
-test("every function becomes one bundle, and each loads by itself, without this repository", async () => {
+test("every function is bundled into one file, which loads by itself, without this repository", async () => {
   expect(Object.keys(plain).sort()).toEqual(Object.keys(bundleBudgets));
   expect(plain["FastWorker"]).toBe(plain["SlowWorker"]);
   const folders = new Set([...Object.values(plain), ...Object.values(own)]);
-  // What knows no handlers is the same in both stacks.
+  // Functions without handlers have the same bundle in both stacks.
   expect(folders.size).toBe(7 + 4);
   for (const folder of folders) {
     const module = `
@@ -41,25 +41,32 @@ test("every function becomes one bundle, and each loads by itself, without this 
   }
 }, 60_000);
 
-test.each(Object.entries(bundleBudgets))("%s stays small, so that a cold start does", (construct, budget) => {
-  expect(statSync(path.join(plain[construct] ?? "", "index.mjs")).size).toBeLessThan(budget);
-});
+test.each(Object.entries(bundleBudgets))(
+  "the bundle of %s stays within its budget, so that cold starts stay short",
+  (construct, budget) => {
+    expect(statSync(path.join(plain[construct] ?? "", "index.mjs")).size).toBeLessThan(budget);
+  },
+);
 
-test.each(Object.keys(bundleBudgets))("%s brings along nothing that Lambda never asks for", (construct) => {
-  const map = readFileSync(path.join(plain[construct] ?? "", "index.mjs.map"), "utf8");
-  const { sources } = sourceMap.parse(JSON.parse(map));
-  // Other languages than English; ways to credentials besides the environment, and the clients of those.
-  const idle = [
-    /\/zod\/.*\/locales\/(?!en|index)/,
-    /\/credential-provider-/,
-    /\/nested-clients\//,
-    /\/token-providers\//,
-  ];
-  expect(sources.length).toBeGreaterThan(20);
-  expect(sources.filter((file) => idle.some((name) => name.test(file)))).toEqual([]);
-});
+test.each(Object.keys(bundleBudgets))(
+  "the bundle of %s contains no code that is never used in Lambda",
+  (construct) => {
+    const map = readFileSync(path.join(plain[construct] ?? "", "index.mjs.map"), "utf8");
+    const { sources } = sourceMap.parse(JSON.parse(map));
+    // Code that is never used: other languages than English, ways to credentials besides the
+    // environment, and their clients.
+    const idle = [
+      /\/zod\/.*\/locales\/(?!en|index)/,
+      /\/credential-provider-/,
+      /\/nested-clients\//,
+      /\/token-providers\//,
+    ];
+    expect(sources.length).toBeGreaterThan(20);
+    expect(sources.filter((file) => idle.some((name) => name.test(file)))).toEqual([]);
+  },
+);
 
-test("the migration's bundle brings every migration along", () => {
+test("the migration's bundle contains every migration", () => {
   const here = readdirSync(new URL("../../migrations", import.meta.url));
   for (const [construct, folder] of Object.entries(plain)) {
     const migrations = construct === "Migration" ? here : undefined;
@@ -77,14 +84,14 @@ describe("handlers", () => {
   };
 
   test.each(["Api", "Ingest", "Tick", "FastWorker", "SlowWorker"])(
-    "%s knows those of its app, and nobody else's",
+    "the bundle of %s has the handlers of its own app only",
     (construct) => {
       expect(namedIn(plain[construct])).toEqual(ours);
       expect(namedIn(own[construct])).toEqual(theirs);
     },
   );
 
-  test.each(["Archive", "Migration", "WebhookSender"])("%s knows none", (construct) => {
+  test.each(["Archive", "Migration", "WebhookSender"])("the bundle of %s has no handlers", (construct) => {
     expect(namedIn(plain[construct])).toEqual([]);
     expect(namedIn(own[construct])).toEqual([]);
   });

@@ -17,7 +17,7 @@ const variablesOf = (of: Synthesised, path: string) => {
 };
 
 describe("the canary", () => {
-  test("raises an alarm for each queue when it does not arrive, where SQS and the handler count it", () => {
+  test("a missing canary raises an alarm for each queue, where SQS and the handler count arrivals", () => {
     const alarms = stack
       .ofType("AWS::CloudWatch::Alarm")
       .filter(([id]) => id.startsWith("Canary"))
@@ -48,7 +48,7 @@ describe("the canary", () => {
     expect(fast).toMatchObject({ MetricName: "NumberOfMessagesSent", Statistic: "Sum" });
   });
 
-  test("is put by the tick, which knows its queue, and delivered by the fast worker, who alone may send there", () => {
+  test("the tick puts the canary, and only the fast worker may send to the canary's queue", () => {
     const [queue = ""] = stack
       .ofType("AWS::SQS::Queue")
       .map(([id]) => id)
@@ -60,12 +60,12 @@ describe("the canary", () => {
       .filter(([, policy]) => JSON.stringify(statementsOf(policy)).includes(queue))
       .map(([id]) => id);
     expect(senders).toEqual([expect.stringMatching(/^FastWorkerFunction/)]);
-    // Nobody reads there, and what has been counted goes by itself.
+    // Nothing reads from this queue, and messages expire after they are counted.
     expect(JSON.stringify(stack.ofType("AWS::Lambda::EventSourceMapping"))).not.toContain(queue);
     expect(stack.resources[queue]?.Properties["MessageRetentionPeriod"]).toBe(60);
   });
 
-  test("is not there where none is wanted", () => {
+  test("the canary can be switched off", () => {
     const without = synthesised({ canaryMinutes: 0 });
     expect(JSON.stringify(without.template.toJSON())).not.toMatch(/canary/i);
     for (const [id, { Properties }] of without.ofType("AWS::Lambda::Function"))
@@ -74,7 +74,7 @@ describe("the canary", () => {
 });
 
 describe("tracing", () => {
-  test("is on for every function of ours, each of which may write traces and nothing more of X-Ray", () => {
+  test("tracing is on for every function of Carillon, each of which may write traces and has no other right in X-Ray", () => {
     const own = stack.ofType("AWS::Lambda::Function").filter(([id]) => !id.startsWith("MigrationProvider"));
     expect(own.length).toBeGreaterThan(6);
     for (const [id, { Properties }] of own)
@@ -94,7 +94,7 @@ describe("tracing", () => {
     expect(new Set(roles).size).toBe(own.length);
   });
 
-  test("is on for the stage of a REST API", () => {
+  test("tracing is on for the stage of a REST API", () => {
     const rest = synthesised({ tracing: true, apiKind: "rest", dashboard: false });
     const stages = rest.ofType("AWS::ApiGateway::Stage").map(([, { Properties }]) => Properties);
     expect(stages).toMatchObject([{ TracingEnabled: true }]);

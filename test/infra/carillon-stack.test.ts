@@ -15,7 +15,7 @@ function numberOf(id: string, property: string): number {
 }
 
 describe("time runs out in order", () => {
-  test("a message is hidden for at least six times as long as its worker may take, and the queue waits for more", () => {
+  test("a message is hidden for at least six times the worker's timeout, and its retention is longer than that", () => {
     const mappings = stack.ofType("AWS::Lambda::EventSourceMapping");
     expect(mappings).toHaveLength(3);
     for (const [, { Properties }] of mappings) {
@@ -27,7 +27,7 @@ describe("time runs out in order", () => {
     }
   });
 
-  test("a tick ends before the next one starts, a request before its gateway gives up, a handler's ten minutes within its worker's time", () => {
+  test("a tick ends before the next one starts, a request before its gateway gives up, and a handler's ten minutes within its worker's timeout", () => {
     const timeoutOf = (path: string) => {
       const [found] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith(path));
       return found === undefined ? Number.NaN : numberOf(found[0], "Timeout");
@@ -38,7 +38,7 @@ describe("time runs out in order", () => {
     expect(timeoutOf("MigrationFunction")).toBe(900);
   });
 
-  test("a tick is never tried again: its event is dropped after a minute, by the rule and by Lambda", () => {
+  test("a tick is never retried: the rule and Lambda drop its event after a minute", () => {
     stack.template.hasResourceProperties("AWS::Events::Rule", {
       ScheduleExpression: "cron(* * * * ? *)",
       State: "ENABLED",
@@ -53,11 +53,12 @@ describe("time runs out in order", () => {
 });
 
 describe("queues", () => {
-  test("each job queue sets aside what cannot be worked on, for fourteen days and with an alarm", () => {
+  test("each job queue moves messages that fail to a dead-letter queue for fourteen days, with an alarm", () => {
     const queues = stack.ofType("AWS::SQS::Queue");
     const jobQueues = queues.filter(([, { Properties }]) => "RedrivePolicy" in Properties);
     expect(jobQueues).toHaveLength(3);
-    // Beside these and their dead letters there is the canary's alone, from which nobody reads.
+    // Besides these and their dead-letter queues there is only the canary's queue, which nothing
+    // reads.
     expect(queues).toHaveLength(7);
     for (const [, { Properties }] of jobQueues) {
       const { deadLetterTargetArn } = Object(Properties["RedrivePolicy"]);
@@ -73,7 +74,7 @@ describe("queues", () => {
     }
   });
 
-  test("each queue has a name that is known before it is, and its dead letters take messages from that one alone", () => {
+  test("each queue has a name known in advance, and its dead-letter queue accepts messages from that queue only", () => {
     const redriven = stack
       .ofType("AWS::SQS::Queue")
       .filter(([, { Properties }]) => "RedrivePolicy" in Properties);
@@ -84,7 +85,7 @@ describe("queues", () => {
       const [, parts] = Object(Properties["QueueName"])["Fn::Join"];
       const [given, stackUuid] = parts;
       expect(stackUuid).toEqual({ "Fn::Select": [2, { "Fn::Split": ["/", { Ref: "AWS::StackId" }] }] });
-      // SQS takes eighty characters, of which thirty-six are the stack's.
+      // SQS allows eighty characters, and the stack's id takes thirty-six of them.
       expect(given.length + 36).toBeLessThanOrEqual(80);
       const allowed = stack.resources[idIn(deadLetterTargetArn)]?.Properties["RedriveAllowPolicy"];
       expect(allowed).toEqual({
@@ -110,7 +111,7 @@ describe("queues", () => {
     }
   });
 
-  test("what is delivered to queues and buses waits for no handler: each worker has its own queue, and its own function", () => {
+  test("deliveries to queues and buses never wait for a handler: each worker has its own queue and its own function", () => {
     const taken = stack
       .ofType("AWS::Lambda::EventSourceMapping")
       .map(([, { Properties }]) => [
@@ -122,12 +123,12 @@ describe("queues", () => {
       ["IngestQueue", "IngestFunction"],
       ["SlowQueue", "SlowWorkerFunction"],
     ]);
-    // Reserved concurrency would take from one function's share what another's messages were received for.
+    // With reserved concurrency, messages that one function received could be throttled.
     for (const [, { Properties }] of stack.ofType("AWS::Lambda::Function"))
       expect(Properties["ReservedConcurrentExecutions"]).toBeUndefined();
   });
 
-  test("workers answer message by message, and never more of them at once than is set", () => {
+  test("workers report failures message by message, and never run more invocations at once than the setting allows", () => {
     const bounded = synthesised({ fastConcurrency: "7", slowConcurrency: 3, ingestConcurrency: 5 });
     const mappings = bounded
       .ofType("AWS::Lambda::EventSourceMapping")
@@ -142,7 +143,7 @@ describe("queues", () => {
     ]);
   });
 
-  test("everything that is kept is encrypted, and nothing is taken in the clear", () => {
+  test("all stored data is encrypted, and unencrypted requests are refused", () => {
     const queues = stack.ofType("AWS::SQS::Queue").map(([id]) => id);
     for (const id of queues) {
       expect(stack.resources[id]?.Properties["SqsManagedSseEnabled"]).toBe(true);
@@ -163,7 +164,7 @@ describe("queues", () => {
 });
 
 describe("nothing is public but the API", () => {
-  test("the network has no way in or out", () => {
+  test("the network has no route in or out", () => {
     for (const type of ["InternetGateway", "NatGateway", "Route", "EIP", "EgressOnlyInternetGateway"]) {
       stack.template.resourceCountIs(`AWS::EC2::${type}`, 0);
     }
@@ -172,7 +173,7 @@ describe("nothing is public but the API", () => {
     stack.template.resourceCountIs("AWS::Lambda::Url", 0);
   });
 
-  test("security groups let in only each other, on the ports of TLS and Postgres", () => {
+  test("security groups admit only each other, on the ports of TLS and Postgres", () => {
     for (const [, { Properties }] of stack.ofType("AWS::EC2::SecurityGroup")) {
       expect(Properties["SecurityGroupIngress"]).toBeUndefined();
       expect(Properties["SecurityGroupEgress"]).toEqual([
@@ -191,7 +192,7 @@ describe("nothing is public but the API", () => {
     expect(rules).toHaveLength(4);
   });
 
-  test("every function is in the network, save those that answer to CloudFormation and the one that sends webhooks", () => {
+  test("every function is in the network, except those that answer CloudFormation and the one that sends webhooks", () => {
     const outside = stack
       .ofType("AWS::Lambda::Function")
       .filter(([, { Properties }]) => !("VpcConfig" in Properties))
@@ -204,7 +205,7 @@ describe("nothing is public but the API", () => {
     ]);
   });
 
-  test("only the gateway and the rule may call a function from outside", () => {
+  test("only the gateway and the rule may invoke a function from outside", () => {
     const principals = stack
       .ofType("AWS::Lambda::Permission")
       .map(([, { Properties }]) => [Properties["Principal"], "SourceArn" in Properties]);
@@ -214,7 +215,7 @@ describe("nothing is public but the API", () => {
     ]);
   });
 
-  test("the API takes a bounded number of requests and keeps a record of each, without headers and queries", () => {
+  test("the API limits requests and logs each of them, without headers and query strings", () => {
     stack.template.resourceCountIs("AWS::ApiGatewayV2::Api", 1);
     stack.template.hasResourceProperties("AWS::ApiGatewayV2::Stage", {
       StageName: "$default",
@@ -230,7 +231,7 @@ describe("nothing is public but the API", () => {
 });
 
 describe("order", () => {
-  test("whatever queries or is called waits for the migration, and goes before it", () => {
+  test("every function that queries or is invoked waits for the migration, and is deleted before it", () => {
     const [[migration]] = [stack.ofType("Custom::CarillonMigration").map(([id]) => id)];
     const waiting = [
       "AWS::Lambda::EventSourceMapping",
@@ -250,7 +251,7 @@ describe("order", () => {
     const [migration] = stack.ofType("Custom::CarillonMigration").map(([, each]) => each);
     for (const [id] of stack.ofType("AWS::EC2::VPCEndpoint")) expect(migration?.DependsOn).toContain(id);
     expect(migration?.Properties["migrations"]).toMatch(/^[0-9a-f]{64}$/);
-    // As long as CloudFormation waits at all; the function says before what is left.
+    // CloudFormation's longest wait; the function reports the remaining work before that.
     expect(migration?.Properties["ServiceTimeout"]).toBe("3600");
     expect(migrationTime.givesUpAfterMinutes).toBeLessThan(60);
     stack.template.hasResourceProperties("AWS::Lambda::Function", {
@@ -263,7 +264,7 @@ describe("order", () => {
     });
   });
 
-  test("the data outlives the stack: the database refuses to be deleted, and leaves a snapshot when it is", () => {
+  test("the data outlives the stack: the database is protected from deletion, and leaves a snapshot when it is deleted", () => {
     stack.template.hasResource("AWS::RDS::DBInstance", {
       DeletionPolicy: "Snapshot",
       UpdateReplacePolicy: "Snapshot",

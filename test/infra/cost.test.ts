@@ -42,7 +42,7 @@ function stackOf(Type: string, Properties: object): object {
   return { Resources: { One: { Type, Properties } } };
 }
 
-test("a line is the product of its factors, and its formula shows them", () => {
+test("a line of the bill is the product of its factors, and its formula shows them", () => {
   const endpoints = line("Endpoints", [4, "endpoints"], [730, "h"], [0.01, "USD"]);
   expect(endpoints.usd).toBeCloseTo(29.2);
   expect(endpoints.formula).toBe("4 endpoints × 730 h × 0.01 USD");
@@ -50,7 +50,7 @@ test("a line is the product of its factors, and its formula shows them", () => {
 });
 
 describe("an idle month", () => {
-  test("prices every type of resource that the stack holds, in both settings and every region", () => {
+  test("an idle month prices every type of resource of the stack, in both settings and every region", () => {
     for (const region of regions) {
       const { usd } = pricesOfRegion(region);
       expect(total(idleMonth(smallest, usd))).toBeGreaterThan(40);
@@ -58,7 +58,7 @@ describe("an idle month", () => {
     }
   });
 
-  test("follows the template: a standby and second endpoints cost what the first ones do", () => {
+  test("an idle month follows the template: a standby and second endpoints cost as much as the first ones", () => {
     const one = idleMonth(smallest, table.usd);
     const two = idleMonth(available, table.usd);
     for (const what of ["Database", "Database storage", "Interface endpoints"]) {
@@ -70,9 +70,9 @@ describe("an idle month", () => {
     expect(usdOf(idleMonth(fewer, table.usd), "Interface endpoints")).toBeCloseTo(2 * 730 * 0.01);
   });
 
-  test("refuses what nobody has priced: a type, or a class of database", () => {
+  test("an idle month refuses a type of resource or a class of database without a price", () => {
     expect(() => idleMonth(stackOf("AWS::EC2::NatGateway", {}), table.usd)).toThrow(
-      "Nobody has said what these cost: AWS::EC2::NatGateway.",
+      "No price is known for AWS::EC2::NatGateway.",
     );
     expect(() => idleMonth(stackOf("AWS::EC2::VPCPeeringConnection", {}), table.usd)).toThrow("VPCPeering");
     const database = { DBInstanceClass: "db.x9.huge", AllocatedStorage: "20" };
@@ -82,10 +82,10 @@ describe("an idle month", () => {
   });
 });
 
-describe("what a template tells of its use", () => {
+describe("the usage that a template implies", () => {
   const plain = { ticksAMinute: 0, canaryMinutes: undefined, traced: false, restApi: false, firewall: false };
 
-  test("ticks are counted, by rule and by scheduler", () => {
+  test("ticks are counted from the template, started by rule and by scheduler", () => {
     expect(usageOf(smallest)).toMatchObject({ ticksAMinute: 1, restApi: false, traced: false });
     const seven = synthesised({
       tickShards: 7,
@@ -99,7 +99,7 @@ describe("what a template tells of its use", () => {
     expect(usdOf(idleMonth(seven, table.usd), "Ticks, requests")).toBeCloseTo(7 * 0.0438 * 0.2);
   });
 
-  test("a REST API costs more a request, and what its firewall looks at besides", () => {
+  test("a REST API costs more per request, and its firewall is charged as well", () => {
     const rest = millionRequests(table.usd, { ...plain, restApi: true, firewall: true });
     expect(usdOf(rest, "Gateway")).toBeCloseTo(3.5);
     expect(usdOf(rest, "Firewall")).toBeCloseTo(0.6);
@@ -110,7 +110,7 @@ describe("what a template tells of its use", () => {
     expect(total(idleMonth(acl, table.usd)) - total(idleMonth({ Resources: {} }, table.usd))).toBeCloseTo(8);
   });
 
-  test("traces are those of each tick, and of one in twenty of what comes many times a second", () => {
+  test("every tick is traced, and one in twenty of frequent invocations", () => {
     const Properties = { TracingConfig: { Mode: "Active" } };
     const resources = { Resources: { Fn: { Type: "AWS::Lambda::Function", Properties } } };
     expect(usageOf(resources).traced).toBe(true);
@@ -118,7 +118,7 @@ describe("what a template tells of its use", () => {
     expect(usdOf(millionJobs(table.usd, 1), "Traces")).toBeNaN();
   });
 
-  test("a canary is two jobs each time that it is due, and a metric", () => {
+  test("a canary costs two jobs per interval, and a metric", () => {
     const Properties = { Environment: { Variables: { CANARY_MINUTES: "5" } } };
     const lines = idleMonth(stackOf("AWS::Lambda::Function", Properties), table.usd);
     expect(usdOf(lines, "Canary, jobs")).toBeCloseTo(0.01752 * total(millionJobs(table.usd, 1)));
@@ -130,7 +130,7 @@ describe("the command", () => {
   const cost = (...args: string[]) =>
     spawnSync(process.execPath, ["infra/tools/cost/run.ts", ...args], { cwd: root, encoding: "utf8" });
 
-  test("prices a stack by the settings that cdk deploy takes", () => {
+  test("the cost command prices a stack by the settings that cdk deploy accepts", () => {
     const given = ["databaseClass=t4g.small", "endpoints=sqs,secretsmanager", "lifecycleEvents=none"];
     const { stdout } = cost("--json", ...given.flatMap((each) => ["-c", `carillon:${each}`]));
     const { sections } = z
@@ -141,7 +141,7 @@ describe("the command", () => {
     expect(usdOf(sections[0]?.lines ?? [], "Database")).toBeCloseTo(730 * 0.032);
   }, 60_000);
 
-  test("refuses what is no setting", () => {
+  test("the cost command refuses an unknown setting", () => {
     const { status, stderr } = cost("-c", "carillon:databaseClas=t4g.small");
     expect(status).toBe(2);
     expect(stderr).toContain("carillon:databaseClas: there is no such setting");
@@ -149,11 +149,11 @@ describe("the command", () => {
 });
 
 describe("a workload", () => {
-  test("comes in parcels as large as those that are sent", () => {
+  test("a priced workload has parcels as large as those that are sent", () => {
     expect(jobsPerParcelMax).toEqual(parcelMax);
   });
 
-  test("parcels that are full are a 250th of the requests of jobs that come alone", () => {
+  test("full parcels cost a 250th of the requests of jobs that come alone", () => {
     const alone = millionJobs(table.usd, 1);
     expect(usdOf(alone, "Parcels through SQS")).toBeCloseTo(3 * 0.4);
     expect(usdOf(alone, "Parcels through SQS")).toBeCloseTo(
@@ -163,13 +163,13 @@ describe("a workload", () => {
     expect(usdOf(millionJobs(table.usd, 250), "Messages to targets")).toBeCloseTo(0.04);
   });
 
-  test("a webhook is paid for twice while its host thinks: by the sender, and by a tenth of a worker", () => {
+  test("a slow webhook is charged twice: for the sender, and for a tenth of a worker", () => {
     const webhooks = millionWebhooks(table.usd);
     expect(usdOf(webhooks, "Sender, time")).toBeCloseTo(300_000 * 0.25 * 0.0000133334);
     expect(usdOf(webhooks, "Workers, time")).toBeCloseTo(30_000 * 0.0000133334);
   });
 
-  test("a month is its jobs by the million and what they leave, in each zone", () => {
+  test("a month's workload costs its jobs by the million and their storage, in each zone", () => {
     const workload = {
       schedules: 2_000_000,
       firesPerDay: 1_000_000,
@@ -185,20 +185,23 @@ describe("a workload", () => {
   });
 });
 
-test("a price table of one's own is read, and one that lacks a price is refused by its name", () => {
+test("a user's own price table is read, and one that lacks a price is refused with the missing name", () => {
   const own = new URL("../../infra/tools/cost/eu-west-1.json", import.meta.url);
   expect(readPriceTable(own).region).toBe("eu-west-1");
   expect(() => readPriceTable(new URL("../../package.json", import.meta.url))).toThrow("usd: ");
-  expect(() => pricesOfRegion("mars-north-1")).toThrow("give yours with --region-table FILE");
+  expect(() => pricesOfRegion("mars-north-1")).toThrow("pass your own with --region-table FILE");
 });
 
 describe("docs/costs.md", () => {
   const rows = (text: string) =>
     text.split("\n").filter((row) => row.startsWith("| ") && !row.startsWith("| what"));
-  /** An alarm more or less is no reason to write the document anew. */
+  /**
+   * The tolerance for standing costs, so that one alarm more or less does not require a new
+   * document.
+   */
   const off = 0.1;
 
-  test("holds what the command says: workloads to the cent, standing costs to a tenth", () => {
+  test("docs/costs.md has the command's figures: workloads to the cent, standing costs to a tenth", () => {
     const told = readFileSync(new URL("../../docs/costs.md", import.meta.url), "utf8");
     const working = { name: "smallest", template: smallest, highlyAvailable: false };
     const stacks = [working, { name: "highly available", template: available, highlyAvailable: true }];
@@ -216,7 +219,7 @@ describe("docs/costs.md", () => {
   });
 });
 
-test("an Aurora cluster costs its smallest capacity in each instance, and a proxy before it eight units", () => {
+test("docs/costs.md prices an Aurora cluster at its smallest capacity per instance, and a proxy for it at eight units", () => {
   const aurora = { database: "aurora", highlyAvailable: true, databaseProxy: true };
   const lines = idleMonth(synthesised(aurora).template.toJSON(), table.usd);
   expect(usdOf(lines, "Database")).toBeCloseTo(2 * 0.5 * 730 * 0.12);

@@ -18,7 +18,9 @@ const page = z.object({
   ),
 });
 
-/** The page as CloudWatch reads it, with a name in place of what only a deployment knows. */
+/**
+ * The dashboard as CloudWatch reads it, with a placeholder for values that only a deployment knows.
+ */
 function dashboard(settings: Record<string, unknown> = {}) {
   const stack = synthesised(settings);
   const [found] = stack.ofType("AWS::CloudWatch::Dashboard");
@@ -27,7 +29,7 @@ function dashboard(settings: Record<string, unknown> = {}) {
   return { stack, widgets: page.parse(JSON.parse(text)).widgets };
 }
 
-test("the dashboard shows every alarm there is, and each metric under the name and namespace that functions write", () => {
+test("the dashboard shows every alarm, and each metric under the name and namespace that functions write", () => {
   const { stack, widgets } = dashboard({ metricsNamespace: "Carillon/staging" });
   const alarms = widgets.flatMap(({ properties }) => properties.alarms);
   expect(alarms).toHaveLength(stack.ofType("AWS::CloudWatch::Alarm").length);
@@ -39,7 +41,7 @@ test("the dashboard shows every alarm there is, and each metric under the name a
   for (const name of own) expect(Object.keys(metricUnits)).toContain(name);
 });
 
-test("every graph of it shows something, and none lies on another", () => {
+test("every graph of the dashboard has a metric, and no two overlap", () => {
   const { widgets } = dashboard();
   for (const { properties } of widgets)
     expect(properties.alarms.length + properties.metrics.length, properties.title).toBeGreaterThan(0);
@@ -47,13 +49,13 @@ test("every graph of it shows something, and none lies on another", () => {
   expect(new Set(places).size).toBe(widgets.length);
 });
 
-test("it shows the canary where there is one", () => {
+test("the dashboard shows the canary of a deployment that has one", () => {
   const shown = (settings: Record<string, unknown>) =>
     dashboard(settings).widgets.flatMap(({ properties }) => properties.metrics.map(([, name]) => name));
   expect(shown({})).toContain("CanaryMs");
   expect(shown({ canaryMinutes: 0 })).not.toContain("CanaryMs");
 });
 
-test("there is none where none is wanted", () => {
+test("the dashboard can be switched off", () => {
   expect(synthesised({ dashboard: "false" }).ofType("AWS::CloudWatch::Dashboard")).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { synthesised } from "./synthesised.ts";
 const takenBy = (settings: Partial<BudgetSettings>) => maxConnections({ ...defaultSettings, ...settings });
 
 describe("the connection budget", () => {
-  test("counts what each function may open, as often as it may run at once", () => {
+  test("the connection budget counts the connections of each function at its highest concurrency", () => {
     const none = {
       tickShards: 1,
       fastConcurrency: 0,
@@ -30,17 +30,17 @@ describe("the connection budget", () => {
     expect(functionConnections.tick).toBe(tickDefaults.lanes + 1);
   });
 
-  test("is what the class has memory for, at most what RDS takes, and what is set before that", () => {
+  test("the connection budget is the setting, else the number that the class's memory allows, within RDS's limit", () => {
     expect(takenBy({ databaseClass: "t4g.micro" })).toBe(100);
     expect(takenBy({ databaseClass: "t4g.small" })).toBe(200);
     expect(takenBy({ databaseClass: "m8g.large" })).toBe(800);
     expect(takenBy({ databaseClass: "r8g.xlarge" })).toBe(3_200);
     expect(takenBy({ databaseClass: "r6gd.16xlarge" })).toBe(5_000);
     expect(takenBy({ databaseClass: "x2iedn.xlarge", databaseMaxConnections: 900 })).toBe(900);
-    expect(() => takenBy({ databaseClass: "x2iedn.xlarge" })).toThrow("say in databaseMaxConnections");
+    expect(() => takenBy({ databaseClass: "x2iedn.xlarge" })).toThrow("set databaseMaxConnections");
   });
 
-  test("is what an Aurora cluster has memory for at its largest, and less where it may become tiny", () => {
+  test("the connection budget of an Aurora cluster follows its largest memory, and is capped where the cluster may become tiny", () => {
     const aurora = { database: "aurora", databaseCapacityMin: 1 } as const;
     expect(takenBy({ ...aurora, databaseCapacityMax: 1 })).toBe(200);
     expect(takenBy({ ...aurora, databaseCapacityMax: 16 })).toBe(3_200);
@@ -48,26 +48,26 @@ describe("the connection budget", () => {
     expect(takenBy({ ...aurora, databaseCapacityMin: 0.5, databaseCapacityMax: 256 })).toBe(2_000);
   });
 
-  test("is what the database is told", () => {
+  test("the database's max_connections is the connection budget", () => {
     const told = (settings: Record<string, unknown>) =>
       synthesised(settings).ofType("AWS::RDS::DBParameterGroup")[0]?.[1].Properties["Parameters"];
     expect(told({})).toMatchObject({ max_connections: "100" });
     expect(told({ databaseClass: "t4g.medium" })).toMatchObject({ max_connections: "400" });
   });
 
-  test("that does not suffice fails at synth, and says what to change", () => {
+  test("settings that exceed the connection budget are refused at synth, with the settings to change", () => {
     const spare = 90 - connectionsAtMost(defaultSettings);
     const burst = defaultSettings.apiRequestBurst + spare;
     expect(() => synthesised({ apiRequestBurst: burst })).not.toThrow();
     expect(() => synthesised({ apiRequestBurst: burst + 1 })).toThrow(
-      /may want 91 database connections at once, and 90 are theirs\. Lower slowConcurrency/,
+      /may need 91 database connections at once, and the database has 90 for them\. Lower slowConcurrency/,
     );
     expect(() => synthesised({ apiRequestBurst: burst + 1, databaseClass: "t4g.small" })).not.toThrow();
-    expect(() => synthesised({ databaseMaxConnections: 60 })).toThrow("50 are theirs");
+    expect(() => synthesised({ databaseMaxConnections: 60 })).toThrow("has 50 for them");
   });
 });
 
-test("a transaction that a person forgot is ended before it keeps vacuum from the busy tables", () => {
+test("a forgotten transaction of an engineer is ended before it blocks the vacuum of busy tables", () => {
   synthesised().template.hasResourceProperties("AWS::RDS::DBParameterGroup", {
     Parameters: { idle_in_transaction_session_timeout: "300000" },
   });

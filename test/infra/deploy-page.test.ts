@@ -39,7 +39,7 @@ const page = read("docs/deploy.md");
 const count = (number: number) => number.toLocaleString("en-US");
 const { slowConcurrency, fastConcurrency, ingestConcurrency, apiRequestBurst } = defaultSettings;
 
-/** Every limit that stands on the page, from where it is kept. */
+/** Every limit on the page, read from the code that enforces it. */
 const limits: readonly (readonly [what: string, is: string])[] = [
   ["Characters of a key or the name of a group", count(keyLengthMax)],
   ["Characters of the name, URL or ARN of a queue, bus or function", count(placeLengthMax)],
@@ -90,13 +90,13 @@ const limits: readonly (readonly [what: string, is: string])[] = [
 ];
 
 describe("docs/deploy.md", () => {
-  test("tells every limit as the code has it", () => {
+  test("docs/deploy.md has every limit of the code", () => {
     const table = page.split("\n## Limits\n")[1]?.split("\n## ")[0] ?? "";
     const rows = [...table.matchAll(/^\| (.+?) \| (.+?) \|$/gm)].map(([, what, is]) => [what, is]);
     expect(rows.slice(1)).toEqual(limits.map((limit) => [...limit]));
   });
 
-  test("names settings, scripts and articles that there are", () => {
+  test("docs/deploy.md names only existing settings, scripts and articles", () => {
     const known = [...Object.keys(settingsShape.shape), ...Object.keys(stackSettings)];
     const settings = [...page.matchAll(/carillon:(\w+)/g)].map(([, name]) => name);
     expect(settings.length).toBeGreaterThan(3);
@@ -106,18 +106,18 @@ describe("docs/deploy.md", () => {
       .parse(JSON.parse(read("package.json")));
     for (const [, script = ""] of page.matchAll(/npm run ([\w:]+)/g))
       expect(Object.keys(scripts)).toContain(script);
-    // Words in code that look as settings do.
+    // Words in code format that look like settings.
     const words = [...page.matchAll(/`([a-z]+[A-Z]\w+)`/g)].map(([, word]) => word);
     const properties = ["handlersEntry"];
     expect(words.filter((word = "") => !known.includes(word) && !properties.includes(word))).toEqual([]);
   });
 
-  test("counts the functions that run at once as the defaults have it", () => {
+  test("docs/deploy.md has the defaults' number of concurrent functions", () => {
     const wanted = slowConcurrency + fastConcurrency + ingestConcurrency + apiRequestBurst + 2;
     expect(page).toContain(`| Lambda, concurrent executions | ${wanted} by default`);
   });
 
-  test("names its outputs, and what it leaves behind", () => {
+  test("docs/deploy.md names the stack's outputs, and the resources that remain after its deletion", () => {
     const stack = synthesised();
     const outputs = Object.keys(stack.template.findOutputs("*"));
     for (const name of outputs) expect(page).toContain(name);

@@ -9,7 +9,7 @@ const articles = [...runbook.matchAll(/^### (.+)$/gm)].map(([, heading = ""]) =>
   heading.toLowerCase().replaceAll(" ", "-"),
 );
 
-/** The services that somebody must let CloudFormation work with, as docs/deploy.md has them. */
+/** The services that the deploying role needs, by docs/deploy.md. */
 const services = [
   ...(
     readFileSync(new URL("../../docs/deploy.md", import.meta.url), "utf8").match(
@@ -18,27 +18,30 @@ const services = [
   ).matchAll(/`(\w+)`/g),
 ].map(([, service]) => service);
 
-/** Names that a deployment may share with another one, because they are names within something that it does not share. */
+/**
+ * Names that two deployments may share, because each is a name within a resource of its own
+ * deployment.
+ */
 const withinSomething: readonly RegExp[] = [
-  // Of a role, of a server, of an API.
+  // Within a role, a server or an API.
   /^AWS::IAM::Policy\.PolicyName$/,
   /^AWS::RDS::DB(Instance|Cluster)\.(DBName|DatabaseName)$/,
   /^AWS::ApiGateway(V2)?::Stage\.StageName$/,
-  // What is watched, by the names that AWS and our functions give it.
+  // Names that AWS and Carillon's functions give to metrics.
   /^AWS::CloudWatch::Alarm\.MetricName$/,
   /^AWS::ApiGateway(V2)?::Authorizer\.Name$/,
   /^AWS::RDS::DBProxyTargetGroup\.TargetGroupName$/,
-  // Two APIs may have one name: they are known by their ids.
+  // Two APIs may have one name; they are identified by their ids.
   /^AWS::ApiGateway(V2)?::(Api|RestApi)\.Name$/,
 ];
 
-/** By which IAM knows a service, whose types of resources begin with this word. */
+/** IAM's prefix for a service, by the first part of the name of its resource types. */
 function prefixOf(service: string): string {
   const others: Record<string, string> = { ApiGatewayV2: "apigateway", StepFunctions: "states" };
   return others[service] ?? service.toLowerCase();
 }
 
-/** Every reference of a template, whatever it stands in. */
+/** Every reference in a template, at any depth. */
 function referencesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn);
   if (typeof value !== "object" || value === null) return [];
@@ -67,7 +70,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
 
   const all = () => Object.entries(stack.resources);
 
-  test("whatever is referred to is there", () => {
+  test("every referenced resource exists", () => {
     const known = new Set([
       ...Object.keys(stack.resources),
       ...Object.keys(stack.template.findParameters("*")),
@@ -79,7 +82,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
     for (const [, { DependsOn }] of all()) for (const id of DependsOn) expect(known).toContain(id);
   });
 
-  test("no secret's value stands in the template, nor is one resolved into a property", () => {
+  test("no secret's value is in the template or resolved into a property", () => {
     expect(JSON.stringify(stack.template.toJSON())).not.toContain("{{resolve:");
     const secrets = stack.ofType("AWS::SecretsManager::Secret");
     expect(secrets.length).toBeGreaterThan(0);
@@ -91,30 +94,31 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
         .parse(Properties["Environment"]);
       const telling = Object.entries(Variables)
         .filter(([variable]) => /PASSWORD|TOKEN|SECRET|CREDENTIAL/.test(variable))
-        // Where a secret is may be told: by a reference, or by the ARN that a setting gives.
+        // The location of a secret is not secret: a reference, or the ARN from a setting.
         .filter(([, value]) => typeof value === "string" && !value.startsWith("arn:"));
       expect(telling, id).toEqual([]);
     }
   });
 
-  test("two of it fit into one account: nothing has a name that the other would have too", () => {
+  test("two deployments fit into one account: no resource has a fixed name", () => {
     const given = JSON.stringify(variants[name]);
     const fixed = all().flatMap(([, { Type, Properties }]) =>
       Object.entries(Properties)
         .filter(([key, value]) => /(Name|Identifier)$/.test(key) && typeof value === "string")
-        // What CDK makes of the path in the app ends in a hash of it, and the path begins with the stack's name.
+        // CDK's generated names end in a hash of the path, and the path begins with the stack's
+        // name.
         .filter(([, value]) => !/^(\/aws\/rds\/proxy\/)?Carillon[\w-]+[0-9A-F]{8}$/i.test(String(value)))
-        // Whoever gives a name, such as that of a domain, gives it once.
+        // A name from the settings, such as a domain's, is unique already.
         .filter(([, value]) => !given.includes(String(value).replace(/\.$/, "")))
         .map(([key, value]) => [`${Type}.${key}`, value] as const),
     );
     expect(fixed.filter(([key]) => !withinSomething.some((pattern) => pattern.test(key)))).toEqual([]);
   });
 
-  test("every function runs on Node 24, and ours on ARM; each has a log that ends", () => {
+  test("every function runs on Node 24, Carillon's own on ARM, and each log has a retention", () => {
     const functions = stack.ofType("AWS::Lambda::Function");
     const ours = functions.filter(([, { Properties }]) => Properties["Handler"] === "index.handler");
-    // The others are CDK's, which tell CloudFormation how the migration went.
+    // The others are CDK's, which report to CloudFormation how the migration went.
     const others = functions.filter((each) => !ours.includes(each));
     expect(ours.length).toBeGreaterThanOrEqual(7);
     for (const [, { Properties }] of others) expect(Properties["Handler"]).toMatch(/^framework\./);
@@ -130,7 +134,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
       expect(Properties["RetentionInDays"], id).toBeGreaterThan(0);
   });
 
-  test("it stands in every partition, and needs no service that is not told", () => {
+  test("the stack can be deployed in every partition, and uses only the services that docs/deploy.md lists", () => {
     const given = JSON.stringify(variants[name]);
     const arns = JSON.stringify(stack.template.toJSON()).match(/arn:aws[\w-]*:[\w:/.*-]+/g) ?? [];
     expect(arns.filter((arn) => !given.includes(arn))).toEqual([]);
@@ -141,7 +145,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
     }
   });
 
-  test("every alarm names an article of the runbook that is there", () => {
+  test("every alarm names an existing article of the runbook", () => {
     const alarms = stack.ofType("AWS::CloudWatch::Alarm");
     expect(alarms.length).toBeGreaterThan(10);
     for (const [id, { Properties }] of alarms) {
@@ -150,13 +154,13 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
     }
   });
 
-  test("nothing in it reaches the internet by a way of ours, and no database is public", () => {
+  test("the stack makes no route to the internet, and no database is public", () => {
     for (const type of ["AWS::EC2::NatGateway", "AWS::EC2::InternetGateway", "AWS::EC2::EIP"])
       expect(stack.ofType(type)).toEqual([]);
     for (const [, { Type, Properties, DeletionPolicy }] of all()) {
       if (!/^AWS::RDS::DB(Instance|Cluster)$/.test(Type)) continue;
       expect(Properties["PubliclyAccessible"] ?? false).toBe(false);
-      // The instances of a cluster have neither storage nor a snapshot of their own.
+      // The instances of a cluster have neither storage nor snapshots of their own.
       if (Properties["DBClusterIdentifier"] !== undefined) continue;
       expect(Properties["StorageEncrypted"]).toBe(true);
       expect(DeletionPolicy).toBe("Snapshot");

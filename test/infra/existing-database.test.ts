@@ -25,7 +25,7 @@ beforeAll(() => {
   stack = synthesised({ ...vpc, ...existing });
 });
 
-test("an existing database: none is made, and every function that queries is told where it is", () => {
+test("with an existing database none is made, and every function that queries gets its address", () => {
   for (const type of ["DBInstance", "DBParameterGroup", "DBSubnetGroup"])
     stack.template.resourceCountIs(`AWS::RDS::${type}`, 0);
   const told = { DATABASE_HOST: existing.databaseHost, DATABASE_PORT: "5433", DATABASE_NAME: "shop" };
@@ -37,7 +37,7 @@ test("an existing database: none is made, and every function that queries is tol
     expect(Properties["Environment"]).toMatchObject({ Variables: told });
 });
 
-test("functions log in as their own users of that instance, and the secret is read by the migration alone", () => {
+test("functions log in as their own users of an existing instance, and only the migration reads the secret", () => {
   const policies = stack.ofType("AWS::IAM::Policy").map(([id, each]) => ({ id, text: JSON.stringify(each) }));
   const connecting = policies.filter(({ text }) => text.includes("rds-db:connect"));
   expect(connecting).toHaveLength(5);
@@ -47,7 +47,7 @@ test("functions log in as their own users of that instance, and the secret is re
   expect(reading.map(({ id }) => id.slice(0, 9))).toEqual(["Migration"]);
 });
 
-test("its security group lets the functions in at its port, and theirs lets them out to it", () => {
+test("the security group of an existing database admits the functions at its port, and theirs allows traffic to it", () => {
   const rule = { FromPort: 5433, ToPort: 5433, IpProtocol: "tcp" };
   stack.template.hasResourceProperties("AWS::EC2::SecurityGroupIngress", {
     ...rule,
@@ -60,30 +60,30 @@ test("its security group lets the functions in at its port, and theirs lets them
   });
 });
 
-test("the migration waits for the ways to it, and is called when it is another: from a backup, or moved", () => {
+test("the migration waits for the route to an existing database, and runs again when its address or resource id changes", () => {
   const [migration] = stack.ofType("Custom::CarillonMigration").map(([, each]) => each);
   for (const type of ["AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress"])
     for (const [id] of stack.ofType(type)) expect(migration?.DependsOn).toContain(id);
   expect(migration?.Properties["database"]).toBe(`${existing.databaseHost}:5433/shop`);
 });
 
-test("its metrics are watched by its identifier", () => {
+test("the metrics of an existing database are found by its identifier", () => {
   stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     Namespace: "AWS/RDS",
     Dimensions: [{ Name: "DBInstanceIdentifier", Value: "shop" }],
   });
 });
 
-test("half a description is refused, and so is one that would not count", () => {
+test("an incomplete description of an existing database is refused, and so is a setting without effect", () => {
   const { databaseHost, databaseMaxConnections, ...half } = existing;
   expect(() => synthesised({ ...vpc, ...half })).toThrow(
-    "database: an existing one also takes databaseHost, databaseMaxConnections",
+    "database: an existing one also needs databaseHost, databaseMaxConnections",
   );
   expect(() => synthesised({ ...vpc, ...half, database: "rds" })).toThrow(
-    "databasePort: it belongs to database existing or external, and database is rds",
+    "databasePort: it is only for database existing or external, and database is rds",
   );
-  expect(() => synthesised(existing)).toThrow("name that by vpcId");
-  expect(() => synthesised({ ...vpc, ...existing, databaseMaxConnections: 80 })).toThrow("70 are theirs");
+  expect(() => synthesised(existing)).toThrow("give that VPC as vpcId");
+  expect(() => synthesised({ ...vpc, ...existing, databaseMaxConnections: 80 })).toThrow("has 70 for them");
   expect(() => synthesised({ database: "oracle" })).toThrow("carillon:database: it takes rds");
   expect(() => synthesised({ databaseSecretArn: "shop/master" })).toThrow(
     "carillon:databaseSecretArn: it takes the whole ARN of a secret",

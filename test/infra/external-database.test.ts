@@ -36,7 +36,7 @@ beforeAll(() => {
   stack = synthesised({ ...outside, archiveBucket: "ledger" });
 });
 
-test("an external database outside of any VPC: neither is made, nor anything that stands in one", () => {
+test("with an external database outside of any VPC, neither a database nor a VPC is made", () => {
   for (const type of ["AWS::RDS::", "AWS::EC2::"])
     expect(Object.values(stack.resources).filter(({ Type }) => Type.startsWith(type))).toEqual([]);
   for (const [, { Properties }] of stack.ofType("AWS::Lambda::Function"))
@@ -45,7 +45,7 @@ test("an external database outside of any VPC: neither is made, nor anything tha
     expect(Properties["Namespace"]).not.toBe("AWS/RDS");
 });
 
-test("each function is told a secret of its own role and may read it alone; the migration reads them all", () => {
+test("each function gets a secret of its own role and may read only that; the migration reads all of them", () => {
   const policies = stack.ofType("AWS::IAM::Policy").map(([id, each]) => [id, JSON.stringify(each)] as const);
   const secretsReadBy = (fn: string) =>
     policies
@@ -72,7 +72,7 @@ test("each function is told a secret of its own role and may read it alone; the 
   ]);
 });
 
-test("a higher number makes other passwords, and has the migration tell them to the server", () => {
+test("a higher number makes new passwords, and the migration sets them on the server", () => {
   const raised = synthesised({ ...outside, databasePasswords: 2 });
   const of = (from: Synthesised) => ({
     templates: from
@@ -88,7 +88,7 @@ test("a higher number makes other passwords, and has the migration tell them to 
   expect(after.logins).not.toEqual(before.logins);
 });
 
-test("functions in a VPC may connect to its networks, at its port, and to nothing else", () => {
+test("functions in a VPC may connect to the external database's networks at its port, and to nothing else", () => {
   const inside = synthesised({
     ...external,
     ...brought,
@@ -109,14 +109,14 @@ test("functions in a VPC may connect to its networks, at its port, and to nothin
     expect(told["DATABASE_CA"]).toMatch(/^-----BEGIN CERTIFICATE-----\n/);
 });
 
-test("only without TLS are functions told so", () => {
+test("functions connect without TLS only when the setting says so", () => {
   for (const { told } of querying(stack)) expect(told).not.toHaveProperty("DATABASE_TLS");
   synthesised({ ...outside, databaseTls: "off" }).template.hasResourceProperties("AWS::Lambda::Function", {
     Environment: { Variables: Match.objectLike({ DATABASE_TLS: "off" }) },
   });
 });
 
-test("statements are prepared by name only where it is said that no pooler would lose them", () => {
+test("behind an external database's unknown pooler, statements are prepared by name only when the setting says so", () => {
   const prepared = (from: Synthesised) =>
     querying(from)
       .filter(({ told }) => "DATABASE_USER" in told)
@@ -126,18 +126,18 @@ test("statements are prepared by name only where it is said that no pooler would
   expect(new Set(prepared(direct))).toEqual(new Set(["on"]));
 });
 
-test("what could not be reached, or would not count, is refused with what to do", () => {
-  expect(() => synthesised(external)).toThrow("name that by vpcId, or let functions stand outside");
-  expect(() => synthesised({ ...external, ...brought })).toThrow("databaseNetworks: name the networks");
+test("an unreachable external database and settings without effect are refused with the remedy", () => {
+  expect(() => synthesised(external)).toThrow("give that VPC as vpcId, or run functions outside");
+  expect(() => synthesised({ ...external, ...brought })).toThrow("databaseNetworks: give the networks");
   expect(() => synthesised({ ...outside, databaseNetworks: "10.0.0.0/8" })).toThrow("leave it out");
   expect(() => synthesised({ ...outside, ...brought })).toThrow("leave out vpcId, vpc and endpoints");
   expect(() => synthesised({ functionsInVpc: false })).toThrow(
-    "functionsInVpc: it belongs to database external",
+    "functionsInVpc: it is only for database external",
   );
   expect(() => synthesised({ ...outside, databaseInstanceId: "shop" })).toThrow(
-    "belongs to database existing",
+    "is only for database existing",
   );
   const { databaseMaxConnections, ...uncounted } = outside;
-  expect(() => synthesised(uncounted)).toThrow("also takes databaseMaxConnections");
+  expect(() => synthesised(uncounted)).toThrow("also needs databaseMaxConnections");
   expect(() => synthesised({ ...outside, databaseCaFile: "/nowhere.pem" })).toThrow("databaseCaFile: ");
 });

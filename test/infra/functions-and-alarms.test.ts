@@ -8,7 +8,7 @@ beforeAll(() => {
 });
 
 describe("alarms", () => {
-  test("ticks that are missing raise one, by their absence", () => {
+  test("missing ticks raise an alarm, although they write no metric", () => {
     stack.template.hasResourceProperties("AWS::Logs::MetricFilter", {
       FilterPattern: Match.stringLikeRegexp('"tick.done"'),
       LogGroupName: { Ref: Match.stringLikeRegexp("^TickFunctionLogs") },
@@ -23,7 +23,7 @@ describe("alarms", () => {
     });
   });
 
-  test("every alarm says what it means, and notifies the topic that is set, also when it is over", () => {
+  test("every alarm explains its meaning, and notifies the configured topic when it starts and when it ends", () => {
     const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
     const alarms = synthesised({ alarmTopicArn: topic }).ofType("AWS::CloudWatch::Alarm");
     expect(alarms).toHaveLength(27);
@@ -36,7 +36,7 @@ describe("alarms", () => {
 });
 
 describe("functions", () => {
-  test("run on Node 24 and ARM, trust RDS's authorities where they meet RDS, and keep their logs for as long as is set", () => {
+  test("functions run on Node 24 and ARM, trust RDS's roots where they connect to RDS, and keep their logs for the configured days", () => {
     const own = synthesised({ logRetentionDays: "90" });
     const functions = own
       .ofType("AWS::Lambda::Function")
@@ -53,19 +53,19 @@ describe("functions", () => {
       const { Variables } = Object(Properties["Environment"]);
       if (Variables.NODE_EXTRA_CA_CERTS !== "/var/runtime/ca-cert.pem") outside.push(id);
     }
-    // Whom a webhook trusts is what the world trusts.
+    // The webhook sender trusts only the public roots.
     expect(outside).toEqual([expect.stringMatching(/^WebhookSenderFunction/)]);
     own.template.allResourcesProperties("AWS::Logs::LogGroup", { RetentionInDays: 90 });
   });
 
-  test("find nothing secret in their environment", () => {
+  test("functions have no secret in their environment", () => {
     for (const [, { Properties }] of stack.ofType("AWS::Lambda::Function")) {
       const text = JSON.stringify(Properties["Environment"] ?? {});
       expect(text).not.toMatch(/resolve:|PASSWORD|TOKEN/);
     }
   });
 
-  test("know the two queues, the database and each other by the names that the code reads", () => {
+  test("functions get the queues, the database and each other's names by the variables that the code reads", () => {
     const variablesOf = (path: string): string[] => {
       const [found] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith(path));
       const { Variables } = Object(found?.[1].Properties["Environment"]);

@@ -20,7 +20,7 @@ beforeAll(() => {
   stack = synthesised();
 });
 
-/** Every statement of every role, with the function (or the provider) that it belongs to. */
+/** Every statement of every role, with its function or provider. */
 function granted(from: Synthesised): { to: string; statement: Statement }[] {
   const inline = from.ofType("AWS::IAM::Role").flatMap(([id, { Properties }]) =>
     z
@@ -41,7 +41,7 @@ function granted(from: Synthesised): { to: string; statement: Statement }[] {
   }));
 }
 
-/** To whom this action is granted without a condition, and on what. */
+/** The roles with this action without a condition, and the resources. */
 function holders(from: Synthesised, action: string): [string, string][] {
   return granted(from)
     .filter(({ statement: { Action, Condition } }) => Action.includes(action) && Condition === undefined)
@@ -49,19 +49,19 @@ function holders(from: Synthesised, action: string): [string, string][] {
     .sort();
 }
 
-test("docs/security.md tells who may do what, each right with its reason; `npm run rights` writes it", () => {
+test("docs/security.md lists every right with its reason; `npm run rights` writes it", () => {
   const page = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
   expect(tableIn(page, "rights")).toBe(rightsTable(stack));
   expect(tableIn(page, "resource policies")).toBe(resourcePoliciesTable(stack));
 });
 
-test("no role has a policy that somebody else writes", () => {
+test("no role has a managed policy", () => {
   for (const [, { Properties }] of stack.ofType("AWS::IAM::Role")) {
     expect(Properties["ManagedPolicyArns"]).toBeUndefined();
   }
 });
 
-test("no action is granted by wildcard, and no resource but where an action knows none", () => {
+test("no action is granted by wildcard, and a resource is a wildcard only where the action allows no other", () => {
   const ofNetworkInterfaces =
     /^ec2:(Create|Describe|Delete|Assign|Unassign)(NetworkInterfaces?|Subnets|PrivateIpAddresses)$/;
   for (const { statement: each } of granted(stack)) {
@@ -72,7 +72,7 @@ test("no action is granted by wildcard, and no resource but where an action know
   }
 });
 
-test("each function enters the database as its own user and as no other", () => {
+test("each function connects to the database as its own user and as no other", () => {
   const users = holders(stack, "rds-db:connect").map(([to, on]) => [to, /\/(\w+)"/.exec(on)?.[1]]);
   expect(users).toEqual([
     ["Api", "carillon_api"],
@@ -83,7 +83,7 @@ test("each function enters the database as its own user and as no other", () => 
   ]);
 });
 
-test("the migration alone reads secrets, and these two only", () => {
+test("only the migration reads secrets, and only these two", () => {
   const readers = holders(stack, "secretsmanager:GetSecretValue");
   expect(readers.map(([to]) => to)).toEqual(["Migration"]);
   expect(readers[0]?.[1]).toMatch(/DatabaseInstance.*MasterUserSecret.*MigrationAdminToken/);
@@ -108,7 +108,7 @@ test("by default schedules send to queues named carillon-target-… and to the d
   ]);
 });
 
-test("the bus is told of jobs by the tick and the workers, in Carillon's name and of what is on alone", () => {
+test("only the tick and the workers publish events of jobs to the bus, as Carillon and only the events that are on", () => {
   const lifecycleBus = "shared";
   const told = (settings: Record<string, unknown>) =>
     granted(synthesised({ lifecycleBus, ...settings }))
@@ -125,7 +125,7 @@ test("the bus is told of jobs by the tick and the workers, in Carillon's name an
   expect(told({ lifecycleEvents: "none" })).toEqual([]);
 });
 
-test("by default schedules invoke functions named carillon-target-…, through the slow worker, which alone sends webhooks", () => {
+test("by default schedules invoke functions named carillon-target-…, through the slow worker, which alone invokes the webhook sender", () => {
   const invoked = holders(stack, "lambda:InvokeFunction").filter(([to]) => !to.startsWith("Migration"));
   const two =
     /^\[\{"Fn::GetAtt":\["WebhookSenderFunction\w+","Arn"\]\},\{[^{]*(\{"Ref":"AWS::\w+"\}[^{]*)+":function:carillon-target-\*"\]\]\}\]$/;
@@ -140,7 +140,7 @@ test("the function that sends webhooks may write its log, and nothing else", () 
   expect(JSON.stringify(own[0]?.statement.Resource)).toContain("WebhookSenderFunctionLogs");
 });
 
-test("the API is told what the workers may do, so that it refuses what they could not deliver", () => {
+test("the API gets the workers' allow-lists, so that it refuses targets that they could not deliver to", () => {
   const [queue, bus] = [
     "arn:aws:sqs:eu-central-1:123456789012:orders-*",
     "arn:aws:events:eu-central-1:123456789012:event-bus/orders",
@@ -160,12 +160,12 @@ test("the API is told what the workers may do, so that it refuses what they coul
       }),
     },
   });
-  // A version or an alias is a resource beside its function; a name that ends in * takes them in.
+  // A version or an alias is a resource of its own; a name that ends in * includes them.
   const [[, invoked] = []] = holders(allowed, "lambda:InvokeFunction").filter(([to]) => to === "SlowWorker");
   for (const arn of [...functions, `${functions[0]}:*`]) expect(invoked).toContain(JSON.stringify(arn));
 });
 
-test("an allow-list takes the place of the defaults", () => {
+test("an allow-list replaces the defaults", () => {
   const queues = [
     "arn:aws:sqs:eu-central-1:123456789012:orders-*",
     "arn:aws:sqs:eu-central-1:123456789012:mail.fifo",

@@ -11,7 +11,7 @@ beforeAll(() => {
   stack = synthesised();
 });
 
-test("commands are kept for as long as SQS keeps anything, and drained many together", () => {
+test("commands are kept for SQS's longest retention, and many are drained together", () => {
   const { template } = stack;
   template.hasResource("AWS::SQS::Queue", {
     DeletionPolicy: "Retain",
@@ -28,7 +28,7 @@ test("commands are kept for as long as SQS keeps anything, and drained many toge
   });
 });
 
-test("an alarm says that commands wait", () => {
+test("commands that wait raise an alarm", () => {
   stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     MetricName: "ApproximateAgeOfOldestMessage",
     Dimensions: [
@@ -38,13 +38,13 @@ test("an alarm says that commands wait", () => {
   });
 });
 
-test("a team's queue reaches its keys", () => {
+test("a team's queue of commands reaches only the team's keys", () => {
   synthesised({ ingestPrefix: "team:" }).template.hasResourceProperties("AWS::Lambda::Function", {
     Environment: { Variables: Match.objectLike({ INGEST_PREFIX: "team:" }) },
   });
 });
 
-test("rules that stand elsewhere are let in by their names, and no other service's hand is", () => {
+test("rules of other stacks are admitted by their names, and no other service is", () => {
   const shops = "arn:aws:events:eu-central-1:123456789012:rule/shop-*";
   const sendersOf = (settings: Record<string, unknown>) =>
     synthesised(settings)
@@ -65,7 +65,7 @@ test("rules that stand elsewhere are let in by their names, and no other service
   );
 });
 
-test("a watch makes a command of an event, with its id and time, and is the only rule that may send it", () => {
+test("a watch turns an event into a command with the event's id and time, and only its rule may send it", () => {
   const shop = new Stack(new App(), "Shop");
   const queue = new Queue(shop, "Commands");
   const orderId = EventField.fromPath("$.detail.orderId");
@@ -107,16 +107,16 @@ test("a watch makes a command of an event, with its id and time, and is the only
   ]);
 });
 
-test("a watch in another stack than its queue is refused, with what to do instead", () => {
+test("a watch in another stack than its queue is refused with the remedy", () => {
   const app = new App();
   const queue = new Queue(new Stack(app, "Scheduler"), "Commands");
   const elsewhere = { queue, when: { source: ["shop"] }, command: { delete: "order" } };
   expect(() => new Watch(new Stack(app, "Shop"), "Shipped", elsewhere)).toThrow(
-    "a watch stands in the stack of its queue, Scheduler",
+    "a watch must be in the stack of its queue, Scheduler",
   );
 });
 
-test("a watch on a queue that was made elsewhere warns that the queue does not let it in", () => {
+test("a watch on a queue that was made elsewhere warns that the queue does not admit it", () => {
   const shop = new Stack(new App(), "Shop");
   const queue = Queue.fromQueueArn(shop, "Commands", "arn:aws:sqs:eu-central-1:123456789012:commands");
   new Watch(shop, "Shipped", { queue, when: { source: ["shop"] }, command: { delete: "order" } });

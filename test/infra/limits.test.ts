@@ -3,10 +3,11 @@ import { z } from "zod";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 import { variants } from "./variants.ts";
 
-// What AWS takes, by its own pages on quotas; whoever deploys meets them after minutes, and CloudFormation then takes everything back.
+// AWS's limits, from its own pages on quotas. A deployment that exceeds one fails after minutes,
+// and CloudFormation rolls it back.
 const template = { resources: 500, bytes: 1_000_000, outputs: 200, parameters: 200, description: 1_024 };
 const environmentBytesMax = 4_096;
-/** Of all inline policies of a role together, and of a managed one, without blanks. */
+/** For all inline policies of a role together, and for a managed one, without blanks. */
 const policyCharactersMax = { inline: 10_240, managed: 6_144 };
 const managedPoliciesMax = 10;
 const targetsOfRuleMax = 5;
@@ -27,7 +28,9 @@ const descriptionMax: Readonly<Record<string, number>> = {
   "AWS::SecretsManager::Secret": 2_048,
 };
 
-/** At least as long as what stands there once it is deployed, in the region and partition with the longest names. */
+/**
+ * Values at least as long as the deployed ones, in the region and partition with the longest names.
+ */
 const pseudo: Readonly<Record<string, string>> = {
   "AWS::Region": "ap-northeast-1",
   "AWS::Partition": "aws-us-gov",
@@ -36,7 +39,10 @@ const pseudo: Readonly<Record<string, string>> = {
   "AWS::StackName": "n".repeat(128),
   "AWS::StackId": `arn:aws-us-gov:cloudformation:ap-northeast-1:123456789012:stack/${"n".repeat(128)}/51af3dc0-da77-11e4-872e-1234567db123`,
 };
-/** The address of an RDS endpoint, the URL or the ARN of a queue with the longest name: nothing that we refer to is longer. */
+/**
+ * The longest referenced value: the address of an RDS endpoint, or the URL or ARN of the queue with
+ * the longest name.
+ */
 const referred = "r".repeat(150);
 
 function deployed(value: unknown): unknown {
@@ -48,7 +54,7 @@ function deployed(value: unknown): unknown {
   if (kind === "Fn::Join" && Array.isArray(inside)) return inside[1].map(deployed).join(inside[0]);
   if (kind === "Fn::Split" && Array.isArray(inside)) return String(deployed(inside[1])).split(inside[0]);
   if (kind === "Fn::Select" && Array.isArray(inside)) return Object(deployed(inside[1]))[inside[0]];
-  if (kind.startsWith("Fn::")) throw new Error(`How long is ${JSON.stringify(value)}?`);
+  if (kind.startsWith("Fn::")) throw new Error(`The length of ${JSON.stringify(value)} is not known.`);
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, deployed(each)]));
 }
 
@@ -65,7 +71,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
     stack = synthesised(variants[name]);
   });
 
-  test("CloudFormation takes the template", () => {
+  test("the template is within CloudFormation's limits", () => {
     const whole = stack.template.toJSON();
     expect(Object.keys(whole["Resources"]).length).toBeLessThan(template.resources);
     expect(Buffer.byteLength(JSON.stringify(whole, null, 1))).toBeLessThan(template.bytes);
@@ -76,7 +82,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
       expect(String(Description).length).toBeLessThanOrEqual(template.description);
   });
 
-  test("no description is longer than its service takes", () => {
+  test("every description is within the limit of its service", () => {
     for (const [id, { Type, Properties }] of Object.entries(stack.resources)) {
       const text = ["Description", "AlarmDescription", "GroupDescription", "DBSubnetGroupDescription"]
         .map((property) => Properties[property])
@@ -87,7 +93,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
     }
   });
 
-  test("every function's variables fit into the four kilobytes that Lambda has for them", () => {
+  test("every function's variables fit into Lambda's four kilobytes", () => {
     for (const [id, { Properties }] of stack.ofType("AWS::Lambda::Function")) {
       const { Variables } = variables.catch({ Variables: {} }).parse(Properties["Environment"]);
       expect(charactersOf(Variables), id).toBeLessThanOrEqual(environmentBytesMax);
@@ -96,7 +102,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
     }
   });
 
-  test("every role's policies fit into what IAM takes", () => {
+  test("every role's policies are within IAM's limits", () => {
     const characters = new Map<string, number>();
     const add = (role: string, document: unknown) =>
       characters.set(role, (characters.get(role) ?? 0) + charactersOf(document));
@@ -114,7 +120,7 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
       expect(charactersOf(Properties["PolicyDocument"]), id).toBeLessThanOrEqual(policyCharactersMax.managed);
   });
 
-  test("no rule has more targets than EventBridge takes, no dashboard more than CloudWatch shows", () => {
+  test("every rule and dashboard is within the limits of EventBridge and CloudWatch", () => {
     for (const [id, { Properties }] of stack.ofType("AWS::Events::Rule"))
       expect(z.array(z.unknown()).parse(Properties["Targets"]).length, id).toBeLessThanOrEqual(
         targetsOfRuleMax,

@@ -5,7 +5,8 @@ import path from "node:path";
 import { synthesised } from "./synthesised.ts";
 import { variants } from "./variants.ts";
 
-// `npm run lint:cfn`: cfn-lint, which knows what CloudFormation takes, reads the template of every set of settings.
+// `npm run lint:cfn`: checks the template of every set of settings with cfn-lint, which knows
+// CloudFormation's rules.
 
 const root = path.join(import.meta.dirname, "..", "..");
 const linter = process.env["CARILLON_CFN_LINT"] ?? "cfn-lint";
@@ -15,7 +16,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Its version, or null where there is none to be run. */
+/** The version of the linter, or null when it is not installed. */
 function versionOf(command: string): string | null {
   const { status, stdout } = spawnSync(command, ["--version"], { encoding: "utf8" });
   return status === 0 ? stdout.trim().replace(/^cfn-lint /, "") : null;
@@ -29,7 +30,7 @@ function lint(version: string): number {
       writeFileSync(file, JSON.stringify(synthesised(settings).template.toJSON(), null, 1));
       return file;
     });
-    // From the root, where .cfnlintrc says which rules are left out, and why.
+    // Runs in the root, where .cfnlintrc lists the ignored rules with reasons.
     const { status } = spawnSync(linter, ["--", ...files], { cwd: root, stdio: "inherit" });
     say(`cfn-lint ${version}: ${files.length} templates, ${status === 0 ? "nothing found" : "see above"}.`);
     return status ?? 1;
@@ -41,7 +42,7 @@ function lint(version: string): number {
 const version = versionOf(linter);
 if (version === null) {
   say(
-    `Skipped: there is no ${linter} here. pip install cfn-lint==${known}, or name one in CARILLON_CFN_LINT. No template was checked.`,
+    `Skipped: ${linter} is not installed. Run pip install cfn-lint==${known}, or name one in CARILLON_CFN_LINT. No template was checked.`,
   );
 } else {
   process.exitCode = lint(version);

@@ -13,7 +13,7 @@ import { variants } from "./variants.ts";
 
 const secretArn = "arn:aws:secretsmanager:us-east-1:000000000000:secret:carillon/owner-AbCdEf";
 
-/** Of what the compose specification has, the part that is used here; anything else in the file fails. */
+/** The part of the compose specification that is used here; any other key in the file fails. */
 const service = z.strictObject({
   image: z.string(),
   ports: z.array(z.string()),
@@ -37,12 +37,12 @@ describe("the profile for LocalStack", () => {
   const { resources } = synthesised(localstackSettings({ url: neighbourUrl, secretArn }));
   const types = Object.values(resources).map(({ Type }) => Type);
 
-  test("leaves out what the free tier lacks: RDS, HTTP APIs, and a network of its own", () => {
+  test("the LocalStack profile leaves out what the free tier lacks: RDS, HTTP APIs and a VPC", () => {
     const lacking = /^AWS::(RDS|ApiGatewayV2|EC2|WAFv2|XRay)::/;
     expect(types.filter((type) => lacking.test(type))).toEqual([]);
   });
 
-  test("has everything else: an API, functions, queues, the tick and the migration", () => {
+  test("the LocalStack profile has everything else: an API, functions, queues, the tick and the migration", () => {
     for (const type of [
       "AWS::ApiGateway::RestApi",
       "AWS::Lambda::EventSourceMapping",
@@ -53,11 +53,11 @@ describe("the profile for LocalStack", () => {
       expect(types).toContain(type);
   });
 
-  test("is one of the sets of settings that everything is checked with", () => {
+  test("the LocalStack profile is one of the sets of settings that all checks run with", () => {
     expect(variants["LocalStack"]).toEqual(localstackSettings({ url: neighbourUrl, secretArn }));
   });
 
-  test("is for an emulator alone", () => {
+  test("the LocalStack profile refuses an endpoint of AWS itself", () => {
     expect(() => emulatorAt("https://sqs.eu-central-1.amazonaws.com")).toThrow("AWS itself");
   });
 });
@@ -70,14 +70,14 @@ describe("docker-compose.yaml", () => {
   const { services, networks } = compose.parse(parse(text));
   const url = new URL(neighbourUrl);
 
-  test("names exact versions, and opens no port to another machine", () => {
+  test("docker-compose.yaml names exact versions, and opens no port to another machine", () => {
     for (const { image, ports } of Object.values(services)) {
       expect(image).toMatch(/:\d+(\.\d+)+$/);
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:(\d+):\1$/);
     }
   });
 
-  test("has the Postgres of the profile: its name in the network, port, user, password and database", () => {
+  test("docker-compose.yaml has the Postgres of the profile: its name in the network, port, user, password and database", () => {
     const { environment, networks: joined, ports } = services.postgres;
     expect(Object.keys(services)).toContain(url.hostname);
     expect(joined).toEqual(services.localstack.networks);
@@ -87,16 +87,16 @@ describe("docker-compose.yaml", () => {
       POSTGRES_PASSWORD: url.password,
       POSTGRES_DB: url.pathname.slice(1),
     });
-    // Postgres has so many where nothing else is said, and nothing is.
+    // Postgres's default for max_connections, which the file does not change.
     expect(neighbourMaxConnections).toBe(100);
   });
 
-  test("lets functions find it: their containers are in its network", () => {
+  test("docker-compose.yaml lets functions reach Postgres: their containers are in its network", () => {
     expect(services.postgres.networks).toEqual(Object.keys(networks));
     expect(services.localstack.environment["LAMBDA_DOCKER_NETWORK"]).toBe(networks["carillon"]?.name);
   });
 
-  test("holds no token, and says what to do without one", () => {
+  test("docker-compose.yaml holds no token, and explains how to go without one", () => {
     expect(services.localstack.environment["LOCALSTACK_AUTH_TOKEN"]).toMatch(
       /^\$\{LOCALSTACK_AUTH_TOKEN:\?.+\}$/,
     );

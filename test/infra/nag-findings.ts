@@ -15,16 +15,19 @@ export interface Reason extends Finding {
 }
 
 export interface Checked {
-  /** What is found and has no reason, with the set of settings. */
+  /** Findings without a reason, with the set of settings. */
   open: (Finding & { variant: string })[];
-  /** What would be found if nothing had a reason. */
+  /** All findings, as if no reasons were given. */
   found: Finding[];
   reasons: Reason[];
 }
 
 const acknowledged = z.record(z.string(), z.string());
 
-/** Every set of settings, checked by the rules of AWS Solutions; and the reasons that constructs give. */
+/**
+ * Checks every set of settings by the rules of AWS Solutions, and collects the reasons that
+ * constructs give.
+ */
 export function checked(): Checked {
   const open: Checked["open"] = [];
   const found: Finding[] = [];
@@ -32,7 +35,7 @@ export function checked(): Checked {
   for (const [variant, settings] of Object.entries(variants)) {
     const stack = stackOf(settings);
     open.push(...findings(new AwsSolutionsChecks(), stack).map((each) => ({ ...each, variant })));
-    // As if nothing had been given a reason.
+    // Ignores the given reasons.
     const strict = Object.defineProperty(new AwsSolutionsChecks(), "isAcknowledged", { value: () => false });
     found.push(...findings(strict, stack));
     for (const construct of stack.node.findAll())
@@ -57,7 +60,7 @@ function reasonsOf(construct: IConstruct): Reason[] {
     .filter(({ rule }) => rule.startsWith("AwsSolutions-"));
 }
 
-/** Which rules are not followed, where, and why: a line for each reason. */
+/** The rules that are not followed, with their places: a row for each reason. */
 export function reasonsTable(reasons: readonly Reason[]): string {
   const places = new Map<string, Set<string>>();
   for (const { rule, path, reason } of reasons) {

@@ -10,13 +10,13 @@ beforeAll(() => {
   all = checked();
 });
 
-test("with every set of settings, AWS Solutions finds nothing that has no reason", () => {
+test("with every set of settings, AWS Solutions has no finding without a reason", () => {
   expect(all.open).toEqual([]);
-  // It has looked at something.
+  // Shows that the checks ran at all.
   expect(all.found.length).toBeGreaterThan(50);
 });
 
-test("no reason is given for what nobody finds, and each is a sentence", () => {
+test("every reason belongs to a finding, and is a sentence", () => {
   const idle = all.reasons.filter(
     ({ rule, path }) =>
       !all.found.some((each) => each.rule === rule && `${each.path}/`.startsWith(`${path}/`)),
@@ -25,6 +25,6 @@ test("no reason is given for what nobody finds, and each is a sentence", () => {
   for (const { reason } of all.reasons) expect(reason).toMatch(/^[A-Za-z].{40,}\.$/);
 });
 
-test("docs/security.md tells all reasons; `npm run rights` writes them", () => {
+test("docs/security.md lists all reasons; `npm run rights` writes them", () => {
   expect(tableIn(page, "reasons")).toBe(reasonsTable(all.reasons));
 });

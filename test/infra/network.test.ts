@@ -19,23 +19,23 @@ function servicesOf(stack: Synthesised): string[] {
     .sort();
 }
 
-test("a network of our own has an endpoint for each service that is called, and none for another", () => {
+test("a network that is made here has an endpoint for each service that functions call, and no other", () => {
   expect(servicesOf(synthesised())).toEqual(["events", "lambda", "secretsmanager", "sqs"]);
 });
 
-test("endpoints stand in one zone, or in both where that is paid for", () => {
+test("endpoints are in one zone, or in both with high availability", () => {
   const zonesOf = (stack: Synthesised) =>
     stack.ofType("AWS::EC2::VPCEndpoint").map(([, { Properties }]) => Object(Properties["SubnetIds"]).length);
   expect(zonesOf(synthesised())).toEqual([1, 1, 1, 1]);
   expect(zonesOf(synthesised({ highlyAvailable: true }))).toEqual([2, 2, 2, 2]);
 });
 
-test("those of targets that nobody uses may be left out", () => {
+test("endpoints of unused targets may be left out", () => {
   const without = synthesised({ endpoints: "sqs,secretsmanager", lifecycleEvents: "none" });
   expect(servicesOf(without)).toEqual(["secretsmanager", "sqs"]);
 });
 
-test("those without which nothing runs may not, nor the one through which the bus is told", () => {
+test("endpoints that Carillon needs cannot be left out, nor the one for events of jobs that are on", () => {
   expect(() => synthesised({ endpoints: "none" })).toThrow(
     "endpoints: sqs and secretsmanager cannot be left out",
   );
@@ -48,7 +48,7 @@ test("those without which nothing runs may not, nor the one through which the bu
   );
 });
 
-test("a VPC is named by its attributes: everything stands in its subnets, and nothing of it is made", () => {
+test("an existing VPC is described by its attributes: everything uses its subnets, and no part of it is made", () => {
   const stack = synthesised(brought);
   for (const type of ["VPC", "Subnet", "RouteTable", "VPCEndpoint"]) {
     stack.template.resourceCountIs(`AWS::EC2::${type}`, 0);
@@ -66,7 +66,7 @@ test("a VPC is named by its attributes: everything stands in its subnets, and no
   }
 });
 
-test("in it, functions speak HTTPS to whatever the VPC has, and to the endpoints alone where all are made", () => {
+test("in an existing VPC, functions may reach any address by HTTPS, or only the endpoints where all of them are made", () => {
   const toAnywhere = (stack: Synthesised) =>
     stack
       .ofType("AWS::EC2::SecurityGroupEgress")
@@ -81,21 +81,21 @@ test("in it, functions speak HTTPS to whatever the VPC has, and to the endpoints
   expect(servicesOf(synthesised({ ...brought, endpoints: "sqs" }))).toEqual(["sqs"]);
 });
 
-test("a VPC that is named by half is refused", () => {
+test("an incomplete description of a VPC is refused", () => {
   const { vpcId, vpcSubnetIds, vpcAvailabilityZones } = brought;
-  const twoZones = "it takes vpcSubnetIds in two zones at least";
+  const twoZones = "it needs vpcSubnetIds in at least two zones";
   expect(() => synthesised({ vpcId })).toThrow(twoZones);
   expect(() => synthesised({ ...brought, vpcAvailabilityZones: "eu-central-1a,eu-central-1a" })).toThrow(
     twoZones,
   );
   expect(() => synthesised({ ...brought, vpcSubnetIds: subnetIds[0] })).toThrow(twoZones);
-  expect(() => synthesised({ vpcSubnetIds, vpcAvailabilityZones })).toThrow("name it by vpcId");
+  expect(() => synthesised({ vpcSubnetIds, vpcAvailabilityZones })).toThrow("give its id as vpcId");
   expect(() => synthesised({ ...brought, vpcId: "mine" })).toThrow(
     "carillon:vpcId: it takes the id of a VPC",
   );
 });
 
-test("an app brings its VPC as it is, and once", () => {
+test("an app may pass its VPC in code, but not together with an id", () => {
   const stack = new Stack(new App({ context: { "aws:cdk:bundling-stacks": [] } }), "Theirs");
   const vpc = new Vpc(stack, "Vpc", { maxAzs: 2 });
   // The class and its interface differ in whether an absent property may be undefined.
@@ -112,11 +112,11 @@ test("an app brings its VPC as it is, and once", () => {
     SubnetIds: vpc.privateSubnets.map(({ subnetId }) => stack.resolve(subnetId)),
   });
   const { vpcId } = brought;
-  expect(() => new Carillon(stack, "Twice", { vpc: theirs, vpcId })).toThrow("give one of the two");
+  expect(() => new Carillon(stack, "Twice", { vpc: theirs, vpcId })).toThrow("give only one of the two");
   const vpcOfOneZone = Vpc.fromVpcAttributes(stack, "OneZone", {
     vpcId: vpc.vpcId,
     availabilityZones: ["eu-central-1a"],
     privateSubnetIds: ["subnet-0123456789abcdef0"],
   });
-  expect(() => new Carillon(stack, "InOneZone", { vpc: vpcOfOneZone })).toThrow("lie in one zone");
+  expect(() => new Carillon(stack, "InOneZone", { vpc: vpcOfOneZone })).toThrow("are in one zone");
 });

@@ -72,7 +72,7 @@ export const handlers: readonly JobHandler[] = [
 ];
 `;
 
-// Each test starts programs, which take many times as long where the machine has other work.
+// Each test starts programs, which are many times slower on a busy machine.
 describe("carillon/cdk, as an app has it that installs the package", { timeout: 120_000 }, () => {
   let folder: string;
   let app: string;
@@ -83,7 +83,7 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
       cwd: app,
       encoding: "utf8",
       stdio: "pipe",
-      // Whoever asks the network gets no answer.
+      // Requests to the network fail at once.
       env: { PATH: process.env["PATH"], HOME: folder, HTTPS_PROXY: "http://127.0.0.1:9" },
     });
 
@@ -105,7 +105,7 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("the construct deploys every function, below 1.5 MB, and each loads by itself", async () => {
+  test("the installed construct deploys every function, below 1.5 MB, and each loads by itself", async () => {
     expect(Object.keys(plain)).toHaveLength(7);
     expect(Object.keys(own).sort()).toEqual(Object.keys(plain).sort());
     for (const bundle of new Set([...Object.values(plain), ...Object.values(own)])) {
@@ -116,7 +116,7 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
     }
   });
 
-  test("the function that migrates has all migrations with it", () => {
+  test("the installed package's migration function contains all migrations", () => {
     for (const { Migration = "" } of [plain, own])
       expect(readdirSync(path.join(Migration, "migrations"))).toEqual(
         readdirSync(path.join(root, "migrations")),
@@ -124,18 +124,18 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
   });
 
   test.each(["Api", "Ingest", "Tick", "FastWorker", "SlowWorker"])(
-    "the app's handlers are in the bundle of %s",
+    "the bundle of %s has the app's handlers",
     (construct) => {
       expect(codeOf(own[construct])).toContain('name:"of-a-package"');
       expect(codeOf(plain[construct])).not.toMatch(/name:"(of-a-package|order-unshipped|digest)"/);
     },
   );
 
-  test("the worker and carillon/job have one class for what `again` returns", () => {
+  test("the worker and carillon/job share one class for the results of `again`", () => {
     expect(codeOf(own["SlowWorker"]).match(/kind="again"/g)).toHaveLength(1);
   });
 
-  test("the package names each package in its bundles with version and licence, and has the text of each licence", () => {
+  test("the package lists each package in its bundles with version and licence, and contains each licence's text", () => {
     const dist = path.join(app, "node_modules", "carillon", "dist");
     const functions = path.join(dist, "functions");
     const { components } = sbom.parse(JSON.parse(readFileSync(path.join(dist, "sbom.cdx.json"), "utf8")));
@@ -151,7 +151,7 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
       inMaps.map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? ""),
     );
     expect(folders.size).toBeGreaterThan(5);
-    // The CLI alone reads YAML.
+    // Only the CLI reads YAML.
     expect(components.map(({ name }) => name)).toContain("yaml");
     expect(licences).toContain("Copyright Eemeli Aro");
     for (const folder of folders) {
@@ -162,7 +162,7 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
     }
   });
 
-  test("the constructs and the handlers of an app have types that hold", () => {
+  test("the constructs and the handlers of an app are type-checked against the package's types", () => {
     const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck"];
     const language = ["--target", "es2024", "--lib", "es2024,esnext.disposable", "--module", "nodenext"];
     const tsc = path.join(modules, ".bin", "tsc");
@@ -172,7 +172,9 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
 
 const codeOf = (bundle = "") => readFileSync(path.join(bundle, "index.mjs"), "utf8");
 
-/** An app that has the package installed, with what the package leaves to the app. */
+/**
+ * An app with the package installed, and with the dependencies that the package leaves to the app.
+ */
 async function appWithPackage(folder: string): Promise<string> {
   const app = path.join(folder, "app");
   mkdirSync(app);

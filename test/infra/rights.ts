@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { idIn, type Synthesised } from "./synthesised.ts";
 
-// Who may do what, as docs/security.md shows it and as the template of a deployment with default settings grants it.
+// The rights that docs/security.md lists: those that the template of a deployment with default
+// settings grants.
 
 const texts = z.union([z.array(z.string()), z.string().transform((one) => [one])]);
 const list = z.union([z.array(z.unknown()), z.unknown().transform((one) => [one])]);
@@ -15,20 +16,20 @@ const statement = z.object({
 type Statement = z.infer<typeof statement>;
 const document = z.object({ Statement: z.array(statement) });
 
-/** Why each right is granted: a new one has its reason here before the page can be written. */
+/** The reason for each right. A new right needs its reason here before the page can be written. */
 const reasons: readonly [RegExp, string][] = [
   [/^logs:.* on \w+Logs$/, "writes its own log"],
-  [/^ec2:.* on \*$/, "is put into the network by Lambda; an interface that does not exist yet has no name"],
+  [/^ec2:.* on \*$/, "is attached to the network by Lambda; an interface has no ARN before it exists"],
   [/^rds-db:connect on /, "logs in, as this role of the database and no other"],
   [/^secretsmanager:.* on Database/, "migrates as the owner of everything"],
   [/^secretsmanager:.* on MigrationAdminToken$/, "keeps the first token's hash in the database"],
-  [/^sqs:(Send|Get).* on (Fast|Slow)Queue$/, "hands parcels over, after the transaction that made them"],
-  [/^sqs:(Receive|Change|Delete|Get).* on \w+Queue$/, "is given messages by Lambda's event source"],
+  [/^sqs:(Send|Get).* on (Fast|Slow)Queue$/, "sends parcels, after the transaction that made them"],
+  [/^sqs:(Receive|Change|Delete|Get).* on \w+Queue$/, "receives messages through Lambda's event source"],
   [/^sqs:.* on IngestDeadLetters$/, "sets aside commands that are refused for good"],
   [/^sqs:.* on sqs:carillon-target-/, "delivers to queues that schedules may name: targetQueueArns"],
   [
     /^events:PutEvents on events:.* if .*source/,
-    "tells the bus what becomes of jobs, in Carillon's name: lifecycleEvents",
+    "publishes events of jobs to the bus, as Carillon: lifecycleEvents",
   ],
   [/^events:PutEvents on events:/, "delivers to buses that schedules may name: targetBusArns"],
   [
@@ -37,24 +38,24 @@ const reasons: readonly [RegExp, string][] = [
   ],
   [
     /^lambda:InvokeFunction on WebhookSenderFunction$/,
-    "has webhooks sent, by the one function that reaches the internet",
+    "invokes the sender of webhooks, the one function that reaches the internet",
   ],
   [
     /^lambda:\w+ on MigrationFunction/,
-    "is the CDK's framework for custom resources, and calls the migration",
+    "is the CDK's framework for custom resources, and invokes the migration",
   ],
-  [/^sqs:.* on CanaryArrivals$/, "sends the canary to where it is awaited"],
+  [/^sqs:.* on CanaryArrivals$/, "sends the canary to its queue"],
   [
     /^states:StartExecution on MigrationProvider/,
-    "is the CDK's framework for custom resources, and waits for a migration that takes long",
+    "is the CDK's framework for custom resources, and waits for a long migration",
   ],
   [
     /^lambda:\w+ on MigrationProvider/,
-    "is the CDK's framework for custom resources, and asks whether the migration is done",
+    "is the CDK's framework for custom resources, and checks whether the migration is done",
   ],
 ];
 
-/** Each right on a line of its own, with whom it belongs to. */
+/** A row for each right, with the role that has it. */
 export function rightsTable(stack: Synthesised): string {
   const rows = [...ofRoles(stack)].flatMap(({ who, rights }) =>
     rights.flatMap(ofStatement).map((right) => `| ${who} | ${right} |`),
@@ -77,7 +78,7 @@ function ofStatement({ Action, Resource, Condition }: Statement): string[] {
     const right = `${actions} on ${on}${only}`;
     const reason = reasons.find(([pattern]) => pattern.test(right));
     if (reason === undefined)
-      throw new Error(`Why is this granted? ${right}. Say it in test/infra/rights.ts.`);
+      throw new Error(`No reason is given for the right ${right}. Add one in test/infra/rights.ts.`);
     return `\`${actions}\` | \`${on}\`${only} | ${reason[1]}`;
   });
 }
@@ -106,7 +107,10 @@ function* ofRoles(stack: Synthesised): Generator<{ who: string; rights: Statemen
   }
 }
 
-/** Who may call a function or send to a queue from outside of Carillon's roles, and what is forbidden to all. */
+/**
+ * The principals outside of Carillon's roles that may invoke a function or send to a queue, and the
+ * requests that are denied to all.
+ */
 export function resourcePoliciesTable(stack: Synthesised): string {
   const permissions = stack.ofType("AWS::Lambda::Permission").map(([, { Properties }]) => {
     const from = Properties["SourceArn"] === undefined ? "" : `, for ${shown(Properties["SourceArn"])} alone`;
@@ -117,7 +121,7 @@ export function resourcePoliciesTable(stack: Synthesised): string {
       .parse(Properties["PolicyDocument"])
       .Statement.map(
         ({ Effect, Action, Condition }) =>
-          `${Effect === "Deny" ? "nobody" : "whoever is named"} may \`${Action.join(" ")}\` if ${shown(JSON.stringify(Condition)).replaceAll(/[{}"]/g, "")}`,
+          `${Effect === "Deny" ? "no principal" : "the named principal"} may \`${Action.join(" ")}\` if ${shown(JSON.stringify(Condition)).replaceAll(/[{}"]/g, "")}`,
       );
     return `| ${z.array(z.unknown()).parse(Properties["Queues"]).map(idIn).map(withoutHash).join(", ")} | ${rules.join("; ")} |`;
   });
@@ -141,7 +145,7 @@ function flat(value: unknown): string {
   }
   if (kind === "Ref")
     return String(inside).startsWith("AWS::") ? `‹${String(inside).slice(5)}›` : withoutHash(String(inside));
-  throw new Error(`How is ${JSON.stringify(value)} to be shown?`);
+  throw new Error(`${JSON.stringify(value)} is an intrinsic function that the page cannot show.`);
 }
 
 function withoutHash(id: string): string {
@@ -151,7 +155,7 @@ function withoutHash(id: string): string {
 const begins = (name: string) => `<!-- ${name} -->\n\n`;
 const ends = "\n\n<!-- end -->";
 
-/** What stands in a page under this name. */
+/** The table of this name in a page. */
 export function tableIn(page: string, name: string): string {
   const [, after] = page.split(begins(name));
   if (after === undefined) throw new Error(`The page has no ${begins(name).trim()}.`);

@@ -17,11 +17,11 @@ function read(context: Record<string, unknown>): Settings {
   return settingsFrom(new App({ context }).node);
 }
 
-test("no setting is needed", () => {
+test("every setting has a default", () => {
   expect(read({})).toEqual(defaultSettings);
 });
 
-test("the command line's text and JSON's own values mean the same", () => {
+test("text from the command line and JSON values mean the same", () => {
   const given = {
     "carillon:fastConcurrency": "8",
     "carillon:highlyAvailable": "true",
@@ -40,7 +40,7 @@ test("the command line's text and JSON's own values mean the same", () => {
   expect(read(given).fastConcurrency).toBe(8);
 });
 
-test("all that is wrong is said at once, each in a sentence with the setting's name", () => {
+test("all faults of the settings are reported in one error, each with the setting's name", () => {
   const wrong = {
     "carillon:fastConcurrency": "many",
     "carillon:databaseClass": "db.t4g.micro",
@@ -51,15 +51,15 @@ test("all that is wrong is said at once, each in a sentence with the setting's n
   expect(() => read(wrong)).toThrow("carillon:fastConcurrency: it takes a whole number from 2 to 1000");
   expect(() => read(wrong)).toThrow('carillon:databaseClass: it takes an instance class such as "t4g.micro"');
   expect(() => read(wrong)).toThrow(
-    "carillon:databaseSize: there is no such setting; there are database, databaseClass",
+    "carillon:databaseSize: there is no such setting; the settings are database, databaseClass",
   );
   expect(() => read(wrong)).toThrow(
-    "carillon:logRetentionDays: it takes one of the numbers that CloudWatch Logs knows",
+    "carillon:logRetentionDays: it takes one of the values that CloudWatch Logs supports",
   );
   expect(() => read(wrong)).toThrow("carillon:databaseProtected: it takes true or false");
 });
 
-test("an allow-list never takes everything: account, region and a name are needed", () => {
+test("an allow-list cannot match every resource: account, region and a name are needed", () => {
   for (const arn of [
     "*",
     "arn:aws:sqs:*:*:*",
@@ -86,7 +86,7 @@ test("an allow-list never takes everything: account, region and a name are neede
   }
 });
 
-test("an allow-list that has no room in a function's environment is refused before it is deployed", () => {
+test("an allow-list without room in a function's environment is refused before the deployment", () => {
   const arn = (n: number) => `arn:aws:sqs:eu-central-1:123456789012:orders-of-customer-${n}`;
   const many = (length: number) => Array.from({ length }, (_, n) => arn(100 + n));
   expect(read({ "carillon:targetQueueArns": many(14) }).targetQueueArns).toHaveLength(14);
@@ -103,7 +103,7 @@ test("an allow-list that has no room in a function's environment is refused befo
   );
 });
 
-test("an app's own topic and queue are taken as what the CDK knows them by before they are deployed", () => {
+test("an app may pass its own topic and queue as CDK tokens before they are deployed", () => {
   const stack = new Stack(new App({ context: { "aws:cdk:bundling-stacks": [] } }), "Orders");
   const [topic, queue] = [new Topic(stack, "OnCall"), new Queue(stack, "Reports")];
   new Carillon(stack, "Carillon", { alarmTopicArn: topic.topicArn, targetQueueArns: [queue.queueArn] });
@@ -124,7 +124,7 @@ test("an app's own topic and queue are taken as what the CDK knows them by befor
   });
 });
 
-test("a token counts for as much as it may become, and tells of a principal all but its ARN", () => {
+test("a token counts with its longest possible value, and a principal's scope and prefix are checked although its ARN is a token", () => {
   const tokens = Array.from({ length: 8 }, (_, n) => Fn.importValue(`queue-${n}`));
   expect(checkedSettings({ targetQueueArns: tokens.slice(1) }).targetQueueArns).toHaveLength(7);
   expect(() => checkedSettings({ targetQueueArns: tokens })).toThrow("it takes at most 900 characters");
@@ -133,7 +133,7 @@ test("a token counts for as much as it may become, and tells of a principal all 
   expect(() => checkedSettings({ apiPrincipals: [`${role} rule billing:`] })).toThrow("apiPrincipals: ");
 });
 
-test("networks that webhooks may not reach are told to whoever sends them and to whoever takes schedules", () => {
+test("denied networks of webhooks reach the sender of webhooks and every function that accepts schedules", () => {
   const networks = "203.0.113.0/24, 2001:db8::/32";
   const told = { CARILLON_WEBHOOK_DENY: "203.0.113.0/24,2001:db8::/32" };
   const functions = synthesised({ webhookDenyNetworks: networks })
@@ -163,7 +163,7 @@ test("high availability is a standby of the database and endpoints in both zones
   expect(subnetsOf(two)).toEqual([2, 2, 2, 2]);
 });
 
-test("what the bus is told is a list of events, or none", () => {
+test("the events for the bus are a list, or none", () => {
   expect(read({}).lifecycleEvents).toEqual(["dead", "missed"]);
   expect(read({ "carillon:lifecycleEvents": "failed, dead" }).lifecycleEvents).toEqual(["failed", "dead"]);
   expect(read({ "carillon:lifecycleEvents": ["skipped"] }).lifecycleEvents).toEqual(["skipped"]);
@@ -173,7 +173,7 @@ test("what the bus is told is a list of events, or none", () => {
   );
 });
 
-test("a second stack has another name, which is no setting of what is in it", () => {
+test("a second stack needs another stack name, which is not a setting of the construct", () => {
   const named = (stackName: unknown) => new App({ context: { "carillon:stackName": stackName } }).node;
   expect(stackNameFrom(new App().node)).toBe("Carillon");
   expect(stackNameFrom(named("Carillon-Orders"))).toBe("Carillon-Orders");

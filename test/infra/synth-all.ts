@@ -8,11 +8,14 @@ import { variants } from "./variants.ts";
 const root = path.join(import.meta.dirname, "..", "..");
 const template = z.object({ Resources: z.record(z.string(), z.unknown()) });
 
-/** Whoever asks for something gets no answer: a network of its own without a way out, where Linux lets us make one. */
+/** Runs without network access: in a network namespace of its own, where Linux allows it. */
 const alone = ["unshare", "--map-root-user", "--net", "--"];
 const shutIn = spawnSync("unshare", ["--map-root-user", "--net", "--", "true"]).status === 0;
 
-/** Nor is there anybody to ask on behalf of: no credentials, no region, no profile, and a proxy where nobody listens. */
+/**
+ * Runs without an account: no credentials, no region, no profile, and a proxy address without a
+ * listener.
+ */
 const environment = {
   PATH: process.env["PATH"] ?? "",
   HOME: mkdtempSync(path.join(tmpdir(), "carillon-home-")),
@@ -22,14 +25,15 @@ const environment = {
 };
 
 /**
- * `npm run synth:all`: what `npx cdk synth` makes of each set of settings, by the real CLI with its bundles, a line for each; further
- * arguments name some of them. It fails where one does, or is warned of anything.
+ * `npm run synth:all`: runs `npx cdk synth` for each set of settings, with the real CLI and its
+ * bundles, and prints a line for each; arguments select some of them. Fails when one fails or
+ * prints a warning.
  */
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in variants));
 if (unknown.length > 0) {
   const known = Object.keys(variants).join(", ");
-  process.stderr.write(`There is no ${unknown.join(", ")}; there are ${known}.\n`);
+  process.stderr.write(`There is no ${unknown.join(", ")}; the sets of settings are ${known}.\n`);
   process.exitCode = 2;
 } else {
   process.stdout.write(`${shutIn ? "Without a network" : "Without a proxy that answers"}:\n`);
@@ -38,7 +42,10 @@ if (unknown.length > 0) {
 }
 rmSync(environment.HOME, { recursive: true, force: true });
 
-/** Whether it went well, and without a warning: for the CLI, strictly, one is an error. */
+/**
+ * Whether the synthesis succeeded without a warning; with --strict the CLI treats a warning as an
+ * error.
+ */
 function synth(name: string): boolean {
   const out = mkdtempSync(path.join(tmpdir(), "carillon-synth-"));
   const began = performance.now();

@@ -22,7 +22,10 @@ export interface Synthesised {
   ofType(type: string): [string, Resource][];
 }
 
-/** The stack as `cdk synth` makes it with these settings, without the bundles: what a function's code is does not show in a template. */
+/**
+ * The stack as `cdk synth` makes it with these settings, without bundles: a function's code is not
+ * part of the template.
+ */
 export function stackOf(settings: Readonly<Record<string, unknown>> = {}): CarillonStack {
   const { context } = cdkJson.parse(
     JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")),
@@ -44,7 +47,7 @@ export function synthesised(settings: Readonly<Record<string, unknown>> = {}): S
   };
 }
 
-/** The logical id that a reference or an attribute points to. */
+/** The logical id in a reference or an attribute. */
 export function idIn(value: unknown): string {
   const { Ref, "Fn::GetAtt": attribute } = z
     .object({ Ref: z.string().optional(), "Fn::GetAtt": z.tuple([z.string(), z.string()]).optional() })

@@ -6,7 +6,7 @@ import { idIn, type Resource, synthesised } from "./synthesised.ts";
 
 const onceAndSoon = { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 };
 
-test("EventBridge Scheduler may start the tick in the rule's place: each minute, once, and not a minute later", () => {
+test("EventBridge Scheduler may start the tick instead of the rule: once each minute, without retries after a minute", () => {
   const stack = synthesised({ tickBy: "scheduler" });
   expect(stack.ofType("AWS::Events::Rule")).toEqual([]);
   const [schedule, ...others] = stack.ofType("AWS::Scheduler::Schedule").map(([, each]) => each.Properties);
@@ -21,20 +21,20 @@ test("EventBridge Scheduler may start the tick in the rule's place: each minute,
   stack.template.hasResourceProperties("AWS::Lambda::EventInvokeConfig", onceAndSoon);
 });
 
-test("a rule starts it where nothing else is said, and nothing starts it twice", () => {
+test("by default a rule starts the tick, and only one service starts it", () => {
   const stack = synthesised();
   expect(stack.ofType("AWS::Scheduler::Schedule")).toEqual([]);
   expect(stack.ofType("AWS::Events::Rule")).toHaveLength(1);
 });
 
-test("it keeps jobs for as many days as are set", () => {
+test("the tick keeps jobs for the configured number of days", () => {
   const stack = synthesised({ jobRetentionDays: "90" });
   stack.template.hasResourceProperties("AWS::Lambda::Function", {
     Environment: { Variables: Match.objectLike({ RETENTION_DAYS: "90" }) },
   });
 });
 
-test("nothing else may start it", () => {
+test("no other service may start the tick", () => {
   expect(() => synthesised({ tickBy: "cron" })).toThrow("carillon:tickBy: it takes rule or scheduler");
 });
 
@@ -50,7 +50,7 @@ const ruleTargets = z.array(
 );
 const minute = "2026-03-02T10:07:00Z";
 
-test("several ticks a minute are told which they are and of which minute, by as many rules as EventBridge needs", () => {
+test("several ticks a minute learn their share and their minute, from as many rules as EventBridge's limit requires", () => {
   const stack = synthesised({ tickShards: 16, databaseClass: "m7g.large" });
   const rules = stack.ofType("AWS::Events::Rule");
   const targets = rules.map(([, { Properties }]) => ruleTargets.parse(Properties["Targets"]));
@@ -60,7 +60,7 @@ test("several ticks a minute are told which they are and of which minute, by as 
     expect(RetryPolicy).toEqual(onceAndSoon);
     expect(Object.values(InputTransformer.InputPathsMap)).toEqual(["$.time"]);
     const [name = ""] = Object.keys(InputTransformer.InputPathsMap);
-    // As EventBridge does: a placeholder that is a value of its own is put in with its quotation marks.
+    // Replaced as EventBridge does: a placeholder that is a whole value gets quotation marks.
     const input = InputTransformer.InputTemplate.replace(`<${name}>`, JSON.stringify(minute));
     return shareOf(JSON.parse(input)).share;
   });
@@ -72,7 +72,7 @@ test("several ticks a minute are told which they are and of which minute, by as 
   expect(admitted.toSorted()).toEqual(rules.map(([id]) => id).toSorted());
 });
 
-test("EventBridge Scheduler starts several too, and may start this one function and no other", () => {
+test("EventBridge Scheduler starts several ticks too, and may invoke this one function only", () => {
   const stack = synthesised({ tickShards: 3, tickBy: "scheduler", databaseClass: "t4g.small" });
   const schedules = stack
     .ofType("AWS::Scheduler::Schedule")
@@ -97,7 +97,7 @@ test("EventBridge Scheduler starts several too, and may start this one function 
   expect(granted.length).toBeGreaterThan(0);
 });
 
-test("more ticks than there are shares of the schedules are refused, and more than the database has connections for", () => {
+test("more ticks than shards are refused, and more than the database has connections for", () => {
   expect(() => synthesised({ tickShards: 17 })).toThrow(
     "carillon:tickShards: it takes a whole number from 1 to 16",
   );

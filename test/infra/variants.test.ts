@@ -7,7 +7,7 @@ const names = settingsShape.keyof().options;
 const defaults = settingsShape.parse({});
 const given = Object.values(variants).map((variant) => settingsShape.parse(variant));
 
-/** What a definition of zod's may hold, as far as choices may lie below it. */
+/** The parts of a zod definition that may contain further schemas with choices. */
 const wrapping = z
   .object({
     innerType: z.custom<z.core.$ZodType>(),
@@ -19,7 +19,7 @@ const wrapping = z
   })
   .partial();
 
-/** Every value of the enums that a setting's schema is made of, at whatever depth. */
+/** Every value of the enums in a setting's schema, at any depth. */
 function choicesOf(schema: z.core.$ZodType): string[] {
   const {
     innerType,
@@ -38,7 +38,7 @@ function valuesOf(name: keyof Settings): string[] {
 }
 
 describe("the variants", () => {
-  test.each(names)("give %s another value than its default", (name) => {
+  test.each(names)("the variants give %s another value than its default", (name) => {
     expect(given.map((settings) => settings[name])).toContainEqual(
       expect.not.toSatisfy((value: unknown) => JSON.stringify(value) === JSON.stringify(defaults[name])),
     );
@@ -46,11 +46,11 @@ describe("the variants", () => {
 
   const choosing = names.filter((name) => choicesOf(settingsShape.shape[name]).length > 0);
 
-  test.each(choosing)("make each choice that %s offers", (name) => {
+  test.each(choosing)("the variants use each choice that %s offers", (name) => {
     expect(valuesOf(name)).toEqual(expect.arrayContaining(choicesOf(settingsShape.shape[name])));
   });
 
-  test("make some choices, so that those above were found", () => {
+  test("the variants have known choices, which proves that the search for choices works", () => {
     expect(choosing).toEqual(expect.arrayContaining(["database", "tickBy", "endpoints", "dashboard"]));
     expect(choicesOf(settingsShape.shape.endpoints)).toEqual(["sqs", "events", "lambda", "secretsmanager"]);
   });

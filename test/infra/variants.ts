@@ -3,7 +3,9 @@ import { localstackSettings, neighbourUrl } from "../../infra/tools/localstack/p
 
 const account = "eu-central-1:123456789012";
 
-/** As many names as fit into 450 characters: four such lists are as long as they may be together. */
+/**
+ * As many names as fit into 450 characters; four such lists reach the limit of all lists together.
+ */
 function longestList(nameOf: (number: number) => string): string {
   const names: string[] = [];
   for (let n = 100; [...names, nameOf(n)].join(",").length <= 450; n++) names.push(nameOf(n));
@@ -17,8 +19,9 @@ const broughtVpc = {
 };
 
 /**
- * Sets of settings, as the context gives them, by a name that says what they are for. Together they give every setting another
- * value than its default, and every choice of those that are one of several; a test fails for what is missing.
+ * Sets of settings, in the form of the context, by descriptive names. Together they give every
+ * setting a value besides its default, and use every choice of each enum; a test fails for a
+ * missing one.
  */
 export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   default: {},
@@ -97,7 +100,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   "another way to watch it": {
     tickBy: "scheduler",
     tickShards: 2,
-    // The archive has a connection of its own.
+    // The archive's function needs a connection of its own.
     apiRequestBurst: 19,
     canaryMinutes: 0,
     tracing: true,
@@ -132,7 +135,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiCertificateArn: `arn:aws:acm:${account}:certificate/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
   },
 
-  "REST API behind a firewall of one's own": {
+  "REST API behind an existing firewall": {
     apiKind: "rest",
     apiWebAclArn: `arn:aws:wafv2:${account}:regional/webacl/ours/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
     apiRatePerToken: "100/s",

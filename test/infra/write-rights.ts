@@ -3,7 +3,8 @@ import { checked, reasonsTable } from "./nag-findings.ts";
 import { resourcePoliciesTable, rightsTable, withTable } from "./rights.ts";
 import { synthesised } from "./synthesised.ts";
 
-// `npm run rights`: writes into docs/security.md who may do what, and which rules of AWS Solutions are not followed.
+// `npm run rights`: writes the tables of rights and of rules of AWS Solutions that are not followed
+// into docs/security.md.
 
 const file = new URL("../../docs/security.md", import.meta.url);
 const stack = synthesised();

@@ -4,7 +4,7 @@ import { acknowledged } from "../../lib/tools/local/lambda/batch-response.ts";
 const sent = ["a", "b", "c"];
 
 describe("a batch response", () => {
-  test("acknowledges what it does not name as failed", () => {
+  test("a batch response acknowledges the records that it does not name as failed", () => {
     expect(acknowledged({ batchItemFailures: [] }, sent)).toEqual(sent);
     expect(acknowledged({ batchItemFailures: [{ itemIdentifier: "b" }] }, sent)).toEqual(["a", "c"]);
   });
@@ -21,7 +21,7 @@ describe("a batch response", () => {
     ["a record under another name", { batchItemFailures: [{ id: "a" }] }],
     ["a record that is no object", { batchItemFailures: ["a"] }],
     ["one good and one odd record", { batchItemFailures: [{ itemIdentifier: "a" }, { itemIdentifier: 1 }] }],
-  ])("acknowledges nothing when it is or holds %s", (_, response) => {
+  ])("a batch response acknowledges no record when it is or holds %s", (_, response) => {
     expect(acknowledged(response, sent)).toEqual([]);
   });
 });

@@ -16,13 +16,17 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** The functions as `npm start` makes them in this environment, asked once for a page of schedules. */
+/**
+ * The functions as `npm start` makes them in this environment, after one request for a page of
+ * schedules.
+ */
 async function askedOnce(env: Record<string, string>): Promise<Watched> {
   const watched = await watchPreparedNames(database.url);
   const nowhere = "http://127.0.0.1:1";
   const { databasePrepare, lifecycle } = readSettings(env);
   const databases = await prepareGiven(watched.url, token, silentLog);
-  // What is changed by migrations is asked without names, whatever the functions do.
+  // Tables that migrations change are queried without names, independently of the functions'
+  // setting.
   expect([watched.names(), watched.prepared() > 0]).toEqual([[], true]);
   const functions = localFunctions({
     databases,
@@ -53,12 +57,12 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
 }
 
 test.each([
-  ["keep the plans of their statements", {}],
-  ["keep them where that is said", { DATABASE_PREPARE: "on" }],
+  ["keep the plans of their statements by default", {}],
+  ["keep the plans of their statements with DATABASE_PREPARE=on", { DATABASE_PREPARE: "on" }],
 ])("functions %s", async (_, env) => {
   expect((await askedOnce(env)).names()).not.toEqual([]);
 });
 
-test("functions prepare nothing by name with DATABASE_PREPARE=off, for a pooler that shares sessions", async () => {
+test("functions prepare no statement by name with DATABASE_PREPARE=off, for a pooler that shares sessions", async () => {
   expect((await askedOnce({ DATABASE_PREPARE: "off" })).names()).toEqual([]);
 });

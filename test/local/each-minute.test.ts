@@ -14,7 +14,7 @@ function setup(handle: (event: ScheduledEvent) => Promise<void>) {
 }
 
 describe("a rule that fires each minute", () => {
-  test("fires at once and then on each full minute, with EventBridge's event", async () => {
+  test("the minute rule fires at once and then at each full minute, with EventBridge's event", async () => {
     const times: string[] = [];
     const { clock, tick } = setup(async (event) => {
       times.push(event.time);
@@ -31,7 +31,7 @@ describe("a rule that fires each minute", () => {
     ]);
   });
 
-  test("fires again after a tick that failed", async () => {
+  test("the minute rule fires again after a tick that failed", async () => {
     let ticks = 0;
     const { clock, tick } = setup(async () => {
       ticks++;
@@ -43,7 +43,7 @@ describe("a rule that fires each minute", () => {
     expect(ticks).toBe(2);
   });
 
-  test("fires while an earlier tick hangs, which is given up after its time", async () => {
+  test("the minute rule fires while an earlier tick hangs, which is given up after its timeout", async () => {
     let ticks = 0;
     const { clock, tick } = setup(() => {
       ticks++;
@@ -57,7 +57,7 @@ describe("a rule that fires each minute", () => {
     expect(ticks).toBe(3);
   });
 
-  test("fires no more once it is stopped", async () => {
+  test("the minute rule does not fire after it is stopped", async () => {
     let ticks = 0;
     const { clock, tick } = setup(async () => {
       ticks++;

@@ -19,14 +19,14 @@ const paths = {
 const made = (template: string) => transformed({ paths, template }, event, ingested);
 
 describe("an input transformer", () => {
-  test("puts values in as JSON, a string with its quotes", () => {
+  test("an input transformer inserts values as JSON, a string with its quotes", () => {
     const template =
       '{"id": <id>, "order": <order>, "who": <who>, "items": <items>, "paid": <paid>, "none": <none>}';
     const { who, items } = event.detail;
     expect(JSON.parse(made(template))).toEqual({ id: "e-1", order: 7, who, items, paid: true, none: "" });
   });
 
-  test("puts values into strings, where they stay within", () => {
+  test("an input transformer inserts values into strings, escaped so that they stay inside", () => {
     expect(
       JSON.parse(made('{"key": "order:<order>:<second>", "says": "<who>!", "none": "[<none>]"}')),
     ).toEqual({
@@ -41,7 +41,7 @@ describe("an input transformer", () => {
     });
   });
 
-  test("knows the rule and when the event came", () => {
+  test("an input transformer knows the rule and the time of the event", () => {
     const template =
       '{"by": <aws.events.rule-name>, "at": <aws.events.event.ingestion-time>, "whole": <aws.events.event.json>}';
     expect(JSON.parse(made(template))).toEqual({ by: "r", at: ingested.ingestedAt, whole: event });
@@ -52,7 +52,7 @@ describe("an input transformer", () => {
     ["{a: <id>}", { id: "$.id" }, "takes a JSON object"],
     ['{"a": <id>}', { id: "detail.id" }, "is not a path"],
     ['{"a": 1}', { "aws.id": "$.id" }, "are reserved"],
-  ])("is refused as EventBridge refuses it: %s", (template, own, why) => {
+  ])("an input transformer is refused as EventBridge refuses it: %s", (template, own, why) => {
     expect(transformerFault({ paths: own, template })).toContain(why);
   });
 });

@@ -21,13 +21,13 @@ function setup(handle: Handle, concurrency = 1) {
 }
 
 describe("a local function", () => {
-  test("is assembled once and used again", async () => {
+  test("a local function is created once and reused", async () => {
     const { local, counts } = setup(async (event) => event.toUpperCase());
     expect([await local.invoke("a"), await local.invoke("b")]).toEqual(["A", "B"]);
     expect(counts.assembled).toBe(1);
   });
 
-  test("serves one event at a time in each environment, and no more environments than it may have", async () => {
+  test("a local function serves one event at a time in each environment, and has no more environments than its concurrency", async () => {
     const gates: (() => void)[] = [];
     const { local, counts } = setup(async (event) => {
       await new Promise<void>((resolve) => gates.push(resolve));
@@ -45,7 +45,7 @@ describe("a local function", () => {
     expect(counts.assembled).toBe(2);
   });
 
-  test("tells the handler how much time is left, and gives each invocation an id of its own", async () => {
+  test("a local function gets the remaining time and a new id for each invocation", async () => {
     const { local, clock } = setup(async (_, invocation) => {
       const before = invocation.getRemainingTimeInMillis();
       await clock.advance(1_500);
@@ -57,7 +57,7 @@ describe("a local function", () => {
     expect(first[2]).not.toBe(second[2]);
   });
 
-  test("is given up when its time is over, and its environment is not used again", async () => {
+  test("a local function is given up at its timeout, and its environment is not reused", async () => {
     let hang = true;
     const { local, clock, counts } = setup(async (event) => {
       if (hang) await new Promise(() => {});
@@ -75,7 +75,7 @@ describe("a local function", () => {
     expect(counts).toEqual({ assembled: 2, closed: 1 });
   });
 
-  test("passes on what the handler throws, and stays usable", async () => {
+  test("a local function passes on the handler's error, and remains usable", async () => {
     const { local, counts } = setup(async (event) => {
       if (event === "bad") throw new Error("bad event");
       return event;
@@ -85,7 +85,7 @@ describe("a local function", () => {
     expect(counts.assembled).toBe(1);
   });
 
-  test("waits at its close for what is under way, but not for ever", async () => {
+  test("a local function's close waits for running invocations, but not for ever", async () => {
     const { local, clock, counts } = setup(() => new Promise(() => {}), 2);
     void local.invoke("a");
     await new Promise(setImmediate);

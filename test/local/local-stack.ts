@@ -16,7 +16,7 @@ import {
 export interface StackProcess {
   urls: { api: string; sqs: string; events: string };
   child: ChildProcess;
-  /** Everything it has printed so far. */
+  /** All output so far. */
   printed(): string;
   request(method: string, path: string, body?: unknown): Promise<Response>;
   end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -75,7 +75,9 @@ export async function endOf(child: ChildProcess, signal?: NodeJS.Signals) {
   return { code: child.exitCode, signal: child.signalCode };
 }
 
-/** Bodies that arrived in a queue of the stack, taken from it by long polls until `enough` says so. */
+/**
+ * The bodies of a queue's messages, received and deleted by long polls until `enough` returns true.
+ */
 export async function readQueue(
   stack: StackProcess,
   name: string,
@@ -101,7 +103,10 @@ export async function readQueue(
   return bodies;
 }
 
-/** How many messages a queue of the stack holds: to be read now, later, or read and not yet removed. */
+/**
+ * The number of messages in a queue of the stack: visible, delayed, and received but not yet
+ * deleted.
+ */
 export async function waitingIn(stack: StackProcess, name: string): Promise<number> {
   const credentials = { accessKeyId: "reader", secretAccessKey: "reader" };
   const sqs = new SQSClient({ endpoint: stack.urls.sqs, region: "us-east-1", credentials });
@@ -119,7 +124,7 @@ export async function waitingIn(stack: StackProcess, name: string): Promise<numb
   }
 }
 
-/** A queue that a target names is made when the first job gets there. It may be waited for as long as the test may take. */
+/** Waits for a queue that its first job creates, for at most the test's own timeout. */
 async function untilMade(sqs: SQSClient, name: string): Promise<void> {
   const find = new GetQueueUrlCommand({ QueueName: name });
   for (;;) {

@@ -1,7 +1,10 @@
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 
-/** A process that owns an emulator until it is killed: sends one message, says so when it is answered, and waits. */
+/**
+ * A process that owns an emulator until it is killed: sends one message, reports the answer, and
+ * waits.
+ */
 const [, , dataDir = ""] = process.argv;
 const emulator = await startQueues({ dataDir, port: 0, queues: [{ name: "jobs", attributes: {} }] });
 const credentials = { accessKeyId: "someone", secretAccessKey: "secret" };

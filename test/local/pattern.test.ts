@@ -28,7 +28,7 @@ function matches(detail: unknown): boolean {
 }
 
 describe("an event pattern", () => {
-  test("matches when each named field has one of the listed values", () => {
+  test("an event pattern matches when each named field has one of the listed values", () => {
     expect(compilePattern('{"source":["other","carillon"],"detail":{"ok":[true]}}')(event)).toBe(true);
     expect(compilePattern('{"source":["carillon"],"detail":{"ok":[false]}}')(event)).toBe(false);
   });
@@ -51,13 +51,13 @@ describe("an event pattern", () => {
     ["anything but a list", { amount: [{ "anything-but": [1, 2] }] }],
     ["anything but a prefix", { subject: [{ "anything-but": { prefix: "invoice" } }] }],
     ["anything but a wildcard", { subject: [{ "anything-but": { wildcard: "*:9*" } }] }],
-    ["a field that is there", { none: [{ exists: true }] }],
-    ["a field that is not", { other: [{ exists: false }] }],
-    ["a nested field that is not", { other: { deep: [{ exists: false }] } }],
+    ["a present field", { none: [{ exists: true }] }],
+    ["an absent field", { other: [{ exists: false }] }],
+    ["an absent nested field", { other: { deep: [{ exists: false }] } }],
     ["an empty array as no field", { list: [{ exists: false }] }],
     ["fields of one element of an array of objects", { lines: { sku: ["b"], count: [2] } }],
     ["either of two patterns", { $or: [{ ok: [false] }, { amount: [{ numeric: ["<", 13] }] }] }],
-  ])("matches %s", (_, detail) => {
+  ])("an event pattern matches %s", (_, detail) => {
     expect(matches(detail)).toBe(true);
   });
 
@@ -65,24 +65,24 @@ describe("an event pattern", () => {
     ["a text in another case", { subject: ["ORDER:1234"] }],
     ["a number as text", { amount: ["12.5"] }],
     ["a prefix of a number", { amount: [{ prefix: "12" }] }],
-    ["a field that is not there", { other: [{ "anything-but": "x" }] }],
+    ["an absent field", { other: [{ "anything-but": "x" }] }],
     ["an excluded value", { subject: [{ "anything-but": ["order:1234", "x"] }] }],
     ["fields spread over several elements", { lines: { sku: ["a"], count: [2] } }],
-    ["an object where a value is wanted", { lines: [{ exists: true }] }],
+    ["an object instead of a value", { lines: [{ exists: true }] }],
     ["neither of two patterns", { $or: [{ ok: [false] }, { zero: [1] }] }],
-    ["a wildcard whose ends would overlap", { subject: [{ wildcard: "order:1234*1234" }] }],
-    ["what the prototype has", { constructor: [{ exists: true }] }],
-  ])("does not match %s", (_, detail) => {
+    ["a wildcard with overlapping ends", { subject: [{ wildcard: "order:1234*1234" }] }],
+    ["a property of the prototype", { constructor: [{ exists: true }] }],
+  ])("an event pattern does not match %s", (_, detail) => {
     expect(matches(detail)).toBe(false);
   });
 
-  test("takes an escaped star in a wildcard for a star", () => {
+  test("an event pattern takes an escaped star in a wildcard as a star", () => {
     const matcher = compilePattern(String.raw`{"detail":{"name":[{"wildcard":"a\\*b\\\\*"}]}}`);
     expect(matcher({ detail: { name: "a*b\\c" } })).toBe(true);
     expect(matcher({ detail: { name: "axb\\c" } })).toBe(false);
   });
 
-  test("answers at once for a wildcard that would explode as a regular expression", () => {
+  test("an event pattern answers at once for a wildcard that would explode as a regular expression", () => {
     const matcher = compilePattern(JSON.stringify({ name: [{ wildcard: `${"*a".repeat(40)}*b` }] }));
     expect(matcher({ name: "a".repeat(20_000) })).toBe(false);
   });
@@ -93,13 +93,13 @@ describe("an event pattern", () => {
     ["an empty object", "{}", /at least one field/],
     ["a bare value", '{"source":"carillon"}', /source: a field takes a list/],
     ["an empty list", '{"source":[]}', /source: an empty list/],
-    ["an unknown test", '{"detail":{"a":[{"regex":"."}]}}', /detail\.a: "regex" is not understood/],
+    ["an unknown test", '{"detail":{"a":[{"regex":"."}]}}', /detail\.a: "regex" is not supported/],
     ["two tests at once", '{"a":[{"prefix":"a","suffix":"b"}]}', /exactly one test/],
     ["a half comparison", '{"a":[{"numeric":[">"]}]}', /"numeric" takes/],
     ["one alternative", '{"$or":[{"a":[1]}]}', /at least two/],
     ["two stars in a row", '{"a":[{"wildcard":"a**"}]}', /two stars/],
     ["a list within a list", '{"a":[["b"]]}', /plain values/],
-  ])("is refused with a reason when it is %s", (_, text, reason) => {
+  ])("an event pattern is refused with a reason when it is %s", (_, text, reason) => {
     expect(() => compilePattern(text)).toThrow(InvalidPattern);
     expect(() => compilePattern(text)).toThrow(reason);
   });

@@ -37,7 +37,7 @@ async function asked(method: string, where: string, body?: unknown): Promise<voi
 
 const stats = z.looseObject({ asOf: z.iso.datetime().transform((text) => Date.parse(text)) });
 
-/** By the stack's own clock, by which it stamps what it sends. */
+/** By the stack's own clock, which stamps the pulses. */
 async function stackTime(): Promise<number> {
   return stats.parse(await (await stack.request("GET", "/v1/stats")).json()).asOf;
 }
@@ -45,17 +45,17 @@ async function stackTime(): Promise<number> {
 const says = (text: string) => (bodies: readonly string[]) =>
   pulsesOf(bodies).some(({ data }) => data.say === text);
 
-/** Of a pulse that goes on: two seconds after this instant have gone out. */
+/** True once a running pulse has been sent for two seconds after this instant. */
 const beatsAfter = (instant: number) => (bodies: readonly string[]) =>
   new Set(pulsesOf(bodies).flatMap(({ time }) => (time > instant ? [time] : []))).size >= 2;
 
-test("a pulse arrives each second as it was last edited, and no more once it is paused or deleted", async () => {
+test("a pulse arrives each second by its last edit, and stops when it is paused or deleted", async () => {
   const pulse = { when: "every 1s", delivery: "pulse", payload: { say: "first" } };
   await asked("PUT", "each", { ...pulse, target: { queue: "pulses" } });
   await asked("PUT", "together-1", { ...pulse, target: { queue: "batches", batch: 10 } });
   const ids = (bodies: readonly string[]) => new Set(pulsesOf(bodies).map(({ id }) => id));
   const begun = pulsesOf(await readQueue(stack, "pulses", (bodies) => ids(bodies).size >= 2));
-  // A second may go out twice, with the same id.
+  // A second may be sent twice, with the same id.
   const times = new Set(begun.map(({ time }) => time));
   expect(new Set(begun.map(({ id }) => id)).size).toBe(times.size);
   expect(begun.every(({ time, generatedat }) => time % 1_000 === 0 && generatedat >= time)).toBe(true);

@@ -30,7 +30,8 @@ let close: (graceMs: number) => Promise<void>;
 beforeEach(async () => {
   log = recordedLog();
   dataDir = mkdtempSync(path.join(tmpdir(), "carillon-source-"));
-  // No message comes again by itself while a test runs, however slow the machine is: see `bringBack`.
+  // No message becomes visible again by itself during a test, however slow the machine is: see
+  // `bringBack`.
   emulator = await startQueues({
     dataDir,
     port: 0,
@@ -77,7 +78,7 @@ async function counted(): Promise<{ visible: number; invisible: number }> {
   };
 }
 
-/** Ends the visibility timeout of messages that the source has received and not removed. */
+/** Ends the visibility timeout of messages that the source has received and not deleted. */
 async function bringBack(records: readonly SQSRecord[]): Promise<void> {
   for (const { receiptHandle: ReceiptHandle } of records)
     await sqs.send(
@@ -98,7 +99,7 @@ async function left(): Promise<number> {
 }
 
 describe("an SQS event source", () => {
-  test("hands messages over as Lambda does and removes what was done", async () => {
+  test("an SQS event source passes messages on as Lambda does, and deletes the finished ones", async () => {
     const events: SQSEvent[] = [];
     consume(async (event) => {
       events.push(event);
@@ -125,7 +126,7 @@ describe("an SQS event source", () => {
     ]);
   });
 
-  test("leaves in the queue what a response names as failed, removes the rest, and takes it when it comes again", async () => {
+  test("an SQS event source deletes the finished messages, and receives those that a response names as failed again", async () => {
     const seen: SQSRecord[] = [];
     const failed = (record: SQSRecord) => record.body === "b" && isNew(record);
     await send("a", "b", "c");
@@ -143,7 +144,7 @@ describe("an SQS event source", () => {
     await expect.poll(left).toBe(0);
   });
 
-  test("leaves the whole batch in the queue when the handler throws, and takes it when it comes again", async () => {
+  test("an SQS event source leaves the whole batch in the queue when the handler throws, and receives it again", async () => {
     const seen: SQSRecord[] = [];
     await send("a", "b");
     consume(async ({ Records }) => {
@@ -160,7 +161,7 @@ describe("an SQS event source", () => {
     await expect.poll(left).toBe(0);
   });
 
-  test("fetches by one poll what several invocations take, begins as many as are free, and the others as those end", async () => {
+  test("an SQS event source receives the messages of several invocations in one poll, and starts each when an environment is free", async () => {
     const sizes: number[] = [];
     let polls = 0;
     let open = () => {};
@@ -188,7 +189,7 @@ describe("an SQS event source", () => {
     expect(sizes).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  test("gives back what it has fetched and not begun when it stops", async () => {
+  test("an SQS event source returns messages that it has received and not started when it stops", async () => {
     const gate = Promise.withResolvers<void>();
     let begun = 0;
     await send("a", "b", "c", "d", "e");
@@ -209,7 +210,7 @@ describe("an SQS event source", () => {
     expect(begun).toBe(2);
   });
 
-  test("has no more batches under way than the function serves at once, of ten messages at most", async () => {
+  test("an SQS event source runs no more batches at once than the function serves, with ten messages at most", async () => {
     const sizes: number[] = [];
     let open = () => {};
     const gate = new Promise<void>((resolve) => {

@@ -48,7 +48,7 @@ async function put(stack: StackProcess, key: string, target: object): Promise<vo
 
 const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
 
-test("a webhook and a function get their jobs from the stack as it is started, the webhook signed", async () => {
+test("the stack delivers jobs to a webhook and to a function, the webhook signed", async () => {
   const { host, url, received } = await receiver((response) => response.writeHead(204).end());
   const events: unknown[] = [];
   const noting = async (event: unknown) => {
@@ -80,7 +80,7 @@ test("a webhook and a function get their jobs from the stack as it is started, t
   for (const canary of [secret, "canary", "hidden-key"]) expect(stack.printed()).not.toContain(canary);
 });
 
-test("without an emulator of Lambda the job fails with a sentence that says what to do", async () => {
+test("without an emulator of Lambda the job fails with a message that names the remedy", async () => {
   const stack = await start({});
   await put(stack, "invoked", { lambda: "resize" });
   const { error } = await jobOf(stack, "invoked", ["retrying"]);

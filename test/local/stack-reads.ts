@@ -13,7 +13,10 @@ interface OwnStack {
   start(env?: Record<string, string>): Promise<StackProcess>;
 }
 
-/** A data directory for each test. After the test the stacks that it started there are ended, and the directory is deleted. */
+/**
+ * A data directory for each test. After the test its stacks are stopped, and the directory is
+ * deleted.
+ */
 export function eachItsOwnStack(): OwnStack {
   let folder: string;
   let started: StackProcess[];
@@ -53,7 +56,10 @@ export async function jobsOf(from: StackProcess, key: string): Promise<z.infer<t
   return z.object({ items: z.array(job) }).parse(await response.json()).items;
 }
 
-/** Waits until so many jobs of the schedule have succeeded, and gives the due times of all of its jobs in order. */
+/**
+ * Waits until this many jobs of the schedule have succeeded, and returns the due times of all its
+ * jobs in order.
+ */
 export function settled(from: StackProcess, key: string, count: number): Promise<number[]> {
   return until(`${count} jobs of ${key} have succeeded`, async () => {
     const jobs = await jobsOf(from, key);
@@ -67,7 +73,10 @@ const stats = z.looseObject({
   plan: z.looseObject({ lastTickAt: z.iso.datetime().nullable() }),
 });
 
-/** What time it is by the stack's own clock, once its first tick is through: from then on nothing that is due soon waits for a tick. */
+/**
+ * The time by the stack's own clock after its first tick: from then on jobs that are due soon do
+ * not wait for a tick.
+ */
 export function timeAfterTick(from: StackProcess): Promise<number> {
   return until("the first tick is through", async () => {
     const { asOf, plan } = stats.parse(await (await from.request("GET", "/v1/stats")).json());

@@ -79,7 +79,7 @@ async function ruleToQueue(name: string, pattern: unknown): Promise<void> {
 }
 
 describe("the event bus", () => {
-  test("keeps what arrives and shows it, newest first", async () => {
+  test("the event bus stores events and shows them, newest first", async () => {
     const Time = new Date("2026-11-21T08:00:00.500Z");
     const put = new PutEventsCommand({
       Entries: [due({ n: 1 }), { ...due({ n: 2 }), Time, Resources: ["arn:x"] }],
@@ -104,7 +104,7 @@ describe("the event bus", () => {
     expect(await arrived()).toHaveLength(2);
   });
 
-  test("sends what a rule matches to the rule's queue, before the sender is answered", async () => {
+  test("the event bus sends a matching event to the rule's queue before it answers the sender", async () => {
     await ruleToQueue("orders", { source: ["carillon"], detail: { kind: ["order"] } });
     await bridge.send(new PutEventsCommand({ Entries: [due({ kind: "order" }), due({ kind: "invoice" })] }));
     expect(sent).toHaveLength(1);
@@ -113,7 +113,7 @@ describe("the event bus", () => {
     expect((await arrived()).map(({ rules }) => rules)).toEqual([[], ["orders"]]);
   });
 
-  test("keeps buses apart, by name and by ARN, and leaves disabled rules alone", async () => {
+  test("the event bus separates buses by name and by ARN, and ignores disabled rules", async () => {
     await ruleToQueue("all", { source: ["carillon"] });
     const EventPattern = '{"source":["carillon"]}';
     await bridge.send(new PutRuleCommand({ Name: "off", EventPattern, State: "DISABLED" }));
@@ -126,7 +126,7 @@ describe("the event bus", () => {
     ]);
   });
 
-  test("sends a part of the event, or a fixed text, where the target asks for that", async () => {
+  test("the event bus sends a part of the event, or a fixed text, as the target configures", async () => {
     await bridge.send(new PutRuleCommand({ Name: "part", EventPattern: '{"source":["carillon"]}' }));
     const fifo = { MessageGroupId: "g" };
     const Targets = [
@@ -141,14 +141,14 @@ describe("the event bus", () => {
     ]);
   });
 
-  test("answers the sender of an event although a target fails", async () => {
+  test("the event bus answers the sender of an event even when a target fails", async () => {
     await ruleToQueue("orders", { source: ["carillon"] });
     sending = () => Promise.reject(new Error("no such queue"));
     const answer = await bridge.send(new PutEventsCommand({ Entries: [due({})] }));
     expect(answer.FailedEntryCount).toBe(0);
   });
 
-  test("refuses faulty entries one by one, each with its own reason", async () => {
+  test("the event bus refuses faulty entries one by one, each with its own reason", async () => {
     const Entries = [
       { ...due({}), Detail: "[1]" },
       { ...due({}), Detail: "{" },
@@ -168,14 +168,14 @@ describe("the event bus", () => {
     expect(await arrived()).toMatchObject([{ detail: { good: true } }]);
   });
 
-  test("refuses more than ten entries, and more than 256 KiB of them", async () => {
+  test("the event bus refuses more than ten entries, and more than 256 KiB of them", async () => {
     const many = new PutEventsCommand({ Entries: Array.from({ length: 11 }, () => due({})) });
     await expect(bridge.send(many)).rejects.toMatchObject({ name: "ValidationException" });
     const large = new PutEventsCommand({ Entries: [due({ text: "x".repeat(256 * 1024) })] });
     await expect(bridge.send(large)).rejects.toMatchObject({ name: "ValidationException" });
   });
 
-  test("keeps rules, targets and events over a restart", async () => {
+  test("the event bus keeps rules, targets and events over a restart", async () => {
     await ruleToQueue("orders", { source: ["carillon"] });
     await bridge.send(new PutEventsCommand({ Entries: [due({ n: 1 })] }));
     await stop();
@@ -185,13 +185,13 @@ describe("the event bus", () => {
     expect((await arrived()).map(({ detail }) => detail)).toEqual([{ n: 2 }, { n: 1 }]);
   });
 
-  test("keeps no more than the last thousand events", async () => {
+  test("the event bus keeps at most the last thousand events", async () => {
     const batch = new PutEventsCommand({ Entries: Array.from({ length: 10 }, (_, n) => due({ n })) });
     for (let sendings = 0; sendings < 101; sendings++) await bridge.send(batch);
     expect(await arrived(5_000)).toHaveLength(1_000);
   });
 
-  test("lists, changes and deletes rules, but not one that still has targets", async () => {
+  test("the event bus lists, changes and deletes rules, but not one that still has targets", async () => {
     await ruleToQueue("orders", { source: ["carillon"] });
     await bridge.send(
       new PutRuleCommand({ Name: "orders", EventPattern: '{"source":["other"]}', Description: "d" }),
@@ -207,7 +207,7 @@ describe("the event bus", () => {
     await expect(targets).rejects.toMatchObject({ name: "ResourceNotFoundException" });
   });
 
-  test("tries a pattern on an event without keeping either", async () => {
+  test("the event bus tests a pattern on an event without storing either", async () => {
     const Event = JSON.stringify({ source: "carillon", detail: {} });
     const EventPattern = '{"source":["carillon"]}';
     expect(await bridge.send(new TestEventPatternCommand({ EventPattern, Event }))).toMatchObject({
@@ -218,7 +218,7 @@ describe("the event bus", () => {
     expect(await arrived()).toEqual([]);
   });
 
-  test("shows a page on which what arrived cannot run as code", async () => {
+  test("the event bus's page escapes events, so that they cannot run as code", async () => {
     const Entries = [due({ text: "<script>alert(1)</script>" }, { Source: '"><img src=x>' })];
     await bridge.send(new PutEventsCommand({ Entries }));
     const page = await (await fetch(endpoint.url)).text();
@@ -226,7 +226,7 @@ describe("the event bus", () => {
     expect(page).not.toMatch(/<script|<img/);
   });
 
-  test("takes no request that a page in a browser could send unasked", async () => {
+  test("the event bus accepts no request that a page in a browser could send without a preflight", async () => {
     const headers = { "x-amz-target": "AWSEvents.PutEvents", "content-type": "text/plain" };
     const response = await fetch(endpoint.url, {
       method: "POST",

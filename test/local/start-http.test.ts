@@ -25,7 +25,7 @@ async function serve(
 }
 
 describe("the local API", () => {
-  test("hands a request to the function and its answer back", async () => {
+  test("the local API passes a request to the function and returns its answer", async () => {
     server = await serve(async ({ rawPath, body, requestContext }) => ({
       statusCode: 201,
       headers: { "content-type": "application/json" },
@@ -37,21 +37,21 @@ describe("the local API", () => {
     expect(await response.json()).toEqual({ rawPath: "/v1/a:b", body: "{}", method: "PUT" });
   });
 
-  test("answers 413 to a body over ten megabytes and 400 to a broken path without asking the function", async () => {
+  test("the local API answers 413 to a body over ten megabytes and 400 to an invalid path without invoking the function", async () => {
     server = await serve(() => Promise.reject(new Error("asked")));
     const large = await fetch(server.url, { method: "POST", body: Buffer.alloc(10 * 1024 * 1024 + 1) });
     expect(large.status).toBe(413);
     expect((await fetch(`${server.url}/%ff`)).status).toBe(400);
   });
 
-  test("answers 500 when the function throws, and says nothing of why", async () => {
+  test("the local API answers 500 without details when the function throws", async () => {
     server = await serve(() => Promise.reject(new Error("a secret")));
     const response = await fetch(server.url);
     expect(response.status).toBe(500);
     expect(await response.text()).toBe('{"message":"Internal Server Error"}');
   });
 
-  test("says which port is taken", async () => {
+  test("the local API names the port that is taken", async () => {
     server = await serve(async () => ({ statusCode: 200 }));
     await expect(serve(async () => ({ statusCode: 200 }), server.port)).rejects.toMatchObject({
       name: "PortTaken",

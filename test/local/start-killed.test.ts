@@ -11,8 +11,8 @@ function dueTimes(bodies: readonly string[]): number[] {
 }
 
 /**
- * Wipes the queues. What was in them is offered again a minute after it was due; that minute passes here at once, so that
- * the tick at the next start finds it.
+ * Empties the queues. Parcels that were in them are sent again a minute after their due time; that
+ * minute is skipped here, so that the tick at the next start finds them.
  */
 async function loseQueues(dataDir: string): Promise<void> {
   rmSync(path.join(dataDir, "sqs"), { recursive: true });
@@ -25,7 +25,7 @@ async function loseQueues(dataDir: string): Promise<void> {
   await server.stop();
 }
 
-// A start takes seconds, and many times that where the machine has other work.
+// A start takes seconds, and many times as long on a busy machine.
 describe("npm start", { timeout: 120_000 }, () => {
   const own = eachItsOwnStack();
 
@@ -39,7 +39,8 @@ describe("npm start", { timeout: 120_000 }, () => {
     await stack.request("PUT", "/v1/schedules/before", { ...often, maxFires: 2 });
     const early = await readQueue(stack, "often", ({ length }) => length >= 2);
     await settled(stack, "before", 2);
-    // Killed while its jobs wait in the queue, and none is under way: one that is out and not yet settled may come twice, and the crash tests are about that.
+    // Killed while its jobs wait in the queue and none is under way: a job that is delivered and
+    // not yet settled may run twice, which the crash tests cover.
     const first = Math.ceil((await timeAfterTick(stack)) / 1_000) * 1_000 + 8_000;
     const startsAt = new Date(first).toISOString();
     await stack.request("PUT", "/v1/schedules/after", { ...often, startsAt, maxFires: 4 });

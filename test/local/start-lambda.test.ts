@@ -40,7 +40,7 @@ const invoke = (
   InvocationType: "Event" | "RequestResponse" | "DryRun",
 ) => new InvokeCommand({ FunctionName, InvocationType, Payload: Buffer.from(JSON.stringify(payload)) });
 
-test("a function answers whoever invokes it, by Lambda's own protocol", async () => {
+test("a local function answers any client by Lambda's own protocol", async () => {
   const { client } = await emulator({ double: async (event) => ({ twice: [event, event] }) });
   const answer = await client.send(invoke("double", { a: "ü" }, "RequestResponse"));
   expect(answer).toMatchObject({ StatusCode: 200, ExecutedVersion: "$LATEST" });
@@ -48,7 +48,7 @@ test("a function answers whoever invokes it, by Lambda's own protocol", async ()
   expect(JSON.parse(answer.Payload?.transformToString() ?? "")).toEqual({ twice: [{ a: "ü" }, { a: "ü" }] });
 });
 
-test("what a function throws is its answer, marked as an error", async () => {
+test("a function's error is returned as its answer, marked as an error", async () => {
   const throwing = async () => {
     throw new RangeError("too far");
   };
@@ -62,7 +62,7 @@ test("what a function throws is its answer, marked as an error", async () => {
   });
 });
 
-test("an event is taken at once and worked on later; what becomes of it is logged only where it fails", async () => {
+test("an asynchronous event is accepted at once and handled later, and only a failure is logged", async () => {
   const seen: unknown[] = [];
   const later = async (event: unknown) => {
     seen.push(event);
@@ -76,7 +76,7 @@ test("an event is taken at once and worked on later; what becomes of it is logge
   expect(seen).toEqual([{ n: 1 }]);
 });
 
-test("a function that is not run here is missed in words that say what to do", async () => {
+test("an unknown function is refused with a message that names the remedy", async () => {
   const { client } = await emulator({});
   await expect(client.send(invoke("resize", {}, "Event"))).rejects.toThrow(
     /function resize is not run here.*set CARILLON_LAMBDA_URL/,
@@ -86,7 +86,7 @@ test("a function that is not run here is missed in words that say what to do", a
   });
 });
 
-test("with another emulator every other function is run there, and answers as if it were asked itself", async () => {
+test("with another emulator every other function runs there, and its answer is passed on", async () => {
   const seen: unknown[] = [];
   const there = await emulator({
     resize: async (event) => {
@@ -109,14 +109,14 @@ test("with another emulator every other function is run there, and answers as if
   expect(seen).toEqual(["good", "bad", "later"]);
 });
 
-test("an emulator that is away is named as what is missing", async () => {
+test("an unreachable emulator is named in the error", async () => {
   const { client } = await emulator({}, "http://127.0.0.1:9");
   await expect(client.send(invoke("resize", {}, "Event"))).rejects.toThrow(
     /No emulator of Lambda answered at http:\/\/127\.0\.0\.1:9, which CARILLON_LAMBDA_URL names/,
   );
 });
 
-test("a page in a browser cannot invoke anything: requests must be signed", async () => {
+test("a page in a browser cannot invoke a function, because requests must be signed", async () => {
   let invoked = false;
   const { server } = await emulator({
     own: async () => {

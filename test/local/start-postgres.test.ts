@@ -50,7 +50,7 @@ function spawnOwner(searchPath: string): ChildProcessByStdio<null, Readable, nul
 }
 
 describe("startPostgres", () => {
-  test("makes a cluster in a folder whose name has blanks, and keeps its rows over a stop and a start", async () => {
+  test("startPostgres creates a cluster in a folder with blanks in its name, and keeps its rows over a stop and a start", async () => {
     server = await startPostgres({ dataDir: folder, settings: quick });
     await ask(server.url, "create table kept as select 1 as n");
     await server.stop();
@@ -58,7 +58,7 @@ describe("startPostgres", () => {
     expect(await ask(server.url, "select n from kept")).toEqual([{ n: 1 }]);
   });
 
-  test("runs version 18 in UTC with UTF-8 and the settings asked for", async () => {
+  test("startPostgres runs version 18 in UTC with UTF-8 and the requested settings", async () => {
     server = await startPostgres({ dataDir: folder, settings: { ...quick, max_connections: "17" } });
     const shown = await ask(
       server.url,
@@ -68,7 +68,7 @@ describe("startPostgres", () => {
     expect(shown).toEqual([{ version: 18, zone: "UTC", encoding: "UTF8", connections: "17" }]);
   });
 
-  test("lets nobody in without the password, which only its owner can read", async () => {
+  test("startPostgres refuses connections without the password, which only its owner can read", async () => {
     server = await startPostgres({ dataDir: folder, settings: quick });
     const guessed = new URL(server.url);
     guessed.password = "guess";
@@ -76,7 +76,7 @@ describe("startPostgres", () => {
     expect(statSync(path.join(folder, "password")).mode & 0o777).toBe(0o600);
   });
 
-  test("works below a folder that only its owner may enter", async () => {
+  test("startPostgres works inside a folder that only its owner may enter", async () => {
     const inner = path.join(folder, "private", "data");
     mkdirSync(path.dirname(inner));
     chmodSync(path.dirname(inner), 0o700);
@@ -84,7 +84,7 @@ describe("startPostgres", () => {
     expect(await ask(server.url, "select 1 as n")).toEqual([{ n: 1 }]);
   });
 
-  test("is reached by a socket in its own folder, and by the loopback interface where that folder's name is too long for one", async () => {
+  test("startPostgres listens on a socket in its own folder, and on the loopback interface where the folder's name is too long for a socket", async () => {
     const through = async (url: string) => {
       const sql = connect({ DATABASE_URL: url });
       try {
@@ -103,7 +103,7 @@ describe("startPostgres", () => {
     expect(await through(server.socketUrl)).toEqual({ by_socket: false, user: "postgres" });
   });
 
-  test("removes the sockets of servers that were killed", async () => {
+  test("startPostgres removes the sockets of servers that were killed", async () => {
     server = await startPostgres({ dataDir: folder, settings: quick });
     await server.stop();
     const left = path.join(folder, "cluster", ".s.PGSQL.1");
@@ -112,32 +112,32 @@ describe("startPostgres", () => {
     expect(existsSync(left)).toBe(false);
   });
 
-  test("begins anew when an earlier making of the cluster was killed halfway", async () => {
+  test("startPostgres starts over when an earlier creation of the cluster was killed halfway", async () => {
     mkdirSync(path.join(folder, "cluster-new"));
     writeFileSync(path.join(folder, "cluster-new", "half"), "");
     server = await startPostgres({ dataDir: folder, settings: quick });
     expect(existsSync(path.join(folder, "cluster", "half"))).toBe(false);
   });
 
-  test("refuses a cluster of another version with a sentence that says what to do", async () => {
+  test("startPostgres refuses a cluster of another version with a message that names the remedy", async () => {
     mkdirSync(path.join(folder, "cluster"));
     writeFileSync(path.join(folder, "cluster", "PG_VERSION"), "15\n");
     await expect(startPostgres({ dataDir: folder })).rejects.toThrow(/is of version 15, not 18\. Remove/);
   });
 
-  test("says which programs do not run, where others than npm's are named", async () => {
+  test("startPostgres names the programs that cannot be run, when others than npm's are configured", async () => {
     const programs = path.join(folder, "bin");
     await expect(startPostgres({ dataDir: folder, programs })).rejects.toThrow(
       `${path.join(programs, "postgres")} does not run`,
     );
   });
 
-  test("says why the server did not come up", async () => {
+  test("startPostgres reports why the server did not start", async () => {
     const starting = startPostgres({ dataDir: folder, settings: { shared_buffers: "plenty" } });
     await expect(starting).rejects.toThrow(/did not start.*shared_buffers/);
   });
 
-  test("ignores a process id that was given to another process since", async () => {
+  test("startPostgres ignores a process id that was given to another process since", async () => {
     server = await startPostgres({ dataDir: folder, settings: quick });
     await server.stop();
     writeFileSync(path.join(folder, "cluster", "postmaster.pid"), `${process.pid}\n${folder}\n`);
@@ -145,7 +145,7 @@ describe("startPostgres", () => {
     expect(await ask(server.url, "select 1 as n")).toEqual([{ n: 1 }]);
   });
 
-  test("starts again when owner and server were killed together", async () => {
+  test("startPostgres starts again when owner and server were killed together", async () => {
     const owner = spawnOwner(process.env["PATH"] ?? "");
     const [url] = await once(createInterface(owner.stdout), "line");
     await ask(String(url), "create table kept as select 1 as n");

@@ -54,7 +54,8 @@ function client(options: { key?: string; region?: string } = {}): SQSClient {
 }
 
 async function receive(sqs: SQSClient, queue: string): Promise<{ body: string; handle: string }[]> {
-  // A long poll may end early with nothing when several wait, so it is asked again, as every consumer does.
+  // A long poll may end early without messages when several wait, so it is repeated, as every
+  // consumer does.
   for (let poll = 1; poll <= 5; poll++) {
     const command = new ReceiveMessageCommand({ QueueUrl: emulator.queueUrl(queue), WaitTimeSeconds: 2 });
     const { Messages = [] } = await sqs.send(command);
@@ -66,7 +67,7 @@ async function receive(sqs: SQSClient, queue: string): Promise<{ body: string; h
 }
 
 describe("startQueues", () => {
-  test("makes queues that any SQS client can send to and read, and a dead-letter queue behind each", async () => {
+  test("startQueues creates queues that any SQS client can send to and read, each with a dead-letter queue", async () => {
     await start([jobsWithDeadLetters]);
     const sqs = client();
     await sqs.send(new SendMessageCommand({ QueueUrl: emulator.queueUrl("jobs"), MessageBody: "a" }));
@@ -83,7 +84,7 @@ describe("startQueues", () => {
     });
   });
 
-  test("is one region for every client, so that a queue has one name", async () => {
+  test("startQueues has one region for every client, so that a queue has one name", async () => {
     await start();
     const { QueueUrl } = await client({ region: "eu-central-1" }).send(
       new CreateQueueCommand({ QueueName: "demo" }),
@@ -93,7 +94,7 @@ describe("startQueues", () => {
     expect(found.QueueUrl).toBe(QueueUrl);
   });
 
-  test("makes a missing queue for the functions of this process, and for nobody else", async () => {
+  test("startQueues creates a missing queue for the functions of this process, and for no other client", async () => {
     await start();
     const find = new GetQueueUrlCommand({ QueueName: "demo" });
     await expect(client().send(find)).rejects.toBeInstanceOf(QueueDoesNotExist);
@@ -102,7 +103,7 @@ describe("startQueues", () => {
     expect((await client().send(find)).QueueUrl).toBe(QueueUrl);
   });
 
-  test("refuses a delay over fifteen minutes, as SQS does", async () => {
+  test("startQueues refuses a delay over fifteen minutes, as SQS does", async () => {
     await start([jobs]);
     const QueueUrl = emulator.queueUrl("jobs");
     const sent = client().send(new SendMessageCommand({ QueueUrl, MessageBody: "a", DelaySeconds: 901 }));
@@ -112,7 +113,7 @@ describe("startQueues", () => {
     await expect(batch).rejects.toMatchObject({ name: "InvalidParameterValue" });
   });
 
-  test("gives back at once what a reader who hung up was about to receive", async () => {
+  test("startQueues returns messages at once to the queue when their receiver disconnected", async () => {
     await start([jobs]);
     const leaving = new AbortController();
     const QueueUrl = emulator.queueUrl("jobs");
@@ -125,7 +126,7 @@ describe("startQueues", () => {
     expect(await receive(sqs, "jobs")).toMatchObject([{ body: "later" }]);
   });
 
-  test("lets a reader hand a message back", async () => {
+  test("startQueues lets a reader return a message to the queue", async () => {
     await start([jobs]);
     const QueueUrl = emulator.queueUrl("jobs");
     const sqs = client();
@@ -136,7 +137,7 @@ describe("startQueues", () => {
     expect(await receive(sqs, "jobs")).toMatchObject([{ body: "a" }]);
   });
 
-  test("keeps its messages over a restart on another port, also those that were being worked on", async () => {
+  test("startQueues keeps its messages over a restart on another port, including those that were being processed", async () => {
     await start([jobs]);
     const before = client();
     await before.send(new SendMessageCommand({ QueueUrl: emulator.queueUrl("jobs"), MessageBody: "kept" }));
@@ -151,7 +152,7 @@ describe("startQueues", () => {
     await after.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: kept?.handle }));
   });
 
-  test("keeps an answered message over kill -9", async () => {
+  test("startQueues keeps an acknowledged message over kill -9", async () => {
     const script = path.join(import.meta.dirname, "own-queues.ts");
     const owner = spawn(process.execPath, [script, dataDir], { stdio: ["pipe", "pipe", "inherit"] });
     await once(createInterface(owner.stdout), "line");
@@ -161,7 +162,7 @@ describe("startQueues", () => {
     expect(await receive(client(), "jobs")).toMatchObject([{ body: "answered" }]);
   });
 
-  test("listens on the loopback interface only", async () => {
+  test("startQueues listens on the loopback interface only", async () => {
     await start();
     const outside = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])

@@ -6,19 +6,20 @@ import { wording } from "../../lib/log/wording.ts";
 import { endOf } from "./local-stack.ts";
 import { eachItsOwnStack, timeAfterTick } from "./stack-reads.ts";
 
-// A start takes seconds, and many times that where the machine has other work.
+// A start takes seconds, and many times as long on a busy machine.
 describe("npm start", { timeout: 120_000 }, () => {
   const own = eachItsOwnStack();
 
   test.each(["SIGTERM", "SIGINT"] as const)(
-    "the stack stops in order on %s, and leaves no Postgres behind",
+    "the stack stops in order on %s, and leaves no Postgres running",
     async (signal) => {
       const stack = await own.start();
       await timeAfterTick(stack);
       const exited = once(stack.child, "close");
       expect(await stack.end(signal)).toEqual({ code: 0, signal: null });
       await exited;
-      // It cuts off what has not stopped within five seconds, says so and ends with 1.
+      // The stack kills the parts that have not stopped within five seconds, logs it, and exits
+      // with 1.
       expect(stack.printed()).toContain(wording["local.stopping"]);
       expect(stack.printed()).not.toContain(wording["local.stop-cut"]);
       expect(() => statSync(path.join(own.dataDir, "postgres", "cluster", "postmaster.pid"))).toThrow(
@@ -27,17 +28,17 @@ describe("npm start", { timeout: 120_000 }, () => {
     },
   );
 
-  test("ends with 1 and says so when its Postgres is killed", async () => {
+  test("npm start exits with 1 and reports it when its Postgres is killed", async () => {
     const stack = await own.start();
     const [pid] = readFileSync(path.join(own.dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").split(
       "\n",
     );
     process.kill(Number(pid), "SIGKILL");
     expect(await endOf(stack.child)).toEqual({ code: 1, signal: null });
-    expect(stack.printed()).toContain("Postgres ended by itself");
+    expect(stack.printed()).toContain("Postgres ended unexpectedly");
   });
 
-  test("makes a token once, keeps it where only its owner can read it, and says where", async () => {
+  test("npm start generates a token once, keeps it in a file that only its owner can read, and names the file", async () => {
     let stack = await own.start({ CARILLON_TOKEN: "" });
     const file = path.join(own.dataDir, "token");
     expect(stack.printed()).toContain(file);

@@ -8,7 +8,7 @@ import { testDatabase } from "../support/database.ts";
 import { endOf, readQueue, type StackProcess, spawnStart, startProcess, waitingIn } from "./local-stack.ts";
 import { eachItsOwnStack, envelope, jobsOf, newFolder, settled, timeAfterTick } from "./stack-reads.ts";
 
-/** What a start that must fail prints, and its exit code. */
+/** The output and the exit code of a start that must fail. */
 async function failedStart(
   dataDir: string,
   env: Record<string, string> = {},
@@ -45,7 +45,7 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
     const body = { when: "in 2s", target: { queue: "demo" }, payload: { n: 1 } };
     const created = await stack.request("PUT", "/v1/schedules/hello", body);
     expect(created.status).toBe(201);
-    // It does not wait for the next tick.
+    // The job does not wait for the next tick.
     expect(await jobsOf(stack, "hello")).toHaveLength(1);
     const [message = ""] = await readQueue(stack, "demo", ({ length }) => length > 0);
     const { data, time, generatedat } = envelope.parse(JSON.parse(message));
@@ -70,13 +70,13 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
     expect(await (await fetch(events)).text()).toContain("carillon.job.due");
   });
 
-  test("the stack listens on the loopback interface alone, and answers no request without the token but that for its health", async () => {
+  test("the stack listens on the loopback interface only, and answers no request without the token except for its health", async () => {
     expect(Object.values(stack.urls).every((url) => url.startsWith("http://127.0.0.1:"))).toBe(true);
     expect((await fetch(`${stack.urls.api}/v1/schedules`)).status).toBe(401);
     expect((await fetch(`${stack.urls.api}/health`)).status).toBe(200);
   });
 
-  test("a second start on the same data directory says so and ends with 1, and the first goes on", async () => {
+  test("a second start on the same data directory reports it and exits with 1, and the first keeps running", async () => {
     const { code, said } = await failedStart(dataDir);
     expect(code).toBe(1);
     expect(said).toEqual([expect.stringMatching(/^Another Carillon is running on the data directory/)]);
@@ -84,11 +84,11 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
   });
 });
 
-// A start takes seconds, and many times that where the machine has other work.
+// A start takes seconds, and many times as long on a busy machine.
 describe("npm start", { timeout: 120_000 }, () => {
   const own = eachItsOwnStack();
 
-  test("uses the database that DATABASE_URL names and starts none", async () => {
+  test("npm start uses the database that DATABASE_URL names and starts none", async () => {
     const database = await testDatabase();
     const stack = await own.start({ DATABASE_URL: database.url });
     const created = await stack.request("PUT", "/v1/schedules/a", { when: "in 1h", target: { queue: "q" } });
@@ -98,7 +98,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     await database.drop();
   });
 
-  test("says in one sentence which port is taken and how to choose another, and ends with 2", async () => {
+  test("npm start names a port that is taken and the variable for another one, and exits with 2", async () => {
     const squatter = createServer().listen(0, "127.0.0.1");
     await once(squatter, "listening");
     const address = squatter.address();
@@ -113,13 +113,13 @@ describe("npm start", { timeout: 120_000 }, () => {
     ["CARILLON_PORT", "http"],
     ["CARILLON_PORT", "65536"],
     ["CARILLON_TOKEN", "two words"],
-  ])("refuses %s=%s with a sentence, and ends with 1", async (variable, value) => {
+  ])("npm start refuses %s=%s with a message, and exits with 1", async (variable, value) => {
     const { code, said } = await failedStart(own.dataDir, { [variable]: value });
     expect(code).toBe(1);
     expect(said).toEqual([expect.stringContaining(variable)]);
   });
 
-  test("ends with 1 when the database cannot be reached", async () => {
+  test("npm start exits with 1 when the database cannot be reached", async () => {
     const { code, said } = await failedStart(own.dataDir, {
       DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
     });

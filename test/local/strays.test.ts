@@ -7,7 +7,9 @@ import { newFolder } from "./stack-reads.ts";
 let folder: string;
 let stack: StackProcess;
 
-/** What a handler or a schema may do to the process in which it runs, at a signal. */
+/**
+ * Errors outside of a run that a handler or a schema may cause in its process, here at a signal.
+ */
 const stray = `process.on("SIGUSR2", () => { Promise.reject(new TypeError("stray")); Promise.reject("hunter2"); throw new RangeError("thrown"); });`;
 
 beforeAll(async () => {

@@ -20,7 +20,7 @@ import { versionlessRows } from "./rows/versionless.ts";
 import { webhooks } from "./rows/webhook.ts";
 import { worker } from "./rows/worker.ts";
 
-/** The safeguards by area, as `npm run mutants -- AREA` takes them. */
+/** The safeguards by area, as `npm run mutants -- AREA` selects them. */
 export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   ingest,
   lanes: laneRows,

@@ -3,24 +3,29 @@ import path from "node:path";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { lastDefinitions } from "../../lib/tools/migration/copied-functions.ts";
 
-/** A safeguard that is taken out by replacing text in one file. */
+/** A safeguard that is removed by replacing text in one file. */
 export interface Mutant {
-  /** What is taken out: unique in its area. */
+  /** The rule that the safeguard keeps; unique. */
   name: string;
-  /** From the root of the repository. A function of the database is named by its file in lib/. */
+  /**
+   * Relative to the root of the repository. A function of the database is named by its file in
+   * lib/.
+   */
   file: string;
-  /** Occurs once in the file. */
+  /** Occurs exactly once in the file. */
   text: string;
   replacement: string;
-  /** Test files, one of which must fail. The nearest ones: a failure far away tells a reader little. */
+  /**
+   * Test files, one of which must fail. Choose the nearest ones: a distant failure explains little.
+   */
   tests: readonly string[];
-  /** Why no test can tell the mutant from the code, where that is so. */
+  /** The reason why no test can distinguish the mutant from the code, if that is so. */
   equivalent?: string;
 }
 
 export const repository = path.resolve(import.meta.dirname, "..", "..");
 
-/** The file's text with the mutant in it. */
+/** The file's text with the mutation. */
 export function mutated({ name, file, text, replacement }: Mutant): string {
   const source = readFileSync(path.join(repository, file), "utf8");
   const places = source.split(text).length - 1;
@@ -34,8 +39,8 @@ export function mutated({ name, file, text, replacement }: Mutant): string {
 const homeFile = /^lib\/.*\/sql\/(\w+)\.sql$/;
 
 /**
- * The files to write for the mutant, by their path, and their texts. The database is made by the migrations, so a function is changed in the
- * migration with its copy too.
+ * The texts of the files to write for the mutant, by path. Migrations create the database, so a
+ * function is also changed in the migration with its copy.
  */
 export async function mutatedFiles(mutant: Mutant): Promise<Map<string, string>> {
   const text = mutated(mutant);

@@ -6,11 +6,11 @@ import { mutated, mutatedFiles, repository } from "./mutant.ts";
 
 const rows = Object.entries(areas).flatMap(([area, mutants]) => mutants.map((mutant) => ({ area, mutant })));
 
-test("every mutant applies to the code as it is", () => {
+test("every mutant's text occurs once in the present code", () => {
   for (const { mutant } of rows) expect(mutated(mutant), mutant.name).not.toContain(`${mutant.text}\0`);
 });
 
-test("a mutant of a function changes the migration that the database has it from", async () => {
+test("a mutant of a function changes the migration that creates it", async () => {
   const mutant = rows.find(({ mutant: { file } }) => file === "lib/parcel/sql/claim_parcel.sql")?.mutant;
   if (mutant === undefined) throw new Error("No mutant of carillon.claim_parcel.");
   const files = await mutatedFiles(mutant);
@@ -35,7 +35,7 @@ test("every mutant changes the code and names tests that exist", () => {
   }
 });
 
-test("every mutant has a name of its own", () => {
+test("every mutant has a unique name", () => {
   const names = rows.map(({ mutant }) => mutant.name);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });

@@ -9,17 +9,20 @@ import { type Mutant, mutatedFiles, repository } from "./mutant.ts";
 
 const help = `npm run mutants [-- AREA ...] [--only TEXT]
 
-  Takes one safeguard after the other out of a copy of the code and runs the tests beside it. Each must make a test fail.
+  Removes one safeguard after the other in a copy of the code and runs its tests. Each removal must make a test fail.
   Areas: ${Object.keys(areas).join(", ")} (all of them)
 
   --only TEXT   only mutants whose name contains this`;
 
-/** A mutant can make a test wait for something that never comes; after this the run is ended and the mutant counts as noticed. */
+/**
+ * A mutant can make a test wait for ever. After this time the run is ended and the mutant counts as
+ * noticed.
+ */
 const runMsMax = 5 * 60_000;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-/** What git knows of and what is new, without what git ignores. */
+/** Copies tracked and new files, without ignored ones. */
 async function copyOfRepository(): Promise<string> {
   const copy = await mkdtemp(path.join(tmpdir(), "carillon-mutants-"));
   const listed = await output("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"]);
@@ -45,7 +48,7 @@ async function output(command: string, args: string[]): Promise<string> {
   return text;
 }
 
-/** The first thing that failed, or null where everything passed. */
+/** The first failure, or null when everything passed. */
 async function firstFailure(copy: string, tests: readonly string[]): Promise<string | null> {
   const report = path.join(copy, "report.json");
   await rm(report, { force: true });
@@ -59,7 +62,7 @@ async function firstFailure(copy: string, tests: readonly string[]): Promise<str
   const child = spawn(process.execPath, args, {
     cwd: copy,
     stdio: "ignore",
-    // A server that outlives its vitest would be left behind: the group ends as a whole.
+    // A server could outlive its vitest, so the whole process group is ended.
     detached: true,
     env: { ...process.env, [reportVariable]: report, CARILLON_UNTIL_MS: "10000" },
   });
@@ -89,7 +92,7 @@ async function tryMutant(copy: string, mutant: Mutant): Promise<Result> {
   return { mutant, failure };
 }
 
-/** A survivor without an explanation, or an explanation of what a test does notice. */
+/** A survivor without an explanation, or an explanation although a test noticed the mutant. */
 const isWrong = ({ mutant, failure }: Result) => (failure === null) !== (mutant.equivalent !== undefined);
 
 function lineOf({ mutant, failure }: Result): string {
@@ -107,7 +110,7 @@ async function run(names: readonly string[], only: string): Promise<number> {
     const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))];
     const red = await firstFailure(copy, tests);
     if (red !== null) {
-      say(`Without any mutant a test fails: ${red}`);
+      say(`A test fails even without a mutant: ${red}`);
       return 1;
     }
     const wrong: Result[] = [];

@@ -18,14 +18,17 @@ import { type MemoryQueues, recordOf, type SendFate } from "./memory-queues.ts";
 import { mindOf } from "./mind.ts";
 import type { Dice } from "./seeded.ts";
 
-/** What all actors share; `faults` is turned off when the healing begins. */
+/** The state that all actors share; `faults` is turned off when the healing begins. */
 export interface World {
   clock: Clock;
   dice: Dice;
   queues: MemoryQueues;
   recorder: ClaimRecorder;
   shards: readonly number[];
-  /** So few parcels of a handler may be worked at once, by workers with time to take others along; any number where nothing is said. */
+  /**
+   * The limit of parcels of a handler at the same time, with workers that have time to take more
+   * along. Default: no limit.
+   */
   window?: number;
   keys: readonly string[];
   acknowledged: Acknowledged[];
@@ -46,10 +49,13 @@ class Died extends Error {
   override readonly name = "Died";
 }
 
-/** What a killed connection and a killed process look like from inside; anything else is a fault of the product. */
+/**
+ * The errors that a killed connection or process causes; any other error is a fault of the product.
+ */
 function isExpected(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isExpected);
-  // A batch of several rows is begun again with fewer of them: what ended it may be a limit of the server.
+  // A batch of several rows is repeated with fewer of them, because a limit of the server may have
+  // ended it.
   if (error instanceof BatchFailed) return isExpected(error.cause);
   if (error instanceof Died || error instanceof ConnectionLost) return true;
   return sqlState(error) === "shutdown";
@@ -72,7 +78,10 @@ function fate({ state, dice }: World): SendFate {
   return dice.chance(0.01) ? "unanswered" : "arrives";
 }
 
-/** Ticks: whole ones, and single batches of any size, of which some die between the commit and the send. */
+/**
+ * Ticks: complete ones, and single batches of any size, some of which die between the commit and
+ * the send.
+ */
 export async function ticker(world: World, sql: Sql): Promise<void> {
   const { dice, queues, shards, state, counts } = world;
   const queue = queues.sender(() => fate(world));
@@ -106,12 +115,16 @@ export async function ticker(world: World, sql: Sql): Promise<void> {
   }
 }
 
-/** A worker environment: receives, works, removes what is proven; some die in the middle, some outlive their lease. */
+/**
+ * A worker environment: it receives, works, and deletes proven messages. Some die in the middle,
+ * some outlive their lease.
+ */
 export async function worker(world: World, sql: Sql): Promise<void> {
   const { dice, queues, recorder, state, counts, clock } = world;
   const queue = queues.sender(() => fate(world));
   while (!state.over) {
-    // In the healing as many as SQS gives: the faults have left messages of parcels that are long settled, and they are in the way.
+    // While healing, as many as SQS allows: the faults left messages of settled parcels, which
+    // delay the others.
     const messages = queues.receive(state.faults ? dice.between(1, 4) : 10, (count) =>
       dice.between(0, count - 1),
     );
@@ -119,7 +132,8 @@ export async function worker(world: World, sql: Sql): Promise<void> {
       await pause(5);
       continue;
     }
-    // By this clock a slow machine takes long: in the healing no lease may end under a worker that lives.
+    // On a slow machine this fast clock makes work long. While healing, no lease may end under a
+    // live worker.
     const timeMs = state.faults ? dice.between(12_000, 30_000) : 900_000;
     const until = clock.now().getTime() + timeMs + (world.window === undefined ? 0 : 40_000);
     const deliver: Parameters<typeof workMessages>[0]["deliver"] = async (jobs) => {
@@ -162,7 +176,7 @@ export async function worker(world: World, sql: Sql): Promise<void> {
   }
 }
 
-/** Somebody who changes their mind all the time. */
+/** A caller that edits schedules all the time. */
 export async function admin(world: World, sql: Sql, name: string): Promise<void> {
   const { dice, queues, state, counts } = world;
   const mind = mindOf(world, { sql, queue: queues.sender(() => fate(world)) }, name);
@@ -179,7 +193,7 @@ export async function admin(world: World, sql: Sql, name: string): Promise<void>
   }
 }
 
-/** Cuts a connection every now and then, whoever's it is and whatever it is doing. */
+/** Kills a random connection of the run every now and then, in whatever state it is. */
 export async function killer(world: World, sql: Sql): Promise<void> {
   while (world.state.faults) {
     await pause(world.dice.between(60, 150));
@@ -187,9 +201,12 @@ export async function killer(world: World, sql: Sql): Promise<void> {
   }
 }
 
-/** Ends the server's process of one of these connections, and waits until it is gone. False where there is none, or it went by itself. */
+/**
+ * Ends the server process of one of these connections, and waits until it has ended. False when
+ * there is none, or it ended by itself.
+ */
 export async function killOne(sql: Sql, applicationName: string, dice: Dice): Promise<boolean> {
-  // Age orders them, and not the server's list: which one it is follows the seed.
+  // Ordered by age, so that the choice follows the seed and not the server's list.
   const running = await sql<{ pid: number }[]>`
     select pid from pg_stat_activity
     where datname = current_database() and application_name = ${applicationName} order by backend_start, pid`;
@@ -199,7 +216,7 @@ export async function killOne(sql: Sql, applicationName: string, dice: Dice): Pr
   return victim?.gone === true;
 }
 
-/** Now and then no tick comes for so long that occurrences are missed. */
+/** From time to time no tick runs for so long that occurrences are missed. */
 export async function staller({ state, dice, counts }: World, stallMs: number): Promise<void> {
   const waitWhileFaults = async (ms: number) => {
     for (let waited = 0; waited < ms && state.faults; waited += 50) await pause(50);

@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Statement } from "../../lib/db/statement.ts";
 import { textOf, valuesOf, type WrapLine } from "./lines.ts";
 
-/** A job as a worker got it, with the mark of the edit whose payload it carries. */
+/** A claimed job, with the number of the edit that wrote its payload. */
 export interface ClaimedMark {
   scheduleId: string;
   occurrence: number;
@@ -20,18 +20,18 @@ export interface Claim {
   claimedAt: number;
   leaseUntil: number;
   jobs: ClaimedMark[];
-  /** When settling it was asked for, by the clock beside the database; and what came of it. */
+  /** The time when settling was requested, by the clock beside the database, and its result. */
   settleSentAt?: number;
   settled: "never" | "held" | "refused" | "unknown";
-  /** The jobs whose delivery the target took. */
+  /** The jobs that the target accepted. */
   done: Set<string>;
-  /** Position among all claims and settles of the run, in the order in which their answers came. */
+  /** The position among all claims and settles of the run, in the order of their answers. */
   claimedAs: number;
   settleSentAs?: number;
 }
 
 const instant = z.number().transform((ms) => new Date(Math.round(ms)));
-/** The usual may be left out. */
+/** Fields with default values may be missing. */
 const jobRow = z.object({
   occurrence: instant,
   scheduleId: z.string(),
@@ -48,28 +48,31 @@ const claimRows = z.array(
     z.object({ outcome: z.enum(["gone", "early", "leased", "ended", "held", "empty", "freed"]) }),
   ]),
 );
-/** Of claims together: jobs and claims by their parcel. The jobs of a parcel that is not claimed are nobody's. */
+/**
+ * The result of a claim of several parcels: jobs and claims by parcel. Jobs of a parcel that was
+ * not claimed are ignored.
+ */
 const together = z.object({ parcel: z.string() });
 const rowsTogether = z.array(
   z.union([jobRow.extend(together.shape), together.extend({ occurrence: z.null(), more: claimed })]),
 );
 const settleRows = z.array(z.object({ settled: z.boolean() }));
 const settledTogether = z.array(z.object({ settled: z.string().nullable() }));
-/** Lists travel in a box of the driver. */
+/** The driver wraps lists in an object. */
 const listOf = <Value extends z.ZodType>(value: Value) =>
   z.object({ value: z.array(value) }).transform((box) => box.value);
 const parcels = z.tuple([listOf(z.string()), listOf(z.number())]).rest(z.unknown());
 
 export interface ClaimRecorder {
   claims: Claim[];
-  /** How many parcels were claimed along with another. */
+  /** The number of parcels that were claimed together with another. */
   companions(): number;
   wrap: WrapLine;
-  /** What the target has to say of a job that is being delivered. */
+  /** Records that the target accepted a delivered job. */
   tookDelivery(job: { scheduleId: string; occurrence: Date; kind: string; n: number }): void;
 }
 
-/** Of a job of the cadence, unless it says otherwise. */
+/** Kind and number only for jobs beside the cadence. */
 export function nameOf(
   scheduleId: string,
   occurrence: number,
@@ -83,7 +86,10 @@ export function nameOfMark({ scheduleId, occurrence, ...place }: ClaimedMark): s
   return nameOf(scheduleId, occurrence, place);
 }
 
-/** What workers claimed and settled, as their connections saw it: also of workers that died right after. */
+/**
+ * The claims and settles of workers as their connections saw them, including workers that died
+ * right after.
+ */
 export function claimRecorder(clock: Clock): ClaimRecorder {
   const claims: Claim[] = [];
   let step = 0;
@@ -115,7 +121,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   };
 
   const watchClaim = (statement: Statement) => {
-    // What the answer is to leave out of payloads comes before the claim's own values.
+    // The parameters about omitted payloads come before the claim's own values.
     const [parcel, leaseMs] = valuesOf(statement).slice(-3);
     heard(statement, (rows) => {
       const seen = claimRows.parse(rows);
@@ -186,7 +192,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   return { claims, companions: () => companions, wrap, tookDelivery };
 }
 
-/** What fails says nothing; the worker hears of it. */
+/** A failed statement records nothing; the worker gets the error. */
 function heard(statement: Statement, note: (rows: unknown[]) => void): void {
   statement.then(
     (rows) => note(Array.isArray(rows) ? [...rows] : []),

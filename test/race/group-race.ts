@@ -40,7 +40,10 @@ interface Member {
   body: object;
 }
 
-/** Serial schedules and those of a grouped handler, three a group, each in a shard of its own, with and without a rule for overlaps. */
+/**
+ * Serial schedules and those of a grouped handler, three to a group, each in a shard of its own,
+ * with and without an overlap rule.
+ */
 const members: readonly Member[] = [
   ...serialGroups.flatMap((group) => [
     { key: `${group}:1`, when: "every 10s", body: { group, serial: true, target: { queue: "race" } } },
@@ -60,12 +63,13 @@ const members: readonly Member[] = [
   ),
 ];
 
-/** Somebody of whose jobs nothing is expected, and who is in the others' way all the time. */
+/** Schedules without expected jobs, which compete with the others all the time. */
 const wanderers = ["wanderer:1", "wanderer:2"];
 
 /**
- * Groups over shards on workers that die, are cut off, outlive their leases and get their messages lost, doubled and in any order, while
- * other schedules come into the groups and leave them. Then peace, until nothing that was due waits any more; then the ledger is judged.
+ * Groups across shards, on workers that die, lose their connections, outlive their leases, and have
+ * their messages lost, doubled and reordered, while other schedules join and leave the groups. Then
+ * the faults stop until no due job is waiting, and the ledger is judged.
  */
 export async function groupRace(
   databaseUrl: string,
@@ -165,7 +169,7 @@ async function readLanes(sql: Sql): Promise<Map<string, string>> {
   return new Map(rows.map(({ id, lane }) => [id, lane]));
 }
 
-/** Comes into groups and leaves them, is held, let go and fired. */
+/** Joins groups and leaves them, is paused, resumed and fired. */
 async function wander(world: World, deps: Parameters<typeof putSchedule>[0], key: string): Promise<void> {
   const { dice, state } = world;
   const body = () => ({
@@ -188,14 +192,14 @@ async function wander(world: World, deps: Parameters<typeof putSchedule>[0], key
       else await fireNow(deps, { key, caller });
     };
     await act().catch((error: unknown) => {
-      // A pause that came too late for its own end.
+      // The pause's end had already passed.
       if (!(error instanceof Refusal)) throw error;
     });
     await pause(dice.between(5, 80));
   }
 }
 
-/** Of the members, in the order in which a lane passes them. */
+/** The members' jobs, in the order in which a lane passes them. */
 async function readJobs(sql: Sql, end: Date): Promise<JobRow[]> {
   const ms = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
   return sql<JobRow[]>`
@@ -207,7 +211,10 @@ async function readJobs(sql: Sql, end: Date): Promise<JobRow[]> {
     order by j.due_at, j.occurrence, j.schedule_id`;
 }
 
-/** Notes when each job of a cadence is made, and when it first passes its group's lane: from then on it has the turn, whoever dies. */
+/**
+ * Records when each job of a cadence is made, and when it first passes its group's lane: from then
+ * on it has the turn, even when its worker dies.
+ */
 async function noteMaking(sql: Sql): Promise<void> {
   await sql.unsafe(`
     create table public.race_made (
@@ -238,7 +245,7 @@ async function leftBehind(sql: Sql, end: Date): Promise<string[]> {
       select from carillon.jobs j
       where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n and j.state <> 'waiting')`;
   return [
-    ...(parked.length === 0 ? [] : [`${parked.length} still wait in lanes`]),
+    ...(parked.length === 0 ? [] : [`${parked.length} jobs still wait in lanes`]),
     ...(entries.length === 0 ? [] : [`left behind: ${entries.length} entries`]),
     ...((deadlocks?.count ?? 0) === 0 ? [] : [`deadlocks: ${deadlocks?.count}`]),
   ];

@@ -5,7 +5,7 @@ import { seedOfRun } from "../support/seed.ts";
 import { groupRace } from "./group-race.ts";
 
 const fixedSeed = 23;
-/** So many that jobs wait for each other, and several go together. */
+/** Enough jobs that some wait for each other and some run together. */
 const volume = {
   atFirst: { "group/one made": 45, "grouped/gather/red made": 60 },
   together: 3,
@@ -14,11 +14,12 @@ const volume = {
 };
 
 test.each([
-  // A settle hands the lane on by itself: the sweep of the lanes is a safety net, and nothing may need it.
+  // A settle passes the lane to the next job. The sweep of the lanes is only a safety net, and no
+  // job may need it.
   ["without the sweep of the lanes", fixedSeed, false],
   ["with it, and with schedules that come and go", seedOfRun, true],
 ])(
-  "jobs of a group run one at a time and in order, or together and alone, over shards, whatever races and dies (%s, seed %i)",
+  "jobs of a group run one at a time and in order, or together in one call, across shards, under races and deaths (%s, seed %i)",
   async (_, seed, whole) => {
     const database = await testDatabase();
     if (!whole) await withoutSweepOfLanes(database.url);

@@ -4,11 +4,14 @@ import { noteOwner, type Owners, type Segment, type VersionRead } from "./owed.t
 export interface Known {
   segments: ReadonlyMap<string, Segment[]>;
   versions: ReadonlyMap<string, VersionRead[]>;
-  /** Of what falls due later nothing is known. */
+  /** Jobs that are due later have no expected result. */
   end: number;
 }
 
-/** Nothing starts early, under a pause, after a delete, from a version that was taken back, or with what an older edit said. */
+/**
+ * No job starts early, under a pause, after a delete, from a withdrawn version, or with an older
+ * edit's payload.
+ */
 export function judgeClaims(claims: readonly Claim[], known: Known): string[] {
   const started = claims.flatMap(({ claimedAt, jobs }) =>
     jobs.flatMap((job) => judgeStart(job, claimedAt, known)),
@@ -28,23 +31,26 @@ function judgeStart(job: ClaimedMark, at: number, known: Known): string[] {
   const versions = known.versions.get(scheduleId) ?? [];
   const segments = known.segments.get(scheduleId) ?? [];
   if (at < dueAt) violations.push(`early: ${name} by ${dueAt - at} ms`);
-  // What lies beside the cadence is owed to nobody but whoever asked for it.
+  // Jobs beside the cadence are not in the expected occurrences.
   const isOwed =
     kind !== "cadence" || segments.some(({ kind, owed }) => kind !== "deleted" && owed.includes(occurrence));
-  if (occurrence <= known.end && !isOwed) violations.push(`withdrawn, and started: ${name}`);
-  // Two things within one millisecond may stand in either order.
+  if (occurrence <= known.end && !isOwed) violations.push(`started after its withdrawal: ${name}`);
+  // Two events within the same millisecond may have either order.
   const inForce = [
     versions.findLast(({ changedAt }) => changedAt <= at),
     versions.findLast(({ changedAt }) => changedAt < at),
   ];
   if (!inForce.some((version) => version?.edit === edit))
-    violations.push(`started with what an older edit said: ${name}, edit ${edit}`);
+    violations.push(`started with an older edit's payload: ${name}, edit ${edit}`);
   const stop = stoppedAt(versions, at);
   if (stop !== null) violations.push(`started after ${stop}: ${name} at ${new Date(at).toISOString()}`);
   return violations;
 }
 
-/** What kept a schedule from starting anything at an instant, or null. On the very millisecond of a change either order may be true. */
+/**
+ * The pause or delete that prevented starts at an instant, or null. In the exact millisecond of a
+ * change either order may be true.
+ */
 function stoppedAt(versions: readonly VersionRead[], at: number): string | null {
   const owners: Owners = new Map();
   for (const version of versions) {
@@ -56,7 +62,9 @@ function stoppedAt(versions: readonly VersionRead[], at: number): string | null 
   return owners.size > 0 ? "its pause" : null;
 }
 
-/** No job under two live leases; no settling by a worker whose parcel another has claimed since. */
+/**
+ * No job is under two live leases, and no worker settles after another one has claimed its parcel.
+ */
 export function judgeLeases(claims: readonly Claim[], grainMs: number): string[] {
   const violations: string[] = [];
   const byJob = new Map<string, Claim[]>();

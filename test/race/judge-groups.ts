@@ -1,30 +1,36 @@
 import type { Claim } from "./claims.ts";
 
-/** So many times as fast as the real one goes the clock of the race. */
+/** The speed of the race's clock, as a multiple of the real one. */
 export const factor = 60;
 const grainMs = 5 * factor;
-/** So long, by the fast clock, a transaction that makes jobs may take. */
+/** The longest transaction that makes jobs, by the fast clock. */
 const makingMs = 500 * factor;
 export interface JobRow {
   key: string;
   scheduleId: string;
   lane: string;
   dueAt: number;
-  /** When it was inserted; it is seen a little later. */
+  /** The time of its insert; it becomes visible a little later. */
   madeAt: number;
-  /** By which transaction. */
+  /** The id of the transaction that inserted it. */
   madeBy: string;
   state: string;
   reason: string | null;
   passedAt: number | null;
-  /** Which transactions the one in which it passed saw the end of: as Postgres writes a snapshot. */
+  /**
+   * The snapshot of the transaction in which it passed the lane, in Postgres's text form: it tells
+   * which transactions had ended.
+   */
   seen: string | null;
   finishedAt: number | null;
 }
 
 export const isGrouped = (lane: string | undefined) => lane?.startsWith("grouped/") === true;
 
-/** Everything that a tick came to in time has succeeded; of a serial group each after the one before had ended. */
+/**
+ * Every job that was made in time has succeeded; in a serial group each started after the one
+ * before had ended.
+ */
 export function judgeJobs(all: readonly JobRow[]): string[] {
   const jobs = all.filter(({ reason }) => reason !== "missed");
   const stuck = jobs
@@ -34,7 +40,8 @@ export function judgeJobs(all: readonly JobRow[]): string[] {
   const outOfTurn = serial.flatMap(([lane, own]) =>
     own.flatMap(({ key, dueAt, passedAt, seen }, index) => {
       const start = passedAt ?? 0;
-      // What a late tick made after that, or had not committed by then, could not be waited for.
+      // A job that a late tick made after the start, or had not committed by then, could not be
+      // waited for.
       const overtaken = own
         .slice(0, index)
         .filter(
@@ -51,14 +58,17 @@ export function judgeJobs(all: readonly JobRow[]): string[] {
   return [...stuck, ...outOfTurn];
 }
 
-/** A snapshot is written as the first transaction that may not have ended, the first that has not begun, and those between that have not ended: `10:20:11,14`. */
+/**
+ * A snapshot's text has the first transaction that may still run, the first that has not begun, and
+ * those between that still run: `10:20:11,14`.
+ */
 function isSeen(transaction: string, snapshot: string | null): boolean {
   const [from = "0", to = "0", open = ""] = snapshot?.split(":") ?? [];
   if (BigInt(transaction) < BigInt(from)) return true;
   return BigInt(transaction) < BigInt(to) && !open.split(",").includes(transaction);
 }
 
-/** No two live leases in a lane, whoever's they are. */
+/** No two leases of one lane overlap. */
 export function judgeLeases(claims: readonly Claim[], laneOf: ReadonlyMap<string, string>): string[] {
   const leases = claims.flatMap(({ parcel, fence, claimedAt, leaseUntil, settleSentAt, jobs }) => {
     const lanes = jobs.flatMap(({ scheduleId }) => laneOf.get(scheduleId) ?? []);

@@ -7,7 +7,10 @@ interface Lease {
   until: number;
 }
 
-/** Where a schedule forbids overlaps at the moment of a claim, no other job of it is under a live lease at that moment. */
+/**
+ * When a schedule forbids overlaps at the moment of a claim, no other job of it is under a live
+ * lease at that moment.
+ */
 export function judgeLanes(
   claims: readonly Claim[],
   versions: ReadonlyMap<string, readonly VersionRead[]>,

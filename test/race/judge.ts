@@ -5,7 +5,10 @@ import { judgeLanes } from "./judge-lanes.ts";
 import type { Ledger } from "./ledger.ts";
 import { owedBy, type Segment, type VersionRead } from "./owed.ts";
 
-/** An edit that a caller was told of: it must stand in the history. Of one whose answer was lost, the history tells. */
+/**
+ * An edit with a successful answer: it must be in the history. The history decides about edits with
+ * a lost answer.
+ */
 export interface Acknowledged {
   scheduleId: string;
   version: number;
@@ -24,8 +27,9 @@ export interface Verdict {
 }
 
 /**
- * The oracle. What is owed is computed from the requests (lib's planning is not asked), what happened is read from the ledger and
- * from what workers and targets saw. Every rule that is broken is named with the occurrence that breaks it.
+ * The oracle. It computes the expected occurrences from the requests (without lib's planning), and
+ * reads the actual ones from the ledger and from what workers and targets recorded. Each broken
+ * rule is named with the occurrence that breaks it.
  */
 export function judge(ledger: Ledger, history: History, end: number, clockGrainMs: number): Verdict {
   const byKey = <Row extends { scheduleId: string }>(rows: readonly Row[]) =>

@@ -7,13 +7,16 @@ import { readLedger } from "./ledger.ts";
 import { mindOf } from "./mind.ts";
 import { diceOf, seeded } from "./seeded.ts";
 
-/** One after the other, and no time but the test's: what an edit meets is where the ticks have been left, and nothing else. */
+/**
+ * The edits run one after the other and only the test's clock moves, so the only variable is how
+ * far each tick got.
+ */
 
 const seconds = (n: number) => n * 1_000;
 const steps = 400;
 
 test.each([1, 2])(
-  "nothing is lost or told twice, wherever the ticks are left between edits (seed %i)",
+  "no occurrence is lost or recorded twice, wherever the ticks stop between edits (seed %i)",
   async (seed) => {
     const dice = diceOf(seeded(seed));
     const world = await carillon();
@@ -40,7 +43,7 @@ test.each([1, 2])(
     }
     const ledger = await readLedger(sql, end);
     const { violations, owed } = judge(ledger, { claims: [], acknowledged: [] }, end.getTime(), 0);
-    // Nobody works here.
+    // No worker runs here.
     expect(violations.filter((each) => !each.startsWith("stuck"))).toEqual([]);
     expect(owed).toBeGreaterThan(100);
     await world.stop();

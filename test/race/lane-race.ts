@@ -12,14 +12,20 @@ import { memoryQueues } from "./memory-queues.ts";
 import { diceOf, seeded } from "./seeded.ts";
 import { untilSettled, whileItMoves } from "./until-settled.ts";
 
-/** Jobs by rule or lane and state, such as "queue succeeded"; "queue made" are those that were due and not passed over. */
+/**
+ * Jobs by rule or lane and state, such as "queue succeeded"; "queue made" counts those that were
+ * due and not passed over.
+ */
 export type Ended = Record<string, number>;
 
-/** The race goes on until all of it has happened: on a slow machine that takes longer. */
+/** The race runs until all of these numbers are reached, which takes longer on a slow machine. */
 export interface RaceVolume {
-  /** Then no more jobs are made, so that a slow machine has no more of them to work than a quick one. */
+  /**
+   * After this many no more jobs are made, so that a slow machine has no more work than a quick
+   * one.
+   */
   atFirst: Ended;
-  /** Then no more goes wrong. */
+  /** After this many no more faults are injected. */
   killed: number;
   deaths: number;
 }
@@ -36,8 +42,9 @@ const grainMs = 5 * factor;
 const rules = ["queue", "skip", "allow"] as const;
 
 /**
- * Two schedules of each rule, due each second or two, on workers that die, are cut off, outlive their leases and get their messages lost,
- * doubled and in any order. Then peace, until no due job waits any more; then the ledger is judged.
+ * Two schedules of each overlap rule, due each second or two, on workers that die, lose their
+ * connections, outlive their leases, and have their messages lost, doubled and reordered. Then the
+ * faults stop until no due job is waiting, and the ledger is judged.
  */
 export async function laneRace(
   databaseUrl: string,
@@ -138,7 +145,7 @@ export function isReached(volume: Ended, ended: Ended): boolean {
   return Object.entries(volume).every(([name, least]) => (ended[name] ?? 0) >= least);
 }
 
-/** By the database's own clock: who started after another had ended. */
+/** By the database's own clock: each job must start after the one before has ended. */
 function judgeLedger({ jobs, versions, deadlocks }: Ledger): string[] {
   const ruleOf = new Map(versions.map(({ scheduleId, overlap }) => [scheduleId, overlap]));
   const violations = deadlocks > 0 ? [`deadlock: ${deadlocks}`] : [];
@@ -160,13 +167,14 @@ function judgeLedger({ jobs, versions, deadlocks }: Ledger): string[] {
 }
 
 function judgeEnd({ scheduleId, occurrence, state, reason }: JobRow, rule: string | undefined): string[] {
-  // No tick is stalled on purpose here; but on a busy machine one may come two minutes of this clock, two seconds, late.
+  // No tick is stalled on purpose here, but on a busy machine one may come two minutes of this
+  // clock, which are two seconds, late.
   const wasMissed = reason === "missed";
   const maySkip = state === "skipped" && (wasMissed || (rule === "skip" && reason === "overlap"));
   return state === "succeeded" || maySkip ? [] : [`${state}: ${scheduleId} at ${occurrence} (${reason})`];
 }
 
-/** Nothing of what is settled stays in a lane, but what the next one to pass sweeps out. */
+/** A settled job leaves no row in a lane, except those that the next job to pass removes. */
 async function leftBehind(sql: Sql, end: Date): Promise<string[]> {
   const entries = await sql`
     select from carillon.lane_entries e where due_at <= ${end} and exists (select from carillon.jobs j

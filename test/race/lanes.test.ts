@@ -5,7 +5,7 @@ import { seedOfRun } from "../support/seed.ts";
 import { laneRace } from "./lane-race.ts";
 
 const fixedSeed = 11;
-/** So many that jobs wait for each other, and one is passed over for another. */
+/** Enough jobs that some wait for each other, and some are skipped for another. */
 const volume = {
   atFirst: { "queue made": 150, "skip succeeded": 3, "skip skipped": 11 },
   killed: 30,
@@ -13,11 +13,12 @@ const volume = {
 };
 
 test.each([
-  // A settle hands the lane on by itself: the sweep of the lanes is a safety net, and nothing may need it.
+  // A settle passes the lane to the next job. The sweep of the lanes is only a safety net, and no
+  // job may need it.
   ["without the sweep of the lanes", fixedSeed, false],
   ["with the sweep of the lanes", seedOfRun, true],
 ])(
-  "jobs of a lane run one at a time and in order, none is lost and none is stuck, whatever races and dies (%s, seed %i)",
+  "jobs of a lane run one at a time and in order, none is lost and none is stuck, under races and deaths (%s, seed %i)",
   async (_, seed, swept) => {
     const database = await testDatabase();
     if (!swept) await withoutSweepOfLanes(database.url);

@@ -22,11 +22,13 @@ export interface RangeRow {
   reason: string;
 }
 
-/** What the database says happened, up to an instant. */
+/** The database's records up to an instant. */
 export interface Ledger {
   versions: VersionRead[];
   jobs: JobRow[];
-  /** Beyond the end: of what was passed over by then, the newer one that runs may be among them. */
+  /**
+   * Jobs after the end: the newer job that justifies passing over an occurrence may be among them.
+   */
   laterJobs: JobRow[];
   ranges: RangeRow[];
   deadlocks: number;

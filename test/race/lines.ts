@@ -4,12 +4,16 @@ import { makeSql, type Sql, type Watch } from "../../lib/db/sql.ts";
 import { sqlState } from "../../lib/db/sql-state.ts";
 import { isStatement, type Statement } from "../../lib/db/statement.ts";
 
-/** `onLost` tells the pool that the connection is gone; whoever cuts it off without the driver must say so. */
+/**
+ * `onLost` reports to the pool that the connection is lost; code that closes it without the driver
+ * must call it.
+ */
 export type WrapLine = (line: Line, onLost: () => void) => Line;
 
 /**
- * Connects as the functions do, with every connection wrapped. Whatever goes to the server passes here one statement at a
- * time, `begin` and `commit` included: here it is counted, recorded, cut off or changed, and the product knows nothing of it.
+ * Connects as the functions do, with every connection wrapped. Every statement to the server passes
+ * here one at a time, including `begin` and `commit`, and can be counted, recorded, cut off or
+ * changed without the product's knowledge.
  */
 export function connectThrough(
   url: string,
@@ -57,17 +61,22 @@ export function valuesOf(statement: Statement): unknown[] {
   return Array.isArray(values) ? values : [];
 }
 
-/** Ends a statement well without the server having seen it. */
+/** Completes a statement successfully without sending it to the server. */
 export function answer(statement: Statement, rows: unknown): void {
   const resolve: unknown = Reflect.get(statement, "resolve");
-  if (typeof resolve !== "function") throw new Error("This version of the driver cannot be answered for.");
+  if (typeof resolve !== "function")
+    throw new Error("This version of the driver does not allow answers from outside.");
   Reflect.apply(resolve, statement, [rows]);
 }
 
-/** Calls `onAnswer` where the server's answer would have reached the caller; the function it returns lets the answer through. */
+/**
+ * Calls `onAnswer` instead of passing the server's answer to the caller; the returned function
+ * passes it on.
+ */
 export function holdAnswer(statement: Statement, onAnswer: () => void): () => void {
   const resolve: unknown = Reflect.get(statement, "resolve");
-  if (typeof resolve !== "function") throw new Error("This version of the driver cannot be answered for.");
+  if (typeof resolve !== "function")
+    throw new Error("This version of the driver does not allow answers from outside.");
   let rows: unknown;
   Reflect.set(statement, "resolve", (answered: unknown) => {
     rows = answered;
@@ -76,7 +85,7 @@ export function holdAnswer(statement: Statement, onAnswer: () => void): () => vo
   return () => Reflect.apply(resolve, statement, [rows]);
 }
 
-/** Notes the state of every statement that fails, whoever makes good for it. */
+/** Records the SQL state of every failed statement, even when a retry succeeds. */
 export const notingFailures =
   (states: unknown[]): WrapLine =>
   (line) => ({

@@ -12,13 +12,13 @@ export interface Message {
   visibleAt: number;
 }
 
-/** What becomes of one message that is sent; `unanswered` arrives and the sender hears of a failure. */
+/** The result of sending one message; with `unanswered` it arrives and the sender gets an error. */
 export type SendFate = "arrives" | "lost" | "doubled" | "refused" | "unanswered";
 
 export interface MemoryQueues {
-  /** A sender's end: the real client, answered from memory. Each sender may meet a fate of its own. */
+  /** A sender: the real client, with answers from memory. Each sender may have its own fates. */
   sender(fate?: (entry: SendMessageBatchRequestEntry) => SendFate): ParcelQueue;
-  /** Messages that are visible now, hidden from others from now on. */
+  /** Receives visible messages, and hides them from other receivers. */
   receive(max: number, pick?: (count: number) => number): Message[];
   remove(message: Message): void;
   purge(): void;
@@ -27,7 +27,10 @@ export interface MemoryQueues {
 
 const urls = { fast: "https://queue.test/fast", slow: "https://queue.test/slow" };
 
-/** SQS in memory: delay, visibility, any order. A wiped or lossy queue is a matter of a line here. */
+/**
+ * SQS in memory, with delays, visibility timeouts and any order. It can lose messages with one line
+ * of code.
+ */
 export function memoryQueues(clock: Clock, visibilityMs: number): MemoryQueues {
   const messages = new Set<Message>();
   let made = 0;
@@ -65,7 +68,7 @@ function clientOver(put: Put, fateOf: FateOf): SQSClient {
     region: "eu-central-1",
     credentials: { accessKeyId: "-", secretAccessKey: "-" },
   });
-  // Answers before anything is serialised: no request leaves this process.
+  // Answers before the request is serialised, so that no request leaves this process.
   sqs.middlewareStack.add(
     () =>
       async ({ input }) => ({ response: {}, output: take(input, put, fateOf) }),

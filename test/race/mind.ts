@@ -9,7 +9,7 @@ import type { Acknowledged } from "./judge.ts";
 import type { Dice } from "./seeded.ts";
 
 export interface Mind {
-  /** Edits one schedule, or several in one go; what was acknowledged. */
+  /** Edits one schedule, or several at once; returns the acknowledged edits. */
   change(): Promise<Acknowledged[]>;
 }
 
@@ -26,7 +26,7 @@ const whens = (dice: Dice, now: Date): string =>
 
 let edits = 0;
 
-/** What somebody wants next, who changes their mind all the time. */
+/** The random edits of one caller. */
 export function mindOf(
   { dice, keys, clock }: { dice: Dice; keys: readonly string[]; clock: Clock },
   deps: EditDeps,

@@ -25,14 +25,17 @@ afterEach(() => world.close());
 const second = 1_000;
 const asItIs: WrapLine = (line) => line;
 
-/** Each scene is played twice: with the safeguard nothing is broken, without it the oracle says what is. */
+/**
+ * Each scene is played twice: with the safeguard no rule is broken, without it the oracle reports
+ * the broken ones.
+ */
 interface Scene {
   safeguard: string;
   without: string[];
   play(mutated: boolean): Promise<void>;
 }
 
-/** A tick while an edit is under way that has read where the shard stands. */
+/** A tick during an edit that has read the shard's watermark. */
 async function tickWithinEdit(wrap: WrapLine): Promise<void> {
   await world.put("every 10s");
   const edit = heldBefore("update carillon.schedules");
@@ -44,7 +47,7 @@ async function tickWithinEdit(wrap: WrapLine): Promise<void> {
   await Promise.all([editing, ticking]);
 }
 
-/** A claim while an edit is under way that has not committed yet. */
+/** A claim during an edit that has not committed yet. */
 async function claimWithinPause(wrap: WrapLine): Promise<void> {
   await world.put("every 10s");
   await world.batch();
@@ -62,7 +65,7 @@ async function claimWithinPause(wrap: WrapLine): Promise<void> {
 const scenes: Scene[] = [
   {
     safeguard: "the edit's plan lock",
-    without: ["from nowhere", "lost", "withdrawn, and started"],
+    without: ["lost", "not expected", "started after its withdrawal"],
     play: (mutated) => tickWithinEdit(mutated ? withoutLock({ lockClass: planLock, shared: true }) : asItIs),
   },
   {
@@ -189,7 +192,7 @@ const scenes: Scene[] = [
   },
   {
     safeguard: "the withdrawal of an older version's jobs",
-    without: ["from nowhere", "withdrawn, and started"],
+    without: ["not expected", "started after its withdrawal"],
     play: async (mutated) => {
       await world.put("every 10s");
       await world.batch();
@@ -204,7 +207,8 @@ const scenes: Scene[] = [
     without: ["lost"],
     play: async (mutated) => {
       await world.put("in 60s");
-      // Due at the same instant, and not to be fired before somebody has looked at its row: a cron's instants are unfolded first.
+      // Due at the same instant, and not planned until its row is read, because the instants of a
+      // cron are computed first.
       await world.patch({ when: "* * * * *" });
       await world.batch(mutated ? limitInsteadOfTies() : asItIs, 1);
     },
@@ -212,18 +216,18 @@ const scenes: Scene[] = [
 ];
 
 describe.each(scenes)("$safeguard", ({ play, without }) => {
-  test("in its place keeps everything whole", async () => {
+  test("with this safeguard no rule is broken", async () => {
     await play(false);
     expect(await world.verdict()).toEqual([]);
   });
 
-  test("taken out lets something break, and the oracle sees it", async () => {
+  test("without this safeguard the oracle finds the broken rules", async () => {
     await play(true);
     expect(await world.verdict()).toEqual(without);
   });
 });
 
-test("an edit and its withdrawal in one statement lets the old job live", async () => {
+test("an edit and its withdrawal in one statement would leave the old job alive", async () => {
   await world.put("every 10s");
   const tick = heldBefore("commit");
   const ticking = world.batch(tick.wrap);
@@ -238,7 +242,8 @@ test("an edit and its withdrawal in one statement lets the old job live", async 
   expect(await world.side`select from carillon.jobs where version = 1 and state = 'waiting'`).toHaveLength(
     18,
   );
-  // The version that the statement has raised has no row: such a schedule takes no patch.
+  // The statement raised the version without inserting its row, and such a schedule cannot be
+  // patched.
   await world.side`update carillon.schedules set version = 1`;
   await world.patch({});
   expect(await world.side`select from carillon.jobs where version = 1`).toHaveLength(0);

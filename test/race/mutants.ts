@@ -28,7 +28,7 @@ export function withoutStatement(piece: string): WrapLine {
   });
 }
 
-/** Takes shards for its own without having tried their locks. */
+/** Takes shards without trying their locks. */
 export function withoutTrying(): WrapLine {
   return (line) => ({
     ...line,
@@ -39,7 +39,10 @@ export function withoutTrying(): WrapLine {
   });
 }
 
-/** Reads where the shard stands from a snapshot older than the lock, as one statement that does both would. */
+/**
+ * Reads the shard's watermark from a snapshot older than the lock, as a single statement for both
+ * would.
+ */
 export function watermarkBeforeLock(shared: boolean): WrapLine {
   return (line) => {
     let lock: Statement | undefined;
@@ -61,14 +64,15 @@ export function watermarkBeforeLock(shared: boolean): WrapLine {
 function readThenLock(line: Line, read: Statement, lock: Statement): void {
   const answerRead = holdAnswer(read, () => {
     holdAnswer(lock, () => answerRead());
-    // A connection that is cut while it waits for the lock ends the transaction, of which the read is now the open end.
+    // When a connection is cut while it waits for the lock, the transaction ends, and the pending
+    // read must be rejected with it.
     lock.reject = (reason) => read.reject(reason);
     line.run(lock);
   });
   line.run(read);
 }
 
-/** Raises the watermark in a transaction of its own instead of the one that inserts the jobs. */
+/** Raises the watermark in another transaction than the one that inserts the jobs. */
 export function watermarkApart(side: Sql): WrapLine {
   return (line) => ({
     ...line,
@@ -90,10 +94,13 @@ export function watermarkApart(side: Sql): WrapLine {
 
 function instant(value: unknown): Date {
   if (value instanceof Date) return value;
-  throw new Error("The tick no longer raises the watermark as this mutant thinks.");
+  throw new Error("The tick no longer raises the watermark as this mutant expects.");
 }
 
-/** Cuts a tick's batch off at a number of rows, also between two rows that share due and schedule. */
+/**
+ * Ends a tick's batch at a number of rows, even between two rows with the same due time and
+ * schedule.
+ */
 export function limitInsteadOfTies(): WrapLine {
   return (line) => ({
     ...line,
@@ -106,19 +113,21 @@ export function limitInsteadOfTies(): WrapLine {
 
 function rewrite(statement: Statement, change: (text: string) => string): void {
   const changed = statement.strings.map(change);
-  // A template's strings are known by their `raw`: without it the statement would count as text with parameters beside it.
+  // The driver recognises a template by the `raw` of its strings: without it the statement would
+  // count as text with parameters beside it.
   statement.strings = "raw" in statement.strings ? Object.assign(changed, { raw: changed }) : changed;
   for (const value of valuesOf(statement)) if (isStatement(value)) rewrite(value, change);
 }
 
-/** Every transaction of a connection sees what was there when it began, and nothing later. */
+/** Every transaction of a connection sees only the state at its beginning. */
 export function oneSnapshot(side: Sql): WrapLine {
   return (line) => {
     const setting: unknown = side.unsafe(
       "set session characteristics as transaction isolation level repeatable read",
     );
-    if (!isStatement(setting)) throw new Error("The driver makes statements of another kind.");
-    // Sent here and now: what its own handler would send comes after the statement that opened this line.
+    if (!isStatement(setting)) throw new Error("The driver's statements have changed.");
+    // Sent from here: its own handler would send it after the statement that opened this
+    // connection.
     setting.handler = () => {};
     setting.then(
       () => {},
@@ -129,7 +138,10 @@ export function oneSnapshot(side: Sql): WrapLine {
   };
 }
 
-/** Makes one of the worker's functions anew in this database, with a piece of its text taken out or replaced. */
+/**
+ * Redefines one of the worker's functions in this database, with a piece of its text removed or
+ * replaced.
+ */
 export async function replaceIn(
   sql: Sql,
   name:
@@ -146,11 +158,11 @@ export async function replaceIn(
   const [row] = await sql<{ definition: string }[]>`
     select pg_get_functiondef(oid) as definition from pg_proc where proname = ${name} and pronamespace = 'carillon'::regnamespace`;
   if (row === undefined || !row.definition.includes(piece))
-    throw new Error(`carillon.${name} no longer says "${piece}".`);
+    throw new Error(`carillon.${name} no longer contains "${piece}".`);
   await sql.unsafe(row.definition.replaceAll(piece, instead));
 }
 
-/** Has workers claim a parcel that somebody else has. */
+/** Lets workers claim parcels with a live lease. */
 export async function claimLeased(sql: Sql): Promise<void> {
   await replaceIn(sql, "claim_parcel", "v_leased_until >= v_now", "false");
   await replaceIn(sql, "claim_parcel", "and p.lease_until is null", "");

@@ -1,27 +1,30 @@
 import { isDeepStrictEqual } from "node:util";
 
-/** One version of a schedule as its history tells it; `when` and `edit` are those of its spec. */
+/** One version of a schedule from its history; `when` and `edit` are those of its spec. */
 export interface VersionRead {
   scheduleId: string;
   version: number;
   change: "created" | "replaced" | "patched" | "paused" | "resumed" | "deleted";
   changedAt: number;
   changedBy: string;
-  /** True where the version has a spec of its own. */
+  /** True when the version has a spec of its own. */
   specified: boolean;
   when: string;
   edit: number;
   overlap: "allow" | "skip" | "queue";
-  /** When the hold that it sets ends by itself. */
+  /** The end of the hold that it sets. */
   until: number | null;
-  /** When the last of all its holds does. */
+  /** The end of the last of its holds. */
   heldUntil: number | null;
 }
 
-/** Since when each owner's hold stands no more. */
+/** The time at which each owner's hold ends. */
 export type Owners = Map<string, number>;
 
-/** The history with what no edit says: that a hold ended by itself, and the schedule with it was let go. */
+/**
+ * The history with an additional entry for each hold that ended by itself and so resumed its
+ * schedule.
+ */
 export function withEndedHolds(versions: readonly VersionRead[]): VersionRead[] {
   return versions.flatMap((version, index) => {
     const { heldUntil, scheduleId } = version;
@@ -33,15 +36,18 @@ export function withEndedHolds(versions: readonly VersionRead[]): VersionRead[] 
   });
 }
 
-/** A time in which a schedule had one meaning: from after `from` up to and including `to`. */
+/** A period in which a schedule had one meaning: after `from` up to and including `to`. */
 export interface Segment {
   scheduleId: string;
   from: number;
   to: number;
   edit: number;
-  /** Occurrences in (from, to] that must stand in the ledger, computed from the request and not from what the product planned. */
+  /**
+   * Occurrences in (from, to] that must be in the ledger, computed from the request and not from
+   * the product's plan.
+   */
   owed: number[];
-  /** `held`: what was due under a pause that was then ended or edited; it need not have run. */
+  /** `held`: due under a pause that was then ended or edited; these need not have run. */
   kind: "active" | "held" | "held for good" | "deleted";
 }
 
@@ -49,7 +55,7 @@ type Model = { kind: "once"; at: number } | { kind: "steps"; first: number; step
 
 const second = 1_000;
 
-/** The oracle's own reading of the few forms that the race uses. `every` counts from the edit that brought it. */
+/** The oracle's own parser for the few forms that the race uses. `every` counts from its edit. */
 export function modelOf(when: string, since: number): Model {
   const [, amount, unit] = /^(?:every|in) (\d+)(s|m)$/.exec(when) ?? [];
   const ms = Number(amount) * (unit === "m" ? 60 * second : second);
@@ -74,12 +80,12 @@ function within(model: Model, from: number, to: number): number[] {
 
 interface Standing {
   model: Model;
-  /** Since when what falls due is left to the resume; null where no hold stands. */
+  /** The time from which due occurrences are left to the resume; null when no hold exists. */
   heldSince: number | null;
   deleted: boolean;
 }
 
-/** What a schedule owes up to `end`, from its versions in order. */
+/** The expected occurrences of a schedule up to `end`, from its versions in order. */
 export function owedBy(versions: readonly VersionRead[], end: number): Segment[] {
   const segments: Segment[] = [];
   const owners: Owners = new Map();
@@ -139,7 +145,7 @@ function standingAfter(
   return { model, heldSince: past === undefined ? changedAt : past - 1, deleted };
 }
 
-/** A new `at` may lie a little in the past: it is owed all the same. */
+/** A new `at` may be slightly in the past: it is expected nevertheless. */
 function pastOnce(before: Standing | undefined, { model }: { model: Model }, changedAt: number): number[] {
   if (model.kind !== "once" || model.at > changedAt || isDeepStrictEqual(model, before?.model)) return [];
   return [model.at];

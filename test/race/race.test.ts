@@ -8,7 +8,7 @@ const fixedSeed = 7;
 const volume = { edits: 120, killed: 20, stalls: 1 };
 
 test.each([...new Set([fixedSeed, seedOfRun])])(
-  "no job is lost, doubled, early, stuck or started after an acknowledgement, whatever races and dies (seed %i)",
+  "no job is lost, doubled, early, stuck, or started after an acknowledged edit removed it, under races and deaths (seed %i)",
   async (seed) => {
     const database = await testDatabase();
     const report = await race({ databaseUrl: database.url, seed, volume, schedules: 12 });
@@ -21,7 +21,7 @@ test.each([...new Set([fixedSeed, seedOfRun])])(
 );
 
 test(
-  `no job is lost, doubled, early or stuck where parcels wait at a handler and are worked along with others (seed ${seedOfRun})`,
+  `no job is lost, doubled, early or stuck when parcels wait at a handler and are worked together with others (seed ${seedOfRun})`,
   async () => {
     const database = await testDatabase();
     const report = await race({

@@ -13,31 +13,40 @@ import { diceOf, seeded } from "./seeded.ts";
 export interface RaceOptions {
   databaseUrl: string;
   seed: number;
-  /** How much there is of edits and faults: for so long, in real time, or until so much has happened; healing comes on top. */
+  /**
+   * The length of the part with edits and faults: a real time, or numbers of events. The healing is
+   * additional.
+   */
   volume: { ms: number } | RaceVolume;
   tickers?: number;
   workers?: number;
   admins?: number;
   schedules?: number;
   factor?: number;
-  /** Each schedule in another shard, and one place at the handler: many parcels wait there, and are worked along with the one that has it. */
+  /**
+   * Each schedule has its own shard, and the handler has one place: many parcels wait there, and
+   * are worked together with the one that has it.
+   */
   apart?: boolean;
-  /** For how long nothing may move before the round is given up: what has been heaped up takes a slow machine long. */
+  /**
+   * The longest time without progress before the round is given up; a slow machine needs long for
+   * the accumulated work.
+   */
   healMs?: number;
-  /** How a mutant changes what an actor's connection says. */
+  /** The changes that a mutant makes to an actor's connection. */
   mutate?: { ticker?: WrapLine; worker?: WrapLine; admin?: WrapLine };
 }
 
 /**
- * The race goes on until all of it has happened: on a slow machine that takes longer. Nothing of it waits for jobs to be worked, which falls
- * behind the fast clock there: the healing works what is left.
+ * The race runs until all of these numbers are reached, which takes longer on a slow machine. None
+ * of them needs completed jobs, which fall behind the fast clock there: the healing completes them.
  */
 export interface RaceVolume {
   edits: number;
   killed: number;
-  /** Times without ticks, each so long that occurrences are missed. */
+  /** Periods without ticks, each so long that occurrences are missed. */
   stalls: number;
-  /** Parcels that were worked along with another. */
+  /** Parcels that were worked together with another. */
   companions?: number;
 }
 
@@ -48,12 +57,16 @@ export interface RaceReport extends Verdict {
   healedMs: number;
 }
 
-// Longer than the horizon and the two minutes after which an occurrence is missed, at sixty times the speed.
+// Longer than the horizon and the two minutes after which an occurrence is missed, at sixty times
+// the speed.
 const stallMs = 5_500;
 
 const plain: WrapLine = (line) => line;
 
-/** Ticks, workers and admins on one database, everything that can go wrong going wrong; then peace, and then the oracle. */
+/**
+ * Ticks, workers and admins on one database with every kind of fault; then the faults stop, and the
+ * oracle judges.
+ */
 export async function race(options: RaceOptions): Promise<RaceReport> {
   const {
     databaseUrl,
@@ -69,7 +82,7 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
   } = options;
   const bystander = connectThrough(databaseUrl, plain, { max: 2, applicationName: "bystander" });
   const clock = await speedUp(bystander, factor);
-  // Every eighth id: two shards of the sixteen, so that everybody is in everybody's way.
+  // Every eighth id, so two of the sixteen shards: all schedules compete.
   if (!apart) await bystander`alter table carillon.schedules alter column id set increment by 8`;
   else await countAsQuick(bystander);
   const recorder = claimRecorder(clock);
@@ -127,7 +140,10 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
   return { ...verdict, seed, counts: world.counts, companions: recorder.companions(), healedMs };
 }
 
-/** So many times the edits that are asked for: where the rest has not happened by then, it is the product that lags behind, and not the machine. */
+/**
+ * The multiple of the requested edits after which the race ends: if the other events have not
+ * happened by then, the product lags behind, not the machine.
+ */
 const editsMost = 6;
 
 function hasHappened(volume: RaceVolume, { counts, recorder }: World): boolean {
@@ -140,15 +156,15 @@ function hasHappened(volume: RaceVolume, { counts, recorder }: World): boolean {
   );
 }
 
-/** By this clock a job takes seconds, since all else does; they count as quick all the same. */
+/** By the fast clock every job takes seconds; they are counted as quick nevertheless. */
 async function countAsQuick(sql: Sql): Promise<void> {
   await sql`alter table carillon.targets alter column cost_ms set default 1`;
   await sql`create or replace function carillon.roll_up_work(p_max int) returns int language sql as 'select 0'`;
 }
 
 /**
- * Waits until nothing that was due by the end waits any more (but for a hold), or until for so long neither a job went nor a message:
- * the oracle then says what is stuck.
+ * Waits until no job that was due by the end is waiting (except under a hold), or until no job or
+ * message has moved for too long: the oracle then reports what is stuck.
  */
 async function untilHealed({ state, queues }: World, sql: Sql, end: Date, healMs: number): Promise<number> {
   const startedAt = Date.now();
@@ -170,7 +186,7 @@ async function untilHealed({ state, queues }: World, sql: Sql, end: Date, healMs
   return Date.now() - startedAt;
 }
 
-/** A verdict in one line, with the seed that brings it back. */
+/** A verdict in one line, with the seed that reproduces it. */
 export function lineOf({
   seed,
   owed,
@@ -186,7 +202,7 @@ export function lineOf({
   );
   const { ticks, edits, unknownEdits, deaths, killed, stalls } = counts;
   return (
-    `seed ${seed}: ${owed} owed, ${claims} claims (${companions} in company), ${passedOver} passed over, ${ticks} ticks, ${edits} edits (${unknownEdits} unanswered), ` +
-    `${killed} connections killed, ${stalls} times without ticks, ${deaths} workers dead, healed in ${healedMs} ms: ${kinds.length === 0 ? "nothing broken" : kinds.join(", ")}`
+    `seed ${seed}: ${owed} expected, ${claims} claims (${companions} in company), ${passedOver} passed over, ${ticks} ticks, ${edits} edits (${unknownEdits} unanswered), ` +
+    `${killed} connections killed, ${stalls} stalls of the ticks, ${deaths} workers dead, healed in ${healedMs} ms: ${kinds.length === 0 ? "nothing broken" : kinds.join(", ")}`
   );
 }

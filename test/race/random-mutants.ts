@@ -13,7 +13,9 @@ import type { RaceOptions } from "./race.ts";
 
 type Mutate = NonNullable<RaceOptions["mutate"]>;
 
-/** Safeguards that a race can run without, by name: the oracle must find what goes wrong then. */
+/**
+ * Safeguards that a race can run without, by name: the oracle must then find the resulting faults.
+ */
 export const mutants: Readonly<Record<string, (side: Sql) => Mutate | Promise<Mutate>>> = {
   "no-plan-lock": () => ({ admin: withoutLock({ lockClass: planLock, shared: true }) }),
   "no-tick-lock": () => ({ ticker: withoutLock({ lockClass: planLock, shared: false }) }),

@@ -12,11 +12,11 @@ import { mutants } from "./random-mutants.ts";
 
 const help = `npm run race -- [options]
 
-  --minutes N     how long there are edits and faults; healing comes on top (1)
+  --minutes N     how long edits and faults last; the healing is additional (1)
   --seed N        of the first round; each round takes the next (a random one)
-  --rounds N      so many rounds, each on a database of its own; --minutes is for all of them together (one each 40 s:
-                  one process plays everybody, and in longer rounds it only heaps up what nobody has come to yet)
-  --mutant NAME   take a safeguard out and see the oracle notice: ${Object.keys(mutants).join(", ")}`;
+  --rounds N      the number of rounds, each on a database of its own; --minutes is for all of them together (one each 40 s:
+                  one process plays all actors, and longer rounds only accumulate unfinished work)
+  --mutant NAME   remove a safeguard and check that the oracle notices: ${Object.keys(mutants).join(", ")}`;
 
 const { values } = parseArgs({
   options: {

@@ -1,4 +1,7 @@
-/** Numbers in [0, 1) that are the same for the same seed (mulberry32), so that a run can be had again. */
+/**
+ * Numbers in [0, 1) that are the same for the same seed (mulberry32), so that a run can be
+ * repeated.
+ */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -27,10 +27,12 @@ const start = "2027-03-01T10:00:00.000Z";
 const shard = 1;
 const caller = { name: "ann" };
 const timeLeftMs = 20_000;
-// Shorter than a lease, so that a message can come again while its parcel is being worked.
+// Shorter than a lease, so that a message can be delivered again while its parcel is being worked.
 const visibilityMs = 5_000;
 
-/** Where a few actors meet step by step, each on a connection that a test may hold, cut or change. */
+/**
+ * A few actors that meet step by step, each on a connection that a test may hold, cut or change.
+ */
 export interface Stage {
   clock: DatabaseClock;
   side: Sql;
@@ -39,14 +41,16 @@ export interface Stage {
   patch(patch: object, wrap?: WrapLine): Promise<void>;
   pause(wrap?: WrapLine): Promise<void>;
   batch(wrap?: WrapLine, batchMax?: number): Promise<void>;
-  /** What a tick does first: it passes the shard if it is idle. */
+  /** The first step of a tick: it passes the shard when it is idle. */
   pass(wrap?: WrapLine): Promise<void>;
   sweep(): Promise<void>;
-  /** One worker that takes one visible message; its target answers when `until` has come. */
+  /** A worker that receives one visible message; its target answers when `until` has resolved. */
   work(until?: Promise<void>, wrap?: WrapLine): Promise<void>;
-  /** Lets go on what was held when everything that can run has run, and somebody waits for a lock where that is so. */
+  /** Waits until the promise has settled, or until some statement waits for a lock. */
   untilBlockedOr(finished: Promise<unknown>): Promise<void>;
-  /** Ordinary ticks and workers for ten minutes, then the oracle: the kinds of what is broken. */
+  /**
+   * Ordinary ticks and workers for ten minutes, then the oracle: returns the kinds of broken rules.
+   */
   verdict(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -194,7 +198,7 @@ function says(statement: Statement, piece: string): boolean {
   return piece === "commit" ? text.trim() === piece : text.includes(piece);
 }
 
-/** Holds a connection back before the first statement that says this. */
+/** Holds a connection before the first statement that contains this text. */
 export function heldBefore(piece: string): Held {
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
   const { promise: gone, resolve: go } = Promise.withResolvers<void>();
@@ -217,7 +221,7 @@ export function heldBefore(piece: string): Held {
   };
 }
 
-/** Cuts a connection off just before the first statement that says this. */
+/** Cuts a connection just before the first statement that contains this text. */
 export function cutBefore(piece: string): WrapLine {
   return (line, onLost) => ({
     ...line,
@@ -230,7 +234,7 @@ export function cutBefore(piece: string): WrapLine {
   });
 }
 
-/** One wrap around the other: what a statement meets first stands first. */
+/** One wrap around the other: a statement meets the first one first. */
 export function both(outer: WrapLine, inner: WrapLine): WrapLine {
   return (line, onLost) => outer(inner(line, onLost), onLost);
 }

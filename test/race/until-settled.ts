@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../../lib/db/connect.ts";
 
-/** A minute: what a slow machine is still working on moves within it. */
+/** A minute without progress; a slow machine still makes some within it. */
 const stillLooks = 600;
 
 /**
- * Looks until it is over. How long that takes is the machine's; where for a minute no job of those that were due by `end` has ended, it gives up,
- * and the judge then says what is stuck.
+ * Polls until it is over, for as long as the machine needs. Gives up when for a minute no job that
+ * was due by `end` has ended; the judge then reports what is stuck.
  */
 export async function whileItMoves(sql: Sql, end: Date, isOver: (waiting: number) => Promise<boolean>) {
   let fewest = Number.POSITIVE_INFINITY;
@@ -21,7 +21,7 @@ export async function whileItMoves(sql: Sql, end: Date, isOver: (waiting: number
   }
 }
 
-/** Until no job that was due by then waits any more. */
+/** Waits until no job that was due by `end` is waiting. */
 export function untilSettled(sql: Sql, end: Date): Promise<void> {
   return whileItMoves(sql, end, async (waiting) => waiting === 0);
 }

@@ -17,10 +17,10 @@ const envelope = z.object({
   data: z.unknown(),
 });
 
-/** What a queue target receives, and the message that brought it. */
+/** The envelope that a queue target receives. */
 export type Arrived = z.infer<typeof envelope>;
 
-/** A queue of the smoke test's own, and nothing but what it does with it. */
+/** A queue for this smoke test alone, with the operations that it needs. */
 export class SmokeQueue {
   readonly name: string;
   private readonly sqs = new SQSClient({});
@@ -32,11 +32,11 @@ export class SmokeQueue {
 
   async make(): Promise<void> {
     const { QueueUrl } = await this.sqs.send(new CreateQueueCommand({ QueueName: this.name }));
-    if (QueueUrl === undefined) throw new Error(`SQS made the queue ${this.name} and told no URL.`);
+    if (QueueUrl === undefined) throw new Error(`SQS created the queue ${this.name} and returned no URL.`);
     this.url = QueueUrl;
   }
 
-  /** The next message, waited for by long polls; taken out of the queue. */
+  /** The next message, received by long polls and deleted from the queue. */
   async next(waitedMsMax: number): Promise<Arrived> {
     const until = Date.now() + waitedMsMax;
     while (Date.now() < until) {

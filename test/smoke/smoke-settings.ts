@@ -1,15 +1,18 @@
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { z } from "zod";
 
-/** Which deployment is tried, and by what. */
+/** The deployment to test, and the access to it. */
 export interface SmokeSettings {
   url: string;
   token: string;
-  /** Of the queue of commands. None: that way is not tried. */
+  /** The URL of the queue of commands. Undefined: commands are not tested. */
   ingestQueueUrl: string | undefined;
 }
 
-/** Empty is not given: so a shell's `${UNSET}` says what is missing, not that something is wrong. */
+/**
+ * An empty variable counts as missing, so that a shell's `${UNSET}` is reported as missing and not
+ * as invalid.
+ */
 const given = z
   .string()
   .transform((text) => (text === "" ? undefined : text))
@@ -17,7 +20,7 @@ const given = z
 
 const environment = z.object({
   CARILLON_URL: given.pipe(
-    z.url({ protocol: /^https?$/, error: "CARILLON_URL takes where the API answers: the output ApiUrl" }),
+    z.url({ protocol: /^https?$/, error: "CARILLON_URL takes the address of the API: the output ApiUrl" }),
   ),
   CARILLON_TOKEN: given,
   CARILLON_TOKEN_SECRET: given,
@@ -25,17 +28,20 @@ const environment = z.object({
   AWS_REGION: given.pipe(z.string({ error: "AWS_REGION takes the region of the queues, such as us-east-1" })),
 });
 
-/** AWS itself, or what stands in for it, is found as the SDK finds it: by AWS_REGION, AWS_ENDPOINT_URL and the credentials beside them. */
+/**
+ * AWS or an emulator is found as by the SDK: by AWS_REGION, AWS_ENDPOINT_URL and the credentials.
+ */
 export async function smokeSettings(env: NodeJS.ProcessEnv): Promise<SmokeSettings> {
   const read = environment.safeParse(env);
   if (!read.success) throw new Error(read.error.issues.map(({ message }) => message).join("\n"));
   const { CARILLON_URL: url, CARILLON_TOKEN: token, CARILLON_TOKEN_SECRET: secret } = read.data;
   if (token === undefined && secret === undefined)
     throw new Error(
-      "CARILLON_TOKEN takes an admin token, or CARILLON_TOKEN_SECRET the secret that holds one: the output AdminTokenSecret",
+      "CARILLON_TOKEN takes an admin token, or CARILLON_TOKEN_SECRET a secret with one: the output AdminTokenSecret",
     );
   return {
-    // A REST API answers below its stage; the slash at the end of the output is none of the path's.
+    // A REST API's path begins with its stage; the slash at the end of the output is not part of
+    // it.
     url: url.replace(/\/$/, ""),
     token: token ?? (await secretValue(secret)),
     ingestQueueUrl: read.data.INGEST_QUEUE_URL,
@@ -46,7 +52,7 @@ async function secretValue(id: string | undefined): Promise<string> {
   const secrets = new SecretsManagerClient({});
   try {
     const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: id }));
-    if (SecretString === undefined) throw new Error(`The secret ${id} holds no text.`);
+    if (SecretString === undefined) throw new Error(`The secret ${id} has no text.`);
     return SecretString;
   } finally {
     secrets.destroy();

@@ -21,7 +21,7 @@ describe("the smoke test", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** `npm run smoke` as somebody with a deployment would run it, here with the local stack in its place. */
+  /** `npm run smoke` as an operator would run it, here against the local stack. */
   async function smoke(env: Record<string, string>): Promise<{ code: number | null; said: string }> {
     const deployment = {
       CARILLON_URL: stack.urls.api,
@@ -44,7 +44,7 @@ describe("the smoke test", () => {
     return { code, said };
   }
 
-  test("goes the whole way, by HTTPS and by the queue of commands, and leaves nothing behind", async () => {
+  test("the smoke test takes the whole path, by HTTPS and by the queue of commands, and leaves nothing behind", async () => {
     const { code, said } = await smoke({});
     expect(said).toContain("The whole way works.");
     expect(said.match(/the ledger has that one job, succeeded/g)).toHaveLength(2);
@@ -54,7 +54,7 @@ describe("the smoke test", () => {
     expect(await response.json()).toEqual({ items: [] });
   });
 
-  test("fails where the token is refused, and says so", async () => {
+  test("the smoke test fails when the token is refused, and reports it", async () => {
     const { code, said } = await smoke({ CARILLON_TOKEN: "another-token" });
     expect(said).toMatch(/^not ok {2}.*401/m);
     expect(code).toBe(1);
@@ -64,7 +64,7 @@ describe("the smoke test", () => {
     ["CARILLON_URL", "CARILLON_URL takes"],
     ["CARILLON_TOKEN", "CARILLON_TOKEN takes"],
     ["AWS_REGION", "AWS_REGION takes"],
-  ])("says what it lacks without %s", async (variable, sentence) => {
+  ])("the smoke test names the missing %s", async (variable, sentence) => {
     const { code, said } = await smoke({ [variable]: "" });
     expect(said).toContain(sentence);
     expect(code).toBe(1);

@@ -4,17 +4,21 @@ import { CarillonProblem } from "../../lib/client/problem.ts";
 import { SmokeQueue } from "./smoke-queue.ts";
 import type { SmokeSettings } from "./smoke-settings.ts";
 
-/** A cold start of each function on the way, one after the other, and room for a tick that comes only each minute. */
+/**
+ * Time for a cold start of each function on the path, one after the other, and for a tick that runs
+ * only each minute.
+ */
 const ARRIVAL_MS_MAX = 120_000;
 const SETTLED_MS_MAX = 60_000;
 const LOOK_AGAIN_MS = 250;
 
-/** Tells what was done; or what was not, and by what mark it is known. */
+/** Reports a step: done, not tried, or left behind. */
 export type Say = (step: string, mark?: "ok" | "not tried" | "left behind") => void;
 
 /**
- * The whole way through a deployment, from outside: HTTPS → schedule → tick or poke → queue → worker → the target's queue → ledger, and the same
- * again through the queue of commands. Whatever it makes has a name of its own and goes again, also when it fails.
+ * The whole path through a deployment, from outside: HTTPS → schedule → tick or poke → queue →
+ * worker → the target's queue → ledger, and the same again through the queue of commands. All
+ * resources that it makes have unique names and are deleted, even when it fails.
  */
 export async function smoke(settings: SmokeSettings, say: Say): Promise<void> {
   const name = `smoke-${crypto.randomUUID()}`;
@@ -24,15 +28,15 @@ export async function smoke(settings: SmokeSettings, say: Say): Promise<void> {
     await carillon.health();
     say(`${settings.url} answers, and so does its database`);
     await refusesStrangers(settings.url);
-    say("a token that it does not know is refused with 401");
+    say("an unknown token is refused with 401");
     await queue.make();
     say(`made the queue ${queue.name}`);
     await throughTheApi(carillon, queue, `${name}:http`, say);
     if (settings.ingestQueueUrl === undefined)
-      say("commands by SQS, for want of INGEST_QUEUE_URL", "not tried");
+      say("commands by SQS, because INGEST_QUEUE_URL is not set", "not tried");
     else await throughTheQueue(carillon, queue, settings.ingestQueueUrl, `${name}:sqs`, say);
   } finally {
-    // What went wrong before is what counts, and must not be covered by what goes wrong here.
+    // An earlier error is the result, and must not be hidden by one of the clean-up.
     const leftBehind = (error: unknown) => say(`something named ${name}: ${String(error)}`, "left behind");
     await queue.remove().catch(leftBehind);
     for (const way of ["http", "sqs"]) await deleteIfThere(carillon, `${name}:${way}`).catch(leftBehind);
@@ -45,7 +49,7 @@ async function refusesStrangers(url: string): Promise<void> {
     .list({ limit: 1 })
     .page()
     .catch((error: unknown) => error);
-  assert(refused instanceof CarillonProblem, "A token that it does not know was let in.");
+  assert(refused instanceof CarillonProblem, "An unknown token was accepted.");
   assert.equal(refused.status, 401);
 }
 
@@ -79,7 +83,7 @@ async function throughTheQueue(
   say("deleted it by a command, and it is gone");
 }
 
-/** The message that a target gets, and what the ledger says of the job that sent it. */
+/** Checks the message that a target gets, and the ledger's record of its job. */
 async function arrivesOnce(
   carillon: Carillon,
   queue: SmokeQueue,
@@ -96,7 +100,7 @@ async function arrivesOnce(
     return items.some(({ state }) => state === "succeeded") && items;
   });
   assert.deepEqual(others, [], "The ledger has more than one job.");
-  assert.equal(job?.id, message.id, "The message tells of another job than the ledger.");
+  assert.equal(job?.id, message.id, "The message's job is not the ledger's.");
   assert.equal(Date.parse(job.dueAt), message.time);
   assert((job.latenessMs ?? -1) >= 0, `The job started before it was due: ${job.latenessMs} ms late.`);
   say(`the ledger has that one job, succeeded, ${job.latenessMs} ms after it was due`);
@@ -121,7 +125,7 @@ async function comesTrue<Found>(what: string, look: () => Promise<Found | false>
   for (;;) {
     const found = await look();
     if (found !== false) return found;
-    assert(Date.now() < until, `Waited for ${SETTLED_MS_MAX / 1_000} s in vain until ${what}.`);
+    assert(Date.now() < until, `Not true after ${SETTLED_MS_MAX / 1_000} s: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
   }
 }

@@ -18,12 +18,12 @@ const instance = z.object({
 });
 const cluster = z.object({ ServerlessV2ScalingConfiguration: z.object({ MinCapacity: z.number() }) });
 
-/** Assumed: blocks that a tick reads and writes when it finds nothing. A cluster pays for each. */
+/** Assumed: the blocks that an idle tick reads and writes. A cluster is billed for each. */
 const blocksATick = 50;
-/** RDS bills a proxy by the size of its database, and by so much at least. */
+/** RDS bills a proxy by the size of its database, but for at least this much. */
 const proxyLeast = { processors: 2, capacityUnits: 8 } as const;
 
-/** What an instance costs; one of a cluster is paid for with its cluster. */
+/** The cost of an instance; an instance of a cluster is part of the cluster's cost. */
 export function instanceLines({ Properties }: Priceable, prices: Prices): Line[] {
   const { DBInstanceClass } = className.parse(Properties);
   if (DBInstanceClass === SERVERLESS) return [];
@@ -41,7 +41,10 @@ export function instanceLines({ Properties }: Priceable, prices: Prices): Line[]
   return ManageMasterUserPassword ? [...lines, masterSecret(prices)] : lines;
 }
 
-/** Each of its instances is at its smallest while nothing is due; what is stored is paid for as it comes. */
+/**
+ * While nothing is due, each instance of the cluster has its smallest size. Storage is billed by
+ * use.
+ */
 export function clusterLines({ Properties }: Priceable, prices: Prices, all: readonly Priceable[]): Line[] {
   const { MinCapacity } = cluster.parse(Properties).ServerlessV2ScalingConfiguration;
   const instances = all.filter(({ Type }) => Type === "AWS::RDS::DBInstance").length;
@@ -74,7 +77,10 @@ export function proxyLines(prices: Prices, all: readonly Priceable[]): Line[] {
   return [line("Proxy", [processors, "processors"], [hours, "h"], [prices.proxyProcessorHour, "USD"])];
 }
 
-/** In every family two up to `large`, and four for each `x` of what is larger. */
+/**
+ * In every family, `large` and smaller sizes have two processors, and larger ones four for each
+ * `x`.
+ */
 function processorsOf(name: string): number {
   const [, times] = /\.(\d*)xlarge$/.exec(name) ?? [];
   return times === undefined ? 2 : 4 * Number(times || 1);

@@ -10,30 +10,30 @@ const resource = z.object({ Type: z.string(), Properties: z.record(z.string(), z
 const template = z.object({ Resources: z.record(z.string(), resource) });
 type Resource = z.infer<typeof resource>;
 
-/** A gateway stands in no subnet, and costs nothing. */
+/** A gateway endpoint has no subnet, and costs nothing. */
 const endpoint = z.object({ SubnetIds: z.array(z.unknown()).default([]) });
 const webAcl = z.object({ Rules: z.array(z.unknown()).default([]) });
 
 const hours = 730;
 const minutes = hours * 60;
 
-/** What a stack does while nothing is due. */
+/** The activity of a stack while nothing is due. */
 export const idle = {
-  /** Lambda asks a queue with five pollers, each of which waits twenty seconds. */
+  /** Lambda polls each queue with five pollers, and each poll waits up to twenty seconds. */
   pollsPerMinute: 15,
-  /** Assumed: what a tick takes that finds nothing. */
+  /** Assumed: the duration of a tick without work. */
   tickSeconds: 0.1,
   tickGiB: 1,
-  /** Assumed: the line that says so, its metrics, and Lambda's own three lines. */
+  /** Assumed: the tick's own log line, its metrics, and Lambda's three lines. */
   tickLogBytes: 2_500,
-  /** Those that a tick always tells; docs/observability.md lists them. */
+  /** The metrics that every tick writes; docs/observability.md lists them. */
   tickMetrics: 15,
-  /** One to each queue; the slow one's tells how long it took. */
+  /** One to each queue; the slow one writes a metric of how long it took. */
   canaryJobs: 2,
   canaryMetrics: 1,
 } as const;
 
-/** What each type of resource costs that is charged for standing there. */
+/** The monthly cost of each type of resource that is billed by the hour or month. */
 const priced: Readonly<
   Record<string, (found: readonly Resource[], prices: Prices, all: readonly Resource[]) => Line[]>
 > = {
@@ -73,7 +73,10 @@ const priced: Readonly<
   ],
 };
 
-/** The bill of a month in which nothing is due, from a template as it is deployed. Throws where it holds what nobody has priced. */
+/**
+ * The bill of an idle month, from a template as it is deployed. Throws for a type of resource that
+ * has no price here.
+ */
 export function idleMonth(synthesised: unknown, prices: Prices): Line[] {
   const resources = Object.values(template.parse(synthesised).Resources);
   const unknown = new Set(
@@ -81,7 +84,7 @@ export function idleMonth(synthesised: unknown, prices: Prices): Line[] {
   );
   if (unknown.size > 0) {
     throw new Error(
-      `Nobody has said what these cost: ${[...unknown].sort().join(", ")}. Say it in infra/tools/cost/idle-month.ts, or in without-price.ts that they are free.`,
+      `No price is known for ${[...unknown].sort().join(", ")}. Add one in infra/tools/cost/idle-month.ts, or list the type as free in without-price.ts.`,
     );
   }
   const standing = Object.entries(priced).flatMap(([type, linesOf]) => {
@@ -107,7 +110,7 @@ function ticks(prices: Prices, { ticksAMinute, traced }: Usage): Line[] {
     line("Ticks, metrics", [idle.tickMetrics, "metrics"], [prices.metricMonth, "USD"]),
   ];
   if (!traced) return lines;
-  // X-Ray takes the first of each second, which is every one.
+  // X-Ray samples the first request of each second, which is every tick.
   return [...lines, line("Ticks, traces", [ticked / 1e6, "M traces"], [prices.millionTraces, "USD"])];
 }
 

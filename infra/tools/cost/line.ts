@@ -1,7 +1,7 @@
-/** One factor of a price: how much, and of what. */
+/** One factor of a price: an amount and its unit. */
 export type Factor = readonly [amount: number, of: string];
 
-/** One line of a bill: the product of its factors, the last of which is the price. */
+/** One line of a bill: the product of its factors; the last factor is the price. */
 export interface Line {
   readonly what: string;
   readonly formula: string;

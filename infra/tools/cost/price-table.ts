@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const usd = z.number().nonnegative();
 
-/** What a region charges, in US dollars. Whoever has other prices gives a file of this shape. */
+/** The prices of a region in US dollars. A user with other prices passes a file of this shape. */
 const priceTable = z.strictObject({
   region: z.string().min(1),
   asOf: z.string().min(1),
@@ -12,13 +12,13 @@ const priceTable = z.strictObject({
     /** By RDS instance class, without its "db." prefix, in one zone. */
     databaseHour: z.record(z.string(), usd),
     databaseGBMonth: usd,
-    /** Of Aurora Serverless v2, each for one unit of capacity. */
+    /** Aurora Serverless v2, per capacity unit. */
     capacityUnitHour: usd,
     millionDatabaseBlocks: usd,
-    /** Of RDS Proxy, before an instance and before an Aurora cluster. */
+    /** RDS Proxy: per processor of an instance, and per capacity unit of an Aurora cluster. */
     proxyProcessorHour: usd,
     proxyCapacityUnitHour: usd,
-    /** Of one endpoint in one zone. */
+    /** One endpoint in one zone. */
     endpointHour: usd,
     endpointGB: usd,
     secretMonth: usd,
@@ -30,9 +30,9 @@ const priceTable = z.strictObject({
     millionFunctionRequests: usd,
     /** On ARM64. */
     functionGBSecond: usd,
-    /** To an HTTP API. */
+    /** Requests to an HTTP API. */
     millionApiRequests: usd,
-    /** To a REST API. */
+    /** Requests to a REST API. */
     millionRestRequests: usd,
     firewallMonth: usd,
     firewallRuleMonth: usd,
@@ -50,7 +50,7 @@ export const regions = ["us-east-1", "eu-west-1"] as const;
 export function pricesOfRegion(region: string): PriceTable {
   if (!regions.some((known) => known === region)) {
     throw new Error(
-      `There are no prices of ${region} here, only of ${regions.join(" and ")}; give yours with --region-table FILE.`,
+      `There are no prices for ${region} here, only for ${regions.join(" and ")}; pass your own with --region-table FILE.`,
     );
   }
   return readPriceTable(new URL(`${region}.json`, import.meta.url));

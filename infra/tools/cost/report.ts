@@ -11,9 +11,9 @@ import {
   workloadMonth,
 } from "./workload.ts";
 
-/** A stack that is priced, by the template that would be deployed. */
+/** A stack to price, with the template that would be deployed. */
 export interface PricedStack {
-  /** Which it is: it follows "An idle month, ". */
+  /** The stack's name in the report, after "An idle month, ". */
   readonly name: string;
   readonly template: unknown;
   readonly highlyAvailable: boolean;
@@ -21,9 +21,9 @@ export interface PricedStack {
 
 export interface Asked {
   readonly table: PriceTable;
-  /** Those whose idle month is told. */
+  /** The stacks whose idle month is reported. */
   readonly stacks: readonly PricedStack[];
-  /** The one of them that the workload runs on. */
+  /** The stack that the workload runs on. */
   readonly working: PricedStack;
   readonly schedules: number;
   readonly firesPerDay: number;
@@ -77,7 +77,7 @@ function sectionText({ title, lines }: Section): string {
   return [`### ${title}`, "", "| what | formula | USD |", "|---|---|---|", ...rows, sum].join("\n");
 }
 
-/** What is less than a dollar shows more of itself. */
+/** Amounts below one dollar get more digits. */
 function cents(usd: number): string {
   return usd.toFixed(usd < 1 ? 4 : 2);
 }

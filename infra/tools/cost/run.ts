@@ -53,7 +53,7 @@ function told(): string {
   return values.json ? JSON.stringify({ region, asOf, source, sections }) : asMarkdown(table, sections);
 }
 
-/** The smallest and the highly available stack, or the one whose settings are given. */
+/** The smallest and the highly available stack, or the one with the given settings. */
 function asked(): { stacks: readonly PricedStack[]; working: PricedStack } {
   const available = values.available ? { "carillon:highlyAvailable": true } : {};
   if (values.context.length > 0) {
@@ -72,11 +72,11 @@ function setting(given: string): [name: string, value: string] {
   const [, name, value] = /^(carillon:\w+)=(.*)$/s.exec(given) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
   throw new Error(
-    `-c ${given}: it takes a setting such as carillon:highlyAvailable=true; docs/settings.md has them all.`,
+    `-c ${given}: it takes a setting such as carillon:highlyAvailable=true; docs/settings.md lists them all.`,
   );
 }
 
-/** With the template that would be deployed, without the bundles of its functions. */
+/** Synthesises the template that would be deployed, without bundling the functions. */
 function stackOf(name: string, context: Record<string, unknown>): PricedStack {
   const app = new App({ context: { ...context, "aws:cdk:bundling-stacks": [] } });
   const settings = settingsFrom(app.node);

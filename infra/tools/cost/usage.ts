@@ -18,20 +18,20 @@ const fn = z.object({
     .default({ Variables: {} }),
 });
 
-/** What a stack does by itself, and what its requests pass through. */
+/** The properties of a stack that determine its usage when idle and under load. */
 export interface Usage {
   readonly ticksAMinute: number;
-  /** None: there is no canary. */
+  /** Undefined: there is no canary. */
   readonly canaryMinutes: number | undefined;
-  /** For how many days jobs are kept. */
+  /** How many days jobs are kept. */
   readonly daysKept: number;
   readonly traced: boolean;
-  /** Otherwise it is an HTTP API. */
+  /** False: it is an HTTP API. */
   readonly restApi: boolean;
   readonly firewall: boolean;
 }
 
-/** As the template tells it. */
+/** Read from the template. */
 export function usageOf(synthesised: unknown): Usage {
   const resources = Object.values(template.parse(synthesised).Resources);
   const ofType = (type: string) => resources.filter(({ Type }) => Type === type);

@@ -1,4 +1,7 @@
-/** Types of resources that cost nothing by standing there, by the beginnings of their names; some are charged by use, which the workload counts. */
+/**
+ * Types of resources without a fixed cost, by the beginnings of their names. Some are billed by
+ * use, which the workload counts.
+ */
 const free: readonly string[] = [
   // Rights and metadata.
   "AWS::CDK::",
@@ -7,7 +10,7 @@ const free: readonly string[] = [
   "AWS::Lambda::EventInvokeConfig",
   "AWS::SQS::QueuePolicy",
   "AWS::SecretsManager::ResourcePolicy",
-  // A network pays for what stands in it and for public addresses, of which there are none.
+  // A network itself is free. It would pay for NAT gateways and public addresses, and has neither.
   "AWS::EC2::VPC",
   "AWS::EC2::Subnet",
   "AWS::EC2::RouteTable",
@@ -17,7 +20,7 @@ const free: readonly string[] = [
   "AWS::RDS::DBParameterGroup",
   "AWS::RDS::DBClusterParameterGroup",
   "AWS::RDS::DBProxyTargetGroup",
-  // By use alone.
+  // Billed by use only.
   "AWS::Lambda::Function",
   "AWS::Lambda::Version",
   "AWS::Lambda::Alias",
@@ -36,9 +39,12 @@ const free: readonly string[] = [
   "AWS::CloudFormation::CustomResource",
 ];
 
-/** A beginning that ends in `::` takes everything in it; any other names one type, and the parts of one such as a group's rules. */
+/**
+ * A beginning that ends in `::` covers everything under it. Any other entry covers one type and its
+ * parts, such as the rules of a group.
+ */
 export function isFree(type: string): boolean {
-  // "AWS::EC2::VPCEndpoint" begins as "AWS::EC2::VPC" does, and is not free.
+  // "AWS::EC2::VPCEndpoint" begins with "AWS::EC2::VPC", and is not free.
   return free.some((name) =>
     name.endsWith("::") ? type.startsWith(name) : type === name || isRuleOf(type, name),
   );

@@ -2,29 +2,38 @@ import { type Line, line } from "./line.ts";
 import type { Prices } from "./price-table.ts";
 import type { Usage } from "./usage.ts";
 
-/** Measured by `npm run bench` on two cores, as docs/benchmarks.md tells; the others are assumed and say so. */
+/**
+ * Measured by `npm run bench` on two cores, see docs/benchmarks.md. The figures below, under
+ * `assumed`, are assumptions.
+ */
 export const measured = {
   firedPerSecond: 76_900,
   settledPerSecond: 61_000,
-  /** What a job adds to the log of the database when it is made; it bounds what its rows and indexes take. */
+  /** The WAL that a new job writes; an upper bound for the size of its rows and indexes. */
   jobBytes: 516,
 } as const;
 
 export const assumed = {
-  /** A function of 1 GiB has little more than half a core; the benches had two, which Postgres shared. */
+  /**
+   * A function of 1 GiB has little more than half a core; the benches had two cores, shared with
+   * Postgres.
+   */
   slowerInLambda: 4,
-  /** The least that an invocation of a worker takes: a claim and a settle. */
+  /** The shortest invocation of a worker: a claim and a settle. */
   invocationSeconds: 0.02,
   invocationLogBytes: 1_000,
-  /** A job's message to its target, by way of an endpoint. */
+  /** A job's message to its target, through an endpoint. */
   messageBytes: 1_000,
   /** A schedule with its version, its plan and their indexes. */
   scheduleBytes: 1_500,
   /** A request to the API. */
   requestSeconds: 0.03,
-  /** How long the host of a webhook takes to answer. */
+  /** How long a webhook's host takes to answer. */
   webhookSeconds: 0.3,
-  /** Of the invocations of a second beyond the first, X-Ray samples so many by its default rule. */
+  /**
+   * The share of the requests after the first of each second that X-Ray samples by its default
+   * rule.
+   */
   sampled: 0.05,
 } as const;
 
@@ -34,7 +43,10 @@ const senderGiB = 0.25;
 const targetMessagesAtOnce = 10;
 const daysAMonth = 365 / 12;
 
-/** As many jobs as one message to a worker holds: to that of queues and buses, and to that of webhooks. A test compares them with the code. */
+/**
+ * The most jobs in one parcel: for queues and buses, and for webhooks. A test compares them with
+ * the code.
+ */
 export const jobsPerParcelMax = { fast: 250, slow: 10 } as const;
 
 function parcelsThroughSqs(prices: Prices, parcels: number): Line {
@@ -64,17 +76,21 @@ function traces(prices: Prices, traced: boolean, count: number): Line[] {
   return [line("Traces", [sampled, "M traces"], [prices.millionTraces, "USD"])];
 }
 
-/** Of a million jobs. */
+/** For a million jobs. */
 function messagesByEndpoints(prices: Prices): Line {
   return line("Endpoints", [(million * assumed.messageBytes) / 1e9, "GB"], [prices.endpointGB, "USD"]);
 }
 
-/** A million jobs delivered to queues, so many of them in a parcel: all that are due together, or each alone. */
+/**
+ * A million jobs delivered to queues, with this many jobs to a parcel: all that are due together,
+ * or each alone.
+ */
 export function millionJobs(prices: Prices, jobsPerParcel: number, traced = false): Line[] {
   const parcels = million / jobsPerParcel;
   const fireSeconds = (million / measured.firedPerSecond) * assumed.slowerInLambda;
   const settleSeconds = (million / measured.settledPerSecond) * assumed.slowerInLambda;
-  // At worst each parcel comes alone: SQS is asked once to send, once to receive, once to delete, and its jobs have requests of their own.
+  // In the worst case each parcel comes alone: SQS gets one request to send it, one to receive it,
+  // one to delete it, and its jobs are sent with requests of their own.
   const workSeconds = settleSeconds + parcels * assumed.invocationSeconds;
   const targetRequests = Math.max(million / targetMessagesAtOnce, parcels);
   return [
@@ -93,7 +109,10 @@ export function millionJobs(prices: Prices, jobsPerParcel: number, traced = fals
   ];
 }
 
-/** A million webhooks: the slow worker waits for those of one parcel side by side, and a function sends each. */
+/**
+ * A million webhooks: the slow worker waits for all webhooks of a parcel in parallel, and one
+ * function call sends each.
+ */
 export function millionWebhooks(prices: Prices, traced = false): Line[] {
   const parcels = million / jobsPerParcelMax.slow;
   return [
@@ -107,12 +126,12 @@ export function millionWebhooks(prices: Prices, traced = false): Line[] {
   ];
 }
 
-/** What a million events cost on their bus, instead of messages to queues. */
+/** The cost of a million events on a bus, instead of messages to queues. */
 export function millionEvents(prices: Prices): Line[] {
   return [line("Events", [1, "M events"], [prices.millionEvents, "USD"])];
 }
 
-/** A million requests to the API, such as those that make schedules one by one. */
+/** A million requests to the API, such as those that create one schedule each. */
 export function millionRequests(
   prices: Prices,
   usage: Pick<Usage, "restApi" | "firewall" | "traced">,
@@ -133,14 +152,14 @@ export interface Workload {
   readonly schedules: number;
   readonly firesPerDay: number;
   readonly jobsPerParcel: number;
-  /** In how many zones the database keeps everything. */
+  /** The number of zones with a copy of the database's storage. */
   readonly zones: number;
-  /** For how many days jobs are kept. */
+  /** How many days jobs are kept. */
   readonly daysKept: number;
   readonly traced: boolean;
 }
 
-/** What a month of this adds to an idle one: its jobs by the million, and what it stores beyond nothing. */
+/** The cost that this workload adds to an idle month: its jobs, by the million, and its storage. */
 export function workloadMonth(prices: Prices, workload: Workload): Line[] {
   const millions = (workload.firesPerDay * daysAMonth) / million;
   const jobs = millionJobs(prices, workload.jobsPerParcel, workload.traced).reduce(

@@ -8,7 +8,9 @@ import {
 } from "@aws-sdk/client-secrets-manager";
 import { sendingTimeouts } from "../../../lib/config/aws.ts";
 
-/** What the CLI and the SDK find an emulator by. It knows nobody: any credentials do. */
+/**
+ * Variables that point the CLI and the SDK to an emulator. The emulator accepts any credentials.
+ */
 export interface EmulatorEnvironment {
   readonly AWS_ENDPOINT_URL: string;
   readonly AWS_REGION: string;
@@ -26,12 +28,15 @@ export function emulatorAt(url: string): EmulatorEnvironment {
   };
 }
 
-/** One account is all there is; the bootstrap has to be told it. */
+/** The emulator's only account; the bootstrap needs it as an argument. */
 export const emulatedAccount = "000000000000";
 
 const OWNER_SECRET = "carillon/owner";
 
-/** The ARN of the secret by which the migration gets into a Postgres; made, or brought up to date. */
+/**
+ * The ARN of the secret that the migration uses to log in to a Postgres. The secret is created or
+ * updated.
+ */
 export async function ownerSecret(databaseUrl: string, emulator: EmulatorEnvironment): Promise<string> {
   const { username, password } = new URL(databaseUrl);
   const SecretString = JSON.stringify({
@@ -57,23 +62,26 @@ export async function ownerSecret(databaseUrl: string, emulator: EmulatorEnviron
 }
 
 function told(arn: string | undefined): string {
-  if (arn === undefined) throw new Error(`The emulator told no ARN for the secret ${OWNER_SECRET}.`);
+  if (arn === undefined) throw new Error(`The emulator returned no ARN for the secret ${OWNER_SECRET}.`);
   return arn;
 }
 
-/** The settings as the CLI takes them. */
+/** The settings as arguments of the CLI. */
 export function asContext(settings: object): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `carillon:${name}=${value}`]);
 }
 
-/** The CLI of the CDK as it is, led to the emulator by variables alone; it fails where the CLI does. */
+/**
+ * Runs the unmodified CDK CLI, pointed to the emulator by variables only; throws when the CLI
+ * fails.
+ */
 export async function cdk(args: readonly string[], emulator: EmulatorEnvironment): Promise<void> {
-  // A profile would win over the variables, and lead into an account.
+  // A profile would override these variables and deploy to a real account.
   const { AWS_PROFILE: _, AWS_DEFAULT_PROFILE: __, AWS_SESSION_TOKEN: ___, ...env } = process.env;
   const child = spawn("cdk", args, { env: { ...env, ...emulator }, stdio: "inherit" });
   const code = await new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("close", resolve);
   });
-  if (code !== 0) throw new Error(`cdk ${args[0]} ended with ${code}.`);
+  if (code !== 0) throw new Error(`cdk ${args[0]} exited with code ${code}.`);
 }

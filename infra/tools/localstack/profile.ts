@@ -1,21 +1,27 @@
 import type { Settings } from "../../settings.ts";
 
-/** The Postgres of docker-compose.yaml, as the functions' containers reach it. Its password guards nothing: it is for one machine. */
+/**
+ * The Postgres of docker-compose.yaml, as the functions' containers reach it. Its password protects
+ * nothing: it is for one machine.
+ */
 export const neighbourUrl = "postgres://carillon:local-only@postgres:5432/carillon";
 
-/** What the neighbour is started with: postgres's own default, to which the connection budget is held. */
+/**
+ * The server's max_connections: Postgres's own default, which the connection budget is checked
+ * against.
+ */
 export const neighbourMaxConnections = 100;
 
-/** A Postgres that stands beside the emulator, and the secret in the emulator that lets the migration in. */
+/** A Postgres beside the emulator, and the secret in the emulator with the owner's login. */
 export interface Neighbour {
-  /** With the owner's name and password. */
+  /** Contains the owner's name and password. */
   readonly url: string;
   readonly secretArn: string;
 }
 
 /**
- * The settings that leave out what LocalStack's free tier lacks: RDS, HTTP APIs, and a network that would mean something. Everything else is
- * as it is deployed in AWS.
+ * The settings that leave out what LocalStack's free tier lacks: RDS, HTTP APIs and a working VPC.
+ * Everything else is deployed as in AWS.
  */
 export function localstackSettings({ url, secretArn }: Neighbour): Partial<Settings> {
   const { hostname, port, pathname } = new URL(url);

@@ -10,12 +10,12 @@ const packageJson = z.object({
 });
 type PackageJson = z.infer<typeof packageJson>;
 
-/** A package that something of is in a bundle. */
+/** A package with code in a bundle. */
 export interface BundledPackage extends PackageJson {
   readonly folder: string;
 }
 
-/** Told by the files that esbuild read. */
+/** Found by the files that esbuild read. */
 export function packagesIn(root: string, files: Iterable<string>): BundledPackage[] {
   const folders = new Set([...files].flatMap((file) => packageFolder(file) ?? []));
   return [...folders]
@@ -24,7 +24,7 @@ export function packagesIn(root: string, files: Iterable<string>): BundledPackag
     .toSorted((one, other) => (purlOf(one) < purlOf(other) ? -1 : 1));
 }
 
-/** What the packages are, in CycloneDX's form. */
+/** The packages in the CycloneDX format. */
 export function billOfMaterials(root: string, packages: readonly BundledPackage[]): string {
   const components = packages.map((each) => ({ type: "library", ...described(each) }));
   const component = { type: "application", ...described(readPackage(root)) };
@@ -38,16 +38,19 @@ export function billOfMaterials(root: string, packages: readonly BundledPackage[
   return `${JSON.stringify(bill, null, 2)}\n`;
 }
 
-/** Their licences and notices word for word, which minifying drops: whoever passes a bundle on passes these on. */
+/**
+ * The packages' licences and notices word for word, because minifying drops them and a
+ * redistributed bundle must contain them.
+ */
 export function licences(packages: readonly BundledPackage[]): string {
   const rule = "=".repeat(80);
   return packages
     .map(({ folder, name, version, license, author }) => {
       const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)\b/i.test(file));
       const texts = files.map((file) => readFileSync(path.join(folder, file), "utf8").trim());
-      // The package says so in its package.json alone.
+      // The package states its licence only in package.json.
       if (texts.length === 0)
-        texts.push(`${license}, of ${author ?? "nobody named"}. The package brings no text of it.`);
+        texts.push(`${license}, by ${author ?? "an unnamed author"}. The package contains no licence text.`);
       return [rule, `${name} ${version} (${license})`, rule, "", texts.join("\n\n"), "", ""].join("\n");
     })
     .join("\n");
@@ -66,7 +69,10 @@ function readPackage(folder: string): PackageJson {
   return packageJson.parse(JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")));
 }
 
-/** `node_modules/@scope/name` of a file in it, the innermost where one package brings its own of another. */
+/**
+ * `node_modules/@scope/name` for a file in it; the innermost one, where a package has a dependency
+ * of its own in it.
+ */
 function packageFolder(file: string): string | undefined {
   return /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
 }

@@ -1,7 +1,10 @@
 import path from "node:path";
 import { build } from "esbuild";
 
-/** The client, and the CLI, which is the client and what reads files and a command line; for Node 20. Gives back the files that went in. */
+/**
+ * Bundles the client, and the CLI, which adds reading files and a command line, for Node 20.
+ * Returns the files that were bundled.
+ */
 export async function buildClient(root: string, outdir: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
@@ -15,7 +18,7 @@ export async function buildClient(root: string, outdir: string): Promise<string[
     format: "esm",
     platform: "node",
     target: "node20",
-    // The one for Node asks for `require`.
+    // The build of yaml for Node calls `require`.
     alias: { yaml: path.join(root, "node_modules", "yaml", "browser", "index.js") },
     logLevel: "warning",
   });

@@ -6,7 +6,7 @@ import { bundledInstead, requireForModules } from "../../functions/function-form
 import { billOfMaterials, licences, packagesIn } from "./bill-of-materials.ts";
 import { buildClient } from "./build-client.ts";
 
-// All of the package but its types, in dist/, where things have the same places as in the repository.
+// Builds the package without its types in dist/, with the same layout as the repository.
 
 const root = path.join(import.meta.dirname, "..", "..", "..");
 const dist = path.join(root, "dist");
@@ -21,7 +21,7 @@ const entries: readonly FunctionEntry[] = [
 ];
 const source = (entry: FunctionEntry) => path.join(root, "functions", `${entry}.ts`);
 
-/** As they are deployed: what the construct asks of the bundles that are made at synth. */
+/** The same options as the bundles that the construct makes at synth. */
 const asDeployed: BuildOptions = {
   absWorkingDir: root,
   bundle: true,
@@ -37,7 +37,7 @@ const asDeployed: BuildOptions = {
 for (const folder of ["infra", "functions", "migrations", "types"])
   rmSync(path.join(dist, folder), { recursive: true, force: true });
 
-/** The constructs, beside the app's own CDK. */
+/** The constructs; they use the app's own CDK. */
 await build({
   absWorkingDir: root,
   entryPoints: [path.join(root, "infra", "cdk.ts")],
@@ -52,7 +52,7 @@ await build({
 
 const bundledFiles = await buildClient(root, dist);
 
-/** Each function with no handlers at all, to be deployed as it is. */
+/** Each function without handlers, to be deployed as it is. */
 for (const entry of entries) {
   const { metafile } = await build({
     ...asDeployed,
@@ -71,8 +71,9 @@ writeFileSync(path.join(dist, "sbom.cdx.json"), billOfMaterials(root, bundledPac
 writeFileSync(path.join(dist, "THIRD-PARTY-LICENSES"), licences(bundledPackages));
 
 /**
- * The functions with `#handlers` left open, for an app's own. `carillon/job` is made together with them: what its `again` makes is an
- * `Again` to them only where both have the class from one place.
+ * The functions with `#handlers` left external, for an app's own handlers. `carillon/job` is built
+ * together with them: its `again` makes an `Again`, which the functions recognise only when both
+ * share one class.
  */
 await build({
   ...asDeployed,
@@ -81,7 +82,7 @@ await build({
     job: path.join(root, "lib", "job", "main.ts"),
   },
   outdir: path.join(dist, "functions", "open"),
-  // The handlers describe their payloads with zod: once is enough.
+  // The handlers describe their payloads with zod, and one copy of zod is enough.
   external: ["#handlers", "zod"],
   splitting: true,
 });

@@ -7,17 +7,17 @@ export interface DataDir {
   postgres: string;
   sqs: string;
   events: string;
-  /** Where the token is kept that was made because none was given. */
+  /** The file with the generated token, which is used when none is configured. */
   tokenFile: string;
   release(): void;
 }
 
-/** Takes the directory for this process until it releases it or dies, however it dies. */
+/** Locks the directory for this process until it is released, or the process ends in any way. */
 export function openDataDir(directory: string): DataDir {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    throw new Error(`The data directory ${directory} cannot be made: ${String(cause)}`, { cause });
+    throw new Error(`The data directory ${directory} cannot be created: ${String(cause)}`, { cause });
   }
   return {
     postgres: path.join(directory, "postgres"),
@@ -28,7 +28,10 @@ export function openDataDir(directory: string): DataDir {
   };
 }
 
-/** A lock of the operating system's, which Node reaches through SQLite only: unlike a file with a process id it cannot be left behind. */
+/**
+ * A lock of the operating system, which Node can use only through SQLite. Unlike a file with a
+ * process id it is never left behind.
+ */
 function lock(directory: string): () => void {
   const db = new DatabaseSync(path.join(directory, "lock"));
   try {
@@ -49,11 +52,11 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && error.errcode === sqliteBusy;
 }
 
-/** The token of this data directory, made at the first start. */
+/** The token of this data directory, generated at the first start. */
 export function keptToken(file: string): string {
   if (existsSync(file)) return readFileSync(file, "utf8").trim();
   const token = randomBytes(32).toString("base64url");
-  // Moved into place whole: a start that is killed in between leaves no half token behind.
+  // Renamed into place: a start that is killed halfway leaves no partial token.
   writeFileSync(`${file}.new`, `${token}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
   return token;

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import type { Clock } from "../../clock.ts";
 import { isTaken } from "./http-server.ts";
 
-/** A port of the loopback interface that nobody listens on at this moment. */
+/** A port of the loopback interface that is free at this moment. */
 export async function freeLoopbackPort(): Promise<number> {
   const port = await tryPort(0);
   if (port === undefined) throw new Error("The loopback interface has no free port.");
@@ -12,7 +12,10 @@ export async function freeLoopbackPort(): Promise<number> {
 
 const pollMs = 100;
 
-/** Those of `ports` that are still taken after `patienceMs`: a stack that was just killed may take a moment to go. */
+/**
+ * The given ports that are still taken after `patienceMs`; a stack that was just killed may take a
+ * moment to release them.
+ */
 export async function takenPorts(
   ports: readonly number[],
   patienceMs: number,
@@ -26,7 +29,7 @@ export async function takenPorts(
   }
 }
 
-/** The port that was listened on for a moment, or undefined where it is taken. */
+/** The port, which was free, or undefined when it is taken. */
 async function tryPort(port: number): Promise<number | undefined> {
   const probe = createServer();
   try {

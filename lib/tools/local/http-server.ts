@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 
-/** A port that another program listens on. */
+/** Another program listens on the port. */
 export class PortTaken extends Error {
   override readonly name = "PortTaken";
   readonly port: number;
@@ -15,16 +15,22 @@ export class PortTaken extends Error {
 export interface LoopbackServer {
   url: string;
   port: number;
-  /** Takes no new requests, waits for those that run, then cuts what is left. */
+  /** Accepts no new requests, waits for those under way, then closes the remaining connections. */
   close(graceMs: number): Promise<void>;
 }
 
-/** More than a query may have, percent-encoded: what is too long is refused by the API, with a problem, and not by the server. */
+/**
+ * More than a percent-encoded query may have, so that the API rejects a longer one with a problem
+ * document, not the server.
+ */
 const headerBytesMax = 64 * 1024;
-/** Of a connection that rests for five seconds, Node's default, a caller may make use just as it is closed. API Gateway keeps one for longer too. */
+/**
+ * With Node's default of five seconds, a caller may reuse an idle connection at the moment it is
+ * closed. API Gateway keeps idle connections for longer too.
+ */
 const restMs = 75_000;
 
-/** Listens on the loopback interface only; port 0 takes any free one. */
+/** Listens on the loopback interface only; port 0 picks a free one. */
 export async function listenOnLoopback(
   port: number,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
@@ -59,7 +65,7 @@ async function closeWithin(server: Server, graceMs: number): Promise<void> {
   clearTimeout(cut);
 }
 
-/** The whole body, or undefined once it is over `bytesMax`; what comes after that is not kept. */
+/** The whole body, or undefined when it exceeds `bytesMax`; the excess is discarded. */
 export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** The account and region that everything local pretends to be in, and the credentials by which our functions are known. */
+/** The account and region of everything local, and the credentials of the functions. */
 export const localAccount = "000000000000";
 export const localRegion = "us-east-1";
 export const functionsKeyId = "carillon-functions";

@@ -5,20 +5,23 @@ import { migrationsDirectory, readMigrations } from "../../db/migrate/migration.
 import type { Log } from "../../log/log.ts";
 import { ensureAdminToken } from "../../token/token.ts";
 
-/** How each function reaches the database: as the role that has its rights and no others. */
+/** Each function's URL of the database, with the role that has exactly its rights. */
 export interface DatabaseUrls {
   tick: string;
   worker: string;
-  /** The worker that runs handlers. */
+  /** For the worker that runs handlers. */
   handler: string;
-  /** The function that drains the queue of commands. */
+  /** For the function that drains the queue of commands. */
   ingest: string;
   api: string;
 }
 
 const databaseName = "carillon";
 
-/** The database of the embedded server, made at the first start, and a login for each function's role. */
+/**
+ * The database on the embedded server, created at the first start, and a login for each function's
+ * role.
+ */
 export async function prepareEmbedded(serverUrl: string, token: string, log: Log): Promise<DatabaseUrls> {
   await withConnection(serverUrl, async (sql) => {
     const [existing] = await sql`select from pg_database where datname = ${databaseName}`;
@@ -36,7 +39,7 @@ export async function prepareEmbedded(serverUrl: string, token: string, log: Log
   }));
 }
 
-/** A database of the user's own: we have one login there, so every function uses that. */
+/** A user-supplied database: there is only one login, so every function uses it. */
 export async function prepareGiven(url: string, token: string, log: Log): Promise<DatabaseUrls> {
   await prepare(url, token, log);
   return { tick: url, worker: url, handler: url, ingest: url, api: url };
@@ -49,7 +52,7 @@ async function prepare(url: string, token: string, log: Log): Promise<void> {
   });
 }
 
-/** The password lives as long as this process: the next one sets its own. */
+/** The password is valid until the next process sets its own. */
 async function login(sql: Sql, database: URL, role: string): Promise<string> {
   const password = randomBytes(24).toString("base64url");
   const [statement] = await sql<{ text: string }[]>`

@@ -30,7 +30,7 @@ export const jobQueues = {
   slow: jobQueue("carillon-slow", limits.slowWorker),
 } as const;
 
-/** Where callers and rules send commands to. */
+/** The queue that callers and rules send commands to. */
 export const ingestQueue: QueueSpec = {
   name: "carillon-ingest",
   attributes: {
@@ -41,13 +41,14 @@ export const ingestQueue: QueueSpec = {
 };
 
 /**
- * Environments of each function. Workers are more than by default in AWS, for they cost nothing here. A message that an edit sends comes up to
- * a second before its parcel is ready, and holds its worker for so long: 50 schedules a second that are put seconds before they are due keep
- * thirty workers waiting.
+ * Environments of each function. There are more workers than AWS's default, because they cost
+ * nothing here. A message that an edit sends arrives up to a second before its parcel is ready, and
+ * occupies its worker for that time: 50 schedules a second that are created seconds before they are
+ * due occupy thirty workers.
  */
 const concurrency = { api: 10, tick: 2, fast: 10, slow: 20, ingest: 2 };
 
-/** So many database connections all of them may hold at once. */
+/** The most database connections that all functions hold together. */
 export const localConnectionsMax =
   concurrency.api * functionConnections.api +
   concurrency.tick * functionConnections.tick +
@@ -83,13 +84,13 @@ export interface FunctionsParts {
   lambdaUrl: string;
   webhookAllow: string | undefined;
   corsOrigins: string | undefined;
-  /** Which events are told to which bus. */
+  /** The events of jobs to publish, and the bus to publish them to. */
   lifecycle: Environment;
   clock: Clock;
   log: Log;
 }
 
-/** The functions that are deployed, each with the environment that the deployment would give it. */
+/** The deployed functions, each with the environment that the deployment would set. */
 export function localFunctions(parts: FunctionsParts): LocalFunctions {
   const common = {
     FAST_QUEUE_URL: parts.queueUrl(jobQueues.fast.name),
@@ -169,10 +170,10 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
   };
 }
 
-/** By which name the worker invokes it. */
+/** The name by which the worker invokes it. */
 export const webhookFunctionName = "carillon-webhook";
 
-/** The function that sends webhooks: no database, no queue, and nobody's rights. */
+/** The function that sends webhooks: it has no database, no queue and no rights. */
 export function localWebhook({
   webhookAllow,
   clock,

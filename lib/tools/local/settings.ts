@@ -4,29 +4,35 @@ import { type Environment, integer } from "../../config/environment.ts";
 import { lifecycleFrom } from "../../config/lifecycle.ts";
 import { reachFrom } from "../../webhook/reach.ts";
 
-/** What `npm start` reads from its environment. */
+/** The settings of `npm start`, from its environment. */
 export interface LocalSettings {
   ports: { api: number; sqs: number; events: number };
   dataDir: string;
-  /** The first admin token; made once and kept in the data directory where it is not given. */
+  /** The first admin token. Default: generated once and kept in the data directory. */
   token: string | undefined;
   /** A Postgres to use instead of the embedded one. */
   databaseUrl: string | undefined;
-  /** Whether the functions prepare statements by name; "off" where a pooler before that Postgres shares its sessions. */
+  /**
+   * Whether the functions prepare statements by name; "off" when a pooler in front of that Postgres
+   * shares its sessions.
+   */
   databasePrepare: string | undefined;
-  /** `host:port` of whatever webhooks may reach although it is private, with commas between them. */
+  /** The private addresses that webhooks may reach, as `host:port` separated by commas. */
   webhookAllow: string | undefined;
-  /** Of which events the local bus is told: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the functions read them. */
+  /**
+   * The events to publish on the local bus: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the
+   * functions read them.
+   */
   lifecycle: Environment;
-  /** The origins whose pages may call the API, with commas between them. */
+  /** The origins whose pages may call the API, separated by commas. */
   corsOrigins: string | undefined;
-  /** An emulator of Lambda, for the functions that `lambda` targets name. */
+  /** A Lambda emulator for the functions that `lambda` targets name. */
   lambdaUrl: string | undefined;
 }
 
 const portBounds = { min: 0, max: 65_535 };
 
-/** The variable by which each port is chosen. Port 0 takes any free one. */
+/** The variable of each port. Port 0 picks a free one. */
 export const portVariables = {
   api: "CARILLON_PORT",
   sqs: "CARILLON_SQS_PORT",
@@ -63,14 +69,14 @@ function readDatabasePrepare(prepare: string | undefined): string | undefined {
   throw new Error('The environment variable DATABASE_PREPARE takes "on" or "off".');
 }
 
-/** Read when the stack starts: what is wrong with it should not wait for the first webhook. */
+/** Checked when the stack starts, so that a mistake shows before the first webhook. */
 function readWebhookAllow(env: Environment): string | undefined {
   const value = given(env, "CARILLON_WEBHOOK_ALLOW");
   reachFrom({ CARILLON_WEBHOOK_ALLOW: value });
   return value;
 }
 
-/** As with webhooks: what is wrong with it is said at the start. */
+/** Checked when the stack starts, like the setting for webhooks. */
 function readLifecycle(env: Environment): Environment {
   const { notify, bus } = lifecycleFrom(env);
   return { LIFECYCLE_EVENTS: notify.length === 0 ? "none" : notify.join(","), CARILLON_EVENTS_BUS: bus };

@@ -30,9 +30,9 @@ import type { LocalSettings } from "./settings.ts";
 
 export interface Stack {
   urls: { api: string; sqs: string; events: string };
-  /** Resolves with the reason when the stack cannot go on; never otherwise. */
+  /** Resolves with the reason when the stack cannot continue; otherwise never. */
   broken: Promise<string>;
-  /** Lets what is under way end within seconds, and stops everything. */
+  /** Lets running work finish within seconds, and stops everything. */
   stop(): Promise<void>;
 }
 
@@ -45,7 +45,10 @@ export interface StackParts {
 const httpGraceMs = 1_000;
 const functionsGraceMs = 1_500;
 
-/** Everything that is deployed, for real, in this process, the queues in a thread of it, and one Postgres beside it. When it resolves, all of it is up. */
+/**
+ * Runs every deployed function in this process, the queues in a thread of it, and one Postgres
+ * beside it. When it resolves, everything is ready.
+ */
 export async function startStack({ settings, clock, log }: StackParts): Promise<Stack> {
   const started = new AsyncDisposableStack();
   try {
@@ -103,7 +106,7 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
   }
 }
 
-/** For migrations, and for whoever looks into the database beside the functions. */
+/** For migrations, and for clients that inspect the database. */
 const othersConnectionsMax = 20;
 
 async function startDatabase(
@@ -129,13 +132,15 @@ async function startDatabase(
   });
   const broken = new Promise<string>((resolve) => {
     void server.exited.then(() => {
-      if (!stopping) resolve(`Postgres ended by itself; its log is in ${dataDir}.`);
+      if (!stopping) resolve(`Postgres ended unexpectedly; its log is in ${dataDir}.`);
     });
   });
   return { urls: await prepareEmbedded(server.socketUrl, token, log), broken };
 }
 
-/** Where the workers invoke the function that sends webhooks. Only they are told of the port. */
+/**
+ * The endpoint at which the workers invoke the sender of webhooks. Only the workers know its port.
+ */
 async function startOwnLambda(
   { settings: { webhookAllow, lambdaUrl }, clock, log }: StackParts,
   started: AsyncDisposableStack,
@@ -156,10 +161,15 @@ interface SourceParts {
   log: Log;
 }
 
-/** SQS gives no more to one call; what Lambda puts together from several goes in several batches here. */
+/**
+ * SQS's limit for one receive call. Lambda combines several calls into one batch; here they stay
+ * separate batches.
+ */
 const receivedMax = 10;
 
-/** From here on jobs run: the queues feed the workers and the minute feeds the tick. */
+/**
+ * Starts the delivery of jobs: queues invoke the workers, and a timer invokes the tick each minute.
+ */
 function connectSources(functions: LocalFunctions, parts: SourceParts, started: AsyncDisposableStack): void {
   const { sqs, queues, clock, log } = parts;
   const feeds = [
@@ -184,7 +194,7 @@ function connectSources(functions: LocalFunctions, parts: SourceParts, started: 
 
 function localClient(queues: QueueEmulator): SQSClient {
   const credentials = { accessKeyId: functionsKeyId, secretAccessKey: functionsKeyId };
-  // A poll waits for messages, and is answered when there are none.
+  // A long poll answers after its wait even without messages, so the timeout must exceed the wait.
   const requestHandler = requestLimits(2 * pollSeconds * 1_000);
   return new SQSClient({ endpoint: queues.url, region: localRegion, credentials, requestHandler });
 }

@@ -6,7 +6,7 @@ import { PortTaken } from "./http-server.ts";
 import { type LocalSettings, portVariables, readSettings } from "./settings.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-/** `npm start`: runs the stack until it is told to stop. */
+/** `npm start`: runs the stack until it is stopped. */
 const exitCodes = { stopped: 0, failed: 1, portTaken: 2 } as const;
 const portPatienceMs = 1_500;
 const stopPatienceMs = 4_700;
@@ -48,7 +48,7 @@ async function runUntil(
   return reason === undefined ? exitCodes.stopped : exitCodes.failed;
 }
 
-/** Before anything is started: a person should not wait for Postgres to learn of a port. */
+/** Checked before anything starts, so that the error does not wait for Postgres. */
 async function refuseTakenPorts({ ports }: LocalSettings, clock: Clock): Promise<void> {
   const taken = await takenPorts(Object.values(ports), portPatienceMs, clock);
   const [first] = taken;
@@ -60,7 +60,10 @@ function variableOf(ports: LocalSettings["ports"], port: number): string {
   return portVariables.api;
 }
 
-/** A signal, or the end of the npm that started us: killed outright it cannot pass a signal on, and nobody else would stop us. */
+/**
+ * Waits for a signal, or for the end of the parent npm: when npm is killed it cannot pass on a
+ * signal, and the stack would keep running.
+ */
 function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());

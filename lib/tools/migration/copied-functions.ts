@@ -5,7 +5,7 @@ import type { FunctionHome } from "./function-homes.ts";
 const created = /^create (?:or replace )?function carillon\.(\w+)/;
 const dropped = /^drop function (?:if exists )?carillon\.(\w+)/;
 
-/** For each function that the migrations leave in the database: the last migration that defines it. */
+/** The last migration that defines each function of the database. */
 export function lastDefinitions(migrations: readonly Migration[]): Map<string, Migration> {
   const last = new Map<string, Migration>();
   for (const migration of migrations) {
@@ -19,7 +19,10 @@ export function lastDefinitions(migrations: readonly Migration[]): Map<string, M
   return last;
 }
 
-/** Functions whose last copy in the migrations differs from their file, and functions that no migration has. */
+/**
+ * Functions whose last copy in the migrations differs from their file, and functions without a
+ * copy.
+ */
 export function changedFunctions(
   homes: readonly FunctionHome[],
   migrations: readonly Migration[],
@@ -28,7 +31,7 @@ export function changedFunctions(
   return homes.filter(({ name, text }) => last.get(name)?.text.includes(text) !== true);
 }
 
-/** Functions that the migrations leave in the database and that have no file in lib/. */
+/** Functions in the database, by the migrations, that have no file in lib/. */
 export function homelessFunctions(
   homes: readonly FunctionHome[],
   migrations: readonly Migration[],

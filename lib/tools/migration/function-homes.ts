@@ -5,10 +5,12 @@ import { hiddenSql } from "../../db/sql-text.ts";
 
 export const repository: string = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** A function of the database, in the one file that it is edited in. Migrations hold copies of it. */
+/**
+ * A function of the database, in the only file where it is edited. Migrations hold copies of it.
+ */
 export interface FunctionHome {
   name: string;
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   file: string;
   text: string;
 }
@@ -18,7 +20,10 @@ const labels = ["Locks", "Returns", "Called by"] as const;
 
 const definition = /create or replace function carillon\.(\w+)\s*\(/g;
 
-/** The functions in lib/<noun>/sql/<name>.sql, by name; throws where a file is not one function with its contract. */
+/**
+ * The functions in lib/<noun>/sql/<name>.sql, by name. Throws when a file is not one function with
+ * its contract.
+ */
 export async function functionHomes(root: string = repository): Promise<FunctionHome[]> {
   const homes: FunctionHome[] = [];
   for await (const file of glob("lib/**/sql/*.sql", { cwd: root }))
@@ -36,13 +41,13 @@ function homeOf(file: string, text: string): FunctionHome {
   const found = [...text.replace(hiddenSql, "").matchAll(definition)].map(([, each]) => each);
   if (found.length !== 1 || found[0] !== name)
     throw new Error(
-      `${file} has to hold the function carillon.${name} alone; it holds ${found.join(", ") || "none"}.`,
+      `${file} must hold exactly the function carillon.${name}; it holds ${found.join(", ") || "none"}.`,
     );
   const contract = /^(?:--.*\n)*/.exec(text)?.[0] ?? "";
   const missing = labels.filter((label) => !contract.includes(`\n-- ${label}: `));
   if (missing.length > 0)
     throw new Error(
-      `${file} has to begin with its contract; it lacks ${missing.map((label) => `"-- ${label}: …"`).join(" and ")}.`,
+      `${file} must begin with its contract; it lacks ${missing.map((label) => `"-- ${label}: …"`).join(" and ")}.`,
     );
   return { name, file, text };
 }

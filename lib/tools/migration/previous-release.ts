@@ -1,6 +1,7 @@
 /**
- * The release before this one. Its functions continue to run while the present migrations are applied, until they are replaced.
- * Change it with each release. The digest is that of the text of its migrations, one after the other.
+ * The previous release. Its functions keep running while the present migrations are applied, until
+ * the deployment replaces them. Update it with each release. The digest is of the text of its
+ * migrations, one after the other.
  */
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",

@@ -16,7 +16,10 @@ const help = `npm run migration -- NAME
 const copiesBegin =
   "-- Functions, copied from lib/ by `npm run migration`. Edit them there and run it again.";
 
-/** `own` is written by hand. `known` names the functions of earlier migrations: new ones are taken from the role public. */
+/**
+ * `own` is written by hand. `known` names the functions of earlier migrations; the right to execute
+ * new ones is revoked from the role public.
+ */
 export function migrationText(
   own: string,
   changed: readonly FunctionHome[],
@@ -25,12 +28,15 @@ export function migrationText(
   if (changed.length === 0) return `${own.trimEnd()}\n`;
   const added = changed.filter(({ name }) => !known.has(name)).map(({ name }) => `carillon.${name}`);
   const revoke = added.length === 0 ? "" : `\nrevoke execute on function ${added.join(", ")} from public;\n`;
-  // Functions are checked when they run, because they name each other in no order.
+  // Function bodies are checked when they run, because functions refer to each other in any order.
   const copies = `${copiesBegin}\nset local check_function_bodies = off;\n\n${changed.map(({ text }) => text).join("\n")}`;
   return `${own.trimEnd()}\n\n${copies}${revoke}`;
 }
 
-/** Writes the migration and returns a sentence for the developer. `released`: migrations up to this number are never changed. */
+/**
+ * Writes the migration and returns a message for the developer. Migrations up to the number
+ * `released` are never changed.
+ */
 export async function writeMigration(
   name: string,
   { root = repository, released = previousRelease.lastMigration as number } = {},

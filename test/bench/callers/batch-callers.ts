@@ -2,13 +2,17 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 export interface BatchCallers extends AsyncDisposable {
-  /** Sends these batches by so many at once, each the next when it has its answer: the milliseconds from the first event to the last answer. */
+  /**
+   * Sends these batches with this many concurrent callers, each sending the next one after its
+   * answer. Returns the milliseconds from the first event to the last answer.
+   */
   send(batches: readonly (readonly object[])[], by: number): Promise<number>;
 }
 
 /**
- * Callers of the batch API, each with an environment of the function, a thread and a connection of its own, as Lambda has one for each
- * request that is under way. What they send is written beforehand: that is the client's work.
+ * Callers of the batch API. Each has its own thread, environment of the function and connection, as
+ * Lambda has for each request under way. The events are prepared in advance, because that is the
+ * client's work.
  */
 export async function batchCallers(
   env: Readonly<Record<string, string>>,

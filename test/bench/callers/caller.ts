@@ -3,7 +3,7 @@ import * as z from "zod";
 import { assemble } from "../../../functions/api.ts";
 import { httpEvent, invocation } from "../../api/http-event.ts";
 
-/** One environment of the API's function: it answers one batch after the other. */
+/** One environment of the API's function, which handles one batch after the other. */
 const given = z.object({ env: z.record(z.string(), z.string()), bearer: z.string() }).parse(workerData);
 const headers = { authorization: `Bearer ${given.bearer}` };
 const { handler, close } = assemble(given.env);

@@ -8,7 +8,7 @@ import {
 const pollSeconds = 5;
 const pauseMs = 500;
 
-/** Receives and deletes what comes to a queue until told to stop, as whoever the schedules are for would. */
+/** Receives and deletes the messages of a queue until it is stopped, as a real receiver would. */
 export async function emptyQueue(
   sqs: SQSClient,
   QueueUrl: string,
@@ -28,7 +28,7 @@ export async function emptyQueue(
   }
 }
 
-/** Undefined while the queue is not there: a target's queue is made when the first job gets to it. */
+/** Undefined while the queue does not exist: a target's queue is created by its first job. */
 async function receive(sqs: SQSClient, QueueUrl: string, stopping: AbortSignal) {
   const poll = new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: pollSeconds });
   try {

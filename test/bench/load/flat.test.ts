@@ -5,7 +5,7 @@ const points = (y: (x: number) => number, count = 60) =>
   Array.from({ length: count }, (_, x) => ({ x, y: y(x) }));
 
 describe("the slope by Theil and Sen", () => {
-  test("is that of a line, whatever a few points do", () => {
+  test("the slope by Theil and Sen is that of the line, whatever a few points do", () => {
     expect(theilSen(points((x) => 3 * x + 7))).toBe(3);
     expect(theilSen(points((x) => (x % 10 === 0 ? 10_000 : 3 * x)))).toBeCloseTo(3, 1);
     expect(theilSen([{ x: 1, y: 1 }])).toBe(0);
@@ -13,7 +13,7 @@ describe("the slope by Theil and Sen", () => {
 });
 
 describe("a measure is flat", () => {
-  test("where it swings, also by more than it may rise", () => {
+  test("a measure that swings is flat, even by more than it may rise", () => {
     expect(
       flatness(
         points((x) => 100 + 80 * Math.sin(x)),
@@ -22,7 +22,7 @@ describe("a measure is flat", () => {
     ).toMatchObject({ flat: true });
   });
 
-  test("where a vacuum takes away what has gathered", () => {
+  test("a measure is flat when a vacuum removes the accumulated rows", () => {
     expect(
       flatness(
         points((x) => (x % 12) * 1_000),
@@ -31,7 +31,7 @@ describe("a measure is flat", () => {
     ).toMatchObject({ flat: true });
   });
 
-  test("where it has risen first and stands then, and where it falls", () => {
+  test("a measure that first rises and then stays level is flat, and so is one that falls", () => {
     expect(
       flatness(
         points((x) => Math.min(x, 20) * 50),
@@ -46,14 +46,14 @@ describe("a measure is flat", () => {
     ).toBe(true);
   });
 
-  test("not where it rises by more than a quarter of its level, and more than it does by itself", () => {
+  test("a measure that rises by more than a quarter of its level and by more than its noise is not flat", () => {
     const leak = points((x) => 100 + 5 * x);
     expect(flatness(leak, 0)).toMatchObject({ drift: 145, level: 323, flat: false });
     expect(flatness(leak, 144).flat).toBe(false);
     expect(flatness(leak, 145).flat).toBe(true);
   });
 
-  test("or cannot be told of so few points", () => {
+  test("a measure with too few points is not judged", () => {
     expect(() =>
       flatness(
         points((x) => x, 8),

@@ -5,7 +5,7 @@ export interface Point {
   y: number;
 }
 
-/** The median of the slopes between all pairs of points: one slice that is off moves it little. */
+/** The median of the slopes between all pairs of points, which outliers change little. */
 export function theilSen(points: readonly Point[]): number {
   const slopes = points.flatMap((a, index) =>
     points.slice(index + 1).flatMap((b) => (b.x === a.x ? [] : [(b.y - a.y) / (b.x - a.x)])),
@@ -16,22 +16,22 @@ export function theilSen(points: readonly Point[]): number {
 export interface Flatness {
   /** The median of the second half. */
   level: number;
-  /** By how much it rises from the beginning of the second half to its end. */
+  /** The rise from the beginning of the second half to its end. */
   drift: number;
-  /** How much it may. */
+  /** The allowed rise. */
   allowed: number;
   flat: boolean;
 }
 
 /**
- * Whether a measure has stopped rising: over the second half its trend may be a quarter of its level, or what that measure does by
- * itself (`noise`) where that is more. What falls is flat.
+ * Whether a measure has stopped rising. Over the second half its trend may rise by a quarter of its
+ * level, or by the measure's `noise` where that is more. A falling measure is flat.
  */
 export function flatness(points: readonly Point[], noise: number): Flatness {
   const second = points.slice(Math.floor(points.length / 2));
   const [first, last] = [second[0], second.at(-1)];
   if (first === undefined || last === undefined || second.length < halfMin)
-    throw new Error(`${points.length} slices are too few to tell a trend: it takes ${slicesMin}.`);
+    throw new Error(`${points.length} slices are too few for a trend; it needs ${slicesMin}.`);
   const level = median(second.map(({ y }) => y));
   const drift = theilSen(second) * (last.x - first.x);
   const allowed = Math.max(noise, Math.abs(level) * shareAllowed);

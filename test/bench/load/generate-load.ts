@@ -7,7 +7,10 @@ import { loadTally } from "./load-tally.ts";
 import { atRate } from "./pace.ts";
 import { requestsOf } from "./requests.ts";
 
-/** The process that asks: it is told once what to do, does it until its time is over, and tells what came of it. */
+/**
+ * The process that sends requests: it receives one order, runs it until its time is over, and
+ * reports the result.
+ */
 process.once("message", (message) => {
   generate(loadOrder.parse(message)).then(
     (report) => process.send?.(report, () => process.exit(0)),
@@ -45,7 +48,7 @@ async function generate(order: LoadOrder): Promise<LoadReport> {
     await Promise.all(verbs.map((verb) => atRate(rates[verb], { from, to }, send(verb))));
     const ended = await Promise.race([Promise.all(underWay), sleep(answerMs)]);
     if (ended === undefined) tally.unanswered(underWay.size);
-    // What is due until now is still on its way to the receivers.
+    // Messages of jobs that were due until now are still on their way to the receivers.
     await sleep(receiveMs);
     stopping.abort();
     await Promise.all(emptying);
@@ -57,7 +60,7 @@ async function generate(order: LoadOrder): Promise<LoadReport> {
 }
 
 const receiveMs = 8_000;
-/** Who has not been answered by then has not been answered. */
+/** A request without an answer by then counts as unanswered. */
 const answerMs = 40_000;
 
 function sleep(ms: number): Promise<undefined> {

@@ -5,7 +5,10 @@ export interface Answered {
   body: string;
 }
 
-/** Calls an API over connections that are kept; a plain client, so that what is measured is the API. */
+/**
+ * Calls an API over kept-alive connections. The client is a plain one, so that the measurement is
+ * of the API.
+ */
 export interface HttpCaller {
   call(method: string, path: string, body?: unknown): Promise<Answered>;
   close(): void;

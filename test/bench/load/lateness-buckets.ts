@@ -2,7 +2,7 @@ import type { Sql } from "../../../lib/db/connect.ts";
 import type { Between } from "./ledger.ts";
 
 export interface Lateness {
-  /** `steady` or `soon`, and where the jobs went. */
+  /** The first part of the schedules' keys, `steady` or `soon`, and the kind of target. */
   schedules: string;
   target: string;
   jobs: number;
@@ -11,15 +11,18 @@ export interface Lateness {
   p99Ms: number;
   p999Ms: number;
   maxMs: number;
-  /** Never below nought. */
+  /** Never negative. */
   minMs: number;
   buckets: { from: number; to: number; count: number }[];
 }
 
-/** So many buckets from one power of ten to the next. */
+/** The number of buckets from one power of ten to the next. */
 const bucketsPerPower = 20;
 
-/** Of what was due within a time, apart by the first part of the schedules' keys and by the kind of their target. */
+/**
+ * The lateness of jobs that were due within the time, separately by the first part of the
+ * schedules' keys and by the kind of target.
+ */
 export async function latenessOf(sql: Sql, { from, to }: Between): Promise<Lateness[]> {
   const of = sql`
     started as (
@@ -46,7 +49,7 @@ export async function latenessOf(sql: Sql, { from, to }: Between): Promise<Laten
   }));
 }
 
-/** From one millisecond to the last, the empty ones too. */
+/** From one millisecond to the last bucket, including empty ones. */
 function allBuckets(counts: readonly { bucket: number; count: number }[]): Lateness["buckets"] {
   const found = new Map(counts.map(({ bucket, count }) => [bucket, count]));
   const last = Math.max(...found.keys());

@@ -28,9 +28,10 @@ afterAll(() => world.stop());
 const within = { from: at("10:00:00"), to: at("10:04:30") };
 
 describe("the ledger of a load", () => {
-  test("has what was owed: of each version while it stood, and nothing else", async () => {
+  test("the check of the ledger accepts exactly the occurrences of each version while it was current", async () => {
     const checked = await checkLedger(world.sql, within);
-    // often 4, short 3, once 1; moved at 10:00:20, 10:01:20, and from 10:01:30 on at 10:01:45, 10:02:45, 10:03:45.
+    // often 4, short 3, once 1; moved at 10:00:20, 10:01:20, and from 10:01:30 on at 10:01:45,
+    // 10:02:45, 10:03:45.
     expect(checked).toEqual({ owed: 13, states: { succeeded: 13 }, faults: 0, first: [] });
   });
 
@@ -61,11 +62,11 @@ describe("the ledger of a load", () => {
       update carillon.jobs set started_at = due_at - interval '1 millisecond'
       where occurrence = (select min(occurrence) from carillon.jobs where state = 'succeeded') returning occurrence`,
     ],
-  ])("tells of one that is %s", async (fault, harm) => {
+  ])("the check of the ledger finds a job that is %s", async (fault, harm) => {
     const undone = new Error("as it was");
     await expect(
       world.sql.begin(async (tx) => {
-        // The database itself does not take one.
+        // The database itself does not accept such a row.
         await tx`alter table carillon.jobs drop constraint jobs_never_early`;
         const harmed = await harm(tx);
         expect(harmed).toHaveLength(1);

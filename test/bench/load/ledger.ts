@@ -12,7 +12,7 @@ export interface SliceLateness {
   p99Ms: number | null;
 }
 
-/** Of the jobs that were due in each slice: `startedAt − dueAt` as the ledger has it. */
+/** Lateness of the jobs due in each slice: the ledger's `startedAt − dueAt`. */
 export async function latenessBySlice(
   sql: Tx,
   { from, to }: Between,
@@ -31,7 +31,10 @@ export async function latenessBySlice(
 }
 
 export interface LedgerFault {
-  /** `missing`: owed and no job. `extra`: a job that nobody asked for. `open`: not settled. `early`: started before it was due. */
+  /**
+   * `missing`: an expected occurrence without a job. `extra`: a job without an expected occurrence.
+   * `open`: not settled. `early`: started before it was due.
+   */
   fault: "missing" | "extra" | "open" | "early";
   scheduleId: string;
   occurrence: Date;
@@ -39,7 +42,7 @@ export interface LedgerFault {
 
 export interface CheckedLedger {
   owed: number;
-  /** Jobs by the state in which they ended. */
+  /** Jobs by their final state. */
   states: Record<string, number>;
   faults: number;
   first: LedgerFault[];
@@ -48,8 +51,9 @@ export interface CheckedLedger {
 const faultsShown = 20;
 
 /**
- * Every occurrence owed within a time has exactly one job, that job is settled, and none started early. What is owed is computed here,
- * from what was asked and when, and from nothing that Carillon planned: of the two forms of `when` that the load uses.
+ * Checks that every expected occurrence of a time has exactly one job, that the job is settled, and
+ * that none started early. The expected occurrences are computed here, from the requests and their
+ * times, and not from Carillon's plan; only for the two forms of `when` that the load uses.
  */
 export async function checkLedger(sql: Tx, { from, to }: Between): Promise<CheckedLedger> {
   const [count] = await sql<{ owed: number }[]>`
@@ -79,7 +83,7 @@ export async function checkLedger(sql: Tx, { from, to }: Between): Promise<Check
   };
 }
 
-/** Each version owes what falls due while it stands: after it was written, up to when the next one was. */
+/** Each version's expected occurrences: from its writing until the next version's. */
 function owed(sql: Tx, { from, to }: Between) {
   return sql`
     standing as (

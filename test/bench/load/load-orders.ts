@@ -1,27 +1,27 @@
 import * as z from "zod";
 
-/** What the generator is told to do, and what it tells in return; the two are processes of their own. */
+/** The generator's order and its report; the generator is a process of its own. */
 export const loadOrder = z.object({
   api: z.url(),
   sqs: z.url(),
   token: z.string(),
-  /** In milliseconds since 1970, as everything here. */
+  /** Milliseconds since 1970, as everywhere here. */
   from: z.number(),
   to: z.number(),
   sliceMs: z.number(),
   rates: z.object({
-    /** Schedules put a few seconds before they are due. */
+    /** Schedules created a few seconds before they are due. */
     soon: z.number(),
     creates: z.number(),
     edits: z.number(),
     deletes: z.number(),
     reads: z.number(),
   }),
-  /** Keys `<prefix>:<n>` that stand already and are read and edited, so many. */
+  /** The number of existing schedules with keys `<prefix>:<n>` that are read and edited. */
   standing: z.object({ prefix: z.string(), count: z.number() }),
-  /** Of what is created, in turns. */
+  /** Targets of the created schedules, in turn. */
   targets: z.array(z.record(z.string(), z.string())),
-  /** Queues that are emptied meanwhile, as receivers would. */
+  /** Queues to empty meanwhile, as receivers would. */
   queues: z.array(z.string()),
 });
 export type LoadOrder = z.infer<typeof loadOrder>;
@@ -38,7 +38,7 @@ export type LoadSlice = z.infer<typeof loadSlice>;
 
 export const loadReport = z.object({
   slices: z.array(loadSlice),
-  /** By verb: how many, and how long each took from when it was to be sent. */
+  /** By verb: the number of requests, and their times, counted from when each was to be sent. */
   verbs: z.record(
     z.string(),
     z.object({
@@ -50,7 +50,7 @@ export const loadReport = z.object({
     }),
   ),
   received: z.number(),
-  /** The first of each status and detail. */
+  /** The first failure of each status and detail. */
   failures: z.array(z.string()),
 });
 export type LoadReport = z.infer<typeof loadReport>;

@@ -2,9 +2,12 @@ import type { LoadOrder, LoadReport, LoadSlice } from "./load-orders.ts";
 import { tenths } from "./quantile.ts";
 
 export interface LoadTally {
-  /** Counted from when the request was to be sent: a generator that falls behind is part of what its caller waits for. */
+  /**
+   * Counted from when the request was to be sent: a generator that falls behind delays its caller
+   * too.
+   */
   answered(verb: string, plannedAt: number, status: number, text: string): void;
-  /** How many were asked and have no answer when the load is over. */
+  /** The number of requests without an answer when the load is over. */
   unanswered(count: number): void;
   received(count: number): void;
   report(): LoadReport;

@@ -5,15 +5,21 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { connect, type Sql } from "../../../lib/db/connect.ts";
 
-/** The local stack as `npm start` runs it, in a process of its own, and its database as the superuser sees it. */
+/**
+ * The local stack as `npm start` runs it, in a process of its own, and a superuser's connection to
+ * its database.
+ */
 export interface LoadedStack extends AsyncDisposable {
   urls: { api: string; sqs: string };
   token: string;
   sql: Sql;
   pids: { stack: number; postgres: number };
-  /** What the stack said at the levels above `info`: how often each sentence's beginning, the commonest first. */
+  /**
+   * The stack's log lines above `info`: the beginning of each message with its count, the most
+   * frequent first.
+   */
   complaints(): string[];
-  /** Rejects when the stack ends by itself. */
+  /** Rejects when the stack ends unexpectedly. */
   ended: Promise<never>;
 }
 
@@ -42,9 +48,9 @@ export async function loadedStack(dataDir: string): Promise<LoadedStack> {
   let stopping = false;
   const ended = once(child, "exit").then(([code]) => {
     if (stopping) return new Promise<never>(() => {});
-    throw new Error(`The stack ended by itself with ${code}: ${[...said.keys()].join("; ")}`);
+    throw new Error(`The stack ended unexpectedly with code ${code}: ${[...said.keys()].join("; ")}`);
   });
-  // Who awaits nothing of it must not be ended by it.
+  // Prevents an unhandled rejection when the caller does not await it.
   ended.catch(() => {});
   return {
     urls,
@@ -83,21 +89,21 @@ function started(child: ChildProcess, said: Map<string, number>): Promise<Loaded
       createInterface(stream).on("line", read);
     }
     child.once("exit", (code) =>
-      reject(new Error(`The stack did not start, it ended with ${code}:\n${first.join("\n")}`)),
+      reject(new Error(`The stack did not start and exited with code ${code}:\n${first.join("\n")}`)),
     );
   });
 }
 
-/** Where the embedded server is, as its own files in the data directory say. */
+/** The address of the embedded server, from its files in the data directory. */
 async function readServer(dataDir: string): Promise<{ url: string; pid: number }> {
   const state = await readFile(path.join(dataDir, "cluster", "postmaster.pid"), "utf8");
   const [pid, , , port] = state.split("\n").map(Number);
   const password = (await readFile(path.join(dataDir, "password"), "utf8")).trim();
-  if (pid === undefined || port === undefined) throw new Error("Postgres does not say where it listens.");
+  if (pid === undefined || port === undefined) throw new Error("postmaster.pid has no port.");
   return { pid, url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/carillon` };
 }
 
-/** In order, and where that takes too long, at once. */
+/** Stops the process cleanly, and kills it when that takes too long. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");

@@ -1,6 +1,7 @@
 /**
- * Starts something so many times a second, evenly and whether or not what was started before has ended: whoever waits for answers
- * asks less when they are slow, and measures none of the slow ones.
+ * Starts something this many times a second, evenly and independently of earlier ones. A caller
+ * that waits for answers sends fewer requests when they are slow, and so measures few of the slow
+ * ones.
  */
 export async function atRate(
   perSecond: number,

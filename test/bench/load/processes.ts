@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** What a process and all that descend from it have and have used. */
+/** Memory and CPU time of a process and its descendants. */
 export interface ProcessUse {
   memoryBytes: number;
   cpuSeconds: number;
@@ -9,8 +9,9 @@ export interface ProcessUse {
 const ticksPerSecond = 100;
 
 /**
- * From /proc, on Linux alone: null elsewhere. Memory is the proportional share where the kernel tells it, so that what Postgres'
- * processes share counts once; the resident set of a single process else.
+ * From /proc, so null on other systems than Linux. Memory is the proportional share where the
+ * kernel reports it, so that Postgres's shared memory counts once; otherwise the resident set of
+ * the process.
  */
 export async function processUse(root: number): Promise<ProcessUse | null> {
   if (process.platform !== "linux") return null;
@@ -23,7 +24,7 @@ export async function processUse(root: number): Promise<ProcessUse | null> {
   };
 }
 
-/** A process alone, without those that it started. */
+/** A process without its descendants. */
 export async function singleUse(pid: number): Promise<ProcessUse | null> {
   return process.platform === "linux" ? ((await useOf(pid)) ?? null) : null;
 }
@@ -49,20 +50,20 @@ async function useOf(pid: number): Promise<ProcessUse | undefined> {
   const memory =
     (await readGone(`/proc/${pid}/smaps_rollup`)) ?? (await readGone(`/proc/${pid}/status`)) ?? "";
   const kilobytes = /^(?:Pss|VmRSS):\s+(\d+) kB$/m.exec(memory)?.[1];
-  // Those that ended before this look have left their time with who waited for them.
+  // The time of children that ended earlier is in their parent's figures.
   return { memoryBytes: Number(kilobytes ?? 0) * 1_024, cpuSeconds: stat.cpuSeconds };
 }
 
 async function statOf(pid: number): Promise<{ parent: number; cpuSeconds: number } | undefined> {
   const text = await readGone(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
-  // The name stands in brackets and may hold anything.
+  // The name is in brackets and may contain any character.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
   return { parent: Number(fields[1]), cpuSeconds: ticks / ticksPerSecond };
 }
 
-/** Undefined where the process is gone, or somebody else's. */
+/** Undefined when the process has ended or belongs to another user. */
 async function readGone(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");

@@ -1,10 +1,10 @@
-/** The value that so large a share of them is at or below; NaN of none. */
+/** The value that this share of the values is at or below; NaN for no values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** In tenths of a millisecond; null of none. */
+/** In tenths of a millisecond; null for no values. */
 export function tenths(values: readonly number[], share: number): number | null {
   const value = quantile(values, share);
   return Number.isNaN(value) ? null : Math.round(value * 10) / 10;

@@ -9,7 +9,7 @@ export interface LoadRequest {
 
 type Verb = keyof LoadOrder["rates"];
 
-/** The n-th request of each kind. Which of the schedules it concerns is scattered, and the same in each run. */
+/** The n-th request of each kind. Its schedule is pseudo-random, and the same in each run. */
 export function requestsOf({
   standing,
   targets,
@@ -40,7 +40,7 @@ export function requestsOf({
       },
     }),
     edits: (n) => ({ method: "PATCH", path: pathOf(keyOf(n)), body: editOf(n) }),
-    // As many as are made, later: what is deleted has had time to fire.
+    // As many deletes as creates, later, so that deleted schedules had time to fire.
     deletes: (n) => {
       const made = Math.floor((n * rates.creates) / rates.deletes);
       return made < deleteAfter * rates.creates
@@ -51,10 +51,10 @@ export function requestsOf({
   };
 }
 
-/** In seconds. What is deleted before comes from those that stand beyond the ones that are read. */
+/** In seconds. Earlier deletes take existing schedules beyond those that are read. */
 export const deleteAfter = 60;
 
-/** Half of them move the schedule in time, by which its jobs that are not due yet are planned anew. */
+/** Half of the edits change the cadence, so that jobs that are not due yet are planned again. */
 function editOf(n: number): object {
   if (n % 2 === 0) return { payload: { edit: n } };
   return { startsAt: new Date(Date.UTC(2_020, 0, 1) + scattered(n, 60_000)) };
@@ -76,7 +76,10 @@ function readOf(n: number, key: string): string {
   }
 }
 
-/** A prime step that shares no factor with the counts in use: each is met once before any is met twice. */
+/**
+ * A prime step without a common factor with the counts in use: each number occurs once before any
+ * occurs twice.
+ */
 function scattered(n: number, count: number): number {
   return (n * 7_919) % count;
 }

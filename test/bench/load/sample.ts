@@ -2,10 +2,13 @@ import type { LoadedStack } from "./loaded-stack.ts";
 import { type ProcessUse, processUse, singleUse } from "./processes.ts";
 import { type DatabaseState, databaseState } from "./tables.ts";
 
-/** How things stand at one moment. */
+/** The state of the stack at one moment. */
 export interface Sample extends DatabaseState {
   at: number;
-  /** The stack's own process and Postgres with all its own; null where the system does not tell. */
+  /**
+   * The stack's process, and Postgres with all its processes; null where the system does not report
+   * them.
+   */
   stack: ProcessUse | null;
   postgres: ProcessUse | null;
 }
@@ -20,7 +23,7 @@ export async function sample({ sql, pids }: LoadedStack): Promise<Sample> {
   return { at, ...state, stack, postgres };
 }
 
-/** One at each slice's boundary, until the time is over or the stack is. */
+/** Takes one sample at the end of each slice, until the time is over or the stack ends. */
 export async function sampleEach(
   stack: LoadedStack,
   { from, to, sliceMs }: { from: number; to: number; sliceMs: number },

@@ -5,20 +5,23 @@ import { stopProcess } from "./loaded-stack.ts";
 
 export interface RunningLoad extends AsyncDisposable {
   pid: number;
-  /** What came of it, once its time is over. */
+  /** The result, once the time is over. */
   report: Promise<LoadReport>;
 }
 
 const script = path.join(import.meta.dirname, "generate-load.ts");
 
-/** A process of its own: what asks must not wait for what measures, and its processor time is told apart. */
+/**
+ * A process of its own: sending must not wait for measuring, and its CPU time is reported
+ * separately.
+ */
 export function startLoad(order: LoadOrder): RunningLoad {
   const child = fork(script, { stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: [] });
   const report = new Promise<LoadReport>((resolve, reject) => {
     child.once("message", (message) => resolve(loadReport.parse(message)));
     child.once("error", reject);
     child.once("exit", (code) =>
-      reject(new Error(`The load generator ended with ${code} and told nothing.`)),
+      reject(new Error(`The load generator exited with code ${code} and no report.`)),
     );
   });
   report.catch(() => {});

@@ -9,15 +9,21 @@ import { putSteady } from "./steady-schedules.ts";
 export const queueName = "load";
 export const sliceMs = 5_000;
 
-/** What is due soon takes longer to put than what is due tomorrow, of which the first batch is. */
+/**
+ * Schedules that are due soon take longer to put than those due tomorrow, which the first batch
+ * has.
+ */
 const soonFactor = 1.5;
 const probesPerSecond = 10;
 const startMs = 10_000;
 const dayMs = 86_400_000;
-/** Of what was put in bulk the first jobs were made by the puts; from here on the ticks make them. */
+/**
+ * The first jobs of schedules that were put in bulk were made by the puts; after this time the
+ * ticks make them.
+ */
 export const warmUpMs = 60_000;
 
-/** The local stack on a directory of its own, which goes with it. */
+/** The local stack on a temporary directory, which is deleted with it, or on the given one. */
 export async function stackOnce(dataDir: string | undefined): Promise<LoadedStack> {
   const directory = dataDir ?? (await mkdtemp(path.join(tmpdir(), "carillon-load-")));
   const stack = await loadedStack(directory);
@@ -30,7 +36,10 @@ export async function stackOnce(dataDir: string | undefined): Promise<LoadedStac
   };
 }
 
-/** Schedules that make so many jobs a second for each target, and when the load on top of them may begin. */
+/**
+ * Puts schedules that make this many jobs a second for each target, and returns when the load on
+ * top of them may begin.
+ */
 export async function putAll(
   stack: LoadedStack,
   groups: readonly { prefix: string; perSecond: number; target: object }[],
@@ -54,7 +63,7 @@ export async function putAll(
   return { count, from: Math.ceil((Math.max(from.getTime(), Date.now()) + warmUpMs) / sliceMs) * sliceMs };
 }
 
-/** What every order says alike. */
+/** The parts that all orders share. */
 export function orderFor(
   { urls, token }: LoadedStack,
   rest: Pick<LoadOrder, "from" | "to" | "rates" | "standing" | "targets">,
@@ -64,7 +73,10 @@ export function orderFor(
 
 const settledPatienceMs = 60_000;
 
-/** Waits until all that was due by then is settled, a minute at most; the ledger's check says what is not. */
+/**
+ * Waits until all jobs that were due by then are settled, for at most a minute; the ledger's check
+ * reports open ones.
+ */
 export async function settled({ sql, ended }: LoadedStack, to: Date): Promise<void> {
   for (const until = Date.now() + settledPatienceMs; Date.now() < until; ) {
     const [open] = await sql`

@@ -4,9 +4,9 @@ import type { LoadedStack } from "./loaded-stack.ts";
 
 export interface SteadySchedules {
   prefix: string;
-  /** Jobs a second that they make together, evenly. */
+  /** Jobs a second of all schedules together, evenly. */
   perSecond: number;
-  /** Of the first occurrence. */
+  /** The first occurrence. */
   from: Date;
   target: object;
 }
@@ -17,7 +17,10 @@ const pauseMs = 1_000;
 const periodSeconds = 60;
 const answers = z.object({ results: z.array(z.object({ status: z.int() })) });
 
-/** Minutely schedules whose first occurrences are spread evenly over a minute, so that the same number is due each second. */
+/**
+ * Minutely schedules with first occurrences spread evenly over a minute, so that the same number is
+ * due each second.
+ */
 export async function putSteady(
   { urls, token }: Pick<LoadedStack, "urls" | "token">,
   steady: SteadySchedules,
@@ -38,7 +41,10 @@ export async function putSteady(
   return count;
 }
 
-/** A batch gives way to a tick that has waited for its locks; putting the same again changes nothing of what was done. */
+/**
+ * A batch gives way to a tick that waits for its locks and is then repeated; putting the same
+ * schedules again changes nothing.
+ */
 async function putBatch({ call }: HttpCaller, operations: readonly object[]): Promise<void> {
   for (let tried = 1; ; tried++) {
     const { status, body } = await call("POST", "/v1/schedules:batch", { operations });
@@ -57,7 +63,7 @@ export function steadyKey(prefix: string, n: number): string {
   return `${prefix}:${n}`;
 }
 
-/** What the handler takes that only greets, and anything for a queue. */
+/** A payload for the handler that only greets, or for a queue, which takes any. */
 export function payloadFor(target: object | undefined, n: number): object {
   return target !== undefined && "handler" in target ? { name: String(n) } : { n };
 }

@@ -1,6 +1,6 @@
 import type { Sql } from "../../../lib/db/connect.ts";
 
-/** Of a table with all its partitions. */
+/** A table with all its partitions. */
 export interface TableState {
   name: string;
   rows: number;
@@ -14,7 +14,7 @@ export interface DatabaseState {
   tables: TableState[];
 }
 
-/** Those that every job passes through, and those that every edit does. */
+/** The tables that every job and every edit writes. */
 const hot = ["jobs", "parcels", "plan", "schedules", "schedule_versions", "shards", "tallies"];
 
 export async function databaseState(sql: Sql): Promise<DatabaseState> {

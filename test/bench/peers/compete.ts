@@ -9,13 +9,13 @@ import { DueTooSoon, type Field, type Run, runAdded, runDue, type Work } from ".
 import type { Peer, Place } from "./peer.ts";
 import { type Program, startProgram } from "./program.ts";
 
-/** A peer that takes part: installed, started, warm, and with the number of processes with which it is quickest here. */
+/** A peer that takes part: installed, started, warm, and with its quickest number of processes. */
 export interface Contestant {
   peer: Peer;
   count: number;
   producer: Program;
   workers: readonly Program[];
-  /** Of the empty database that each of its runs has a copy of; or where it keeps its jobs instead. */
+  /** The empty database that each of its runs copies, or the peer's own store. */
   template: string;
   url: string | undefined;
   storeMaxMs: number;
@@ -29,7 +29,7 @@ const trialStoreMaxMs = 10_000;
 const storeMargin = 2;
 const storeLeastMs = 1_000;
 
-/** Makes a peer ready; or says why it cannot take part. */
+/** Prepares a peer, or returns the reason why it cannot take part. */
 export async function enter(
   peer: Peer,
   place: Place,
@@ -59,8 +59,9 @@ export async function enter(
 type Entrant = Omit<Contestant, "figures">;
 
 /**
- * With one process for its workers and with two, twice each, since whoever is tried first is tried while its code is compiled; what was quicker is what it
- * competes with. A trial is as long as a run: in a fifth of one, two processes had seemed as quick as one to somebody for whom they are half as quick again.
+ * Tries one worker process and two, twice each, because the first trial includes compilation, and
+ * keeps the quicker number. A trial is as long as a run: in a fifth of one, two processes appeared
+ * as quick as one for a peer that is half as quick again with two.
  */
 async function trial(
   entrant: Entrant,
@@ -103,7 +104,10 @@ export async function compete(
 
 const triesMax = 4;
 
-/** On a database of its own that nobody has used. Where storing took longer than until the instant, once more with a later one. */
+/**
+ * Runs on a new database. When storing took longer than until the instant, repeats once with a
+ * later one.
+ */
 async function measured(entrant: Entrant, stack: BenchStack, work: Work): Promise<Run> {
   for (let attempt = 1, { storeMaxMs } = entrant; ; attempt++, storeMaxMs *= 2) {
     try {
@@ -135,7 +139,10 @@ function fieldOf(entrant: Entrant, stack: BenchStack, url: string): Field {
   };
 }
 
-/** What autovacuum does within a minute of so many rows: jobs that are due later have long been counted by then. */
+/**
+ * Stands in for autovacuum, which analyses this many rows within a minute: in production that is
+ * done long before the jobs are due.
+ */
 async function tidied(url: string): Promise<void> {
   const sql = connect({ DATABASE_URL: url }, { max: 1 });
   try {
@@ -155,7 +162,7 @@ async function onNewDatabase(
   const { sql, queue } = stack;
   for (const QueueUrl of Object.values(queue.urls)) await queue.sqs.send(new PurgeQueueCommand({ QueueUrl }));
   if (url !== undefined) {
-    // What makes its tables empties it, too.
+    // A peer's `install` also empties existing tables.
     await producer.install(url);
     return act(url);
   }
@@ -173,7 +180,7 @@ async function onNewDatabase(
 const leaveMs = 5_000;
 const pollMs = 20;
 
-/** Who has ended its pool is still logging out; only the connection that looks what is left stays, and expects to be ended. */
+/** A pool that was closed may still be logging out. Only this check's own connection remains. */
 async function untilLeft({ sql }: BenchStack, database: string): Promise<void> {
   for (let waited = 0; waited < leaveMs; waited += pollMs) {
     const [row] = await sql<{ connections: number }[]>`

@@ -10,10 +10,13 @@ export interface WorkFigures {
   firstMs: number;
   lastMs: number;
   doneMs: number;
-  /** The most that ran more than once in a run. */
+  /** The highest number of jobs that ran more than once in a run. */
   again: number;
   walPerJob: { store: number; done: number } | null;
-  /** CPU of Postgres and of all else, in microseconds for each job; null where the machine does not tell. */
+  /**
+   * CPU of Postgres and of all other processes, in microseconds per job; null where the system does
+   * not report it.
+   */
   cpu: { postgresUs: number; othersUs: number } | null;
   runs: Run[];
 }

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const patienceMs = 600_000;
 
-/** Whether a tool is there, by asking for its version. */
+/** The message that a tool is missing, or null when it answers a query for its version. */
 export async function missingTool(
   file: string,
   args: readonly string[],
@@ -16,26 +16,26 @@ export async function missingTool(
     await run(file, args, { timeout: 30_000 });
     return null;
   } catch {
-    return `there is no ${name} here`;
+    return `${name} is not installed`;
   }
 }
 
 export interface Installation {
   /** A folder of test/bench/peers/. */
   source: string;
-  /** Where all peers are. */
+  /** The folder of all installed peers. */
   directory: string;
-  /** Commands in the copy, one after the other. */
+  /** Commands to run in the copy, one after the other. */
   steps: readonly (readonly [file: string, ...args: string[]])[];
-  /** What decides whether it is made anew, such as its lockfile. */
+  /** The files that decide whether the copy is rebuilt, such as its lockfile. */
   manifests: readonly string[];
 }
 
 const stampName = ".installed";
 
 /**
- * Copies a folder of peers out of the repository and makes it there, unless that was done with the same manifests before. The programs
- * themselves are copied every time.
+ * Copies a folder of peers out of the repository and builds it there, unless that was done with the
+ * same manifests before. The programs themselves are copied every time.
  */
 export async function install({ source, directory, steps, manifests }: Installation): Promise<string> {
   const from = path.join(import.meta.dirname, source);

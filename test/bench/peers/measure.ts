@@ -2,19 +2,21 @@ import { systemClock } from "../../../lib/clock.ts";
 import { type CpuShares, cpuSplit } from "../cpu-split.ts";
 import type { Program, Told } from "./program.ts";
 
-/** Due at one instant, or added one after the other and due at once. */
+/** `due`: all due at one instant. `added`: added one after the other and due at once. */
 export type Work = "due" | "added";
 
 export interface Run {
   /** Until the last job was stored. */
   storeMs: number;
-  /** From the instant at which all were due, or from the first add, until all were stored as done. */
+  /**
+   * From the instant at which all were due, or from the first add, until all were stored as done.
+   */
   doneMs: number;
   firstMs: number;
   lastMs: number;
-  /** More than once each. */
+  /** Jobs that ran more than once. */
   again: number;
-  /** Of Postgres, for each job; null of what keeps nothing there. */
+  /** WAL of Postgres per job; null for a peer without Postgres. */
   walPerJob: { store: number; done: number } | null;
   cpu: CpuShares | null;
 }
@@ -22,29 +24,38 @@ export interface Run {
 export type Moment = "begin" | "warm" | "stored" | "due";
 
 export interface Field {
-  /** A database (or the like) of this run alone, as it was installed. */
+  /** The database (or other store) of this run alone, freshly installed. */
   url: string;
   count: number;
   producer: Program;
   workers: readonly Program[];
-  /** Words of its own that the producer is told: before anything is stored, when its workers are warm, when all is stored, and when it is due. */
+  /**
+   * A peer's own commands to its producer: before anything is stored, when its workers are warm,
+   * when all jobs are stored, and when they are due.
+   */
   words: Readonly<Partial<Record<Moment, string>>>;
-  /** How long storing may take; due sets are due only then. */
+  /** The longest time for storing; due sets are due after it. */
   storeMaxMs: number;
   walBytes: (() => Promise<number>) | null;
-  /** Once all is stored: whatever tables there are have been counted, and what was written is on the disk. */
+  /** Called once all jobs are stored: analyses the tables, and syncs the written data to disk. */
   tidy(): Promise<void>;
   postgresPid: number;
 }
 
 const pollMs = 5;
-/** Workers have settled, and whoever looks ahead has looked, when the instant comes. */
+/** Time for workers to settle, and for a peer that plans ahead to plan, before the instant. */
 const readyMs = 2_000;
 const doneMaxMs = 600_000;
-/** Of as many jobs as are measured, so many are worked before: workers in use have connections, plans of their statements, and code that is compiled. */
+/**
+ * The share of the measured number of jobs that is run first: workers in use have connections,
+ * plans of their statements, and compiled code.
+ */
 const warmShare = 1 / 3;
 
-/** Everything is stored and all workers are up, warm and idle when the instant comes; from then on it counts. */
+/**
+ * All jobs are stored and all workers are up, warm and idle at the instant; the measurement starts
+ * there.
+ */
 export async function runDue(field: Field): Promise<Run> {
   const { url, count, producer, workers } = field;
   const progress = await warmWorkers(field);
@@ -74,7 +85,7 @@ export async function runDue(field: Field): Promise<Run> {
   };
 }
 
-/** Workers are up, warm and idle when the first job is added; from then on it counts. */
+/** Workers are up, warm and idle when the first job is added; the measurement starts there. */
 export async function runAdded(field: Field): Promise<Run> {
   const { url, count, producer } = field;
   const progress = await warmWorkers(field);
@@ -90,7 +101,7 @@ export async function runAdded(field: Field): Promise<Run> {
   return { storeMs, doneMs, cpu: shares, ...told, walPerJob: perJob(field, 0, await wal()) };
 }
 
-/** Workers that have done some jobs of this database, and have nothing to do. */
+/** Workers that have done some jobs of this database, and are idle. */
 async function warmWorkers(field: Field): Promise<Progress> {
   const { url, count, producer, workers } = field;
   await tell(field, "begin");
@@ -110,12 +121,12 @@ async function tell({ words, producer, url }: Field, moment: Moment): Promise<vo
   if (word !== undefined) await producer.tell(word, url);
 }
 
-/** Storing took longer than was foreseen, so that some were due before all were there. */
+/** Storing took longer than expected, so that some jobs were due before all were stored. */
 export class DueTooSoon extends Error {
   override readonly name = "DueTooSoon";
 }
 
-/** What was written since it was asked last. */
+/** Returns the WAL written since its last call. */
 function walMeter({ walBytes }: Field): () => Promise<number> {
   let before: number | undefined;
   return async () => {
@@ -133,9 +144,9 @@ function perJob({ walBytes, count }: Field, store: number, done: number): Run["w
 }
 
 interface Progress {
-  /** Where the worker of this index says how many it has run. */
+  /** The worker of this index reports its number of runs here. */
   of(index: number): (runs: number) => void;
-  /** Resolves when so many have run. */
+  /** Resolves when this many jobs have run. */
   reach(count: number): Promise<void>;
   forget(): void;
 }
@@ -163,7 +174,7 @@ function watchProgress(workers: readonly Program[]): Progress {
   };
 }
 
-/** That it has run is not enough: it must be stored that it is done. */
+/** Waits until the jobs are stored as done; having run is not enough. */
 async function untilNothingIsLeft({ producer, url }: Field): Promise<void> {
   const until = Date.now() + doneMaxMs;
   while (await producer.isLeft(url)) {

@@ -2,16 +2,21 @@ import type { BenchStack } from "../bench-stack.ts";
 import type { Moment, Work } from "./measure.ts";
 import type { Command } from "./program.ts";
 
-/** Where a peer is made ready, and what it shares with the others of one run. */
+/**
+ * The place in which a peer is prepared, and the resources that it shares with the others of one
+ * run.
+ */
 export interface Place {
-  /** Outside of the repository, and kept for the next time. */
+  /** Outside of the repository, and kept for the next run. */
   directory: string;
   stack: BenchStack;
-  /** Ends with the bench. */
+  /** Disposed when the bench ends. */
   during: AsyncDisposableStack;
 }
 
-/** How it is started; without a `url` it works on a database of its own in the bench's Postgres. */
+/**
+ * How a peer is started. Without a `url` it works on a database of its own in the bench's Postgres.
+ */
 export interface Ready {
   command: Command;
   url?: string;
@@ -19,18 +24,21 @@ export interface Ready {
 
 export interface Peer {
   name: string;
-  /** As its manifest says. */
+  /** From its manifest. */
   version: string;
-  /** Its settings here, one sentence each or less; stands in the page. */
+  /** Its settings here, at most a sentence each; shown on the page. */
   settings: string;
-  /** What it promises of a job, and what becomes of one that is done; stands in the page. */
+  /** Its guarantee for a job, and what happens to a done one; shown on the page. */
   promise: string;
-  /** Of the bench's number of jobs it is given this share: others would wait minutes for it. */
+  /**
+   * The share of the bench's number of jobs that it runs; other peers would wait minutes for all of
+   * them.
+   */
   share?: number;
-  /** Both, where nothing is said. */
+  /** Default: both. */
   works?: readonly Work[];
   words?: Readonly<Partial<Record<Moment, string>>>;
-  /** Why it cannot run here, or null. */
+  /** The reason why it cannot run here, or null. */
   available(): Promise<string | null>;
   prepare(place: Place): Promise<Ready>;
 }

@@ -59,7 +59,10 @@ function bullmq(sync: "everysec" | "always", promise: string): Peer {
   };
 }
 
-/** With whom Carillon is compared, each as its own documentation sets it up for throughput. */
+/**
+ * The peers that Carillon is compared with, each configured for throughput by its own
+ * documentation.
+ */
 export const peers: readonly Peer[] = [
   {
     name: "graphile-worker",
@@ -67,7 +70,7 @@ export const peers: readonly Peer[] = [
     settings:
       "as its own performance test: `concurrentJobs` 24, `maxPoolSize` 25, `localQueue` of 500 with a `refetchDelay` of 10 ms, `completeJobBatchDelay` and `failJobBatchDelay` 0; `pollInterval` 100 ms instead of 2 s; added by `addJobs` of 10,000, two at a time",
     promise:
-      "durable, at least once; a crashed worker's jobs are locked for four hours; a job that is done is deleted, and nothing says that it ran",
+      "durable, at least once; a crashed worker's jobs are locked for four hours; a done job is deleted without a record of its run",
     available: npmAvailable,
     prepare: (place) => npmProgram(place, "graphile-worker.ts"),
   },
@@ -82,14 +85,17 @@ export const peers: readonly Peer[] = [
   },
   bullmq(
     "everysec",
-    "not durable: what the last second has brought is lost with the machine; at least once; done is deleted",
+    "not durable: the last second is lost with the machine; at least once; done jobs are deleted",
   ),
-  bullmq("always", "durable: each answer waits for the file to be synced; at least once; done is deleted"),
+  bullmq(
+    "always",
+    "durable: each answer waits for the file to be synced; at least once; done jobs are deleted",
+  ),
   {
     name: "river",
     version: versionIn("river/go.mod", /riverqueue\/river v(\S+)/),
     settings:
-      "as its own benchmark: `MaxWorkers` 2,000, `FetchCooldown` 2 ms, `FetchPollInterval` 20 ms, its batch completer, pool of 12; added by `InsertManyFast` of 5,000, two at a time; what is due later is looked for each 5 s and 5 s ahead, which cannot be set",
+      "as its own benchmark: `MaxWorkers` 2,000, `FetchCooldown` 2 ms, `FetchPollInterval` 20 ms, its batch completer, pool of 12; added by `InsertManyFast` of 5,000, two at a time; later jobs are searched for every 5 s, 5 s ahead, which cannot be configured",
     promise: "durable, at least once; jobs that are done stay for a day",
     available: () => missingTool("go", ["version"], "Go"),
     prepare: async ({ directory }) => {
@@ -117,7 +123,7 @@ export const peers: readonly Peer[] = [
     share: 0.1,
     settings:
       "JDBC store, clustered; 20 threads, `batchTriggerAcquisitionMaxCount` 20, a window of 1 s ahead, `idleWaitTime` 1 s (its least), 25 connections (HikariCP); one trigger for each job to run, added by `scheduleJobs` of 1,000 triggers",
-    promise: "durable, at most once unless recovery is asked for; a trigger that has fired is deleted",
+    promise: "durable, at most once unless recovery is requested; a fired trigger is deleted",
     available: javaAvailable,
     prepare: (place) => javaProgram(place, "quartz"),
   },
@@ -148,22 +154,25 @@ function carillon(
   };
 }
 
-const ledger = "durable, at least once; one job for each occurrence for good; every job stays in the ledger";
+const ledger = "durable, at least once; never a second job for an occurrence; every job stays in the ledger";
 const asDeployed =
-  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and no one's CPU in production; the target has run some thousands of jobs before, so that the packing knows their cost; schedules are stored where the tick has not been yet, as those are that are put hours before they are due; `TARGET_WINDOW` as for 10 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
+  "the deployed Lambda functions, through the SQS emulator, which is an additional process here and takes no CPU of a deployment; the target has run some thousands of jobs before, so that the packing knows their cost; schedules are stored beyond the tick's horizon, like those that are created hours before they are due; `TARGET_WINDOW` as for 10 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
 
 const withoutSqs =
-  "parcels come to the functions from a look into the database instead of SQS, which in production is on other machines";
+  "parcels come to the functions from a query of the database instead of SQS, which runs on other machines in production";
 
-/** A tick before makes jobs that are added be due at once; one after takes away what the schedules of those were that warmed it up. */
+/**
+ * A tick before the run lets added schedules become jobs at once; a tick after the warm-up cleans up
+ * the warm-up's schedules.
+ */
 const warm = { begin: "tick", warm: "tick" } as const;
 
-/** Carillon, in the same harness and by the same words. */
+/** Carillon itself, in the same harness with the same commands. */
 export const own: readonly Peer[] = [
   carillon(
     "carillon",
     {
-      settings: `${asDeployed}; handlers, 10 environments a process, of which one handler has half. The tick begins when all are due, though it would have been through minutes before`,
+      settings: `${asDeployed}; handlers, 10 environments a process, half of them for one handler. The tick starts when all are due, although in production it would have finished minutes before`,
       promise: ledger,
       words: { ...warm, due: "tick" },
     },
@@ -173,7 +182,7 @@ export const own: readonly Peer[] = [
     "carillon-fast",
     {
       settings:
-        "the same with the worker for `queue` and `event` targets, 8 environments a process, and nothing in the place of the target's own call",
+        "the same with the worker for `queue` and `event` targets, 8 environments a process, and no call of the target itself",
       promise: ledger,
       words: { ...warm, due: "tick" },
     },
@@ -182,8 +191,7 @@ export const own: readonly Peer[] = [
   carillon(
     "carillon-ahead",
     {
-      settings:
-        "as `carillon`, and the tick has been through before all are due, as it has when it is deployed",
+      settings: "as `carillon`, and the tick has finished before all are due, as in a deployment",
       promise: ledger,
       words: { ...warm, stored: "tick" },
       works: ["due"],
@@ -203,7 +211,7 @@ export const own: readonly Peer[] = [
   carillon(
     "carillon-fast-direct",
     {
-      settings: `as \`carillon-fast\`, and the tick has been through before all are due; ${withoutSqs}`,
+      settings: `as \`carillon-fast\`, and the tick has finished before all are due; ${withoutSqs}`,
       promise: ledger,
       words: { ...warm, stored: "tick" },
       works: ["due"],
@@ -214,7 +222,7 @@ export const own: readonly Peer[] = [
     "carillon-queue-direct",
     {
       settings:
-        "as `carillon-fast-direct`, to an SQS queue by the real sender, whose requests of ten are answered in the process before they are serialized and signed",
+        "as `carillon-fast-direct`, to an SQS queue by the real sender, with requests of ten that are answered in the process before they are serialized and signed",
       promise: ledger,
       words: { ...warm, stored: "tick" },
       works: ["due"],

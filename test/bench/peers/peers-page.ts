@@ -40,7 +40,10 @@ const titles: Record<Work, string> = {
   added: "Jobs added → done",
 };
 
-/** Whom all are compared with: DESIGN's budget is twice the best queue on Postgres for Node. */
+/**
+ * The peer that all are compared with: DESIGN's budget is twice the best queue on Postgres for
+ * Node.
+ */
 const reference = "graphile-worker";
 const own = "carillon";
 
@@ -56,7 +59,7 @@ ${table(read, "added")}
 
 ${await picture(read)}
 
-What each is and was set to:
+Each contestant, with its settings:
 
 ${contestants.map(({ name, version, settings: set, promise }) => `- **${name}** ${version}: ${set}. Its promise: ${promise}.`).join("\n")}
 
@@ -124,7 +127,7 @@ async function picture({ contestants }: Read): Promise<string> {
     }),
   }));
   const svg = bars({
-    title: "Jobs done a second, beside its peers",
+    title: "Jobs done a second, by Carillon and its peers",
     desc: "For due sets and for added jobs, one bar for each contestant with the range of its runs.",
     unit: "jobs/s",
     groups,
@@ -132,7 +135,7 @@ async function picture({ contestants }: Read): Promise<string> {
   return writePicture("peers", svg);
 }
 
-/** What no setting makes equal. */
-const unequal = `What is not equal: peers are libraries that write to their tables in the caller's process, by SQL of their own. Carillon is added to through its API (a token is checked, a body is validated, a version is kept), and its jobs travel through a queue, whose emulator takes CPU here, but for the contestants called direct.
-graphile-worker, BullMQ, db-scheduler and Quartz delete what is done; pg-boss, River and Carillon keep it. Carillon alone has an occurrence of a schedule at most once for good. Before the clock starts, a tick has taken away the schedules of the jobs that warmed it up, as it does each minute; peers keep theirs, or what is dead of them.
-BullMQ keeps nothing in Postgres: its WAL is its own file, and its CPU stands under all else, with Redis in it.`;
+/** The differences that no setting removes. */
+const unequal = `The comparison is not equal: peers are libraries that write to their tables in the caller's process, with their own SQL. Jobs are added to Carillon through its API (a token is checked, a body is validated, a version is kept), and its jobs travel through a queue, and its emulator takes CPU here, except for the contestants called direct.
+graphile-worker, BullMQ, db-scheduler and Quartz delete done jobs; pg-boss, River and Carillon keep them. Only Carillon guarantees that an occurrence of a schedule never gets a second job. Before the clock starts, a tick has deleted the schedules of the warm-up, as it does each minute; peers keep the rows of theirs, or their dead versions.
+BullMQ keeps nothing in Postgres: its log is a file of its own, and its CPU, including Redis, is under all else.`;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import * as z from "zod";
 
-/** How a contender's program is started. */
+/** The command that starts a contender's program. */
 export interface Command {
   file: string;
   args: readonly string[];
@@ -11,12 +11,12 @@ export interface Command {
   env?: Readonly<Record<string, string>>;
 }
 
-/** What one process saw of its jobs; instants on this machine's clock, in milliseconds. */
+/** One process's report of its jobs; instants are milliseconds on this machine's clock. */
 export interface Told {
   runs: number;
   firstAt: number;
   lastAt: number;
-  /** One bit for each job, in base64. */
+  /** One bit per job, in base64. */
   seen: string;
 }
 
@@ -34,15 +34,15 @@ const answerShape = z.union([
 ]);
 type Answer = z.output<typeof answerShape>;
 
-/** One process of a contender: it takes one line at a time and answers it with one of JSON. */
+/** One process of a contender: it reads one line at a time and answers with one line of JSON. */
 export interface Program {
   install(url: string): Promise<void>;
   store(url: string, count: number, at: number): Promise<number>;
   work(url: string, count: number, progress: (ran: number) => void): Promise<void>;
-  /** What has run until now was to warm up. */
+  /** The runs until now were warm-up. */
   forget(): Promise<void>;
   isLeft(url: string): Promise<boolean>;
-  /** A word of its own. */
+  /** An additional command of the contender. */
   tell(word: string, url: string): Promise<void>;
   stop(): Promise<Told>;
   end(): Promise<void>;
@@ -81,7 +81,7 @@ export function startProgram({ file, args, cwd, env }: Command): Program {
     tell: async (word, url) => void (await expectWord("did", `${word} ${url}`)),
     stop: async () => {
       const answer = await expectWord("stopped", "stop");
-      if (!("stopped" in answer)) throw new Error("It has not told what it ran.");
+      if (!("stopped" in answer)) throw new Error("It has not reported its runs.");
       return answer.stopped;
     },
     end: () => end(child),
@@ -106,7 +106,7 @@ function conversation(child: ChildProcess) {
   });
   child.once("error", fail);
   child.once("exit", (code, signal) => fail(new Error(`${child.spawnfile} has ended (${signal ?? code}).`)));
-  // Whoever writes to a program that has gone learns of it by its exit.
+  // Writing to a program that has ended fails; the failure is reported by its exit.
   stdin.on("error", () => {});
   return {
     onProgress: (told: (ran: number) => void) => {
@@ -139,11 +139,11 @@ function answerOf(line: string): Answer {
   try {
     return answerShape.parse(JSON.parse(line));
   } catch {
-    return { error: `It wrote what is no answer: ${line.slice(0, 500)}` };
+    return { error: `It wrote an invalid answer: ${line.slice(0, 500)}` };
   }
 }
 
-/** A program ends by itself when it is asked nothing more. */
+/** A program ends when its standard input is closed. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");

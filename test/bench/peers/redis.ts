@@ -10,7 +10,9 @@ import { freeLoopbackPort } from "../../../lib/tools/local/free-port.ts";
 const startMaxMs = 10_000;
 const pollMs = 20;
 
-/** A Redis of its own that appends to its file and syncs it each second, or before each answer. */
+/**
+ * A Redis for this bench alone with an append-only file, synced each second or before each answer.
+ */
 export async function startRedis(sync: "everysec" | "always", during: AsyncDisposableStack): Promise<string> {
   const directory = await mkdtemp(path.join(tmpdir(), "carillon-bench-redis-"));
   const port = await freeLoopbackPort();

@@ -15,13 +15,13 @@ import { pulseSender } from "../../../lib/target/send-pulses.ts";
 import { sqsEvent } from "../../../lib/tools/local/lambda/sqs-event.ts";
 import { workMessages } from "../../../lib/worker/worker.ts";
 
-/** What a thread is asked to do; what it did it tells at its end. */
+/** A thread's task; the thread reports its result at the end. */
 export const task = z.discriminatedUnion("does", [
-  /** Reads who beats at these seconds of these shards, and sends nothing. */
+  /** Reads the pulses of these seconds of these shards, and sends nothing. */
   z.object({ does: z.literal("read"), seconds: z.array(z.tuple([z.number(), z.number()])) }),
   /** Works messages of the fast queue until none came for a second. */
   z.object({ does: z.literal("work") }),
-  /** Sends messages as large as these to a queue, with nothing before and after. */
+  /** Sends messages of this size to a queue, and nothing else. */
   z.object({ does: z.literal("send"), queue: z.string(), bytes: z.number(), messages: z.number() }),
 ]);
 export type Task = z.infer<typeof task>;
@@ -31,7 +31,7 @@ const queue = parcelQueueFrom(given.env, silentLog);
 const sqs = new SQSClient({ ...awsClientSettings(given.env, "SQS"), useQueueUrlAsEndpoint: false });
 const sql = connect(given.env, { max: 2 });
 
-/** Several at once, as Lambda has; each takes ten messages. */
+/** Concurrent invocations, as in Lambda; each takes ten messages. */
 const invocations = 2;
 
 async function read(seconds: readonly (readonly [number, number])[]): Promise<number> {
@@ -84,7 +84,7 @@ async function work(): Promise<number> {
       if (batchItemFailures.length > 0) throw new Error(`${batchItemFailures.length} parcels failed.`);
       const Entries = Messages.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
       await queue.sqs.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
-      // Messages of parcels that are gone by now may follow, and are no work.
+      // Messages of parcels that no longer exist may follow, and are no work.
       if (pulses > told) parentPort?.postMessage({ pulses, at: Date.now() });
       told = pulses;
     }
@@ -108,7 +108,7 @@ async function run(): Promise<number> {
   return asked.does === "work" ? work() : send(asked.queue, asked.bytes, asked.messages);
 }
 
-// Connected, and compiled: what a function has done before its second invocation.
+// Connects and compiles first, as a function has before its second invocation.
 await sql`select from carillon.read_pulses(0, 0, null, 0, 0, '', 1, 1)`;
 parentPort?.postMessage("ready");
 parentPort?.once("message", async () => {

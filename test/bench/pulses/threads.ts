@@ -10,14 +10,15 @@ const told = z.union([
 ]);
 
 export interface Ran {
-  /** What all of them did together. */
+  /** The total of all threads. */
   done: number;
   ms: number;
 }
 
 /**
- * Runs tasks side by side, each in a thread with connections of its own, as functions have them; timed from when all are connected, until
- * the last has done its work: where a thread says when that was, and waits afterwards for more, until then.
+ * Runs tasks concurrently, each in a thread with its own connections, as functions have. Timed from
+ * when all are connected until the last has finished its work; a thread that waits for more
+ * afterwards reports when that was.
  */
 export async function runThreads(
   env: Readonly<Record<string, string>>,

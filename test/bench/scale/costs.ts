@@ -3,14 +3,22 @@ import { pricesOfRegion } from "../../../infra/tools/cost/price-table.ts";
 import { millionJobs, workloadMonth } from "../../../infra/tools/cost/workload.ts";
 import type { Rented } from "./servers.ts";
 
-/** EventBridge Scheduler, us-east-1: a price for each million invocations beyond the free ones of a month. By public articles of 2026. */
+/**
+ * EventBridge Scheduler, us-east-1: the price per million invocations beyond the free ones of a
+ * month, by public articles of 2026.
+ */
 export const eventBridgeScheduler = { millionInvocations: 1, freeInvocations: 14_000_000 } as const;
 
-/** For an hour of a core of a general class with memory for databases, in one zone. From general knowledge; nobody looked it up. */
+/**
+ * The price of a core for an hour, in a general-purpose class with memory for databases, in one
+ * zone. From general knowledge, not from a price list.
+ */
 const coreHour = 0.125;
 const hoursAMonth = 730;
 const daysAMonth = 365 / 12;
-/** Jobs that are due at full minutes travel some tens together; those at any time travel alone. */
+/**
+ * Jobs that are due at full minutes travel some tens together; those at other times travel alone.
+ */
 const jobsPerParcel = 50;
 
 export interface MonthOfBoth {
@@ -22,7 +30,10 @@ export interface MonthOfBoth {
   eventBridge: number;
 }
 
-/** US dollars a month for what so many schedules do, on a database of this size in two zones, beside what their invocations alone would cost there. */
+/**
+ * US dollars a month for this many schedules, on a database of this size in two zones, beside
+ * EventBridge Scheduler's price for the invocations alone.
+ */
 export function monthOfBoth(
   schedules: number,
   firesPerDay: number,

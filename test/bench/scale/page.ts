@@ -12,7 +12,7 @@ export interface Measured {
 const sizes = [1_000_000, 30_000_000, 1_000_000_000];
 const ticks = 16;
 const workersPerCore = 8;
-/** How many seconds late 99 of 100 may be: on time; and where a peak may take its minute. */
+/** The allowed lateness in seconds of 99 of 100 jobs: on time, or within a minute of a peak. */
 const onTime = 1;
 const withinAMinute = 60;
 
@@ -24,7 +24,10 @@ interface Carried {
 
 type Costs = Pick<Measured, "fire" | "drain">;
 
-/** The smallest server on which no more are later than that; where there is none, so many of the largest, each with a share of the schedules. */
+/**
+ * The smallest server on which no more are late; where there is none, the number of the largest
+ * servers, each with a share of the schedules.
+ */
 export function smallestThatCarries(
   schedules: number,
   profile: Profile,
@@ -60,12 +63,12 @@ function holds({ lateness, left }: PeakResult, latest: number): boolean {
 }
 
 export function scalePage({ fire, drain, burst }: Measured): string {
-  return `### What the simulation says
+  return `### Results of the simulation
 
-A job costs here (medians): made, ${cost(fire)}; drained, ${cost(drain)}. **Does it foretell this machine?** ${whole(burst.jobs)} jobs made by one tick took ${whole(burst.measuredMs)} ms; from a burst a third as large ${whole(burst.foretoldMs)} ms were foretold (${(burst.foretoldMs / burst.measuredMs).toFixed(2)} ×).
+The cost of a job here (medians): made, ${cost(fire)}; drained, ${cost(drain)}. **Does the simulation predict this machine?** ${whole(burst.jobs)} jobs made by one tick took ${whole(burst.measuredMs)} ms; from a burst a third as large it predicted ${whole(burst.foretoldMs)} ms (${(burst.foretoldMs / burst.measuredMs).toFixed(2)} ×).
 
 The smallest servers on which 99 of 100 jobs start within a second of their time, and within a minute, with ${ticks} ticks and ${workersPerCore} workers for each core; targets that take no time; 70 % of the cores for jobs.
-Where no server does, cells of the largest. Whether its memory holds what is hot is not simulated.
+Where no server is large enough: several of the largest, each with a share. Whether the memory holds the hot rows is not simulated.
 
 | schedules | when | most due in a second | within a second | within a minute | there p50, p99, most late |
 |--:|---|--:|---|---|---|
@@ -77,10 +80,10 @@ Within a minute, if a job cost half, or half as much again:
 |--:|---|---|---|---|
 ${sizes.map((size) => sensitivity(size, { fire, drain })).join("\n")}
 
-### What it costs
+### Costs
 
-US dollars a month, us-east-1: the server above that does it within a minute, in two zones (0.125 USD an hour for a core: assumed), jobs to queues and what is stored for 30 days by \`npm run cost\`, beside what EventBridge Scheduler asks for the invocations alone
-(1.00 USD a million after 14 million, by public articles of 2026; its quotas page names 10,000,000 schedules and 1,000 invocations a second by default, both adjustable). Not in it: Carillon's idle month ([costs.md](costs.md)), what targets cost.
+US dollars a month, us-east-1: the server above that is on time within a minute, in two zones (0.125 USD an hour for a core: assumed), jobs to queues and storage for 30 days by \`npm run cost\`, beside EventBridge Scheduler's price for the invocations alone
+(1.00 USD a million after 14 million, by public articles of 2026; its quotas page names 10,000,000 schedules and 1,000 invocations a second by default, both adjustable). Not included: Carillon's idle month ([costs.md](costs.md)) and the cost of targets.
 
 | schedules | when | invocations a month | database | jobs | stored | **Carillon** | **EventBridge Scheduler** |
 |--:|---|--:|--:|--:|--:|--:|--:|
@@ -88,7 +91,7 @@ ${sizes.flatMap((size) => profiles.map((profile) => month(size, profile, { fire,
 }
 
 function cost({ serialMs, databaseMs, walBytes }: JobCost): string {
-  return `${micro(serialMs)} µs by one that does nothing else, ${micro(databaseMs)} µs of a core of the database, ${Math.round(walBytes)} bytes of WAL`;
+  return `${micro(serialMs)} µs by one without other work, ${micro(databaseMs)} µs of a core of the database, ${Math.round(walBytes)} bytes of WAL`;
 }
 
 function row(size: number, profile: Profile, measured: Costs): string {

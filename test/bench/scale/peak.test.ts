@@ -18,7 +18,7 @@ function burst(count: number): number[] {
   return Array.from({ length: 120 }, (_, second) => (second === 100 ? count : 0));
 }
 
-test("a burst leaves at the rate of the workers: the last waits N / rate, the middle one half of it", () => {
+test("a burst is worked at the workers' rate: the last job waits N / rate, the median one half of that", () => {
   // One worker does 1,000 ms / 0.02 ms = 50,000 a second.
   const { done, left, lateness, boundBy } = playPeak({ ...roomy, due: burst(1_000_000) });
   expect(done).toBeCloseTo(1_000_000, 3);
@@ -30,11 +30,11 @@ test("a burst leaves at the rate of the workers: the last waits N / rate, the mi
   expect(boundBy).toBe("workers");
 });
 
-test("twice the workers halve it, until the database is what bounds", () => {
+test("twice the workers halve a burst's time, until the database is the limit", () => {
   const two = playPeak({ ...roomy, workers: 2, due: burst(1_000_000) });
   expect(two.lateness.max).toBeGreaterThan(9);
   expect(two.lateness.max).toBeLessThanOrEqual(10);
-  // One core at 0.01 ms a job: 100,000 a second, whatever the workers.
+  // One core at 0.01 ms a job: 100,000 a second, whatever the number of workers.
   const small = { cores: 1, usable: 1, walBytesPerSecond: 1e12 };
   const bound = playPeak({ ...roomy, workers: 50, server: small, due: burst(1_000_000) });
   expect(bound.lateness.max).toBeGreaterThan(9);
@@ -42,7 +42,7 @@ test("twice the workers halve it, until the database is what bounds", () => {
   expect(bound.boundBy).toBe("database");
 });
 
-test("the log of the database bounds as its cores do", () => {
+test("the WAL of the database limits a burst as its cores do", () => {
   const slowLog = { cores: 64, usable: 1, walBytesPerSecond: 10_000 * 500 };
   const { lateness, boundBy, walPerSecond } = playPeak({
     ...roomy,
@@ -56,23 +56,24 @@ test("the log of the database bounds as its cores do", () => {
   expect(lateness.max).toBeLessThan(11);
 });
 
-test("a steady rate below what can be done is late by less than its second", () => {
-  // The first tick has a minute to make what is due first.
+test("a steady rate below the capacity is late by less than a second", () => {
+  // The first tick has a minute to make the first due jobs.
   const due = Array.from({ length: 660 }, (_, second) => (second < 60 ? 0 : 40_000));
   const { lateness, left } = playPeak({ ...roomy, due, workers: 1 });
   expect(lateness.max).toBeLessThan(1);
   expect(left).toBeCloseTo(0, 3);
 });
 
-test("a steady rate above it is later each second, by the part that does not fit", () => {
-  // 60,000 come and 50,000 go: after ten minutes 100,000 seconds' worth wait, which is 120 s at 50,000 a second.
+test("a steady rate above the capacity becomes later each second, by the excess", () => {
+  // 60,000 arrive and 50,000 are done each second: after ten minutes 6 million wait, which is 120 s
+  // at 50,000 a second.
   const due = Array.from({ length: 600 }, () => 60_000);
   const { lateness } = playPeak({ ...roomy, due, workers: 1 });
   expect(lateness.max).toBeGreaterThan(115);
   expect(lateness.max).toBeLessThan(125);
 });
 
-test("a tick that cannot make them in time makes them late, and is named", () => {
+test("a tick that cannot make the jobs in time makes them late, and is reported as the limit", () => {
   // One tick makes 50,000 a second from second 0 on: ten million take 200 s, and are due at 100.
   const { lateness, boundBy } = playPeak({ ...roomy, ticks: 1, workers: 64, due: burst(10_000_000) });
   expect(lateness.max).toBeGreaterThan(95);
@@ -80,7 +81,7 @@ test("a tick that cannot make them in time makes them late, and is named", () =>
   expect(boundBy).toBe("making");
 });
 
-test("spread over a minute, the same jobs are on time", () => {
+test("the same jobs spread over a minute are on time", () => {
   const spread = Array.from({ length: 200 }, (_, second) => (second >= 100 && second < 160 ? 40_000 : 0));
   const { done, lateness } = playPeak({ ...roomy, due: spread });
   expect(done).toBeCloseTo(2_400_000, 2);

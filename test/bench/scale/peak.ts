@@ -1,45 +1,48 @@
-/** What one job costs. */
+/** The cost of one job. */
 export interface JobCost {
-  /** How long one tick or worker takes for it that does nothing else, waiting for the database included. */
+  /**
+   * The time that one tick or worker needs for it without other load, including its wait for the
+   * database.
+   */
   serialMs: number;
-  /** Of a core of the database. */
+  /** Milliseconds of a core of the database. */
   databaseMs: number;
   walBytes: number;
 }
 
 export interface Server {
   cores: number;
-  /** Of its cores, so much is there for jobs; the rest is for the API, vacuum and what nobody planned. */
+  /** The share of its cores for jobs; the rest is for the API, vacuum and unplanned work. */
   usable: number;
   walBytesPerSecond: number;
 }
 
 export interface Peak {
-  /** How many jobs are due in each second. */
+  /** The number of due jobs in each second. */
   due: readonly number[];
   fire: JobCost;
   drain: JobCost;
   server: Server;
-  /** Started each minute; each uses one connection at a time and one core of a function. */
+  /** Ticks started each minute; each uses one connection at a time and one core of a function. */
   ticks: number;
-  /** Invocations of the workers that may run at once, each with one core of a function. */
+  /** The limit of concurrent worker invocations, each with one core of a function. */
   workers: number;
-  /** How many seconds ahead of its due time a job may be made. */
+  /** How many seconds before its due time a job may be made. */
   horizon: number;
-  /** At which second of each minute the ticks start. */
+  /** The second of each minute at which the ticks start. */
   tickAt: number;
 }
 
 export interface PeakResult {
   done: number;
-  /** Jobs that were due and had not been done when the simulation ended. */
+  /** Jobs that were due but not done when the simulation ended. */
   left: number;
   lateness: Quantiles;
-  /** The greatest share of what is usable that the database was asked for in a second. */
+  /** The database's greatest load in a second, as a share of the usable part. */
   databaseBusy: number;
-  /** The greatest bytes of WAL in a second. */
+  /** The greatest number of WAL bytes in a second. */
   walPerSecond: number;
-  /** What kept the last late job waiting. */
+  /** The limit that delayed the last late job. */
   boundBy: "nothing" | "making" | "workers" | "database" | "wal";
 }
 
@@ -54,12 +57,12 @@ interface Cohort {
   count: number;
 }
 
-/** What goes on while a peak is played. */
+/** The state of the simulation. */
 interface Play {
   peak: Peak;
   toMake: Line;
   toDo: Line;
-  /** Up to which second what is due has been handed to the ticks. */
+  /** The second up to which due jobs have been given to the ticks. */
   planned: number;
   finished: { late: number; count: number }[];
   databaseBusy: number;
@@ -68,8 +71,9 @@ interface Play {
 }
 
 /**
- * Plays a peak second by second: ticks make the jobs of the horizon in the order in which they are due, workers do those that are due and
- * made in the same order, and both draw on one database, which shares itself among them by what they ask for.
+ * Simulates a peak second by second. Ticks make the jobs of the horizon in the order in which they
+ * are due, and workers do those that are due and made, in the same order. Both share one database
+ * in proportion to their demand.
  */
 export function playPeak(peak: Peak): PeakResult {
   const play: Play = {
@@ -82,7 +86,8 @@ export function playPeak(peak: Peak): PeakResult {
     walPerSecond: 0,
     boundBy: "nothing",
   };
-  // It ends a while after the last job is due: what is not done by then is told.
+  // The simulation ends a while after the last job is due; jobs that are not done by then are
+  // reported.
   const until = peak.due.length + Math.max(600, peak.due.length);
   for (let second = 0; second < until && !isOver(play); second++) playSecond(play, second);
   const { toMake, toDo, finished, databaseBusy, walPerSecond, boundBy } = play;
@@ -109,7 +114,7 @@ function playSecond(play: Play, second: number): void {
   if (unmade || toDo.dueBy(second) > asked.do + 0.5)
     play.boundBy = unmade && asked.limit === "workers" ? "making" : asked.limit;
   for (const made of toMake.take(asked.make)) toDo.add(made);
-  // What a second has room for is done evenly over it.
+  // A second's jobs are done evenly over it.
   let before = 0;
   for (const { due, count } of toDo.takeDue(asked.do, second)) {
     const at = second + (before + count / 2) / asked.room;
@@ -132,13 +137,16 @@ function startTicks(play: Play, second: number): void {
 interface Asked {
   make: number;
   do: number;
-  /** How many jobs there would have been room for. */
+  /** The number of jobs that the capacity would have allowed. */
   room: number;
   databaseBusy: number;
   limit: "workers" | "database" | "wal";
 }
 
-/** What ticks and workers get done in one second, with so many jobs to make and so many to do. */
+/**
+ * The work that ticks and workers can do in one second, with these numbers of jobs to make and to
+ * do.
+ */
 function askedFor({ fire, drain, server, ticks, workers }: Peak, toMake: number, toDo: number): Asked {
   const makeMax = (ticks * 1_000) / fire.serialMs;
   const doMax = (workers * 1_000) / drain.serialMs;

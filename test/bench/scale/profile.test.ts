@@ -13,12 +13,12 @@ const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + c
 
 test("without spread all of midnight is due in one second", () => {
   const due = dueAroundMidnight(1_000_000, daily);
-  // Midnight, its full hour, its full minute, and what falls into any second.
+  // Midnight, its full hour, its full minute, and the even share of any second.
   expect(due[240]).toBeCloseTo(200_000 + 300_000 / 24 + 300_000 / 1_440 + 200_000 / 86_400, 3);
   expect(due[241]).toBeCloseTo(200_000 / 86_400, 6);
 });
 
-test("with spread it is due over that time, and nothing is lost or made up", () => {
+test("with spread the jobs are due over that time, and none is lost or added", () => {
   const due = dueAroundMidnight(1_000_000, { ...daily, spread: 600 });
   expect(due[240]).toBeCloseTo(due[839] ?? 0, 0);
   expect(due[840] ?? 0).toBeLessThan((due[839] ?? 0) / 10);
@@ -33,7 +33,7 @@ test("minutes that are spread over themselves are a steady rate", () => {
   expect(Math.max(...due)).toBeCloseTo(4_800, 6);
 });
 
-test("each profile's shares are shares", () => {
+test("the shares of each profile add up to one", () => {
   for (const { midnight, fullHours, fullMinutes } of profiles)
     expect(midnight + fullHours + fullMinutes).toBeLessThanOrEqual(1);
 });

@@ -1,11 +1,14 @@
-/** How schedules fire over a day, as shares of their fires: people write full hours, and of these midnight most. */
+/**
+ * When schedules fire over a day, as shares of all fires: people choose full hours, and most often
+ * midnight.
+ */
 export interface Profile {
   name: string;
   firesPerDay: number;
   midnight: number;
   fullHours: number;
   fullMinutes: number;
-  /** By which time a schedule is moved at most (its `spread`), in seconds. */
+  /** The largest shift of a schedule (its `spread`), in seconds. */
   spread: number;
 }
 
@@ -52,7 +55,10 @@ export const profiles: readonly Profile[] = [
   },
 ];
 
-/** Of a peak so many seconds before midnight are played, in which its jobs are made, and so many after. */
+/**
+ * The seconds before midnight that are simulated, in which the peak's jobs are made, and those
+ * after it.
+ */
 const before = 240;
 const after = 1_200;
 
@@ -62,13 +68,13 @@ export function dueAroundMidnight(schedules: number, profile: Profile): number[]
   const fires = schedules * firesPerDay;
   const rest = (fires * (1 - midnight - fullHours - fullMinutes)) / 86_400;
   const due = Array.from({ length: before + after }, () => rest);
-  // What is moved by its spread lands evenly within it.
+  // Spread jobs are due evenly within their spread.
   const over = Math.max(1, spread);
   const add = (second: number, count: number) => {
     for (let at = Math.max(0, second); at < Math.min(due.length, second + over); at++)
       due[at] = (due[at] ?? 0) + count / over;
   };
-  // Also what was moved into the window from the hour before it.
+  // Includes jobs that were spread into the window from the hour before it.
   const firstMinute = (before % 60) - Math.ceil(spread / 60) * 60;
   for (let second = firstMinute; second < due.length; second += 60)
     add(second, (fires * fullMinutes) / 1_440);

@@ -1,6 +1,6 @@
 import type { Server } from "./peak.ts";
 
-/** A database that one may rent. Its cores are taken to be as quick as those that were measured. */
+/** A rented database. Its cores are assumed to be as quick as the measured ones. */
 export interface Rented extends Server {
   name: string;
 }
@@ -12,8 +12,9 @@ function server(name: string, cores: number, walMegabytes: number, usable = 0.7)
 }
 
 /**
- * From small to large. Cores as AWS lists them; a burstable one has its baseline only (10 and 20 % of each core), for credits end. How much
- * WAL a volume takes is assumed: gp3 without and with what may be bought, and for Aurora what its storage was said to take.
+ * From small to large. Cores as AWS lists them; a burstable class counts with its baseline only (10
+ * and 20 % of each core), because credits run out. The volumes' WAL rates are assumed: gp3 without
+ * and with purchased throughput, and for Aurora the published rate of its storage.
  */
 export const servers: readonly Rented[] = [
   server("db.t4g.micro", 2, 60, 0.1),

@@ -6,16 +6,16 @@ import { text, widest } from "./text.ts";
 export interface Bar {
   label: string;
   value: number;
-  /** The lowest and the highest of its runs, where there were several. */
+  /** The lowest and the highest of its runs, when there were several. */
   range?: readonly [number, number];
-  /** Beside the value, e.g. `4.1 ×`. */
+  /** Text beside the value, such as `4.1 ×`. */
   note?: string;
-  /** In colour; what it is compared with is grey. */
+  /** Drawn in colour; the values for comparison are grey. */
   ours?: boolean;
 }
 
 export interface Bars extends Caption {
-  /** Of all values, under the axis: `jobs/s`. */
+  /** The unit of all values, shown under the axis: `jobs/s`. */
   unit: string;
   groups: readonly { label: string; bars: readonly Bar[] }[];
 }
@@ -26,7 +26,7 @@ const groupGap = 14;
 const axisHeight = sizes.small * 3;
 const labelGap = 10;
 
-/** Lying bars, all on one axis that begins at nought. */
+/** Horizontal bars on one axis from zero. */
 export function bars({ groups, unit, ...caption }: Bars): string {
   const all = groups.flatMap((group) => group.bars);
   const labelsWidth = widest(

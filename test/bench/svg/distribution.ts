@@ -3,14 +3,14 @@ import { type Caption, colours, legend, lineKey, margin, picture, pictureWidth, 
 import { linearScale, logScale, type Scale, shortNumber } from "./scale.ts";
 import { text, widest } from "./text.ts";
 
-/** How many values lie in each bucket, from `from` on up to the next one's. */
+/** The number of values in each bucket, from `from` to the next bucket's. */
 export interface Buckets {
   label: string;
   buckets: readonly { from: number; to: number; count: number }[];
 }
 
 export interface Distribution extends Caption {
-  /** Under the axis, with its unit: `late by, ms`. */
+  /** Shown under the axis, with its unit: `late by, ms`. */
   xLabel: string;
   series: readonly Buckets[];
   bound: { value: number; label: string };
@@ -19,7 +19,10 @@ export interface Distribution extends Caption {
 const [howOftenHeight, tailHeight] = [150, 170];
 const tailFloor = 0.0001;
 
-/** Over one axis of powers of ten: which share lies in each bucket, and under it which share is worse, down to one in ten thousand. */
+/**
+ * Two charts over one axis of powers of ten: the share in each bucket, and below it the share that
+ * is worse, down to one in ten thousand.
+ */
 export function distribution({ series, xLabel, bound, ...caption }: Distribution): string {
   const shares = series.map(sharesOf);
   const edges = series.flatMap(({ buckets }) =>
@@ -69,7 +72,7 @@ interface Share {
   from: number;
   to: number;
   share: number;
-  /** Of those beyond this bucket. */
+  /** The share beyond this bucket. */
   beyond: number;
 }
 
@@ -154,7 +157,7 @@ function steps(shares: readonly Share[], index: number, xScale: Scale, yScale: S
   );
 }
 
-/** Down to the floor and no further: where nobody is later the line ends. */
+/** Down to the floor: the line ends where no value is worse. */
 function worse(shares: readonly Share[], index: number, xScale: Scale, yScale: Scale): string {
   const points = shares.flatMap(({ to, beyond }) =>
     beyond >= tailFloor ? [[xScale.at(to), yScale.at(beyond)] as const] : [],

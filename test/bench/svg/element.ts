@@ -1,6 +1,6 @@
 export type Attributes = Readonly<Record<string, string | number | undefined>>;
 
-/** An element as text. Children are elements already; words go through `words`. */
+/** An element as text. Children are already elements; text goes through `words`. */
 export function element(name: string, attributes: Attributes, ...children: readonly string[]): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)
@@ -16,15 +16,15 @@ export function words(text: string): string {
   return escaped(text);
 }
 
-/** `M 1 2 L 3 4 …`; undefined where there is nothing to draw. */
+/** `M 1 2 L 3 4 …`; undefined when there is nothing to draw. */
 export function path(points: readonly (readonly [number, number])[]): string | undefined {
   if (points.length === 0) return undefined;
   return points.map(([x, y], index) => `${index === 0 ? "M" : "L"}${short(x)} ${short(y)}`).join("");
 }
 
-/** A tenth of a pixel is finer than anybody sees, and the same picture is the same text. */
+/** A tenth of a pixel is finer than visible, and makes the same picture the same text. */
 function short(value: number): string {
-  if (!Number.isFinite(value)) throw new Error(`A picture has no place for ${value}.`);
+  if (!Number.isFinite(value)) throw new Error(`A picture cannot show the value ${value}.`);
   return String(Math.round(value * 10) / 10);
 }
 

@@ -2,14 +2,19 @@ import { element, words } from "./element.ts";
 import { lines, text, textWidth } from "./text.ts";
 
 /**
- * Pictures of the benches, written by hand as SVG: no package, no script, nothing fetched, and the same figures are the same text.
+ * Pictures of the benches, written by hand as SVG: without a package, a script or a download, and
+ * the same figures give the same text.
  *
- * - `bars(…)` in bars.ts: groups of bars, ours in colour and others grey, with the range of their runs.
+ * - `bars(…)` in bars.ts: groups of bars, Carillon's in colour and others grey, with the range of
+ *   their runs.
  * - `timeSeries(…)` in time-series.ts: panels of lines over the same time.
- * - `distribution(…)` in distribution.ts: how often, and how much is worse, over an axis of powers of ten.
- * - `writePicture(name, svg)` in write-picture.ts: into docs/benchmarks/, and the Markdown that shows it.
+ * - `distribution(…)` in distribution.ts: the share in each bucket and the share that is worse, over
+ *   an axis of powers of ten.
+ * - `writePicture(name, svg)` in write-picture.ts: writes into docs/benchmarks/, and returns the
+ *   Markdown that shows the picture.
  *
- * Each takes `title` (read above the picture and by screen readers) and `desc` (what it shows, in a sentence, for who cannot see it).
+ * Each has a `title` (shown above the picture and read by screen readers) and a `desc` (a sentence
+ * on the content, for readers who cannot see it).
  */
 export interface Caption {
   title: string;
@@ -20,13 +25,19 @@ export const pictureWidth = 880;
 export const margin = 24;
 export const sizes = { title: 17, label: 13, small: 12 } as const;
 
-/** As many as are told apart; each has its own dash as well, for who does not see colours or has printed it. */
+/**
+ * The number of colours that readers can distinguish. Each has its own dash as well, for
+ * colour-blind readers and for print.
+ */
 export const colours = 6;
 const light = ["#1f6feb", "#c2570c", "#1a7f37", "#8250df", "#bf3989", "#5f6b7a"];
 const dark = ["#58a6ff", "#f0883e", "#3fb950", "#bc8cff", "#f778ba", "#9aa7b4"];
 const dashes = ["none", "6 3", "2 2", "9 3 2 3", "4 2", "1 3"];
 
-/** Its own paper under it: a page may be dark where the reader's system is not, and the other way round. */
+/**
+ * The picture has its own background: a page may be dark while the reader's system is light, and
+ * the other way round.
+ */
 function style(): string {
   const tones = (
     paper: string,
@@ -51,7 +62,7 @@ function style(): string {
   ].join("");
 }
 
-/** The title's lines and what is under them; `body` is told where it begins and says where it ends. */
+/** The title's lines with the content below; `body` receives its top and returns its bottom. */
 export function picture(
   { title, desc }: Caption,
   body: (top: number) => { drawn: string; bottom: number },
@@ -89,7 +100,7 @@ export function picture(
 
 const keyWidth = 22;
 
-/** A row of keys, or several where one is too narrow; says how high it became. */
+/** A row of keys, or several when one is too narrow; returns its height. */
 export function legend(
   entries: readonly { label: string; drawKey: (x: number, y: number, width: number) => string }[],
   { x, y, width }: { x: number; y: number; width: number },

@@ -1,4 +1,4 @@
-/** Where a value lies on an axis, and which values are named there. */
+/** The positions of values on an axis, and the values that are labelled. */
 export interface Scale {
   at(value: number): number;
   ticks: readonly number[];
@@ -9,7 +9,7 @@ interface Span {
   to: number;
 }
 
-/** From nought or below to a round number at or above the greatest value. */
+/** From zero or below to a round number at or above the greatest value. */
 export function linearScale(min: number, max: number, { from, to }: Span, ticksWanted = 4): Scale {
   const step = roundStep((Math.max(max, 0) - Math.min(min, 0) || 1) / ticksWanted);
   const low = Math.floor(Math.min(min, 0) / step + 1e-9);
@@ -18,7 +18,7 @@ export function linearScale(min: number, max: number, { from, to }: Span, ticksW
   return { at: (value) => from + ((value / step - low) / (high - low)) * (to - from), ticks };
 }
 
-/** Whole powers of ten; what lies below the first is drawn at it. */
+/** Whole powers of ten; smaller values are drawn at the first. */
 export function logScale(min: number, max: number, { from, to }: Span): Scale {
   if (min <= 0) throw new Error(`An axis of powers of ten cannot begin at ${min}.`);
   const low = Math.floor(Math.log10(min) + 1e-9);
@@ -42,7 +42,7 @@ const prefixes = [
   { from: 1e3, sign: "k" },
 ] as const;
 
-/** `1 200` is `1.2k`: room on an axis is scarce, and three digits say enough. */
+/** `1 200` as `1.2k`: an axis has little room, and three digits are enough. */
 export function shortNumber(value: number): string {
   const prefix = prefixes.find(({ from }) => Math.abs(value) >= from * 0.9995);
   const scaled = prefix === undefined ? value : value / prefix.from;

@@ -73,7 +73,7 @@ const pictures = {
 };
 
 describe("a picture", () => {
-  test("says what it is to who cannot see it, takes nothing from elsewhere, and lets no text be markup", () => {
+  test("a picture has a description for screen readers, loads nothing from elsewhere, and escapes all texts", () => {
     for (const svg of Object.values(pictures)) {
       expect(svg).toMatch(/<title id="title">[^<]+<\/title><desc id="desc">[^<]+<\/desc>/);
       expect(svg).toContain("prefers-color-scheme:dark");
@@ -83,7 +83,7 @@ describe("a picture", () => {
     expect(pictures.bars).toContain("Postgres &#38; Redis");
   });
 
-  test("of the same figures is the same text", () => {
+  test("a picture of the same figures is the same text", () => {
     const figures = {
       title: "a",
       desc: "b",
@@ -98,7 +98,7 @@ describe("a picture", () => {
 });
 
 describe("an axis", () => {
-  test("ends at a round number, and names a few", () => {
+  test("an axis ends at a round number, and has few labels", () => {
     const span = { from: 0, to: 100 };
     expect(linearScale(0, 64_300, span).ticks).toEqual([0, 20_000, 40_000, 60_000, 80_000]);
     expect(linearScale(0, 0, span).ticks.length).toBeGreaterThan(1);
@@ -116,7 +116,7 @@ const chromium = ["chromium", "chromium-browser", "google-chrome"].find(
   (name) => spawnSync(name, ["--version"]).status === 0,
 );
 
-/** Every text of a picture with its place, as a browser lays it out. */
+/** Every text of a picture with its position, as a browser lays it out. */
 function laidOut(svg: string): { texts: z.infer<typeof boxes>; width: number; height: number } {
   const folder = mkdtempSync(path.join(tmpdir(), "carillon-svg-"));
   try {
@@ -147,9 +147,9 @@ function laidOut(svg: string): { texts: z.infer<typeof boxes>; width: number; he
   }
 }
 
-describe.runIf(chromium !== undefined)("in a browser (needs Chromium)", () => {
+describe.runIf(chromium !== undefined)("a picture in a browser (needs Chromium)", () => {
   test.each(Object.entries(pictures))(
-    "no label of %s lies on another, and all lie within the picture",
+    "no two labels of %s overlap, and all are within the picture",
     (_, svg) => {
       const { texts, width, height } = laidOut(svg);
       expect(texts.length).toBeGreaterThan(10);

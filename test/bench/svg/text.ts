@@ -4,7 +4,7 @@ export interface TextPlace {
   x: number;
   y: number;
   size: number;
-  /** `ink` unless told; `faint` for what is read second. */
+  /** `ink` by default; `faint` for secondary text. */
   tone?: "ink" | "faint";
   anchor?: "start" | "middle" | "end";
   bold?: boolean;
@@ -28,10 +28,13 @@ export function text(
   );
 }
 
-/** In parts of the font's size, of a wide sans serif: who reads has another font, and labels must not run into each other there either. */
+/**
+ * In parts of the font's size, for a wide sans serif: readers have other fonts, and labels must not
+ * overlap with those either.
+ */
 const wide = { narrow: 0.34, capital: 0.76, widest: 0.96, other: 0.61 } as const;
 
-/** About how wide a line of text is; rather too wide than too narrow. */
+/** The approximate width of a line of text; rather too wide than too narrow. */
 export function textWidth(content: string, size: number): number {
   let ems = 0;
   for (const sign of content) {
@@ -47,7 +50,7 @@ export function widest(contents: readonly string[], size: number): number {
   return Math.max(0, ...contents.map((content) => textWidth(content, size)));
 }
 
-/** Breaks at blanks, so that each line is at most so wide. */
+/** Breaks at blanks, so that each line is at most this wide. */
 export function lines(content: string, size: number, width: number): string[] {
   const broken: string[] = [];
   for (const word of content.split(" ")) {

@@ -5,7 +5,7 @@ import { text, widest } from "./text.ts";
 
 export interface Line {
   label: string;
-  /** A null is a gap: nothing was measured there. */
+  /** A null is a gap without a measurement. */
   points: readonly { x: number; y: number | null }[];
 }
 
@@ -15,12 +15,12 @@ export interface Panel {
   lines: readonly Line[];
   /** A shaded band between two of the lines, such as p50 and p99. */
   band?: { low: number; high: number };
-  /** A value that is promised, dashed. */
+  /** A promised value, drawn as a dashed line. */
   bound?: { value: number; label: string };
 }
 
 export interface TimeSeries extends Caption {
-  /** Under each axis: `minutes`. */
+  /** Shown under each axis: `minutes`. */
   xLabel: string;
   panels: readonly Panel[];
 }
@@ -36,7 +36,7 @@ interface Place {
   width: number;
 }
 
-/** Small panels beside and under each other, over the same time, each with an axis of its own from nought. */
+/** Small panels over the same time, each with its own axis from zero. */
 export function timeSeries({ panels, xLabel, ...caption }: TimeSeries): string {
   const width = (pictureWidth - 2 * margin - (columns - 1) * columnGap) / columns;
   const xs = panels.flatMap(({ lines }) => lines.flatMap(({ points }) => points.map(({ x }) => x)));
@@ -61,7 +61,7 @@ export function timeSeries({ panels, xLabel, ...caption }: TimeSeries): string {
   });
 }
 
-/** What it shows, in which unit, and which line is which. */
+/** The panel's title and unit, and the legend of its lines. */
 function drawHead(panel: Panel, { x, y, width }: Place): { drawn: string; height: number } {
   const title = text(`${panel.label} (${panel.unit})`, {
     x,
@@ -104,7 +104,7 @@ function drawPanel(
   ].join("");
 }
 
-/** Time ends where it ended, and not at the next round number. */
+/** The time axis ends with the data, not at the next round number. */
 function fitted(scale: Scale, max: number, { from, to }: { from: number; to: number }): Scale {
   const stretch = (to - from) / Math.max(1, scale.at(max) - from);
   return {
@@ -177,7 +177,7 @@ function drawBound(
   );
 }
 
-/** Broken where nothing was measured. */
+/** Interrupted where there is no measurement. */
 function linePath(points: Line["points"], xScale: Scale, yScale: Scale): string | undefined {
   const stretches: (readonly [number, number])[][] = [[]];
   for (const { x, y } of points) {

@@ -14,10 +14,10 @@ const bodyTest = "test/api/json-body.test.ts";
 const cursorTest = "test/api/cursor.test.ts";
 const conditionalTest = "test/api/conditional.test.ts";
 
-/** Requests over HTTP: by which right they come in, how many and how large, and which are done once. */
+/** Requests over HTTP: their authorization, their limits, and how often they are applied. */
 export const apiRows: readonly Mutant[] = [
   {
-    name: "api: each route takes its scope",
+    name: "api: each route requires its scope",
     file: "lib/api/request/router.ts",
     text: "if (!allows(token, route.scope))",
     replacement: "if (false)",
@@ -31,14 +31,14 @@ export const apiRows: readonly Mutant[] = [
     tests: [handlerTest],
   },
   {
-    name: "api: the rate of a token bounds its requests",
+    name: "api: the rate limit of a token limits its requests",
     file: handler,
     text: "      await admit(token);\n",
     replacement: "",
     tests: [principalsTest],
   },
   {
-    name: "api: a share of a rate is good for a moment",
+    name: "api: a share of a rate limit is valid for a moment only",
     file: "lib/api/sign-in/rate-limit.ts",
     text: "now - share.takenAt < shareMs;",
     replacement: "now >= share.takenAt;",
@@ -52,7 +52,7 @@ export const apiRows: readonly Mutant[] = [
     tests: [principalsTest],
   },
   {
-    name: "api: a scope of another API in a JWT opens nothing",
+    name: "api: a scope of another API in a JWT gives no access",
     file: principals,
     text: "given.includes(`${scopePrefix}${one}`)",
     replacement: "given.some((word) => word.endsWith(one))",
@@ -66,21 +66,21 @@ export const apiRows: readonly Mutant[] = [
     tests: [principalsTest],
   },
   {
-    name: "api: a JWT without a subject opens nothing",
+    name: "api: a JWT without a subject gives no access",
     file: principals,
     text: 'if (typeof subject !== "string" || subject === "")',
     replacement: 'if (typeof subject !== "string")',
     tests: [principalsTest],
   },
   {
-    name: "api: what was answered under one prefix is not told under another",
+    name: "api: an answer under one prefix is not repeated under another",
     file: principals,
     text: "JSON.stringify([principal.identity, principal.prefix])",
     replacement: "JSON.stringify([principal.identity])",
     tests: [principalsTest],
   },
   {
-    name: "api: a kept answer is sealed by the caller's secret",
+    name: "api: a stored answer is encrypted with the caller's secret",
     file: once,
     text: "const seal = sealOf(request.secret);",
     replacement: 'const seal = sealOf("");',
@@ -101,28 +101,28 @@ export const apiRows: readonly Mutant[] = [
     tests: [idempotencyTest],
   },
   {
-    name: "api: a refusal that passes is not kept under the Idempotency-Key",
+    name: "api: a temporary refusal is not stored under the Idempotency-Key",
     file: once,
     text: "if (!(error instanceof PassingConflict) && isKept(response.statusCode)) return response;",
     replacement: "if (isKept(response.statusCode)) return response;",
     tests: ["test/api/idempotency-passing.test.ts"],
   },
   {
-    name: "api: a request that was not understood is not kept under the Idempotency-Key",
+    name: "api: the refusal of a malformed request is not stored under the Idempotency-Key",
     file: once,
     text: "[404, 409, 412, 422].includes(status)",
     replacement: "[400, 404, 409, 412, 415, 422].includes(status)",
     tests: [idempotencyTest],
   },
   {
-    name: "api: where the deployment demands it, a replacement takes If-Match",
+    name: "api: a replacement needs If-Match where the deployment requires it",
     file: preconditions,
     text: "run: requireIfMatch ? demanding(route) : run,",
     replacement: "run,",
     tests: [conditionalTest],
   },
   {
-    name: "api: where the deployment demands it, a restore takes If-Match",
+    name: "api: a restore needs If-Match where the deployment requires it",
     file: preconditions,
     text: '(replaces.has(method) || path.endsWith("/restore"))',
     replacement: "replaces.has(method)",
@@ -141,7 +141,8 @@ export const apiRows: readonly Mutant[] = [
     text: " || parsed[0] !== list) return null;",
     replacement: ") return null;",
     tests: [cursorTest],
-    equivalent: "A cursor of another list is also not what this list would write for the same place.",
+    equivalent:
+      "A cursor of another list also differs from the one that this list would write for the same place.",
   },
   {
     name: "api: a cursor that names no place of its list is refused",
@@ -158,7 +159,7 @@ export const apiRows: readonly Mutant[] = [
     tests: [cursorTest],
   },
   {
-    name: "api: a cursor goes on with its own filter alone",
+    name: "api: a cursor is valid with its own filter only",
     file: "lib/api/request/search-cursor.ts",
     text: "text.startsWith(mark) && isPlace",
     replacement: "isPlace",
@@ -193,28 +194,28 @@ export const apiRows: readonly Mutant[] = [
     tests: [bodyTest],
   },
   {
-    name: "api: a member of the query is given once",
+    name: "api: a query parameter may be given only once",
     file: "lib/api/request/request.ts",
     text: "if (members.has(name)) {",
     replacement: "if (false) {",
     tests: [handlerTest],
   },
   {
-    name: "api: what a client calls itself is kept short",
+    name: "api: the client's name from the request is shortened",
     file: "lib/api/request/caller.ts",
     text: "    ?.slice(0, lengthMax)\n    .replaceAll",
     replacement: "    ?.replaceAll",
     tests: ["test/api/audit.test.ts"],
   },
   {
-    name: "api: what a client calls itself can be stored",
+    name: "api: the client's name from the request can be stored",
     file: "lib/api/request/caller.ts",
     text: '\n    .replaceAll(/\\p{Cc}/gu, " ")\n',
     replacement: "\n",
     tests: ["test/api/audit.test.ts"],
   },
   {
-    name: "api: a principal of IAM reaches the keys of its entry alone",
+    name: "api: a principal of IAM reaches only the keys of its entry",
     file: principals,
     text: "scope: powers.scope, prefix: powers.prefix }",
     replacement: "scope: powers.scope, prefix: null }",
@@ -228,7 +229,7 @@ export const apiRows: readonly Mutant[] = [
     tests: [idempotencyTest],
   },
   {
-    name: "api: a cancel of many jobs names what they belong to",
+    name: "api: a cancel of many jobs needs a filter",
     file: "lib/api/request/job-filter.ts",
     text: "Object.values(owners).some((owner) => owner !== undefined)",
     replacement: "Object.values(owners) !== undefined",

@@ -7,24 +7,24 @@ const near = "lib/tick/house/bring-near.ts";
 const farRows = "test/poison/far-rows.test.ts";
 const unreadable = "test/poison/unreadable-instants.test.ts";
 
-/** What a death must find whole: rows that are set aside, and work that is carried on over several transactions. */
+/** Rules that a death must not break: rows in quarantine, and work over several transactions. */
 export const asideRows: readonly Mutant[] = [
   {
-    name: "an edit withdraws what was made ahead for a cadence that cannot be read",
+    name: "an edit withdraws the jobs made ahead for a cadence that cannot be read",
     file: "lib/edit/end-version.ts",
     text: "if (unreadableReason(schedule.cadence) !== null) return withdrawUnread(tx, schedule, bounds);",
     replacement: "",
     tests: [unread],
   },
   {
-    name: "what was due under a hold is kept when a cadence that cannot be read is edited",
+    name: "occurrences due under a hold are kept when a cadence that cannot be read is edited",
     file: "lib/plan/aside.ts",
     text: "after.isHeld ? (before.heldSince ?? cut) : cut",
     replacement: "cut",
     tests: [unread],
   },
   {
-    name: "a row that cannot be written is set aside by the transaction that passes it over",
+    name: "a row that cannot be written is quarantined in the transaction that passes it over",
     file: "lib/tick/fire/shard-batch.ts",
     text: "    const aside = await setAllAside(tx, state, last, cause);\n    await raiseWatermark(tx, shard, last, horizon);\n    return aside;\n  });",
     replacement:
@@ -39,21 +39,21 @@ export const asideRows: readonly Mutant[] = [
     tests: ["test/poison/unread-ledger.test.ts"],
   },
   {
-    name: "an entry keeps from which occurrence its schedule goes on",
+    name: "a quarantine entry keeps the occurrence from which its schedule continues",
     file: "lib/plan/aside.ts",
     text: "return { item: scheduleId, scheduleId, error, detail };",
     replacement: "return { item: scheduleId, scheduleId, error };",
     tests: [aside],
   },
   {
-    name: "a retry goes on from the occurrence that was passed over",
+    name: "a retry continues from the occurrence that was passed over",
     file: "lib/tick/fire/retry-plans.ts",
     text: "of owedOf(schedule)) {",
     replacement: "of owedOf(schedule).slice(1)) {",
     tests: [aside],
   },
   {
-    name: "the place of a walk is moved when its members have been changed",
+    name: "the progress of a walk is written after its members have been changed",
     file: "lib/batch/walk-members.ts",
     text: "const changed = await changePage(deps, hold, members, bounds);",
     replacement:
@@ -61,7 +61,7 @@ export const asideRows: readonly Mutant[] = [
     tests: [house],
   },
   {
-    name: "a wanted hold is forgotten by the transaction that holds its schedule",
+    name: "a wanted hold is deleted in the transaction that holds its schedule",
     file: "lib/edit/wanted-holds.ts",
     text: "const found = await findScheduleById(deps.sql, wanted.scheduleId);",
     replacement:
@@ -69,77 +69,77 @@ export const asideRows: readonly Mutant[] = [
     tests: [house],
   },
   {
-    name: "a step of bringing near that fails is begun again with fewer rows",
+    name: "a failed step of moving far rows near is repeated with fewer rows",
     file: near,
     text: "rowsMax = Math.max(1, Math.floor(suspect / 8));",
     replacement: "throw error;",
     tests: [farRows],
   },
   {
-    name: "a far row that was passed over is left where it is by the steps after it",
+    name: "a far row that was passed over is skipped by the later steps",
     file: near,
     text: "if (aside !== null) passed.push(error.row);",
     replacement: "if (aside !== null) return;",
     tests: [farRows],
   },
   {
-    name: "a far row that cannot be taken out is named by its entry",
+    name: "the quarantine entry names a far row that cannot be deleted",
     file: near,
     text: "takesOut ? undefined : row.name",
     replacement: "undefined",
     tests: [farRows],
   },
   {
-    name: "far rows that were passed over before are not brought near with those of the next day",
+    name: "far rows that were passed over are not moved near with those of the next day",
     file: near,
     text: "const passed = await passedBefore(sql, shard);",
     replacement: "const passed: FarRow[] = [];",
     tests: [farRows],
   },
   {
-    name: "a far row that hangs is come to though each slice of the tick ends before",
+    name: "a far row that hangs is reached even when each slice of the tick ends before it",
     file: near,
     text: "(suspect > 0 ? mustEnd() : timeIsUp())",
     replacement: "timeIsUp()",
     tests: [farRows],
   },
   {
-    name: "a far row is passed over by a transaction that writes the row of its shard",
+    name: "a far row is passed over in a transaction that writes the row of its shard",
     file: near,
     text: "where s.id = ${shard} and p.due_at < ${target}`;",
     replacement: "where s.id = -1 and p.due_at < ${target}`;",
     tests: [farRows],
   },
   {
-    name: "the retry takes far rows that were passed over out of their table",
+    name: "the retry deletes far rows that were passed over from their table",
     file: "lib/tick/fire/retry-plans.ts",
     text: "    schedules.filter(({ id }) => !waiting.has(id)),\n",
     replacement: "    [],\n",
     tests: [farRows],
   },
   {
-    name: "a row whose occurrence cannot be read is set aside with the first that is due with it",
+    name: "a row whose occurrence cannot be read is quarantined with the first row due at the same time",
     file: "lib/plan/aside.ts",
     text: "began.get(row) ?? row.occurrence",
     replacement: "row.occurrence",
     tests: [unreadable],
   },
   {
-    name: "a row whose occurrence cannot be read blames no other row of its cadence",
+    name: "a row whose occurrence cannot be read does not quarantine other rows of its cadence",
     file: "lib/tick/fire/look-ahead.ts",
     text: 'error: unreadableRow(), rows: "unreadable"',
     replacement: 'error: unreadableRow(), rows: "all"',
     tests: [unreadable],
   },
   {
-    name: "an edit plans a row whose occurrence cannot be read from when it is due",
+    name: "an edit plans a row whose occurrence cannot be read from its due time",
     file: "lib/edit/end-version.ts",
     text: "const occurrence = readOccurrence(current, row);",
     replacement: "const { occurrence } = row;",
     tests: [unreadable],
   },
   {
-    name: "a hold that ends at infinity has no end for who edits its schedule",
+    name: "a hold until infinity has no end for an edit of its schedule",
     file: "lib/schedule/stored/stored-schedule.ts",
     text: '${readableEnd(tx, tx`s.held_until`)} as "heldUntil"',
     replacement: 's.held_until as "heldUntil"',

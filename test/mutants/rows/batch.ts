@@ -7,52 +7,52 @@ const inside = "lib/batch/edits-inside.ts";
 const insideTest = "test/batch/search-in-handler.test.ts";
 const outsideTest = "test/edit/search-outside.test.ts";
 
-/** A batch of which one operation fails, and what an edit does before it takes its locks. */
+/** A batch with a failed operation, and the work of an edit before it takes its locks. */
 export const batchRows: readonly Mutant[] = [
   {
-    name: "a handler's edits give their locks back for a search",
+    name: "a handler's edits release their locks during a search",
     file: inside,
     text: "if (error instanceof FarSearch || isEditConflict(error)) await tx`rollback",
     replacement: "if (isEditConflict(error)) await tx`rollback",
     tests: [insideTest],
   },
   {
-    name: "a handler's puts are searched for before their locks",
+    name: "the searches of a handler's puts run before their locks",
     file: inside,
     text: "  await foreseeRuns(tx, operations, bounded);\n",
     replacement: "",
     tests: [insideTest],
   },
   {
-    name: "all that a handler's edits come to is searched for at once",
+    name: "all searches for a handler's edits run together",
     file: inside,
     text: "foresee: () => foreseeEdits(tx, operations, bounded),",
     replacement: "",
     tests: [insideTest],
   },
   {
-    name: "a batch: what follows a failed operation on its key is not tried",
+    name: "a batch: operations on a key after a failed one are not tried",
     file: batch,
     text: "  if (key !== null) pass.behind.add(key);\n",
     replacement: "",
     tests: [batchTest],
   },
   {
-    name: "a batch: that a part failed is a step of its request",
+    name: "a batch: the failure of a part is recorded in its request",
     file: batch,
     text: "    await noteFailure(pass.sql, failure);\n",
     replacement: "    void noteFailure;\n",
     tests: ["test/api/idempotency-parts.test.ts", batchTest],
   },
   {
-    name: "a batch: an answer with an operation that failed is not kept",
+    name: "a batch: an answer with a failed operation is not stored",
     file: batch,
     text: "    leaveOpen();\n",
     replacement: "    void leaveOpen;\n",
     tests: [batchTest],
   },
   {
-    name: "a batch: a request that is worked again tries what failed once more",
+    name: "a batch: a repeated request retries the failed operations",
     file: batch,
     text: "    if (isRepeating()) continue;\n",
     replacement: "    void isRepeating;\n",
@@ -66,7 +66,7 @@ export const batchRows: readonly Mutant[] = [
     tests: [batchTest],
   },
   {
-    name: "a batch: no part is begun when its time is up",
+    name: "a batch: no part starts when its time is up",
     file: batch,
     text: "const beginMs = 23_000;",
     replacement: "const beginMs = Number.MAX_SAFE_INTEGER;",
@@ -80,14 +80,14 @@ export const batchRows: readonly Mutant[] = [
     tests: [outsideTest],
   },
   {
-    name: "a batch searches for all of its edits at once",
+    name: "the searches for all edits of a batch run together",
     file: outside,
     text: "if (searches === 0) await foresee();",
     replacement: "void foresee;",
     tests: [outsideTest],
   },
   {
-    name: "several long searches of one cadence are remembered",
+    name: "several long searches of one cadence are cached",
     file: "lib/cadence/far-searches.ts",
     text: "[far, ...others].slice(0, searchesMax)",
     replacement: "[far, ...others].slice(0, 1)",

@@ -7,7 +7,7 @@ const cancelJobs = "lib/edit/cancel-jobs.ts";
 const enqueue = "lib/batch/enqueue-job.ts";
 const once = "lib/job-control/finished-one-time.ts";
 
-/** What is cancelled, tried again, replaced or ended on purpose. */
+/** Jobs that are cancelled, retried, replaced or ended on purpose. */
 export const control: readonly Mutant[] = [
   ...retryRows,
   ...holdRows,
@@ -19,28 +19,28 @@ export const control: readonly Mutant[] = [
     tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
-    name: "cancel_jobs: a job that is under way is only asked to stop",
+    name: "cancel_jobs: a running job only gets a request to stop",
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "where not o.under_way and j.occurrence",
     replacement: "where j.occurrence",
     tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
-    name: "cancel_jobs: the parcel of a turn that is given stays",
+    name: "cancel_jobs: a parcel with a granted turn is kept",
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "where p.id = any(v_locked) and p.lease_until is null and p.turn is distinct from 'granted' and not exists",
     replacement: "where p.id = any(v_locked) and p.lease_until is null and not exists",
     tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
-    name: "cancel_jobs: a parcel with other jobs stays",
+    name: "cancel_jobs: a parcel with other jobs is kept",
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id);\n  if (v_laned",
     replacement: "and j.n = coalesce(k.n, 0) and false);\n  if (v_laned",
     tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
-    name: "cancelJobs: what was moved is looked at again",
+    name: "cancelJobs: a job that was moved is checked again",
     file: cancelJobs,
     text: 'left = done.filter(({ became }) => became === "moved");',
     replacement: "left = [];",
@@ -75,28 +75,28 @@ export const control: readonly Mutant[] = [
     tests: ["test/batch/label-members.test.ts"],
   },
   {
-    name: "a group's cancel: jobs of the group that passed another shard's lane are asked to stop",
+    name: "a group's cancel: jobs of the group that passed another shard's lane get a request to stop",
     file: label,
     text: "(shard = ${shard} or laned)",
     replacement: "shard = ${shard}",
     tests: ["test/batch/label-members.test.ts"],
   },
   {
-    name: "a group's cancel: only its own jobs of a parcel are asked to stop",
+    name: "a group's cancel: only the group's own jobs of a parcel get a request to stop",
     file: label,
     text: "p.lease_until is not null and k.schedule_id = any(${ids}::bigint[])\n",
     replacement: "p.lease_until is not null and ${ids}::bigint[] is not null\n",
     tests: ["test/batch/label-members.test.ts"],
   },
   {
-    name: "a group's cancel: where time is up the page is gone through again",
+    name: "a group's cancel: a page is repeated when time was up",
     file: label,
     text: "next: page[firstLeft - 1]?.key ?? after };",
     replacement: "next: page.at(-1)?.key ?? after };",
     tests: ["test/batch/group-cancel.test.ts"],
   },
   {
-    name: "a group's cancel: the next call comes past a member that cannot be deleted",
+    name: "a group's cancel: the next call skips a member that cannot be deleted",
     file: label,
     text: "next: page[firstLeft - 1]?.key ?? after };",
     replacement: "next: after };",
@@ -110,35 +110,35 @@ export const control: readonly Mutant[] = [
     tests: ["test/batch/enqueue-keeps.test.ts"],
   },
   {
-    name: "an enqueue: `keep` leaves a job that is not done",
+    name: "an enqueue: `keep` leaves an unfinished job",
     file: enqueue,
     text: 'if (open !== null && params.ifExists === "keep") return null;',
     replacement: "",
     tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
-    name: "an enqueue: what is due and has not started is cancelled",
+    name: "an enqueue: a due job that has not started is cancelled",
     file: enqueue,
     text: "return { ...decision, freed: await cancelReplaced(tx, job, params.caller) };",
     replacement: "void cancelReplaced;\n      return decision;",
     tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
-    name: "an enqueue: a replaced job that moves begins it anew",
+    name: "an enqueue: a replaced job with another time starts over",
     file: enqueue,
     text: 'if (done.some(({ became }) => became === "moved")) throw new RestartTransaction();',
     replacement: "void [done, RestartTransaction];",
     tests: ["test/batch/moved-jobs.test.ts"],
   },
   {
-    name: "an enqueue: what has started takes no other payload",
+    name: "an enqueue: a started job accepts no other payload",
     file: enqueue,
     text: "refuseSpent(job);\n        return decision;",
     replacement: "void refuseSpent;\n        return decision;",
     tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
-    name: "an enqueue: what runs goes on",
+    name: "an enqueue: a running job continues",
     file: enqueue,
     text: '|| job.state === "running") return decision;',
     replacement: ") return decision;",
@@ -173,7 +173,7 @@ export const control: readonly Mutant[] = [
     tests: ["test/job-control/delete-ended-looks.test.ts"],
   },
   {
-    name: "a row that fails keeps no other from its turn",
+    name: "a failed row does not delay the others",
     file: "lib/quarantine/try-rows.ts",
     text: "      await putAside(quarantine, [failedOf(row, error)]);\n      continue;",
     replacement: "      throw error;",

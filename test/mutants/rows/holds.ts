@@ -4,7 +4,7 @@ const shared = "lib/batch/label-holds.ts";
 const ended = "lib/job-control/delete-ended.ts";
 const wanted = "lib/edit/wanted-holds.ts";
 
-/** Holds of labels, holds that Carillon wants itself, and schedules that go when they have ended. */
+/** Holds of labels, holds that Carillon requests itself, and ended schedules that are deleted. */
 export const holdRows: readonly Mutant[] = [
   {
     name: "a shared hold: the label is locked for a pause",
@@ -21,7 +21,7 @@ export const holdRows: readonly Mutant[] = [
     tests: ["test/api/reach.test.ts"],
   },
   {
-    name: "a shared hold: a resume reaches no wider prefix than the caller's",
+    name: "a shared hold: a resume is limited to the caller's prefix",
     file: shared,
     text: "(each) => each.owner === of && each.prefix.startsWith(prefix),",
     replacement: "(each) => each.owner === of,",
@@ -71,14 +71,14 @@ export const holdRows: readonly Mutant[] = [
     tests: ["test/job-control/delete-ended.test.ts"],
   },
   {
-    name: "ended schedules: a pulse whose last beat may be tried again",
+    name: "ended schedules: a pulse whose last second may be retried",
     file: ended,
     text: '?.state === "ended" && !counted(() => mayStillBeat(schedule, state.now)),',
     replacement: '?.state === "ended" && (mayStillBeat(schedule, state.now) || true),',
     tests: ["test/job-control/delete-ended-late.test.ts"],
   },
   {
-    name: "a wanted hold: not of what was asked before an edit",
+    name: "a wanted hold: not from before an edit",
     file: wanted,
     text: "if (current.id !== wanted.scheduleId || (await isAboutElse(tx, wanted))) return null;",
     replacement: "void isAboutElse;\n  if (current.id !== wanted.scheduleId) return null;",
@@ -92,7 +92,7 @@ export const holdRows: readonly Mutant[] = [
     tests: ["test/lifecycle/wanted-holds.test.ts"],
   },
   {
-    name: "a wanted hold: one that stands stays as it is",
+    name: "a wanted hold: an existing one stays as it is",
     file: wanted,
     text: "if (holds.some((each) => isSameHold(each, carillonsOwn))) return null;",
     replacement: "void isSameHold;",

@@ -7,7 +7,7 @@ const groupLanes = "test/parcel/group-lanes.test.ts";
 const grouped = "test/parcel/grouped-handlers.test.ts";
 const turns = "test/parcel/target-turns.test.ts";
 
-/** Lanes, groups, and the limits of targets; the sweep, and what is sent. */
+/** Lanes, groups and the limits of targets; the sweep, and sending. */
 export const laneRows: readonly Mutant[] = [
   ...lanePassRows,
   ...limitRows,
@@ -19,14 +19,14 @@ export const laneRows: readonly Mutant[] = [
     tests: [lanes],
   },
   {
-    name: "lane_front: not before what overlaps inside",
+    name: "lane_front: not before an overlapping job inside",
     file: "lib/lane/sql/lane_front.sql",
     text: "select i.occurrence, i.schedule_id, i.kind, i.n, i.parcel_id, not exists (\n        select from inside o\n        where o.leased and (o.occurrence, o.schedule_id, o.kind, o.n) <> (i.occurrence, i.schedule_id, i.kind, i.n))",
     replacement: "select i.occurrence, i.schedule_id, i.kind, i.n, i.parcel_id, true",
     tests: [lanes],
   },
   {
-    name: "lane_front: a deleted schedule that runs counts as inside",
+    name: "lane_front: a running job of a deleted schedule counts as inside",
     file: "lib/lane/sql/lane_front.sql",
     text: "and (p.lease_until is not null or (coalesce(s.deleted_at, 'infinity') = 'infinity'\n            and (s.held_since",
     replacement: "and ((coalesce(s.deleted_at, 'infinity') = 'infinity'\n            and (s.held_since",
@@ -48,7 +48,7 @@ export const laneRows: readonly Mutant[] = [
     tests: [groupLanes],
   },
   {
-    name: "lane_front: an occurrence waits for one that is owed before it",
+    name: "lane_front: an occurrence waits for an earlier one of the backlog",
     file: "lib/lane/sql/lane_front.sql",
     text: "e.kind <> 'cadence' or not carillon.owes_before(e.schedule_id, e.occurrence)\n      from",
     replacement: "true\n      from",
@@ -69,14 +69,14 @@ export const laneRows: readonly Mutant[] = [
     tests: [grouped],
   },
   {
-    name: "free_lanes: only who may pass",
+    name: "free_lanes: only a job that may pass",
     file: "lib/lane/sql/free_lanes.sql",
     text: "where p.id = f.parcel_id and p.lane = l.lane and f.may_pass\n",
     replacement: "where p.id = f.parcel_id and p.lane = l.lane\n",
     tests: ["test/parcel/lane-owed.test.ts"],
   },
   {
-    name: "leave_lanes: only jobs that are settled leave",
+    name: "leave_lanes: only settled jobs leave",
     file: "lib/lane/sql/leave_lanes.sql",
     text: "where not o.waits and e.lane = o.lane and e.due_at",
     replacement: "where e.lane = o.lane and e.due_at",
@@ -104,63 +104,63 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/edit/recheck-edits.test.ts"],
   },
   {
-    name: "sweep: what waits at a target",
+    name: "sweep: parcels that wait at a target",
     file: "lib/parcel/sweep.ts",
     text: "      ...(await sweepTurns({ sql, log }, timeIsUp)),\n",
     replacement: "",
     tests: [turns],
   },
   {
-    name: "sweep: a lease that goes on is looked at when it ends",
+    name: "sweep: an extended lease is checked at its new end",
     file: "lib/parcel/sweep.ts",
     text: '  await keepUntilLeaseEnds(tx, ids("live"));\n',
     replacement: "",
     tests: ["test/parcel/sweep-looks.test.ts"],
   },
   {
-    name: "sweep: offers come ever later",
+    name: "sweep: offers have growing intervals",
     file: "lib/parcel/sweep.ts",
     text: "offer_at = greatest(ready_at, carillon.clock()) + interval '1 minute' * power(2, least(offers, 5))",
     replacement: "offer_at = greatest(ready_at, carillon.clock()) + interval '1 minute'",
     tests: ["test/parcel/sweep.test.ts"],
   },
   {
-    name: "sweep: the lead of what is ready later",
+    name: "sweep: the lead of parcels that are ready later",
     file: "lib/parcel/sweep.ts",
     text: "offer_at = greatest(ready_at, carillon.clock()) + interval",
     replacement: "offer_at = carillon.clock() + interval",
     tests: ["test/parcel/sweep-looks.test.ts"],
   },
   {
-    name: "sweep: the watch comes after the lease",
+    name: "sweep: the check comes after the lease",
     file: "lib/parcel/sweep.ts",
     text: "const afterLeaseMs = 2_000;",
     replacement: "const afterLeaseMs = 0;",
     tests: ["test/parcel/sweep-looks.test.ts"],
   },
   {
-    name: "handOver: only what arrived is marked",
+    name: "handOver: only messages that arrived are marked",
     file: "lib/parcel/hand-over.ts",
     text: "await markSent(sql, sent);",
     replacement: "await markSent(sql, near.map(({ id }) => id));",
     tests: ["test/parcel/hand-over.test.ts"],
   },
   {
-    name: "handOver: what is ready later than a message can wait",
+    name: "handOver: parcels that are ready later than a message's longest delay",
     file: "lib/parcel/hand-over.ts",
     text: "const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs);",
     replacement: "const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs * 1e6);",
     tests: ["test/parcel/hand-over.test.ts"],
   },
   {
-    name: "handOver: a mark that fails fails nothing",
+    name: "handOver: a failed mark fails nothing",
     file: "lib/parcel/hand-over.ts",
     text: 'queue.log.warn("parcel.unmarked", { parcels: sent.length, error: errorText(error) });',
     replacement: "throw error;",
     tests: ["test/parcel/hand-over.test.ts"],
   },
   {
-    name: "sendParcels: only what SQS names",
+    name: "sendParcels: only messages that SQS confirms",
     file: "lib/parcel/parcel-queue.ts",
     text: "return (answer.Successful ?? []).flatMap(({ Id }) => (Id === undefined ? [] : [Id]));",
     replacement: "return batch.map(({ id }) => id);",
@@ -174,7 +174,7 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/parcel/hand-over.test.ts"],
   },
   {
-    name: "parcelOfMessage: no number that the database does not take",
+    name: "parcelOfMessage: a number outside of the database's range is refused",
     file: "lib/parcel/parcel-queue.ts",
     text: "return BigInt(parcel) <= greatestId ? parcel : null;",
     replacement: "return parcel;",
@@ -188,7 +188,7 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/parcel/hand-over.test.ts", "test/worker/worker.test.ts"],
   },
   {
-    name: "sendParcels: waits that were told a while ago are shorter by now",
+    name: "sendParcels: delays are reduced by the time since they were computed",
     file: "lib/parcel/parcel-queue.ts",
     text: "const sinceMs = queue.timing.now() - toldAt;",
     replacement: "const sinceMs = 0;\n      void toldAt;",

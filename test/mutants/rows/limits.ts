@@ -5,10 +5,10 @@ const rates = "test/parcel/target-rates.test.ts";
 const room = "test/parcel/room.test.ts";
 const roomLocks = "test/parcel/room-locks.test.ts";
 
-/** The limits and shares of targets, and the turns of what waits there. */
+/** The limits and shares of targets, and the turns of parcels that wait there. */
 export const limitRows: readonly Mutant[] = [
   {
-    name: "set_aside: what killed its worker stays alone",
+    name: "set_aside: a job that killed its worker stays alone",
     file: "lib/parcel/sql/set_aside.sql",
     text: "p_parcel.priority, p_parcel.owed, p_parcel.alone,\n        occurrences, schedule_ids, kinds, ns\n      from packed",
     replacement:
@@ -16,28 +16,28 @@ export const limitRows: readonly Mutant[] = [
     tests: ["test/parcel/stays-alone.test.ts"],
   },
   {
-    name: "set_aside: a limit that the parcel was not packed by",
+    name: "set_aside: a limit that changed after the parcel was packed",
     file: "lib/parcel/sql/set_aside.sql",
     text: "or case when p_parcel.target_id is null then j.target_id = any(p_limited) else",
     replacement: "or case when p_parcel.target_id is null then false else",
     tests: [turns],
   },
   {
-    name: "direct_slots: whoever waits comes first",
+    name: "direct_slots: waiting parcels come first",
     file: "lib/limit/sql/direct_slots.sql",
     text: "perform from carillon.due_turns(p_target, p_now, 1);\n  if found then return null; end if;\n  select t.* into v_target",
     replacement: "select t.* into v_target",
     tests: [turns],
   },
   {
-    name: "direct_slots: the places that are left",
+    name: "direct_slots: the free places",
     file: "lib/limit/sql/direct_slots.sql",
     text: "return least(p_jobs, coalesce(v_target.concurrency - v_slots, p_jobs));",
     replacement: "return p_jobs;",
     tests: [turns],
   },
   {
-    name: "split_parcel: a job that another parcel has by now",
+    name: "split_parcel: a job that moved to another parcel meanwhile",
     file: "lib/parcel/sql/split_parcel.sql",
     text: "and j.state = 'waiting' and j.parcel_id = p_parcel.id;\n\n  update carillon.parcels p set occurrences = p.occurrences[1 : p_keep]",
     replacement:
@@ -52,42 +52,42 @@ export const limitRows: readonly Mutant[] = [
     tests: ["test/parcel/target-race.test.ts", room],
   },
   {
-    name: "renew_turns: a turn that is leased stays",
+    name: "renew_turns: a leased turn is kept",
     file: "lib/limit/sql/renew_turns.sql",
     text: "where g.target_id = p_target and g.slots is not null and g.turn = 'granted' and g.lease_until is null for update skip locked);",
     replacement: "where g.target_id = p_target and g.slots is not null for update skip locked);",
     tests: [turns],
   },
   {
-    name: "spread_parcels: behind what was spread before",
+    name: "spread_parcels: behind those spread before",
     file: "lib/parcel/sql/spread_parcels.sql",
     text: "else v_target.spread_to end)",
     replacement: "end)",
     tests: [rates],
   },
   {
-    name: "define_limits: what the API has set stays",
+    name: "define_limits: a limit that the API set is kept",
     file: "lib/limit/sql/define_limits.sql",
     text: "concurrency = case when t.set_at is null then v_new.concurrency else t.concurrency end,",
     replacement: "concurrency = v_new.concurrency,",
     tests: ["test/api/limits.test.ts", turns],
   },
   {
-    name: "find_room: room for each who looks",
+    name: "find_room: room for each caller",
     file: "lib/limit/sql/find_room.sql",
     text: "if not found and v_seats + (select count(*)",
     replacement: "if not found and 1 + (select count(*)",
     tests: [room],
   },
   {
-    name: "wait_where_full: it is still full under the lock",
+    name: "wait_where_full: the limit is checked again under the lock",
     file: "lib/limit/sql/wait_where_full.sql",
     text: "if not found or not carillon.is_full(v_target, p_now) then raise sqlstate 'CR009'; end if;",
     replacement: "if not found then raise sqlstate 'CR009'; end if;",
     tests: [room],
   },
   {
-    name: "nobody_waits: nobody begins to meanwhile",
+    name: "nobody_waits: no parcel starts to wait meanwhile",
     file: "lib/limit/sql/nobody_waits.sql",
     text: "  perform pg_advisory_xact_lock_shared(6, p_target);\n  if not carillon.somebody_waits",
     replacement: "  if not carillon.somebody_waits",
@@ -115,44 +115,44 @@ export const limitRows: readonly Mutant[] = [
     tests: ["test/parcel/target-places.test.ts"],
   },
   {
-    name: "limits: what waits gets its turn by the new ones",
+    name: "limits: waiting parcels get turns by the new limits",
     file: "lib/limit/limits.ts",
     text: "  await handOver(sql, queue, outgoing);",
     replacement: "  void [sql, queue, outgoing, handOver];",
     tests: ["test/api/limits.test.ts", turns],
   },
   {
-    name: "limits: a failed take-over is tried again",
+    name: "limits: a failed change of limits is retried",
     file: "lib/limit/define-limits.ts",
     text: "        defined = undefined;\n",
     replacement: "",
     tests: ["test/parcel/limits-taken-over.test.ts"],
   },
   {
-    name: "renew_turns: what is held or waits in a lane stays",
+    name: "renew_turns: a parcel that is held or waits in a lane keeps its state",
     file: "lib/limit/sql/renew_turns.sql",
     text: "and g.lease_until is null and g.held_schedule is null and g.lane is null",
     replacement: "and g.lease_until is null",
     tests: [turns],
     equivalent:
-      "What is held or waits in a lane has no place at a target (turn_at is null), and is left out by that.",
+      "A parcel that is held or waits in a lane has no place at a target (turn_at is null), and is excluded by that.",
   },
   {
-    name: "renew_turns: what is claimed stays",
+    name: "renew_turns: a claimed parcel keeps its turn",
     file: "lib/limit/sql/renew_turns.sql",
     text: "and g.lease_until is null and g.held_schedule is null and g.lane is null",
     replacement: "and g.held_schedule is null and g.lane is null",
     tests: [turns],
   },
   {
-    name: "spread_parcels: not what is claimed",
+    name: "spread_parcels: not a claimed parcel",
     file: "lib/parcel/sql/spread_parcels.sql",
     text: "p.target_id = p_target and p.lease_until is null and p.turn is null and p.offers = 0",
     replacement: "p.target_id = p_target and p.turn is null and p.offers = 0",
     tests: ["test/parcel/spread-claimed.test.ts"],
   },
   {
-    name: "find_room: the second look",
+    name: "find_room: the second check",
     file: "lib/limit/sql/find_room.sql",
     text: "  perform from carillon.due_turns(p_target.id, p_now, 1);\n  if not found and v_seats",
     replacement: "  if v_seats",
@@ -166,14 +166,14 @@ export const limitRows: readonly Mutant[] = [
     tests: [roomLocks],
   },
   {
-    name: "fill_parcel: no wait for another's parcel",
+    name: "fill_parcel: a locked parcel is not waited for",
     file: "lib/parcel/sql/fill_parcel.sql",
     text: "    for update of p skip locked\n  )\n  select array_agg(f.id) into v_others",
     replacement: "    for update of p\n  )\n  select array_agg(f.id) into v_others",
     tests: [roomLocks],
   },
   {
-    name: "wait_where_full: not what is claimed",
+    name: "wait_where_full: not a claimed parcel",
     file: "lib/limit/sql/wait_where_full.sql",
     text: "and p.ready_at <= p_now and p.lease_until is null and p.turn is null\n",
     replacement: "and p.ready_at <= p_now and p.turn is null\n",
@@ -215,7 +215,7 @@ export const limitRows: readonly Mutant[] = [
     tests: [turns],
   },
   {
-    name: "taken_places: the place in a row that cannot be written is given away",
+    name: "taken_places: the place in a row that cannot be written is released",
     file: "migrations/0006-work.sql",
     text: "where q.consumer = 'lease' and q.item = p.id::text and q.last_at >= p.lease_until));",
     replacement: "where q.consumer = 'lease' and q.item = p.id::text and false));",

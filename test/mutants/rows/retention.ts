@@ -10,10 +10,13 @@ const overTest = "test/retention/over.test.ts";
 const archiveTest = "test/archive/archive.test.ts";
 const takenOverTest = "test/archive/taken-over.test.ts";
 
-/** Days, schedules and the audit go in time and not before, and a day only when the archive has it. `rows/ingest.ts` has older rows. */
+/**
+ * Days, schedules and the audit are deleted in time and not before, and a day only when the archive
+ * has it. `rows/ingest.ts` has older rows.
+ */
 export const retentionRows: readonly Mutant[] = [
   {
-    name: "past_days: a day of which a parcel waits is kept",
+    name: "past_days: a day with a waiting parcel is kept",
     file: "lib/retention/sql/past_days.sql",
     text: "    if v_parcel is null then\n",
     replacement: "    if true then\n",
@@ -27,42 +30,42 @@ export const retentionRows: readonly Mutant[] = [
     tests: [archiveTest],
   },
   {
-    name: "past_days: a day that a shard has not left behind is kept",
+    name: "past_days: a day that a shard has not passed is kept",
     file: "lib/retention/sql/past_days.sql",
     text: " or v_day >= v_planned;",
     replacement: ";",
     tests: [daysTest],
   },
   {
-    name: "past_days: a day of which a job waits is kept",
+    name: "past_days: a day with a waiting job is kept",
     file: "lib/retention/sql/past_days.sql",
     text: "l.day = v_day and l.occurrence is null",
     replacement: "l.day = v_day",
     tests: [daysTest, "test/poison/days.test.ts"],
   },
   {
-    name: "past_days: a look is void when the day has been written to since",
+    name: "past_days: a check is void when the day has been written to since",
     file: "lib/retention/sql/past_days.sql",
     text: "s.day = v_day and s.on_day >= l.looked_on",
     replacement: "false",
     tests: [daysTest],
   },
   {
-    name: "day_waits: a look is void when the day has been written to since",
+    name: "day_waits: a check is void when the day has been written to since",
     file: "lib/retention/sql/day_waits.sql",
     text: "s.day = p_day and s.on_day >= v_found.looked_on",
     replacement: "false",
     tests: [daysTest],
   },
   {
-    name: "reclaim_cadences: a cadence that an edit has found is passed over",
+    name: "reclaim_cadences: a cadence that an edit has found is skipped",
     file: "lib/schedule/sql/reclaim_cadences.sql",
     text: "order by c.id for update skip locked);",
     replacement: "order by c.id);",
     tests: [cadencesTest],
   },
   {
-    name: "reclaim_cadences: the versions that were committed before the lock",
+    name: "reclaim_cadences: versions committed before the lock are seen",
     file: "lib/schedule/sql/reclaim_cadences.sql",
     text: "where c.id = any(v_unused) and not exists (select from carillon.schedule_versions v where v.cadence_id = c.id offset 0);",
     replacement: "where c.id = any(v_unused);",
@@ -78,14 +81,14 @@ export const retentionRows: readonly Mutant[] = [
   },
   ...unusedTargets,
   {
-    name: "a page of the archive ends by its bytes",
+    name: "a page of the archive is limited in bytes",
     file: "lib/archive/read-day.ts",
     text: "    where j.bytes_before < ${bounds.bytes}\n",
     replacement: "",
     tests: ["test/archive/large-jobs.test.ts"],
   },
   {
-    name: "is_archived: not where the day was written to since",
+    name: "is_archived: not when the day was written to since",
     file: "lib/retention/sql/is_archived.sql",
     text: "\n      and not exists (select from carillon.stirred_days s where s.day = p_day and s.on_day >= (a.begun_at at time zone 'UTC')::date))",
     replacement: ")",
@@ -97,7 +100,7 @@ export const retentionRows: readonly Mutant[] = [
     text: "* interval '1 day', ${archived})",
     replacement: "* interval '1 day', false)",
     tests: [archiveTest],
-    equivalent: "The list of days to drop leaves it out, too.",
+    equivalent: "The list of days to drop excludes it too.",
   },
   {
     name: "a day is listed to be dropped only when the archive has it",
@@ -105,7 +108,7 @@ export const retentionRows: readonly Mutant[] = [
     text: "where p.to_look or not ${archived} or carillon.is_archived(p.day)`",
     replacement: "`",
     tests: ["test/poison/days.test.ts", archiveTest],
-    equivalent: "The drop itself asks, too.",
+    equivalent: "The drop itself checks this too.",
   },
   {
     name: "drop_day_of_jobs: a day that the archive does not have is kept",
@@ -113,10 +116,10 @@ export const retentionRows: readonly Mutant[] = [
     text: "not p.to_look) or (p_archived and not carillon.is_archived(p_day)) then",
     replacement: "not p.to_look) then",
     tests: [archiveTest],
-    equivalent: "The list of days to drop leaves it out, and the look under the lock finds it.",
+    equivalent: "The list of days to drop excludes it, and the check under the lock finds it.",
   },
   {
-    name: "days that are locked are dropped last",
+    name: "locked days are dropped last",
     file: "lib/retention/drop-days.ts",
     text: "where l.granted and l.relation is not null",
     replacement: "where not l.granted and l.relation is not null",
@@ -137,7 +140,7 @@ export const retentionRows: readonly Mutant[] = [
     tests: ["test/poison/days.test.ts"],
   },
   {
-    name: "past_plan_days: a day of the plan that a shard has not done is kept",
+    name: "past_plan_days: a day of the plan that a shard has not finished is kept",
     file: "lib/retention/sql/past_plan_days.sql",
     text: "min(least(s.watermark_at, s.near_until))",
     replacement: "min(carillon.clock())",
@@ -165,14 +168,14 @@ export const retentionRows: readonly Mutant[] = [
     tests: [purgeTest],
   },
   {
-    name: "purge_schedules: a schedule that was over is not so by a version from before",
+    name: "purge_schedules: a schedule is not over by an older version",
     file: "lib/retention/sql/purge_schedules.sql",
     text: "e.schedule_id = s.id and e.version = s.version and coalesce(s.fires",
     replacement: "e.schedule_id = s.id and coalesce(s.fires",
     tests: [overTest],
   },
   {
-    name: "purge_schedules: not while its last run waits in quarantine",
+    name: "purge_schedules: not while its last run is in quarantine",
     file: "lib/retention/sql/purge_schedules.sql",
     text: "\n        and not exists (select from carillon.quarantine q where q.consumer = 'plan' and q.item = s.id::text)",
     replacement: "",
@@ -193,28 +196,28 @@ export const retentionRows: readonly Mutant[] = [
     tests: [overTest],
   },
   {
-    name: "purge_schedules: what was passed over is kept from when it was noted on",
+    name: "purge_schedules: a range of passed-over occurrences is kept from its recording on",
     file: "lib/retention/sql/purge_schedules.sql",
     text: "and o.to_at < v_before and o.noted_at < v_before;",
     replacement: "and o.to_at < v_before;",
     tests: [overTest],
   },
   {
-    name: "purge_schedules: what goes by its age is taken from no count",
+    name: "purge_schedules: rows deleted by age are not subtracted from counts",
     file: "lib/stats/sql/tally_unpassed.sql",
     text: "  if current_setting('carillon.purging', true) = 'on' then\n",
     replacement: "  if false then\n",
     tests: [purgeTest],
   },
   {
-    name: "archive: a day that was written to since is begun again",
+    name: "archive: a day that was written to since is archived again",
     file: archive,
     text: "a.begun_at is null or s.stirred as anew",
     replacement: "a.begun_at is null as anew",
     tests: [archiveTest],
   },
   {
-    name: "archive: a day under a lease is left alone",
+    name: "archive: a day under a lease is skipped",
     file: archive,
     text: "(a.lease_until is null or a.lease_until <= carillon.clock())",
     replacement: "true",
@@ -228,14 +231,14 @@ export const retentionRows: readonly Mutant[] = [
     tests: [archiveTest],
   },
   {
-    name: "archive: an archivist that was taken over writes no progress",
+    name: "archive: an archivist that was replaced writes no progress",
     file: archive,
     text: "interval '1 minute'\n    where day = ${day}::text::date and fence = ${fence}`;",
     replacement: "interval '1 minute'\n    where day = ${day}::text::date and ${fence}::int > 0`;",
     tests: [takenOverTest],
   },
   {
-    name: "archive: an archivist that was taken over finishes no day",
+    name: "archive: an archivist that was replaced finishes no day",
     file: archive,
     text: "set archived_at = carillon.clock(), lease_until = null\n    where day = ${day}::text::date and fence = ${fence}`;",
     replacement:
@@ -243,7 +246,7 @@ export const retentionRows: readonly Mutant[] = [
     tests: [takenOverTest],
   },
   {
-    name: "archive: a day that is there has no lag",
+    name: "archive: an archived day has no lag",
     file: "lib/retention/archive-lag.ts",
     text: " and not carillon.is_archived(p.day)`",
     replacement: "`",

@@ -11,45 +11,48 @@ const unwritableTest = "test/db/unwritable.test.ts";
 const sessionTest = "test/target/handler-session.test.ts";
 const textTest = "test/target/handler-text.test.ts";
 
-/** What a statement does to others on its connection: values that cannot be sent, and what a handler leaves behind. */
+/**
+ * Effects of a statement on other users of its connection: values that cannot be sent, and state
+ * that a handler leaves behind.
+ */
 export const sessionRows: readonly Mutant[] = [
   {
-    name: "a statement with a value that cannot be sent is refused before the driver has it",
+    name: "a statement with a value that cannot be sent is refused before it reaches the driver",
     file: line,
     text: "lost ?? unwritable(statement);",
     replacement: "lost;\n      void unwritable;",
     tests: [unwritableTest],
   },
   {
-    name: "a connection is given up once the driver has failed at a statement",
+    name: "a connection is closed once the driver has failed at a statement",
     file: line,
     text: 'if (!isAnswer(error) && !failedInCallback(statement)) cut("the driver failed at a statement");',
     replacement: "void failedInCallback;\n        void isAnswer(error);",
     tests: [unwritableTest],
   },
   {
-    name: "text that is no date is Postgres' to refuse",
+    name: "text that is not a date is left for Postgres to refuse",
     file: "lib/db/value-types.ts",
     text: "return Number.isNaN(date.getTime()) ? textOf(value) : date.toISOString();",
     replacement: "return date.toISOString();",
     tests: [unwritableTest],
   },
   {
-    name: "the values of a helper are looked at",
+    name: "the values of a helper are checked",
     file: unwritable,
     text: "for (const value of values) this.#note(faultOf(value));",
     replacement: "this.count += values.length;",
     tests: [unwritableTest],
   },
   {
-    name: "the elements of an array are looked at",
+    name: "the elements of an array are checked",
     file: unwritable,
     text: "return Array.isArray(value) ? elementFault(value) : jsonFault(value);",
     replacement: "return Array.isArray(value) ? (elementFault([]), null) : jsonFault(value);",
     tests: [unwritableTest],
   },
   {
-    name: "a statement has at most as many parameters as the driver sends",
+    name: "a statement has at most as many parameters as the driver can send",
     file: unwritable,
     text: "if (fault === undefined && count <= parametersMax) return undefined;",
     replacement: "if (fault === undefined) return undefined;",
@@ -63,56 +66,56 @@ export const sessionRows: readonly Mutant[] = [
     tests: [unwritableTest],
   },
   {
-    name: "what a handler left on its session is given up with its commit",
+    name: "a handler's session state is discarded with its commit",
     file: transaction,
     text: "const cleared = resets ? clear(control) : undefined;",
     replacement: "const cleared = undefined as Promise<unknown> | undefined;",
     tests: [sessionTest],
   },
   {
-    name: "what a handler left on its session is given up where its job fails",
+    name: "a handler's session state is discarded when its job fails",
     file: transaction,
     text: 'tx.unsafe("rollback"), resets ? clear(tx) : undefined',
     replacement: 'tx.unsafe("rollback"), void resets',
     tests: [sessionTest],
   },
   {
-    name: "the session gives up its role",
+    name: "the role of the session is reset",
     file: transaction,
     text: "set session authorization default; reset all;",
     replacement: "reset all;",
     tests: [sessionTest],
   },
   {
-    name: "the session gives up its own tables",
+    name: "the session's temporary tables are dropped",
     file: transaction,
     text: "; discard temp`",
     replacement: "`",
     tests: [sessionTest],
   },
   {
-    name: "the session gives up its locks",
+    name: "the session's locks are released",
     file: transaction,
     text: "select pg_advisory_unlock_all(); ",
     replacement: "",
     tests: [sessionTest],
   },
   {
-    name: "a call that nothing is known of may leave something behind",
+    name: "an unknown function call may leave session state",
     file: text,
     text: 'if (name !== "" && !harmless.has(name.toLowerCase())) return true;',
     replacement: "void name;",
     tests: [textTest, sessionTest],
   },
   {
-    name: "a text that is not surely read may leave something behind",
+    name: "a statement that cannot be parsed reliably may leave session state",
     file: text,
     text: "  if (unsure.test(text)) return true;\n",
     replacement: "  void unsure;\n",
     tests: [textTest, sessionTest],
   },
   {
-    name: "comments before the end of a transaction are passed over",
+    name: "comments before the end of a transaction are skipped",
     file: text,
     text: "/\\s+|--[^\\n\\r]*|;|\\/\\*|([a-z_]+)/iy",
     replacement: "/\\s+|([a-z_]+)/iy",
@@ -133,7 +136,7 @@ export const sessionRows: readonly Mutant[] = [
     tests: [sessionTest],
   },
   {
-    name: "a stream takes one statement",
+    name: "a stream accepts one statement",
     file: text,
     text: " && !/;\\s*\\S/.test(text)",
     replacement: "",
@@ -147,7 +150,7 @@ export const sessionRows: readonly Mutant[] = [
     tests: [sessionTest],
   },
   {
-    name: "a failed job that leaves a cursor open is not waited for",
+    name: "a failed job with an open cursor is not waited for",
     file: attempt,
     text: "    if (this.#leftOpen?.isAny()) this.#cut(left);\n",
     replacement: "",
@@ -161,7 +164,7 @@ export const sessionRows: readonly Mutant[] = [
     tests: [sessionTest],
   },
   {
-    name: "the end of a copy's connection is heard",
+    name: "the closing of a copy's connection is noticed",
     file: leftOpen,
     text: '      if (answer instanceof Stream) answer.on("error", () => {});\n',
     replacement: "      void Stream;\n",

@@ -6,31 +6,31 @@ const lateness = "lib/stats/lateness.ts";
 const standingTest = "test/stats/standing.test.ts";
 const latenessTest = "test/stats/lateness.test.ts";
 
-/** The figures by which an engineer on call sees that something stands still, or is late. */
+/** The figures that show an engineer on call that a part stands still, or is late. */
 export const statsRows: readonly Mutant[] = [
   {
-    name: "stats: the plan has come as far as its slowest shard",
+    name: "stats: the plan's progress is that of its slowest shard",
     file: standing,
     text: "(select min(watermark_at) from carillon.shards)",
     replacement: "(select max(watermark_at) from carillon.shards)",
     tests: [standingTest],
   },
   {
-    name: "stats: a job that runs is not due",
+    name: "stats: a running job is not due",
     file: standing,
     text: "min(p.since) filter (where not p.leased and p.since <= p.now)",
     replacement: "min(p.since) filter (where p.since <= p.now)",
     tests: [standingTest],
   },
   {
-    name: "stats: a parcel that runs is not due where jobs are not looked up",
+    name: "stats: a running parcel is not due when jobs are not read",
     file: standing,
     text: "min(since) filter (where not leased and since <= now and jobs > 0)",
     replacement: "min(since) filter (where since <= now and jobs > 0)",
     tests: [standingTest],
   },
   {
-    name: "stats: a job that waits for a turn is due since its time came",
+    name: "stats: a job that waits for a turn is due since its ready time",
     file: standing,
     text: "case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since",
     replacement: "p.ready_at as since",
@@ -44,21 +44,21 @@ export const statsRows: readonly Mutant[] = [
     tests: [standingTest],
   },
   {
-    name: "stats: a job that is held is told",
+    name: "stats: a held job is counted",
     file: standing,
     text: "count(*) filter (where p.held)::int as held,",
     replacement: "0 as held,",
     tests: [standingTest],
   },
   {
-    name: "stats: what is owed is told",
+    name: "stats: the backlog is counted",
     file: standing,
     text: "coalesce(sum(owing), 0)::float8 as owing, count(*)::int as rows",
     replacement: "count(*)::float8 as owing, count(*)::int as rows",
     tests: [standingTest],
   },
   {
-    name: "stats: percentiles are those of all jobs",
+    name: "stats: percentiles cover all jobs",
     file: lateness,
     text: "if (below >= share * jobs) return",
     replacement: "if (below > share * jobs) return",
@@ -86,7 +86,7 @@ export const statsRows: readonly Mutant[] = [
     tests: ["test/api/stats.test.ts"],
   },
   {
-    name: "stats: sums below zero are told as none",
+    name: "stats: sums below zero are shown as zero",
     file: "lib/stats/stats.ts",
     text: "greatest(coalesce(sum(${sql(column)}), 0), 0)::float8",
     replacement: "coalesce(sum(${sql(column)}), 0)::float8",

@@ -18,7 +18,10 @@ const schedulesTest = "test/target/handler-schedules.test.ts";
 const queueTest = "test/target/queue-target.test.ts";
 const eventTest = "test/target/event-target.test.ts";
 
-/** Deliveries: attempts, handlers and their transactions, queues, buses, webhooks, and what the bus is told. */
+/**
+ * Deliveries: attempts, handlers and their transactions, queues, buses, webhooks, and the events
+ * for the bus.
+ */
 export const target: readonly Mutant[] = [
   ...deliveryRows,
   ...handlerRows,
@@ -33,14 +36,14 @@ export const target: readonly Mutant[] = [
       "The stop has ended the attempt for its worker already, and the transaction refuses to commit after a stop.",
   },
   {
-    name: "where every job of a group failed nothing is committed",
+    name: "nothing is committed when every job of a group failed",
     file: attempt,
     text: 'if (ended.every(({ outcome }) => outcome.kind === "failed")) {',
     replacement: "if (false) {",
     tests: [groupsTest, transactionTest],
   },
   {
-    name: "a job that is not held undoes the transaction",
+    name: "a job without a live lease rolls back the transaction",
     file: attempt,
     text: "      if (!settled.held) throw new NotHeld(job);\n",
     replacement: "",
@@ -54,28 +57,28 @@ export const target: readonly Mutant[] = [
     tests: [groupsTest],
   },
   {
-    name: "the neighbours of a cancelled job go back",
+    name: "the neighbours of a cancelled job are returned",
     file: attempt,
     text: 'kind: job === error.job ? "cancelled" : "back"',
     replacement: 'kind: "cancelled"',
     tests: [groupsTest],
   },
   {
-    name: "ctx.sql takes nothing once the handler has returned",
+    name: "ctx.sql accepts no statement once the handler has returned",
     file: transaction,
     text: '    this.#over = { why: "The handler has ended" };\n',
     replacement: "",
     tests: [transactionTest],
   },
   {
-    name: "a stop before the beginning commits nothing",
+    name: "a stop before the beginning prevents the commit",
     file: transaction,
     text: "      if (this.#undone !== undefined) throw this.#undone;\n",
     replacement: "",
     tests: [transactionTest],
   },
   {
-    name: "a handler has no transaction of its own beside",
+    name: "a handler has no second transaction",
     file: "lib/target/handler/rerouted.ts",
     text: 'new Set(["array", ',
     replacement: 'new Set(["begin", "array", ',
@@ -89,21 +92,21 @@ export const target: readonly Mutant[] = [
     tests: ["test/target/handler-pool.test.ts"],
   },
   {
-    name: "rechecks end",
+    name: "the number of rechecks is limited",
     file: outcomes,
     text: "if (checks >= maxChecks)",
     replacement: "if (checks > maxChecks)",
     tests: [transactionTest],
   },
   {
-    name: "a recheck is ahead",
+    name: "a recheck is in the future",
     file: outcomes,
     text: "if (at <= now)\n    return {\n      ...failed(`It asked",
     replacement: "if (at < now)\n    return {\n      ...failed(`It asked",
     tests: [transactionTest],
   },
   {
-    name: "an attempt again in the past is at once",
+    name: "a repeated attempt with a time in the past runs at once",
     file: outcomes,
     text: "  if (at <= now) return { ...failure, retryAt: now };\n",
     replacement: "",
@@ -117,7 +120,7 @@ export const target: readonly Mutant[] = [
     tests: [transactionTest],
   },
   {
-    name: "the ids of a group are those it was given",
+    name: "a group's ids are those that it was given",
     file: definition,
     text: "const ids = jobs.map(({ id }) => id);\n        return groupResults(name, ids, await runGroup(definition, [...jobs], context));",
     replacement:
@@ -125,7 +128,7 @@ export const target: readonly Mutant[] = [
     tests: [oddTest, handlersTest],
   },
   {
-    name: "what SQS does not mention has not arrived",
+    name: "a message that SQS does not mention counts as not delivered",
     file: messages,
     text: "const outcomes: Sent[] = batch.map(() => unanswered);\n",
     replacement: "const outcomes: Sent[] = batch.map(() => done);\n",
@@ -146,84 +149,84 @@ export const target: readonly Mutant[] = [
     tests: ["test/target/sent-requests.test.ts"],
   },
   {
-    name: "one bus that refuses its request fails no other",
+    name: "a bus that refuses its request fails no other bus",
     file: events,
     text: "await eachRequest(byBus.flatMap(requests), async (batch) => {",
     replacement: "void byBus;\n    await eachRequest(requests(entries), async (batch) => {",
     tests: [eventTest],
   },
   {
-    name: "an event without an id has not arrived",
+    name: "an event without an id counts as not delivered",
     file: events,
     text: "if (answer?.EventId !== undefined) return done;",
     replacement: "if (answer?.ErrorCode === undefined) return done;",
     tests: ["test/target/sent-requests.test.ts"],
   },
   {
-    name: "an entry without an outcome has failed",
+    name: "an entry without a result has failed",
     file: "lib/target/gather-requests.ts",
     text: 'if (own === undefined) call.reject(new Error("There is no outcome for an entry of a request."));',
     replacement: 'if (own === undefined) note(call, place, { kind: "done" });',
     tests: ["test/target/sent-requests.test.ts"],
   },
   {
-    name: "a job of a mixed parcel whose target says nothing has failed",
+    name: "a job of a mixed parcel without an answer of its target has failed",
     file: "lib/target/deliver.ts",
     text: "return own.map((job, index) => [job, outcomes[index] ?? noAnswer()]);",
     replacement: 'return own.map((job, index) => [job, outcomes[index] ?? { kind: "done" }]);',
     tests: [handlersTest, "test/target/deliver.test.ts"],
   },
   {
-    name: "the bus is told again what it did not take",
+    name: "an event that the bus refused is sent again",
     file: "lib/lifecycle/tell-bus.ts",
     text: "told: answers.flatMap(({ event, answer }) => (answer?.EventId === undefined ? [] : [event.id])),",
     replacement: "told: answers.map(({ event }) => event.id),",
     tests: ["test/lifecycle/told-again.test.ts"],
   },
   {
-    name: "the bus is told again of a request that failed",
+    name: "events of a failed request to the bus are sent again",
     file: "lib/lifecycle/tell-bus.ts",
     text: "return { told: [], faults: [errorText(error)] };",
     replacement: "return { told: batch.map(({ event }) => event.id), faults: [errorText(error)] };",
     tests: ["test/lifecycle/told-again.test.ts"],
   },
   {
-    name: "what the bus has not taken for a day is told no more",
+    name: "an event is dropped after a day of failures",
     file: "lib/lifecycle/tell-bus.ts",
     text: "now.getTime() - at.getTime() > keptMs",
     replacement: "now.getTime() - at.getTime() > 10 * keptMs",
     tests: ["test/lifecycle/told-again.test.ts"],
   },
   {
-    name: "what the bus has not taken is kept for a day",
+    name: "an event that the bus refused is kept for a day",
     file: "lib/lifecycle/tell-bus.ts",
     text: "now.getTime() - at.getTime() > keptMs",
     replacement: "now.getTime() - at.getTime() > 0",
     tests: ["test/lifecycle/told-again.test.ts"],
   },
   {
-    name: "claim_events: a worker that dies leaves them to be taken again",
+    name: "claim_events: the events of a dead worker can be claimed again",
     file: "lib/lifecycle/sql/claim_events.sql",
     text: "update carillon.outbox o set tries = least(o.tries + 1, 100), offer_at = v_now + interval '1 minute' * power(2, least(o.tries, 3))",
     replacement: "update carillon.outbox o set tries = least(o.tries + 1, 100), offer_at = 'infinity'",
     tests: ["test/lifecycle/told-again.test.ts"],
   },
   {
-    name: "the gates of a group's rechecks come in order",
+    name: "the gates of a group's rechecks are locked in order",
     file: attempt,
     text: "ended.toSorted(\n      (a, b) => shardOf(a.job.scheduleId) - shardOf(b.job.scheduleId),\n    )",
     replacement: "ended",
     tests: ["test/target/gate-order.test.ts"],
   },
   {
-    name: "the gates of edits beside a recheck are those of both",
+    name: "the gates for edits and a recheck are locked together",
     file: attempt,
     text: "schedules: passing };",
     replacement: "schedules: [] };\n    void passing;",
     tests: ["test/target/gate-order.test.ts"],
   },
   {
-    name: "a stop before the beginning sends nothing",
+    name: "a stop before the beginning prevents the sending",
     file: transaction,
     text: "      if (this.#undone !== undefined) return statement.reject(this.#undone);\n",
     replacement: "",
@@ -237,16 +240,15 @@ export const target: readonly Mutant[] = [
     tests: ["test/target/two-grouped-handlers.test.ts"],
   },
   {
-    name: "a grouped handler's list is its own",
+    name: "a grouped handler gets a copy of the list",
     file: definition,
     text: "runGroup(definition, [...jobs], context)",
     replacement: "runGroup(definition, jobs, context)",
     tests: [oddTest, handlersTest],
-    equivalent:
-      "The list is made for this run alone, and is not read again after the ids were taken from it.",
+    equivalent: "The list is made for this run only, and is not read after the ids were taken from it.",
   },
   {
-    name: "a worker that cannot tell the bus works its jobs all the same",
+    name: "a worker that cannot reach the bus still works its jobs",
     file: "lib/lifecycle/parcel-events.ts",
     text: '      deps.log.warn("lifecycle.left", { error: errorText(error) });\n',
     replacement: "      throw error;\n",

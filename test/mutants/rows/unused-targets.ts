@@ -2,10 +2,10 @@ import type { Mutant } from "../mutant.ts";
 
 const targetsTest = "test/retention/targets.test.ts";
 
-/** A target goes when nothing names it, and never under a schedule that does. */
+/** A target's row is deleted when nothing names it, and never while a schedule names it. */
 export const unusedTargets: readonly Mutant[] = [
   {
-    name: "target_named: a target that is marked is used from now on",
+    name: "target_named: a marked target counts as used from now on",
     file: "lib/target/sql/target_named.sql",
     text: "elsif v_unused_at is not null then",
     replacement: "elsif false then",
@@ -19,15 +19,15 @@ export const unusedTargets: readonly Mutant[] = [
     tests: [targetsTest],
   },
   {
-    name: "is_unused: what is set for it",
+    name: "is_unused: limits that are set",
     file: "lib/target/sql/is_unused.sql",
     text: " and p_target.set_at is null\n",
     replacement: "\n",
     tests: [targetsTest],
-    equivalent: "What was set once has a revision above 1.",
+    equivalent: "A target whose limits were set once has a revision above 1.",
   },
   {
-    name: "is_unused: a revision that a caller has",
+    name: "is_unused: a revision that a caller has read",
     file: "lib/target/sql/is_unused.sql",
     text: "      and p_target.revision = 1\n",
     replacement: "",
@@ -48,7 +48,7 @@ export const unusedTargets: readonly Mutant[] = [
     tests: [targetsTest],
   },
   {
-    name: "is_unused: parcels that wait for their time",
+    name: "is_unused: parcels that are not ready yet",
     file: "lib/target/sql/is_unused.sql",
     text: "p.queue = 'slow' and p.lease_until is null and p.turn is null offset 0",
     replacement: "false offset 0",
@@ -62,21 +62,21 @@ export const unusedTargets: readonly Mutant[] = [
     tests: [targetsTest],
   },
   {
-    name: "is_unused: parcels that have a place",
+    name: "is_unused: parcels with a place",
     file: "lib/target/sql/is_unused.sql",
     text: "p.slots is not null offset 0",
     replacement: "false offset 0",
     tests: [targetsTest],
   },
   {
-    name: "reclaim_targets: what an edit has locked is passed over",
+    name: "reclaim_targets: a row locked by an edit is skipped",
     file: "lib/target/sql/reclaim_targets.sql",
     text: "where t.id = any(p_ids) order by t.id for update skip locked);",
     replacement: "where t.id = any(p_ids) order by t.id);",
     tests: [targetsTest],
   },
   {
-    name: "reclaim_targets: those that are used lose their mark",
+    name: "reclaim_targets: used targets lose their mark",
     file: "lib/target/sql/reclaim_targets.sql",
     text: "where t.id = any(v_locked) and (t.unused_at is null)",
     replacement: "where t.id = any(v_unused) and (t.unused_at is null)",

@@ -2,7 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const tests = ["test/poison/versionless.test.ts"];
 
-/** A job whose schedule has no row of its version, and its claim. */
+/** The claim of a job whose schedule has no row of its version. */
 export const versionlessRows: readonly Mutant[] = [
   {
     name: "jobs of one schedule without its version share a parcel",
@@ -12,7 +12,7 @@ export const versionlessRows: readonly Mutant[] = [
     tests,
   },
   {
-    name: "a job without its version has the tries of the parcel that it leaves",
+    name: "a job without its version keeps the tries of the parcel that it leaves",
     file: "lib/parcel/sql/set_versionless_aside.sql",
     text: "v_tries := least(greatest(coalesce(v_tries, 0), 0), 1000000000) + 1;",
     replacement: "v_tries := 1;",
@@ -26,7 +26,7 @@ export const versionlessRows: readonly Mutant[] = [
     tests,
   },
   {
-    name: "a job that its claim sets aside is logged",
+    name: "a job that its claim quarantines is logged",
     file: "lib/worker/work-parcel.ts",
     text: '    if ("setAside" in claimed) logSetAside(deps.log, "claim", claimed.setAside);\n',
     replacement: "",

@@ -4,24 +4,24 @@ const headers = "lib/webhook/webhook-headers.ts";
 const address = "lib/webhook/address.ts";
 const reach = "lib/webhook/public-address.ts";
 
-/** Where webhooks may go, and what a caller may say in them. */
+/** The addresses that webhooks may reach, and the headers that a caller may set. */
 export const webhooks: readonly Mutant[] = [
   {
-    name: "a caller sets no proxy-authorization",
+    name: "a caller cannot set proxy-authorization",
     file: headers,
     text: '  "proxy-authorization",\n',
     replacement: "",
     tests: ["test/webhook/webhook-headers.test.ts"],
   },
   {
-    name: "a caller sets no header of the signature",
+    name: "a caller cannot set a header of the signature",
     file: headers,
     text: 'reserved.has(lower) || lower.startsWith("webhook-")',
     replacement: "reserved.has(lower)",
     tests: ["test/webhook/webhook-headers.test.ts"],
   },
   {
-    name: "reserved headers are known in every spelling",
+    name: "reserved headers are recognised in every spelling",
     file: headers,
     text: "const lower = name.toLowerCase();",
     replacement: "const lower = name;",
@@ -49,14 +49,14 @@ export const webhooks: readonly Mutant[] = [
     tests: ["test/webhook/address.test.ts"],
   },
   {
-    name: "a tunnel's address is refused whatever it wraps",
+    name: "a tunnel's address is refused whatever address it contains",
     file: reach,
     text: '  "2002::/16": "a tunnel\'s address",\n',
     replacement: "",
     tests: ["test/webhook/address.test.ts"],
   },
   {
-    name: "what is no unicast address is refused although no list names it",
+    name: "an address that is not unicast is refused even when no list names it",
     file: reach,
     text: 'return unicast.some((each) => within(each, address)) ? null : "not a public address";',
     replacement: "return null;",
@@ -98,7 +98,7 @@ export const webhooks: readonly Mutant[] = [
     tests: ["test/webhook/webhook-function.test.ts"],
   },
   {
-    name: "each webhook has a connection of its own",
+    name: "each webhook uses its own connection",
     file: "lib/webhook/exchange.ts",
     text: "agent: false,",
     replacement: "",

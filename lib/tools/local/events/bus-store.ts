@@ -15,7 +15,7 @@ export interface BusEvent {
   detail: unknown;
 }
 
-/** An event that was accepted, and which rules of its bus it matched. */
+/** An accepted event, with the rules of its bus that it matched. */
 export type Arrival = BusEvent & { bus: string; arrivedAt: string; rules: string[] };
 
 export interface Rule {
@@ -29,7 +29,10 @@ export interface Rule {
 export interface Target {
   id: string;
   arn: string;
-  /** What is sent instead of the event: a fixed text, one part of the event, or a text with parts of it. */
+  /**
+   * The text sent instead of the event: fixed, one part of the event, or a template with parts of
+   * it.
+   */
   input: string | null;
   inputPath: string | null;
   inputTransformer: InputTransformer | null;
@@ -45,7 +48,7 @@ export interface BusStore {
   removeTarget(bus: string, rule: string, id: string): boolean;
   targets(bus: string, rule: string): Target[];
   addArrivals(arrivals: readonly Arrival[]): void;
-  /** Newest first, and never more text than fits in memory. */
+  /** Newest first, with no more text than fits in memory. */
   arrivals(limit: number): Arrival[];
   close(): void;
 }
@@ -64,7 +67,7 @@ const schema = `
     primary key (bus, rule, id), foreign key (bus, rule) references rules (bus, name)) strict;
   create table if not exists arrivals (number integer primary key, arrival text not null) strict;`;
 
-/** What a bus keeps over a restart: its rules with their targets, and the last events. */
+/** A bus's data that survives a restart: its rules with their targets, and the last events. */
 export function openBusStore(dataDir: string): BusStore {
   mkdirSync(dataDir, { recursive: true });
   const db = new DatabaseSync(path.join(dataDir, "events.db"));
@@ -73,7 +76,7 @@ export function openBusStore(dataDir: string): BusStore {
   return { ...ruleTable(db), ...targetTable(db), ...arrivalTable(db), close: () => db.close() };
 }
 
-/** To targets that were kept before there were any. */
+/** Adds the column to a table of targets from a release without transformers. */
 function addTransformers(db: DatabaseSync): void {
   const columns = db.prepare("select name from pragma_table_info('targets')").all();
   if (!columns.some((column) => column["name"] === "input_transformer"))

@@ -20,7 +20,7 @@ export interface BusParts {
   log: Log;
 }
 
-/** An entry of PutEvents whose fields have been checked. */
+/** An entry of PutEvents with checked fields. */
 export interface Entry {
   bus: string;
   source: string;
@@ -31,7 +31,10 @@ export interface Entry {
 }
 
 export interface Bus {
-  /** Accepts events: they are kept and have been sent to the targets of the rules they match when this resolves. Gives their ids. */
+  /**
+   * Accepts events and returns their ids. When it resolves, they are stored, and sent to the
+   * targets of all matching rules.
+   */
   accept(entries: readonly Entry[]): Promise<string[]>;
   putRule(rule: Rule): void;
 }
@@ -85,7 +88,7 @@ function toArrival(event: BusEvent, bus: string, rules: readonly Rule[], now: Da
   return { ...event, bus, arrivedAt: now.toISOString(), rules: rules.map(({ name }) => name) };
 }
 
-/** A target that fails must not fail the sender of the event: it is told to the person at the terminal. */
+/** A target that fails must not fail the sender of the event; the failure is logged. */
 async function deliver({ store, send, clock, log }: BusParts, event: BusEvent, rule: Rule): Promise<void> {
   for (const target of store.targets(rule.bus, rule.name)) {
     try {

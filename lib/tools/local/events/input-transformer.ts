@@ -1,20 +1,20 @@
 import { parseJson } from "./operation-input.ts";
 
-/** What a target is sent instead of the event: a text with parts of the event in it. */
+/** The text that a target receives instead of the event: a template with parts of the event. */
 export interface InputTransformer {
-  /** Paths such as `$.detail.order.id`, by the names that the template has for them. */
+  /** Paths such as `$.detail.order.id`, by the names of the template's variables. */
   paths: Readonly<Record<string, string>>;
   template: string;
 }
 
-/** What the bus itself knows beside the event. */
+/** The values that the bus itself adds to the event. */
 export interface Ingested {
   ruleName: string;
   ruleArn: string;
   ingestedAt: string;
 }
 
-/** Variables that are there without a path. */
+/** Variables that need no path. */
 const predefined = [
   "aws.events.rule-arn",
   "aws.events.rule-name",
@@ -25,7 +25,7 @@ const predefined = [
 
 const placeholders = /<([\w.-]+)>/g;
 
-/** Why EventBridge would not take it; null where it would. */
+/** The reason why EventBridge would reject the transformer; null when it would accept it. */
 export function transformerFault({ paths, template }: InputTransformer): string | null {
   const known = new Set<string>([...Object.keys(paths), ...predefined]);
   for (const [, name = ""] of template.matchAll(placeholders))
@@ -40,7 +40,7 @@ export function transformerFault({ paths, template }: InputTransformer): string 
   return null;
 }
 
-/** The template with the event's parts in the places of its variables. */
+/** The template with its variables replaced by parts of the event. */
 export function transformed(
   { paths, template }: InputTransformer,
   event: object,
@@ -58,8 +58,9 @@ export function transformed(
 }
 
 /**
- * Outside of quotes a variable becomes JSON, a string with its quotes. Inside of them a string is put in as JSON writes it, and anything
- * else as JSON without its quotes. What the event does not have is empty.
+ * Outside of quotes a variable becomes JSON, so a string keeps its quotes. Inside of quotes a
+ * string is escaped as in JSON, and any other value becomes JSON without quotes. A missing value
+ * becomes empty.
  */
 function filled(template: string, partOf: (name: string) => unknown): string {
   let text = "";
@@ -85,13 +86,13 @@ function within(value: unknown): string {
   return JSON.stringify(value).replaceAll('"', "");
 }
 
-/** Whether the text that follows stands in quotes, which a backslash takes the meaning from. */
+/** Whether the text after this one is inside of quotes; escaped quotes do not count. */
 function endsInString(text: string, startsInString: boolean): boolean {
   const quotes = text.replace(/\\./gs, "").split('"').length - 1;
   return quotes % 2 === 0 ? startsInString : !startsInString;
 }
 
-/** `$.detail.items[0].id` as its steps; null where it is no such path. */
+/** The steps of a path such as `$.detail.items[0].id`; null when it is not a valid path. */
 function stepsOf(path: string): (string | number)[] | null {
   if (!/^\$((\.[\w/-]+)|(\[\d+\]))*$/.test(path)) return null;
   return [...path.matchAll(/\.([\w/-]+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index));

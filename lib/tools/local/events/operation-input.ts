@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** An answer with an error, as the AWS JSON protocol names it. */
+/** An error response, named as in the AWS JSON protocol. */
 export class OperationFault extends Error {
   override readonly name = "OperationFault";
   readonly type: string;
@@ -11,10 +11,10 @@ export class OperationFault extends Error {
   }
 }
 
-/** Of rules and targets. */
+/** The name of a rule or a target. */
 export const name = z.string().regex(/^[\w.-]{1,64}$/);
 
-/** A bus is known by its name or its ARN; buses need not be made before they are used here. */
+/** The name or ARN of a bus. Buses need not be created before use here. */
 export const busName = z
   .string()
   .regex(/^(arn:aws[\w-]*:events:[\w-]*:\d*:event-bus\/)?[\w./-]{1,256}$/)
@@ -27,7 +27,7 @@ export function read<Shape extends z.ZodType>(shape: Shape, input: unknown): z.o
   return data;
 }
 
-/** Undefined where the text is not JSON. */
+/** Undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

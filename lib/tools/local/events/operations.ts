@@ -10,7 +10,7 @@ export type Operation = (input: unknown) => unknown;
 
 const targetsMax = 5;
 
-/** The calls of EventBridge that this endpoint answers, by name. */
+/** The EventBridge operations of this endpoint, by name. */
 export function eventOperations(bus: Bus, store: BusStore): ReadonlyMap<string, Operation> {
   return new Map<string, Operation>([
     ["PutEvents", (input) => putEvents(bus, input)],

@@ -2,7 +2,7 @@ import type { Arrival, Rule } from "./bus-store.ts";
 
 const detailShown = 2_000;
 
-/** What arrived, for a person: newest first, refreshed by the browser, without a script. */
+/** An HTML page of the received events, newest first. The browser refreshes it without a script. */
 export function eventsPage(arrivals: readonly Arrival[], rules: readonly Rule[]): string {
   return `<!doctype html>
 <html lang="en">

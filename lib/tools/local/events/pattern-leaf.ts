@@ -1,14 +1,20 @@
-/** An event pattern that EventBridge would refuse, or that this endpoint does not understand; `message` says where and why. */
+/**
+ * An event pattern that EventBridge would reject, or that this endpoint does not support; `message`
+ * says where and why.
+ */
 export class InvalidPattern extends Error {
   override readonly name = "InvalidPattern";
 }
 
-/** Whether one of a field's values passes; the list is empty when the event has no such field. */
+/** Whether one of a field's values passes; the list is empty when the event lacks the field. */
 export type LeafTest = (leaves: readonly unknown[]) => boolean;
 
 type ValueTest = (value: unknown) => boolean;
 
-/** One entry of a field's list: a plain value, or an object with one test such as `{ "prefix": "eu-" }`. */
+/**
+ * One entry of a field's list: a plain value, or an object with one test such as `{ "prefix": "eu-"
+ * }`.
+ */
 export function leafTest(rule: unknown): LeafTest {
   if (isPlain(rule)) return any((value) => value === rule);
   const [name, argument] = onlyEntry(rule);
@@ -18,9 +24,7 @@ export function leafTest(rule: unknown): LeafTest {
   }
   const make = valueTests[name];
   if (make === undefined) {
-    throw new InvalidPattern(
-      `"${name}" is not understood; known are exists, ${Object.keys(valueTests).join(", ")}`,
-    );
+    throw new InvalidPattern(`"${name}" is not supported; use exists, ${Object.keys(valueTests).join(", ")}`);
   }
   return any(make(argument));
 }
@@ -55,21 +59,25 @@ function equalsIgnoreCase(argument: unknown): ValueTest {
   return onText((value) => value.toLowerCase() === wanted);
 }
 
-/** `*` stands for any characters, `\*` and `\\` for themselves. Matched by hand: a pattern must not become a slow regular expression. */
+/**
+ * `*` matches any characters; `\*` and `\\` match themselves. Written by hand, because a pattern
+ * must not become a slow regular expression.
+ */
 function wildcard(argument: unknown): ValueTest {
   const pattern = textOf("wildcard", argument);
   const pieces = [""];
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern.charAt(at);
     if (character === "*") {
-      if (at > 0 && pieces.at(-1) === "") throw new InvalidPattern('"wildcard" takes no two stars in a row');
+      if (at > 0 && pieces.at(-1) === "")
+        throw new InvalidPattern('"wildcard" does not allow two stars in a row');
       pieces.push("");
       continue;
     }
     const escaped = character === "\\";
     if (escaped) at++;
     if (escaped && !["*", "\\"].includes(pattern.charAt(at))) {
-      throw new InvalidPattern('"wildcard" knows only \\* and \\\\ after a backslash');
+      throw new InvalidPattern('"wildcard" allows only \\* and \\\\ after a backslash');
     }
     pieces[pieces.length - 1] += pattern.charAt(at);
   }
@@ -116,7 +124,7 @@ function anythingBut(argument: unknown): ValueTest {
   if (isObject(argument)) {
     const [name, inner] = onlyEntry(argument);
     if (!["prefix", "suffix", "equals-ignore-case", "wildcard"].includes(name)) {
-      throw new InvalidPattern(`"anything-but" does not know "${name}"`);
+      throw new InvalidPattern(`"anything-but" does not support "${name}"`);
     }
     const make = valueTests[name];
     const excluded = listOf(inner).map((entry) => make?.(entry));
@@ -142,7 +150,7 @@ function onText(test: (value: string) => boolean): ValueTest {
 
 function textOf(name: string, argument: unknown): string {
   if (typeof argument !== "string" || argument === "")
-    throw new InvalidPattern(`"${name}" takes a text that is not empty`);
+    throw new InvalidPattern(`"${name}" takes a non-empty text`);
   return argument;
 }
 

@@ -5,8 +5,9 @@ export type EventMatcher = (event: unknown) => boolean;
 const depthMax = 32;
 
 /**
- * EventBridge's content filtering. A pattern names the fields that matter; each takes a list of tests of which one must
- * hold, `$or` takes whole patterns. What is not understood is refused rather than taken for "matches nothing".
+ * EventBridge's content filtering. A pattern names fields, each with a list of tests; one test of
+ * the list must pass. `$or` takes whole patterns. An unsupported test is refused, because treating
+ * it as "matches nothing" would hide the mistake.
  */
 export function compilePattern(text: string): EventMatcher {
   let pattern: unknown;
@@ -72,7 +73,10 @@ function compileLeaf(rules: readonly unknown[], path: readonly string[]): EventM
   };
 }
 
-/** An array in an event stands for any of its elements; an empty one, as in EventBridge, for a field that is not there. */
+/**
+ * An array in an event matches if any of its elements does. An empty array counts as a missing
+ * field, as in EventBridge.
+ */
 function elements(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) return [value];
   const flat: unknown[] = value.flat(Number.POSITIVE_INFINITY);

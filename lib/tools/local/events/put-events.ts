@@ -19,7 +19,7 @@ const entryShape = z.strictObject({
   TraceHeader: z.string().optional(),
 });
 
-/** A faulty entry fails alone; the others of its request are accepted. */
+/** A faulty entry fails alone; the request's other entries are accepted. */
 export async function putEvents(bus: Bus, input: unknown): Promise<unknown> {
   const { Entries } = read(putEventsInput, input);
   if (sizeOf(Entries) > requestBytesMax) {
@@ -46,7 +46,7 @@ function readEntry(input: Record<string, unknown>): Entry | EntryFault {
   if (data.Source.startsWith("aws.")) {
     return {
       ErrorCode: "NotAuthorizedForSourceException",
-      ErrorMessage: "Sources that begin with aws. are AWS' own.",
+      ErrorMessage: "Sources that begin with aws. are reserved for AWS.",
     };
   }
   const detail = parseJson(data.Detail);
@@ -63,7 +63,7 @@ function readEntry(input: Record<string, unknown>): Entry | EntryFault {
   };
 }
 
-/** As EventBridge counts: the texts of the entries, and 14 bytes for a time. */
+/** The size as EventBridge counts it: the texts of the entry, and 14 bytes for a time. */
 function sizeOf(entries: readonly Record<string, unknown>[]): number {
   const counted = entries.flatMap(({ Source, DetailType, Detail, Resources, Time }) => [
     ...[Source, DetailType, Detail].map((text) => Buffer.byteLength(String(text ?? ""))),

@@ -18,9 +18,9 @@ export interface EventsEndpoint {
 
 export interface EventsOptions {
   dataDir: string;
-  /** 0 takes any free port. */
+  /** 0 picks a free port. */
   port: number;
-  /** Where the targets of rules lead. */
+  /** Sends a message to a queue that is a rule's target. */
   send(message: QueueMessage): Promise<void>;
   log: Log;
   clock?: Clock;
@@ -33,7 +33,7 @@ const listMax = 1_000;
 const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'";
 const awsJson = "application/x-amz-json-1.1";
 
-/** An EventBridge endpoint for any EventBridge client, and a page for a person who wants to see what arrived. */
+/** An EventBridge endpoint for any EventBridge client, with an HTML page of the received events. */
 export async function startEvents(options: EventsOptions): Promise<EventsEndpoint> {
   const { send, log, clock = systemClock } = options;
   const store = openBusStore(options.dataDir);
@@ -98,15 +98,16 @@ async function operate(
 ): Promise<Answer> {
   const body = await readBody(request, bodyBytesMax);
   if (body === undefined) return fault(413, "RequestEntityTooLargeException", "The request is too large.");
-  // Only a client that means it sends this type; a page in a browser would have to ask first, and is not answered.
+  // A page in a browser cannot send this content type without a preflight request, which gets no
+  // answer here. So pages of other sites cannot call this endpoint.
   if (!request.headers["content-type"]?.startsWith(awsJson)) {
-    return fault(415, "UnknownOperationException", `Requests are of type ${awsJson}.`);
+    return fault(415, "UnknownOperationException", `The Content-Type must be ${awsJson}.`);
   }
   const name = String(request.headers["x-amz-target"] ?? "").replace(/^AWSEvents\./, "");
   const operation = operations.get(name);
   if (operation === undefined) {
     const known = [...operations.keys()].join(", ");
-    return fault(400, "UnknownOperationException", `"${name}" is not answered here; known are ${known}.`);
+    return fault(400, "UnknownOperationException", `"${name}" is not supported here; use ${known}.`);
   }
   try {
     const result = await operation(JSON.parse(body.toString("utf8")));

@@ -1,7 +1,8 @@
 /**
- * Which records of a batch the handler has proven done: those that a well-formed response does not name as failed.
- * A response of any other shape, or one that names an unknown record, proves nothing, so the whole batch comes again.
- * (Lambda takes an empty response for success; ours must always say, so the local stack is the stricter of the two.)
+ * The records of a batch that the handler has proven done: those that a well-formed response does
+ * not name as failed. Any other response, or one that names an unknown record, proves nothing, so
+ * the whole batch is delivered again. (Lambda treats an empty response as success. Carillon's
+ * handlers must always return one, so the local stack is stricter.)
  */
 export function acknowledged(response: unknown, messageIds: readonly string[]): string[] {
   const failed = failedIds(response);

@@ -15,8 +15,9 @@ export interface MinuteRule {
 const minuteMs = 60_000;
 
 /**
- * A rule with `rate(1 minute)`: invokes the function at once and then on each full minute, also while an earlier
- * invocation still runs. One that finds every environment busy is dropped: the next minute is its retry.
+ * A rule with `rate(1 minute)`: invokes the function at once and then at each full minute, even
+ * while an earlier invocation runs. An invocation is dropped when every environment is busy; the
+ * next minute is its retry.
  */
 export function eachMinute(
   tick: LocalFunction<ScheduledEvent, unknown>,
@@ -39,7 +40,7 @@ export function eachMinute(
     while (!stopping.signal.aborted) {
       void fire();
       const now = clock.now().getTime();
-      // A timer may end a little before its time; the minute that has just been served must not come twice.
+      // A timer may fire slightly early; the same minute must not be served twice.
       const next = Math.floor(now / minuteMs + 1) * minuteMs;
       while (clock.now().getTime() < next && !stopping.signal.aborted) {
         await clock.sleep(next - clock.now().getTime(), stopping.signal);

@@ -1,11 +1,11 @@
-/** Something that serves one event at a time and is made when it is first needed. */
+/** A pool of environments that are created on demand and serve one event at a time each. */
 export interface EnvironmentPool<Own> {
-  /** One that is free, a new one, or the first to be given back when there are as many as may be. */
+  /** A free environment, a new one, or, at the limit, the first that is released. */
   take(): Promise<Own>;
   giveBack(own: Own): void;
-  /** Closes one that is not to be used again. */
+  /** Closes an environment that must not be used again. */
   discard(own: Own): void;
-  /** Closes those that are free, and from now on each as it is given back. */
+  /** Closes the free environments, and each other one when it is released. */
   close(): Promise<void>;
 }
 

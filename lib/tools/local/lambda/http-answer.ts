@@ -6,7 +6,10 @@ export interface HttpAnswer {
 
 const bodyBytesMax = 6 * 1024 * 1024;
 
-/** What an HTTP API of API Gateway makes of a function's result: a response, or a bare value that it sends as JSON. */
+/**
+ * The response that an HTTP API of API Gateway makes of a function's result: a response object, or
+ * a bare value, which it sends as JSON.
+ */
 export function httpAnswer(result: unknown): HttpAnswer {
   if (typeof result !== "object" || result === null || !("statusCode" in result)) {
     return gatewayAnswer(200, JSON.stringify(result ?? null));
@@ -37,7 +40,7 @@ export function httpAnswer(result: unknown): HttpAnswer {
   };
 }
 
-/** An answer of the gateway's own, given without the function. */
+/** A response of the gateway itself, without the function. */
 export function gatewayAnswer(status: number, body: string): HttpAnswer {
   return { status, headers: { "content-type": "application/json" }, body: Buffer.from(body) };
 }

@@ -13,10 +13,14 @@ export interface HttpRequest {
   receivedAt: Date;
 }
 
-/** What an HTTP API of API Gateway makes of a request (payload format 2.0), or null where it answers 400 itself. */
+/**
+ * The event that an HTTP API of API Gateway makes of a request (payload format 2.0); null when it
+ * answers 400 itself.
+ */
 export function httpEvent(request: HttpRequest): APIGatewayProxyEventV2 | null {
   const [path = "/", query = ""] = split(request.target, "?");
-  // The path arrives decoded although its name says raw, an encoded slash included; the query arrives as it was sent.
+  // The path is decoded, even an encoded slash, although its name says raw; the query stays as it
+  // was sent.
   const rawPath = decoded(path);
   if (rawPath === null) return null;
   const { cookie, ...others } = request.headers;
@@ -57,7 +61,7 @@ function requestContext(
   };
 }
 
-/** Text types come as text, everything else in base64; so does text that is not UTF-8. */
+/** Text types are passed as text, everything else in base64, including text that is not UTF-8. */
 function bodyFields(
   body: Buffer,
   contentType: string | undefined,

@@ -6,14 +6,16 @@ import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
 import { environmentPool } from "./environment-pool.ts";
 
-/** A function as Lambda runs it: each environment is assembled once and serves one event at a time. */
+/**
+ * A function as Lambda runs it: each environment is created once and serves one event at a time.
+ */
 export interface LocalFunction<Event, Result> {
   readonly name: string;
-  /** How many events are served at once; more of them wait. */
+  /** How many events are served at once; further events wait. */
   readonly concurrency: number;
-  /** Rejects with what the handler throws, or with TimedOut. */
+  /** Rejects with the handler's error, or with TimedOut. */
   invoke(event: Event): Promise<Result>;
-  /** Waits up to `graceMs` for what is under way, then closes every environment. */
+  /** Waits up to `graceMs` for invocations under way, then closes every environment. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -53,7 +55,8 @@ export function localFunction<Event, Result>(
       own.handler(event, invocation),
     );
     if (outcome === "over time") {
-      // Lambda ends such an environment; ours is closed behind the handler's back and not used again.
+      // Lambda kills such an environment. Here it is closed while its handler may still run, and is
+      // not used again.
       environments.discard(own);
       throw new TimedOut(spec.name, spec.timeoutMs);
     }

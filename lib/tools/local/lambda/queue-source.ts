@@ -17,7 +17,7 @@ import { sqsEvent } from "./sqs-event.ts";
 export interface QueueSourceParts {
   sqs: SQSClient;
   queue: { name: string; url: string };
-  /** How many messages one invocation gets at most. A poll may bring those of several. */
+  /** The most messages of one invocation. A poll may bring the messages of several. */
   batchSizeMax: number;
   consumer: LocalFunction<SQSEvent, unknown>;
   clock: Clock;
@@ -25,21 +25,28 @@ export interface QueueSourceParts {
 }
 
 export interface QueueSource {
-  /** Takes no more messages; what was received is still worked on, see the function's own `close`. */
+  /**
+   * Receives no more messages. Those already received are still processed; see the function's own
+   * `close`.
+   */
   stop(): Promise<void>;
 }
 
 export const pollSeconds = 20;
-/** SQS gives no more to one poll. */
+/** SQS's limit for one poll. */
 const receivedMax = 10;
 const pauseAfterFailureMs = 1_000;
-/** So long messages gather after a poll that brought fewer than it could: it costs the same whether it brings one or ten. */
+/**
+ * The wait for more messages after a poll that was not full: a poll costs the same for one message
+ * or ten.
+ */
 const gatherMs = 20;
 
 /**
- * An event source mapping: one long poll at a time, and none while as many batches are under way as the function serves. What a poll brings is
- * handed over batch by batch; what there are no hands for yet waits here, ten messages at most. What is not proven done stays in the queue
- * until its visibility timeout.
+ * An event source mapping: one long poll at a time, and none while the function is busy with as
+ * many batches as it serves at once. Messages are passed on batch by batch; at most ten wait here
+ * for a free environment. Messages that are not proven done stay in the queue until their
+ * visibility timeout.
  */
 export function startQueueSource(parts: QueueSourceParts): QueueSource {
   const stopping = new AbortController();
@@ -82,7 +89,7 @@ async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<voi
   await giveBack(parts, waiting);
 }
 
-/** What nobody has begun is there for the next who asks. */
+/** Makes messages visible again that no invocation has received. */
 async function giveBack({ sqs, queue, log }: QueueSourceParts, messages: readonly Message[]): Promise<void> {
   if (messages.length === 0) return;
   const Entries = entriesOf(messages).map((entry) => ({ ...entry, VisibilityTimeout: 0 }));
@@ -94,7 +101,7 @@ async function giveBack({ sqs, queue, log }: QueueSourceParts, messages: readonl
   }
 }
 
-/** How a request names several messages. */
+/** The entries that name several messages in a request. */
 function entriesOf(messages: readonly Message[]): { Id: string; ReceiptHandle: string | undefined }[] {
   return messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
 }
@@ -107,7 +114,7 @@ async function receive({ sqs, queue }: QueueSourceParts, stopping: AbortSignal):
     MessageSystemAttributeNames: ["All"],
     MessageAttributeNames: ["All"],
   });
-  // A signal for each poll, so that what the client hangs on it goes with it.
+  // Each poll has its own signal, because the client's listeners on it are collected with it.
   const own = new AbortController();
   const abort = () => own.abort();
   stopping.addEventListener("abort", abort, { once: true });
@@ -144,8 +151,8 @@ async function work(parts: QueueSourceParts, messages: readonly Message[], remov
 }
 
 /**
- * Removes messages that are done with, and nobody waits for it. One request is under way at a time; what is done meanwhile goes together in
- * the next.
+ * Deletes finished messages in the background. One request is under way at a time; messages that
+ * finish meanwhile are deleted together in the next.
  */
 function remover({ sqs, queue, log }: QueueSourceParts): Remove {
   const waiting: Message[] = [];
@@ -157,7 +164,7 @@ function remover({ sqs, queue, log }: QueueSourceParts): Remove {
       try {
         await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries: entriesOf(some) }));
       } catch (error) {
-        // They come again, and find their work done.
+        // The messages are delivered again, and their work is found done.
         log.warn("local.delete-failed", {
           queue: queue.name,
           messages: some.length,

@@ -2,7 +2,7 @@ import type { Message, MessageAttributeValue } from "@aws-sdk/client-sqs";
 import type { SQSEvent, SQSMessageAttribute, SQSRecord } from "aws-lambda";
 import { localRegion } from "../local-account.ts";
 
-/** Messages as Lambda hands them to a function whose event source is the queue. */
+/** Messages as Lambda passes them to a function with the queue as its event source. */
 export function sqsEvent(messages: readonly Message[], queueArn: string): SQSEvent {
   return { Records: messages.map((message) => toRecord(message, queueArn)) };
 }

@@ -17,7 +17,7 @@ export interface HttpParts {
 
 const bodyBytesMax = 10 * 1024 * 1024;
 
-/** An HTTP API of API Gateway whose one route leads to the function. */
+/** An HTTP API of API Gateway with one route, to the function. */
 export function startHttp(parts: HttpParts): Promise<LoopbackServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { status, headers, body } = await answerTo(request, parts).catch((error: unknown) => {

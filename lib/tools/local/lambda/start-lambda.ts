@@ -4,20 +4,22 @@ import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
 import { type LoopbackServer, listenOnLoopback, readBody } from "../http-server.ts";
 
-/** A function that is run here: an event as JSON gave it, and what the function answers to it. */
+/**
+ * A function that runs in this process: it takes a parsed event and returns the function's result.
+ */
 export type InvokeLocal = (event: unknown) => Promise<unknown>;
 
 export interface LambdaParts {
-  /** 0 takes any free one. */
+  /** 0 picks a free port. */
   port: number;
   /** By name. */
   functions: ReadonlyMap<string, InvokeLocal>;
-  /** Another emulator, which runs every other function. */
+  /** Another emulator, which runs all other functions. */
   elsewhere: string | undefined;
   log: Log;
 }
 
-/** What an invocation says, as Lambda's own endpoint answers. */
+/** The result of an invocation, as Lambda's own endpoint returns it. */
 interface Answer {
   status: number;
   headers?: Record<string, string>;
@@ -27,7 +29,10 @@ interface Answer {
 const bodyBytesMax = 6 * 1024 * 1024;
 const invocations = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
 
-/** Lambda's endpoint for any client of it. It runs Carillon's own functions and passes everything else on. */
+/**
+ * A Lambda endpoint for any Lambda client. It runs Carillon's own functions and forwards other
+ * invocations.
+ */
 export function startLambda(parts: LambdaParts): Promise<LoopbackServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { status, headers, body } = await answerTo(request, parts).catch((error: unknown) => {
@@ -44,13 +49,14 @@ async function answerTo(request: IncomingMessage, parts: LambdaParts): Promise<A
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   const [, name] = invocations.exec(pathname) ?? [];
   if (request.method !== "POST" || name === undefined)
-    return fault(404, "ResourceNotFoundException", "Functions are invoked here, and nothing else.");
-  // Only a client of Lambda signs its requests; a page in a browser would have to ask first, and is not answered.
+    return fault(404, "ResourceNotFoundException", "This endpoint only invokes functions.");
+  // Only clients of Lambda sign their requests. A page in a browser would need a preflight request
+  // for that header, which gets no answer here.
   if (!request.headers.authorization?.startsWith("AWS4-HMAC-SHA256"))
     return fault(403, "MissingAuthenticationTokenException", "Missing Authentication Token");
   const body = await readBody(request, bodyBytesMax);
   if (body === undefined)
-    return fault(413, "RequestTooLargeException", `An event takes at most ${bodyBytesMax} bytes.`);
+    return fault(413, "RequestTooLargeException", `An event has at most ${bodyBytesMax} bytes.`);
   const invoke = parts.functions.get(decodeURIComponent(name));
   if (invoke !== undefined) return run(invoke, body, invocationType(request), parts.log);
   if (parts.elsewhere !== undefined) return passOn(parts.elsewhere, request, body);
@@ -85,14 +91,16 @@ async function run(invoke: InvokeLocal, body: Buffer, type: string, log: Log): P
   }
 }
 
-/** As Node's runtime in Lambda tells of it. */
+/** The error in the form of Lambda's runtime for Node. */
 function thrown(error: unknown): string {
   if (!(error instanceof Error)) return JSON.stringify({ errorType: "Error", errorMessage: String(error) });
   const { name, message, stack = "" } = error;
   return JSON.stringify({ errorType: name, errorMessage: message, trace: stack.split("\n") });
 }
 
-/** As it came: one emulator is spoken to as the other. Ends with the request that it answers. */
+/**
+ * Forwards the request unchanged to the other emulator, and is aborted with the incoming request.
+ */
 async function passOn(elsewhere: string, request: IncomingMessage, body: Buffer): Promise<Answer> {
   const url = new URL(request.url ?? "/", elsewhere);
   const closed = new AbortController();
@@ -117,7 +125,7 @@ async function passOn(elsewhere: string, request: IncomingMessage, body: Buffer)
   }
 }
 
-/** Not by `fetch`, which waits for an answer no longer than five minutes. */
+/** Not `fetch`, which waits at most five minutes for a response. */
 function onward(
   url: URL,
   { headers }: IncomingMessage,
@@ -133,7 +141,7 @@ function onward(
   });
 }
 
-/** Undefined where the text is not JSON; no text at all is an empty event. */
+/** Undefined when the text is not JSON; empty text is an empty event. */
 function json(text: string): unknown {
   if (text === "") return {};
   try {

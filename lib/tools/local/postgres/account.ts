@@ -9,8 +9,9 @@ export interface Account {
 const fallback: Account = { uid: 65534, gid: 65534 };
 
 /**
- * Nobody in particular when we are not root: the server then runs as we do. As root, the owner of an existing
- * cluster, so that a checkout used by root and by a person stays usable by both; for a new one the account `nobody`.
+ * Undefined when this process is not root: the server then runs under the same account. As root it
+ * is the owner of an existing cluster, so that root and a user can share a checkout; for a new
+ * cluster it is the account `nobody`.
  */
 export function serverAccount(clusterDir: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -19,7 +20,7 @@ export function serverAccount(clusterDir: string): Account | undefined {
   return accountNamed("nobody") ?? fallback;
 }
 
-/** initdb wants an account that has a name, so the number is looked up where the name is. */
+/** initdb needs an account with a name, so the numbers are looked up by name. */
 function accountNamed(name: string): Account | undefined {
   try {
     const line = readFileSync("/etc/passwd", "utf8")

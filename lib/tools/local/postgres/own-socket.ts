@@ -1,15 +1,18 @@
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
-/** What the kernel takes as a socket's path, with room for its name. */
+/** The kernel's limit for a socket's path, minus the socket's name. */
 const folderLengthMax = 80;
 
-/** The server's socket lies in its cluster's folder, which nobody else may enter. */
+/** The server's socket is in its cluster's folder, which other users cannot enter. */
 export function hasSocket(clusterDir: string): boolean {
   return Buffer.byteLength(clusterDir) <= folderLengthMax;
 }
 
-/** What servers have left behind that were killed: each run has another port, by which it is named. */
+/**
+ * Removes the sockets of killed servers. Each run has another port, and the socket is named by the
+ * port.
+ */
 export function removeSockets(clusterDir: string): void {
   for (const name of readdirSync(clusterDir))
     if (name.startsWith(".s.PGSQL.")) rmSync(path.join(clusterDir, name), { force: true });

@@ -19,22 +19,31 @@ import { hasSocket, removeSockets } from "./own-socket.ts";
 export interface PostgresServer {
   /** Connects the superuser to the database `postgres`. */
   url: string;
-  /** The same, by a socket of the operating system where there is one: a third less to do for each statement than by the loopback interface. */
+  /**
+   * The same through a Unix socket where there is one, which takes a third less processor time per
+   * statement than the loopback interface.
+   */
   socketUrl: string;
   port: number;
-  /** Resolves when the server is gone, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   exited: Promise<void>;
-  /** Fast shutdown: open transactions are rolled back, what was committed is on disk. */
+  /** Fast shutdown: open transactions are rolled back, committed ones are on disk. */
   stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** Made if it is missing. No other server may use it; one left over from a killed run is stopped. */
+  /**
+   * Created if it is missing. No other server may use it; one left over from a killed run is
+   * stopped.
+   */
   dataDir: string;
   log?: Log;
   /** Settings of postgresql.conf, such as `{ fsync: "off" }`. */
   settings?: Readonly<Record<string, string>>;
-  /** Where other programs than those that npm installed are: `initdb` and `postgres` of the same major version. */
+  /**
+   * The folder of other programs than those that npm installed: `initdb` and `postgres` of the same
+   * major version.
+   */
   programs?: string | undefined;
   clock?: Clock;
 }
@@ -45,7 +54,10 @@ const attemptsMax = 5;
 const retryMs = 100;
 const pollMs = 5;
 
-/** Starts a Postgres, from the binaries that npm installed if no others are named, on a free port of the loopback interface. */
+/**
+ * Starts a Postgres on a free port of the loopback interface, from npm's binaries unless others are
+ * given.
+ */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const { log = silentLog, clock = systemClock, settings = {} } = options;
   const startedAt = clock.now().getTime();
@@ -64,7 +76,8 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
       log.info("postgres.up", { port, ms: clock.now().getTime() - startedAt });
       return running(child, { port, password, clusterDir: files.clusterDir });
     }
-    // Somebody may take the port between our look and the server's start; backends of a killed server may need a moment to go.
+    // Another process may take the port before the server starts, and the backends of a killed
+    // server may need a moment to end.
     if (outcome.includes("in use") && attempt < attemptsMax) {
       await clock.sleep(retryMs * attempt);
       continue;
@@ -92,7 +105,8 @@ function launch({ binaries, files, account, port, settings }: Launch): ChildProc
     : command;
   const serverLog = openSync(files.logFile, "w", 0o600);
   try {
-    // A session of its own keeps the terminal's Ctrl-C from the server, so that we stop it last and in order.
+    // The server gets a session of its own, so that the terminal's Ctrl-C does not reach it and it
+    // is stopped last.
     return spawn(program, rest, {
       ...account,
       cwd: files.clusterDir,
@@ -105,13 +119,16 @@ function launch({ binaries, files, account, port, settings }: Launch): ChildProc
   }
 }
 
-/** On Linux the kernel can interrupt the server when we die; elsewhere the next start finds it (leftover.ts). */
+/**
+ * On Linux the kernel can interrupt the server when this process dies; elsewhere the next start
+ * stops it (leftover.ts).
+ */
 function diesWithParent(): boolean {
   if (process.platform !== "linux") return false;
   return spawnSync("setpriv", ["--pdeathsig", "INT", "true"], { stdio: "ignore" }).status === 0;
 }
 
-/** "ready", or why the server did not come up. */
+/** "ready", or the reason why the server did not start. */
 async function readiness(child: ChildProcess, files: ClusterFiles, clock: Clock): Promise<string> {
   let failure: string | undefined;
   child.once("error", (error) => {

@@ -4,8 +4,9 @@ import { pathToFileURL } from "node:url";
 import type { FastifyInstance } from "./fastify-shape.ts";
 
 /**
- * fauxqs has one door, `startFauxqs`, and that listens on every interface of the machine. Its parts behind the door are
- * enough to put it together on the loopback interface; these are the shapes of what is used of them (the version is pinned).
+ * fauxqs has one entry point, `startFauxqs`, which listens on every interface of the machine. Its
+ * internal parts are enough to run it on the loopback interface only; these are the shapes of the
+ * parts in use. The version is pinned.
  */
 export interface EmulatorParts {
   buildApp(options: {
@@ -52,7 +53,7 @@ export async function emulatorParts(): Promise<EmulatorParts> {
   const part = async (file: string, name: string) => {
     const module = await import(/* @vite-ignore */ pathToFileURL(path.join(dist, file)).href);
     if (typeof module[name] !== "function")
-      throw new Error(`fauxqs has no ${name} in ${file}: its version has changed.`);
+      throw new Error(`fauxqs has no ${name} in ${file}: its version has changed from the pinned one.`);
     return module[name];
   };
   return {

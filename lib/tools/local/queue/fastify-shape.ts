@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, Server } from "node:http";
 
-/** The part of Fastify, which fauxqs is built on, that the emulator's own hooks use. */
+/** The part of Fastify, which fauxqs is built on, that the hooks of this folder use. */
 export interface FastifyInstance {
   server: Server;
   addHook(name: "onRequest", hook: (request: FastifyRequest) => Promise<void>): void;

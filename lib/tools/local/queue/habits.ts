@@ -5,14 +5,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "./fastify-sh
 const delaySecondsMax = 900;
 const namesQueue = new Set(["GetQueueUrl", "SendMessage", "SendMessageBatch"]);
 
-/** What the emulator lacks: one region for everybody, SQS' bound on delays, queues made for our functions, messages of readers who left. */
+/**
+ * Behaviour that the emulator lacks: one region for all clients, SQS's limit for delays, creating
+ * the functions' queues on first use, and returning messages of clients that disconnected.
+ */
 export function addHabits(
   app: FastifyInstance,
   store: QueueStore,
   makeQueue: (name: string) => StoredQueue,
 ): void {
   app.addHook("onRequest", async (request) => {
-    // The emulator keys queues by the region a client signs for, but stores and finds them by name alone.
+    // The emulator keys queues by the region of the client's signature, but stores and finds them
+    // by name alone.
     const { authorization } = request.headers;
     if (authorization !== undefined) {
       request.headers.authorization = authorization.replace(
@@ -28,7 +32,7 @@ export function addHabits(
     return undefined;
   });
   app.addHook("preSerialization", async (request, _reply, payload) => {
-    // Somebody who hung up during a long poll will not delete what he was about to get.
+    // A client that disconnected during a long poll cannot delete the messages of the response.
     if (request.raw.socket.destroyed && actionOf(request) === "ReceiveMessage") {
       for (const handle of receiptHandles(payload)) {
         store.getQueue(text(request.body, "QueueUrl") ?? "")?.changeVisibility(handle, 0);
@@ -46,7 +50,10 @@ function isFromFunctions(request: FastifyRequest): boolean {
   return request.headers.authorization?.includes(`Credential=${functionsKeyId}/`) ?? false;
 }
 
-/** A target may name a queue that nobody made yet: our functions find it made, other clients get SQS' own answer. */
+/**
+ * A target may name a queue that does not exist yet. It is created for the functions; other clients
+ * get SQS's own error.
+ */
 function askedQueue(request: FastifyRequest): string | undefined {
   if (!namesQueue.has(actionOf(request))) return undefined;
   const name = text(request.body, "QueueName") ?? text(request.body, "QueueUrl")?.split("/").at(-1);

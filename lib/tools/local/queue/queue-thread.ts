@@ -4,7 +4,10 @@ import { PortTaken } from "../http-server.ts";
 import type { ThreadAnswer } from "./queues-beside.ts";
 import { type QueueOptions, startQueues } from "./start-queues.ts";
 
-/** The thread that `queuesBeside` starts: it says where it listens, and ends when it is told to. */
+/**
+ * The thread that `queuesBeside` starts: it reports its port, and ends when it gets the message to
+ * stop.
+ */
 async function run(options: QueueOptions, answer: (what: ThreadAnswer) => void): Promise<void> {
   try {
     const queues = await startQueues(options);

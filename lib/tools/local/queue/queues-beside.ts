@@ -16,8 +16,9 @@ export type ThreadAnswer = z.infer<typeof threadAnswer>;
 const script = new URL(`./queue-thread${path.extname(import.meta.filename)}`, import.meta.url);
 
 /**
- * `startQueues` in a thread of its own: what goes through the queues takes as much of a processor as all functions do together, and would keep
- * each of them waiting. Should the thread fail later on, so does the process.
+ * `startQueues` in a thread of its own: the queues' traffic takes as much processor time as all
+ * functions together, and would delay each of them. When the thread fails later, the process ends
+ * as well.
  */
 export async function queuesBeside(options: QueueOptions): Promise<QueueEmulator> {
   const thread = new Worker(script, { workerData: options });

@@ -13,9 +13,11 @@ export interface QueueEmulator {
 }
 
 export interface QueueOptions {
-  /** Where queues and messages are kept; a message outlives `kill -9` once its sender has been answered. */
+  /**
+   * The folder of queues and messages; a message survives `kill -9` once its sender has a response.
+   */
   dataDir: string;
-  /** 0 takes any free port. */
+  /** 0 picks a free port. */
   port: number;
   queues: readonly QueueSpec[];
 }
@@ -23,11 +25,11 @@ export interface QueueOptions {
 export interface QueueSpec {
   name: string;
   attributes: Readonly<Record<string, string>>;
-  /** Receives what was received this often without being deleted. */
+  /** The dead-letter queue for messages that were received this often without being deleted. */
   deadLetters?: { name: string; maxReceiveCount: number };
 }
 
-/** An SQS endpoint on the loopback interface for any SQS client, with the queues of `queues` in it. */
+/** An SQS endpoint on the loopback interface for any SQS client, with the given queues. */
 export async function startQueues(options: QueueOptions): Promise<QueueEmulator> {
   const parts = await emulatorParts();
   mkdirSync(options.dataDir, { recursive: true });
@@ -77,9 +79,11 @@ export function queueUrlAt(baseUrl: string, name: string): string {
 
 function openPersistence(parts: EmulatorParts, dataDir: string): Persistence {
   const persistence = new parts.Persistence(dataDir);
-  // What the operating system has been given survives kill -9 of a process; waiting for the disk would cost each message a sync.
+  // Data that was written to the operating system survives kill -9 of a process; waiting for the
+  // disk would cost a sync per message.
   persistence.db.exec("pragma synchronous = normal");
-  // fauxqs 2.4.1 writes a null receive count here and fails on its own constraint, so no message could ever be handed back.
+  // fauxqs 2.4.1 writes a null receive count here and fails on its own constraint, so that no
+  // message could be made visible again.
   const handBack = persistence.db.prepare(
     "update sqs_messages set receipt_handle = null, visibility_deadline = null where message_id = ?",
   );
@@ -89,7 +93,7 @@ function openPersistence(parts: EmulatorParts, dataDir: string): Persistence {
   return persistence;
 }
 
-/** Only from now on: loading must not write back what it reads. */
+/** Starts with later changes: loading must not write back the rows it reads. */
 function keepIn(store: QueueStore, persistence: Persistence): void {
   store.persistence = persistence;
   for (const queue of store.allQueues()) queue.persistence = persistence;
@@ -102,7 +106,10 @@ function attributesOf({ attributes, deadLetters }: QueueSpec): Record<string, st
   return { ...attributes, RedrivePolicy: redrive };
 }
 
-/** Whoever had received messages of these queues was a process that is gone, so nobody will delete them: they need not wait. */
+/**
+ * Messages of these queues were received by a process that has ended and cannot delete them, so
+ * they become visible at once.
+ */
 function giveBack(store: QueueStore, specs: readonly QueueSpec[]): void {
   for (const spec of specs) {
     const queue = store.getQueueByArn(localQueueArn(spec.name));

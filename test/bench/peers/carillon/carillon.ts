@@ -20,32 +20,36 @@ const [{ assemble: assembleApi }, { assemble: assembleTick }, { assemble: assemb
 let watch: { url: string; sql: Sql } | undefined;
 
 const bearer = "bench-token";
-/** What one request of `POST /v1/schedules:batch` takes at most. */
+/** The limit of one request of `POST /v1/schedules:batch`. */
 const portion = 1_000;
 
 const carrier: Carrier = process.env["PEERS_CARRIER"] === "direct" ? "direct" : "sqs";
 
-/** `slow`: the worker that runs handlers, with one that does nothing. `fast`: the other one, with a target that does nothing or a queue that answers here. */
+/**
+ * `slow`: the worker that runs handlers, with a handler that does nothing. `fast`: the other one,
+ * with a target that does nothing or a queue that answers in this process.
+ */
 const queueClass = process.env["PEERS_CLASS"] === "fast" ? "fast" : "slow";
 const target = queueClass === "fast" ? { queue: "bench" } : { handler: "noop" };
 
 const envOf = (url: string) => ({ ...process.env, DATABASE_URL: url });
 
 /**
- * So many jobs, one lot after the other, tell the packing what one costs before anything is measured, as it knows of a target that is in use: a
- * parcel of an unknown target has ten, and what the first ones take is mostly that their workers begin.
+ * Sizes of warm-up runs, one after the other, from which the packing learns the cost of a job, as
+ * it knows it for a target in use. Parcels of an unknown target have ten jobs, and the first ones
+ * mostly measure the start of their workers.
  */
 const learnt = [200, 2_000, 10_000, 10_000];
 const learningPollMs = 20;
 
-/** Carillon as it is deployed: its API, its tick and its workers, each assembled as Lambda would. */
+/** Carillon as deployed: its API, tick and workers, each assembled as in Lambda. */
 const contender: Contender = {
   install: async (url) => {
     const sql = connect({ DATABASE_URL: url });
     await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
     await ensureAdminToken(sql, bearer);
     await sql.end();
-    // What is due now is made a job at once only where a tick has been.
+    // A schedule that is due now becomes a job at once only when a tick has passed its shard.
     await tick(url);
     const working = startWork(url, () => {}, "direct");
     for (const count of learnt) {
@@ -54,16 +58,17 @@ const contender: Contender = {
       await tick(url);
     }
     await working.stop();
-    // A database in which somebody is cannot be copied.
+    // A database with open connections cannot be copied.
     await watch?.sql.end();
     watch = undefined;
   },
 
   store: async ({ url, count, at }) => {
-    // Schedules are stored days before they are due: where the tick has been already, storing them makes their jobs.
+    // Schedules are stored days before they are due: within the tick's horizon, storing them would
+    // make their jobs.
     if (at !== null)
       await watched(url)`update carillon.shards set watermark_at = carillon.clock() - interval '10 minutes'`;
-    // As Lambda has one for each request that is under way, with a connection of its own.
+    // One per concurrent request, as in Lambda, each with its own connection.
     const apis = [assembleApi(envOf(url)), assembleApi(envOf(url))];
     const free = [...apis];
     try {
@@ -92,7 +97,7 @@ const contender: Contender = {
   work: async (url, ran) => startWork(url, ran, carrier),
 
   isLeft: async (url) => {
-    // Whoever waits is in a parcel, so that while there is one nobody has to look through the jobs.
+    // Every waiting job is in a parcel, so while parcels exist the jobs need not be searched.
     const [row] = await watched(url)<{ left: boolean }[]>`
       select case when exists (select from carillon.parcels) then true
         else exists (select from carillon.jobs where state = 'waiting') end as left`;
@@ -118,7 +123,7 @@ async function tick(url: string): Promise<void> {
     { ...invocation, getRemainingTimeInMillis: () => 60_000 },
   );
   await close();
-  if (!finished) throw new Error("The tick has not come to its end.");
+  if (!finished) throw new Error("The tick has not finished.");
 }
 
 function watched(url: string): Sql {

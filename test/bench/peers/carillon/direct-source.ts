@@ -8,11 +8,11 @@ import type { LocalFunction } from "../../../../lib/tools/local/lambda/local-fun
 import { sqsEvent } from "../../../../lib/tools/local/lambda/sqs-event.ts";
 import { localQueueArn } from "../../../../lib/tools/local/local-account.ts";
 
-/** Where a worker's parcels come from. */
+/** The source of a worker's parcels. */
 export interface Source {
-  /** Takes no more. */
+  /** Takes no more parcels. */
   stop(): Promise<void>;
-  /** Lets go of what it holds, once nothing is under way any more. */
+  /** Releases its resources, once no parcel is under way. */
   end(): Promise<void>;
 }
 
@@ -27,8 +27,9 @@ export interface DirectSourceParts {
 const pauseMs = 5;
 
 /**
- * Brings parcels to the function without SQS, whose emulator would take the CPU that is measured: it looks in the database for those that
- * are ready and nobody's, and as SQS brings none of them twice. What two processes find at once, one of them claims.
+ * Passes parcels to the function without SQS, whose emulator would take the CPU that is measured.
+ * It queries the database for parcels that are ready and unclaimed, and passes none twice, as SQS
+ * does. When two processes find the same parcel, one of them claims it.
  */
 export function startDirectSource({ env, ...parts }: DirectSourceParts): Source {
   const sql = connect(env, { max: 1, applicationName: "carillon-bench" });
@@ -48,11 +49,14 @@ export function startDirectSource({ env, ...parts }: DirectSourceParts): Source 
 
 interface ReadyParcels {
   take(): Promise<string[]>;
-  /** Their invocation is over: whoever is ready yet may be brought again. */
+  /** Their invocation is over: parcels that are still ready may be passed again. */
   letGo(ids: readonly string[]): void;
 }
 
-/** A hundred at a look, which is shared by those who ask while it is under way, as is the pause after one that has found nothing. */
+/**
+ * Finds a hundred parcels per query. Concurrent callers share a query, and also the pause after one
+ * that found nothing.
+ */
 function readyParcels(
   sql: Sql,
   { queueClass, batchSize }: Pick<DirectSourceParts, "queueClass" | "batchSize">,

@@ -3,7 +3,7 @@ import { defineJob } from "../../../../lib/job/define-job.ts";
 
 let ran = (_: number) => {};
 
-/** Who is told of the jobs that run in this process. */
+/** Sets the listener for jobs that run in this process. */
 export function onRun(told: (job: number) => void): void {
   ran = told;
 }

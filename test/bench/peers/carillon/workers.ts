@@ -30,7 +30,7 @@ const pollers = 5;
 /** Environments of each worker in one process. */
 const concurrency: Readonly<Record<QueueClass, number>> = { fast: 8, slow: 10 };
 
-/** What brings parcels to the workers. */
+/** The transport of parcels to the workers. */
 export type Carrier = "sqs" | "direct";
 
 export interface Workers {
@@ -40,8 +40,8 @@ export interface Workers {
 }
 
 /**
- * The workers of one process, as the local stack has them: the event source's polls, the function's environments, each with
- * connections of its own.
+ * The workers of one process, as in the local stack: the event source's polls, and the function's
+ * environments, each with its own connections.
  */
 export function startWorkers(env: Environment, { queueClass, carrier, assemble }: Workers): Working {
   const parts = { clock: systemClock, log: silentLog };
@@ -83,7 +83,7 @@ function startSqsSource({ env, ...parts }: Omit<QueueSourceParts, "sqs"> & { env
   };
 }
 
-/** What would go to SQS or EventBridge goes nowhere. */
+/** Deliveries to SQS or EventBridge are dropped. */
 export function toNothing(ran: (job: number) => void): Deliver {
   return async (jobs) =>
     jobs.map(({ payload }) => {
@@ -92,7 +92,7 @@ export function toNothing(ran: (job: number) => void): Deliver {
     });
 }
 
-/** To a queue whose requests are answered before they leave the process. */
+/** Deliveries to a queue are answered before they leave the process. */
 export function toAnsweredQueue(ran: (job: number) => void): Deliver {
   return toQueue(
     answeringClient((_url, bodies) => {
@@ -101,13 +101,13 @@ export function toAnsweredQueue(ran: (job: number) => void): Deliver {
   );
 }
 
-/** To read the whole envelope would be the receiver's work. */
+/** Finds the number without parsing the whole envelope, which is the receiver's work. */
 function numberIn(body: string): number | undefined {
   const [, digits] = /"data":\{"n":(\d+)\}/.exec(body) ?? [];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** The worker of the fast queue with everything but its targets. */
+/** The worker of the fast queue, complete except for its targets. */
 export function fastWorker(deliver: Deliver): Assemble<SQSEvent, SQSBatchResponse> {
   return (env) => {
     const queue = parcelQueueFrom(env, silentLog);
@@ -136,5 +136,5 @@ export function fastWorker(deliver: Deliver): Assemble<SQSEvent, SQSBatchRespons
 function numberOf(payload: unknown): number {
   if (typeof payload === "object" && payload !== null && "n" in payload && typeof payload.n === "number")
     return payload.n;
-  throw new Error("A job came without its payload.");
+  throw new Error("A job arrived without its payload.");
 }

@@ -2,7 +2,10 @@ import { Client } from "pg";
 
 let open: { url: string; client: Promise<Client> } | undefined;
 
-/** Whether the query has a row. It keeps its connection: asked every few milliseconds, connecting would be most of it. */
+/**
+ * Whether the query returns a row. The connection is kept: the query runs every few milliseconds,
+ * and connecting would be most of its cost.
+ */
 export async function isAnyRow(url: string, query: string): Promise<boolean> {
   if (open?.url !== url) {
     const before = open;
@@ -18,7 +21,7 @@ export async function isAnyRow(url: string, query: string): Promise<boolean> {
 
 async function connected(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
-  // The bench drops the database of a run when the run is over.
+  // The bench drops the database of a run after it.
   client.on("error", () => {});
   await client.connect();
   return client;

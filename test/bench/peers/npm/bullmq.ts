@@ -34,7 +34,7 @@ await serve({
       {
         connection: { url, maxRetriesPerRequest: null },
         concurrency: 300,
-        // It keeps all by default; others delete what is done as well.
+        // BullMQ keeps all done jobs by default; the other peers delete them.
         removeOnComplete: { count: 0 },
       },
     );

@@ -4,7 +4,7 @@ import { inPortions, serve } from "./serve.ts";
 
 const task = "noop";
 const silent = new Logger(() => () => {});
-/** With a smaller one more calls cost more than is won; with a larger one nothing is. */
+/** Smaller portions cost more in calls than they gain; larger ones gain nothing. */
 const portion = 10_000;
 
 await serve({
@@ -28,8 +28,9 @@ await serve({
   },
 
   work: async (url, ran) => {
-    // As its own performance test is set up (perfTest/graphile.config.js), but for the interval of its polls: what is due
-    // without a notification is found by them alone, and its default is two seconds.
+    // Configured like its own performance test (perfTest/graphile.config.js), except for the poll
+    // interval: jobs that become due without a notification are only found by polls, and the
+    // default is two seconds.
     const runner = await run({
       preset: {
         worker: {
@@ -59,5 +60,5 @@ await serve({
 function numberOf(payload: unknown): number {
   if (typeof payload === "object" && payload !== null && "n" in payload && typeof payload.n === "number")
     return payload.n;
-  throw new Error("A job came without its payload.");
+  throw new Error("A job arrived without its payload.");
 }

@@ -5,7 +5,10 @@ import { inPortions, serve } from "./serve.ts";
 const queue = "noop";
 const portion = 5_000;
 
-/** Of an instance that only stores, or only works: nothing that a bench of seconds has no use for runs beside it. */
+/**
+ * For an instance that only stores, or only works: disables background tasks that a bench of
+ * seconds does not need.
+ */
 const quiet = { supervise: false, schedule: false };
 
 await serve({
@@ -38,7 +41,7 @@ await serve({
       {
         batchSize: 1_000,
         localConcurrency: 2,
-        // The shortest that it takes, and without a pause while a batch comes back full.
+        // The shortest interval that it accepts; it does not pause while batches are full.
         pollingIntervalSeconds: 0.5,
         notifyPollingIntervalSeconds: 0.5,
         burstWhenBatchFull: true,

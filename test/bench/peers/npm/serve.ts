@@ -1,16 +1,20 @@
 import { createInterface } from "node:readline";
 
-/** What a contender does, whatever its store. The bench says when, over standard input. */
+/**
+ * The operations of a contender, whatever its store. The bench requests them over standard input.
+ */
 export interface Contender {
-  /** Makes its tables in an empty database. */
+  /** Creates its tables in an empty database. */
   install(url: string): Promise<void>;
-  /** Stores jobs 0 to `count` − 1, in bulk, in the quickest way that it documents; due at `at`, or at once. */
+  /**
+   * Stores jobs 0 to `count` − 1 in bulk, in the quickest documented way; due at `at`, or at once.
+   */
   store(work: { url: string; count: number; at: Date | null }): Promise<void>;
-  /** Begins to work; each job tells its number. Resolves when work can come. */
+  /** Starts working; each job reports its number. Resolves when the workers are ready. */
   work(url: string, ran: (job: number) => void): Promise<Working>;
-  /** Whether anything is stored that is not stored as done. */
+  /** Whether any stored job is not stored as done. */
   isLeft(url: string): Promise<boolean>;
-  /** Another word that one contender alone understands. */
+  /** Additional commands of one contender. */
   also?: Readonly<Record<string, (url: string) => Promise<void>>>;
 }
 
@@ -20,7 +24,7 @@ export interface Working {
 
 const progressMs = 20;
 
-/** Which jobs ran, how often, and when the first and the last did. */
+/** The jobs that ran, how often, and the times of the first and the last. */
 class Ran {
   #seen: Uint8Array;
   #runs = 0;
@@ -31,7 +35,7 @@ class Ran {
     this.#seen = new Uint8Array(Math.ceil(count / 8));
   }
 
-  /** What has run was to warm up. */
+  /** The runs until now were warm-up. */
   forget(): void {
     this.#seen.fill(0);
     this.#runs = 0;
@@ -39,7 +43,7 @@ class Ran {
 
   note(job: number): void {
     if (!Number.isInteger(job) || job < 0 || job >> 3 >= this.#seen.length)
-      throw new Error(`Nobody has stored a job ${job}.`);
+      throw new Error(`Job ${job} was never stored.`);
     this.#seen[job >> 3] = (this.#seen[job >> 3] ?? 0) | (1 << (job & 7));
     this.#lastAt = Date.now();
     if (this.#runs === 0) this.#firstAt = this.#lastAt;
@@ -60,7 +64,10 @@ class Ran {
   }
 }
 
-/** Answers each line of standard input with one line of JSON, one after the other; in between it tells how many jobs have run. */
+/**
+ * Answers each line of standard input with one line of JSON, one after the other; in between it
+ * reports how many jobs have run.
+ */
 export async function serve(contender: Contender): Promise<void> {
   let current: { working: Working; ran: Ran; progress: NodeJS.Timeout } | undefined;
 
@@ -92,7 +99,7 @@ export async function serve(contender: Contender): Promise<void> {
     },
     left: async (url) => ({ left: await contender.isLeft(url) }),
     stop: async () => {
-      if (current === undefined) throw new Error("Nothing is being worked on.");
+      if (current === undefined) throw new Error("The worker is not running.");
       const { working, ran, progress } = current;
       current = undefined;
       clearInterval(progress);
@@ -110,12 +117,12 @@ export async function serve(contender: Contender): Promise<void> {
         await more(url);
         tell({ did: word });
       } else if (act !== undefined) tell(await act(url, ...rest));
-      else throw new Error(`Nobody here knows what "${word}" asks for.`);
+      else throw new Error(`"${word}" is not a known command.`);
     } catch (error) {
       tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     }
   }
-  // Whoever asks has gone, maybe in the middle of a run.
+  // The bench has ended, possibly in the middle of a run.
   process.exit();
 }
 
@@ -123,7 +130,7 @@ function tell(answer: object): void {
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
 
-/** Splits 0 … count − 1 into portions and has so many of them under way at once. */
+/** Splits 0 … count − 1 into portions and runs this many of them concurrently. */
 export async function inPortions(
   { count, portion, callers }: { count: number; portion: number; callers: number },
   act: (jobs: number[]) => Promise<unknown>,

@@ -1,4 +1,5 @@
-// River as the bench drives it: one line on standard input, one line of JSON on standard output. See ../npm/serve.ts for the words.
+// River as a contender: one line on standard input, one line of JSON on standard output.
+// See ../npm/serve.ts for the commands.
 package main
 
 import (
@@ -26,7 +27,7 @@ const (
 	portion  = 5_000
 	callers  = 2
 	poolSize = 12
-	// River's own benchmark (riverbench) has these three.
+	// The same three settings as River's own benchmark (riverbench).
 	maxWorkers        = 2_000
 	fetchCooldown     = 2 * time.Millisecond
 	fetchPollInterval = 20 * time.Millisecond
@@ -48,7 +49,7 @@ func (w *noopWorker) Work(_ context.Context, job *river.Job[noopArgs]) error {
 	return w.ran.note(job.Args.N)
 }
 
-// working is what runs between "work" and "stop".
+// working is the state between "work" and "stop".
 type working struct {
 	client *river.Client[pgx.Tx]
 	pool   *pgxpool.Pool
@@ -56,7 +57,7 @@ type working struct {
 	cancel context.CancelFunc
 }
 
-// peer keeps what outlives a line.
+// peer is the state that is kept between lines.
 type peer struct {
 	out     sync.Mutex
 	working *working

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ran is which jobs ran, how often, and when the first and the last did.
+// ran records the jobs that ran, how often, and the times of the first and the last.
 type ran struct {
 	mu      sync.Mutex
 	seen    []byte
@@ -31,7 +31,7 @@ func (r *ran) note(n int) error {
 	return nil
 }
 
-// forget is for what has run to warm up.
+// forget discards the runs of the warm-up.
 func (r *ran) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -4,13 +4,13 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import java.net.URI;
 
-/** A database, named as the bench names it: postgres://user:password@host:port/name. */
+/** A database, in the bench's form: postgres://user:password@host:port/name. */
 record Database(String url) {
   HikariDataSource pool(int size) {
     URI uri = URI.create(url);
     String[] account = uri.getUserInfo().split(":", 2);
     HikariConfig config = new HikariConfig();
-    // Batched inserts as one statement: the driver's own advice for bulk.
+    // Sends batched inserts as one statement, as the driver recommends for bulk.
     config.setJdbcUrl(
         "jdbc:postgresql://%s:%d%s?reWriteBatchedInserts=true".formatted(uri.getHost(), uri.getPort(), uri.getPath()));
     config.setUsername(account[0]);

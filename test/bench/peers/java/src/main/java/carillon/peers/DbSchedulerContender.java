@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntConsumer;
 
-/** db-scheduler with lock-and-fetch, as its page on performance runs it: one process, 50 threads, from half to four times as many fetched. */
+/** db-scheduler with lock-and-fetch, configured as on its page about performance: one process, 50 threads, fetching from half to four times as many jobs. */
 final class DbSchedulerContender implements Contender {
   private static final int PORTION = 5_000;
   private static final int THREADS = 50;

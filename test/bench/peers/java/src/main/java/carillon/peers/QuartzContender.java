@@ -20,13 +20,13 @@ import org.quartz.Trigger;
 import org.quartz.TriggerBuilder;
 import org.quartz.impl.StdSchedulerFactory;
 
-/** Quartz with its JDBC store, clustered, with a batch of triggers for each acquisition: one trigger for each job to run. */
+/** Quartz with its JDBC store, clustered, acquiring triggers in batches, with one trigger per job. */
 final class QuartzContender implements Contender {
   private static final int PORTION = 1_000;
   private static final int THREADS = 20;
   private static volatile IntConsumer ran = job -> {};
 
-  /** Quartz makes one of these for each run. */
+  /** Quartz creates one instance for each run. */
   public static final class Noop implements Job {
     @Override
     public void execute(JobExecutionContext context) {
@@ -82,7 +82,7 @@ final class QuartzContender implements Contender {
     p.setProperty("org.quartz.scheduler.instanceId", "AUTO");
     p.setProperty("org.quartz.scheduler.skipUpdateCheck", "true");
     p.setProperty("org.quartz.threadPool.threadCount", String.valueOf(threads));
-    // A batch of as many as there are threads, and all that is due within a second of the first.
+    // A batch has as many triggers as there are threads, due within a second of the first.
     p.setProperty("org.quartz.scheduler.batchTriggerAcquisitionMaxCount", String.valueOf(threads));
     p.setProperty("org.quartz.scheduler.batchTriggerAcquisitionFireAheadTimeWindow", "1000");
     p.setProperty("org.quartz.scheduler.idleWaitTime", "1000");
@@ -90,7 +90,7 @@ final class QuartzContender implements Contender {
     p.setProperty("org.quartz.jobStore.driverDelegateClass", "org.quartz.impl.jdbcjobstore.PostgreSQLDelegate");
     p.setProperty("org.quartz.jobStore.isClustered", "true");
     p.setProperty("org.quartz.jobStore.acquireTriggersWithinLock", "true");
-    // What waits for its turn among many is not missed.
+    // A trigger that waits among many must not count as misfired.
     p.setProperty("org.quartz.jobStore.misfireThreshold", "3600000");
     p.setProperty("org.quartz.jobStore.dataSource", "bench");
     p.setProperty("org.quartz.dataSource.bench.provider", "hikaricp");

@@ -3,7 +3,7 @@ package carillon.peers;
 import java.util.Arrays;
 import java.util.Base64;
 
-/** Which jobs ran, how often, and when the first and the last did. */
+/** The jobs that ran, how often, and the times of the first and the last. */
 final class Ran {
   private final byte[] seen;
   private int runs;
@@ -22,7 +22,7 @@ final class Ran {
     runs++;
   }
 
-  /** What has run was to warm up. */
+  /** The runs until now were warm-up. */
   synchronized void forget() {
     Arrays.fill(seen, (byte) 0);
     runs = 0;

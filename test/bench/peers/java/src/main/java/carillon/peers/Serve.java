@@ -8,7 +8,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Answers each line of standard input with one line of JSON; see ../../../../../../npm/serve.ts for the words. */
+/** Answers each line of standard input with one line of JSON; see ../../../../../../npm/serve.ts for the commands. */
 final class Serve {
   private static final int PROGRESS_MS = 20;
 
@@ -89,7 +89,7 @@ final class Serve {
     tell("{\"ran\":%d}".formatted(runs));
   }
 
-  /** It keeps its connection: asked every few milliseconds, connecting would be most of it. */
+  /** The connection is kept: the query runs every few milliseconds, and connecting would be most of its cost. */
   private boolean isLeft(Database database) throws Exception {
     if (!database.url().equals(watched)) {
       if (watch != null) watch.close();
