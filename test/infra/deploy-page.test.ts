@@ -58,11 +58,11 @@ const limits: readonly (readonly [what: string, is: string])[] = [
   ["Minutes that a forecast looks ahead", count(forecastMinutesMax)],
   ["Time for a request", `${functionTimeoutSeconds.api} s`],
   [
-    "Time that SQS and EventBridge have for an answer; how often they are asked",
+    "Time that SQS and EventBridge have for an answer; attempts",
     `${sendingTimeouts.requestTimeout / 1_000} s; ${attemptsMax}`,
   ],
   [
-    "Time that a function lets a database be silent that it has asked; that a tick does",
+    "Time that a function waits for an answer of the database; that a tick waits",
     `${answerMs.others / 1_000} s; ${answerMs.tick / 1_000} s`,
   ],
   ["Name of a token; secrets that it has at once", `${tokenNameMax} characters; ${secretsMax}`],

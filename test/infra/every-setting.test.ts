@@ -13,7 +13,7 @@ const articles = [...runbook.matchAll(/^### (.+)$/gm)].map(([, heading = ""]) =>
 const services = [
   ...(
     readFileSync(new URL("../../docs/deploy.md", import.meta.url), "utf8").match(
-      /hold resources of these services:.*$/m,
+      /hold\s+resources\s+of\s+these\s+services:[^.]*/,
     )?.[0] ?? ""
   ).matchAll(/`(\w+)`/g),
 ].map(([, service]) => service);
