@@ -197,9 +197,8 @@ async function attachTheirDays(tx: Tx, turns: readonly Turn[]): Promise<void> {
 }
 
 /**
- * Moves rows that cannot be served now behind the others. After a hold that ends by itself the turn
- * is just after its end: rows whose turn is exactly at the end are those that the end itself
- * releases.
+ * Moves rows that cannot be served now behind the others. After a hold that ends by itself, a row is
+ * due just after its end: a row that is due exactly at the end is released by the end itself.
  */
 export async function postponeTurns(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;

@@ -66,7 +66,7 @@ test("A hold of a year over a thousand members is set for all by one tick, and e
   await world.clock.setNow(until);
   await world.tick();
   expect(await world.jobs("beside the end")).toHaveLength(1);
-  // Of 8,760 occurrences the newest one, and the one that is due by now.
+  // Two of 8,760 occurrences: the newest missed one, and the one that is due now.
   expect(
     await count(
       "from carillon.jobs where state = 'waiting' and schedule_id in (select id from carillon.schedules where group_key = 'shop')",

@@ -20,7 +20,7 @@ const unnamed = async () =>
       select key from carillon.schedules where target_id is null order by key`
   ).map(({ key }) => key);
 
-/** As before targets had rows. */
+/** A schedule whose row names no target. */
 const forgetTargets = () => world.sql`update carillon.schedules set target_id = null`;
 
 test("A schedule whose target cannot be set is set aside, does not stop the others, and gets its target once repaired", async () => {

@@ -135,7 +135,7 @@ async function picture({ contestants }: Read): Promise<string> {
   return writePicture("peers", svg);
 }
 
-/** What no setting makes equal. */
+/** Differences between the peers that no setting removes. */
 const unequal = `The differences: peers are libraries that write to their tables in the caller's process, by their own SQL. Jobs are added to Carillon through its API (a token is checked, a body is validated, a version is kept), and travel through a queue, whose emulator uses CPU here, except for the contestants named direct.
 graphile-worker, BullMQ, db-scheduler and Quartz delete finished jobs; pg-boss, River and Carillon keep them. Only Carillon has at most one job for an occurrence for good. Before the clock starts, a tick has deleted the schedules of the warm-up jobs, as it does each minute; peers keep theirs, or their dead rows.
 BullMQ keeps nothing in Postgres: its WAL is its own file, and its CPU, including Redis, is in the column of all else.`;
