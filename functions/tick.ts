@@ -14,7 +14,7 @@ import { logFrom } from "../lib/config/log-from.ts";
 import { metricsFrom } from "../lib/config/metrics-from.ts";
 import { connect } from "../lib/db/connect.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
-import { measureTick } from "../lib/tick/house/measure.ts";
+import { measureTick } from "../lib/tick/housekeeping/measure.ts";
 import type { Ticked } from "../lib/tick/run.ts";
 import { type SharedTickEvent, shareOf } from "../lib/tick/share.ts";
 import { tick, tickDefaults } from "../lib/tick/tick.ts";

@@ -11,7 +11,7 @@ set local check_function_bodies = off;
 -- Locks: queue by queue, and in each by name, the lock that pg_restore_relation_stats takes on a table or an
 -- index.
 -- Returns: nothing.
--- Called by: prepare in lib/tick/house/keep-house.ts, before the tick plans, if carillon.queues_counted_empty has
+-- Called by: prepare in lib/tick/housekeeping/housekeeping.ts, before the tick plans, if carillon.queues_counted_empty has
 -- found a table.
 create or replace function carillon.forget_queue_sizes() returns void
   language plpgsql security definer
@@ -44,7 +44,7 @@ end $$;
 -- Locks: none.
 -- Returns: milliseconds; 0 if no transaction is open; null if the owner may not see the other sessions. Null
 -- means "unknown", not "none".
--- Called by: oldestTransactionMs in lib/tick/house/measure.ts.
+-- Called by: oldestTransactionMs in lib/tick/housekeeping/measure.ts.
 create or replace function carillon.oldest_transaction_ms() returns bigint
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
@@ -82,7 +82,7 @@ create or replace function carillon.queues() returns regclass[]
 -- An index of one page is left out: the planner takes its real size, whatever the count says.
 -- Locks: none.
 -- Returns: one row for each such table or index: the queue table and the name of the table or index.
--- Called by: carillon.forget_queue_sizes; lookBefore in lib/tick/look.ts, to see whether there is any.
+-- Called by: carillon.forget_queue_sizes; pendingBeforeFiring in lib/tick/pending-work.ts, to see whether there is any.
 create or replace function carillon.queues_counted_empty() returns table (queue oid, name name)
   language sql stable
   set search_path = pg_catalog, pg_temp

@@ -70,7 +70,7 @@ end $$;
 -- Locks: the row of carillon.cadence_round; none if another tick has it. Then the unused cadences for update,
 -- by id; locked ones are passed over.
 -- Returns: one row: how many cadences were looked at and deleted. No row if another tick has the round.
--- Called by: reclaimCadences in lib/tick/house/reclaim-cadences.ts.
+-- Called by: reclaimCadences in lib/tick/housekeeping/reclaim-cadences.ts.
 create or replace function carillon.reclaim_cadences(p_max int) returns table (looked int, gone int)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

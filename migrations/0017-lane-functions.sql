@@ -148,7 +148,7 @@ end $$;
 -- Locks: none.
 -- Returns: the name of the lane; null for nearly all schedules.
 -- Called by: laneOfRow in lib/schedule/stored/version-rows.ts, for a schedule's row; lockLanesToPass in
--- lib/batch/lock-many.ts, for the lanes to be locked; behind and followOnce in lib/tick/house/follow-handlers.ts,
+-- lib/batch/lock-many.ts, for the lanes to be locked; behind and followOnce in lib/tick/housekeeping/follow-handlers.ts,
 -- where a handler has become grouped or stopped being so.
 create or replace function carillon.lane_for(p_target text, p_group text, p_serial boolean) returns text
   language sql stable

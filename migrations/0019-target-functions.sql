@@ -41,7 +41,7 @@ create or replace function carillon.is_unused(p_target carillon.targets) returns
 -- Locks: the rows of the targets, ascending, with skip locked. Whether they are unused is read by a later
 -- statement, which sees what was committed before the locks.
 -- Returns: the number of targets deleted.
--- Called by: reclaim in lib/tick/house/reclaim-targets.ts.
+-- Called by: reclaim in lib/tick/housekeeping/reclaim-targets.ts.
 create or replace function carillon.reclaim_targets(p_ids int[]) returns int
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -70,7 +70,7 @@ end $$;
 -- Locks: the row of a target that is new or marked; none otherwise.
 -- Returns: the id.
 -- Called by: carillon.define_limits; change in lib/limit/limits.ts; makeShared in lib/batch/make-shared.ts;
--- wantedRows in lib/schedule/stored/version-rows.ts; nameSome in lib/tick/house/name-targets.ts.
+-- wantedRows in lib/schedule/stored/version-rows.ts; nameSome in lib/tick/housekeeping/name-targets.ts.
 create or replace function carillon.target_named(p_name text) returns int
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp
@@ -97,7 +97,7 @@ end $$;
 -- Locks: the row of carillon.target_round, with skip locked.
 -- Returns: how many targets it has looked at, fewer than p_max at the end of a round, and the ids found. No
 -- row if another tick has the round.
--- Called by: reclaimTargets in lib/tick/house/reclaim-targets.ts.
+-- Called by: reclaimTargets in lib/tick/housekeeping/reclaim-targets.ts.
 create or replace function carillon.targets_to_reclaim(p_max int) returns table (looked int, ids int[])
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

@@ -17,7 +17,7 @@ create or replace function carillon.lateness_bucket(p_late interval) returns int
 -- Locks: the rows of schedule_tallies, skipping locked ones, and the row of schedule_counts; then the rows of
 -- tallies, skipping locked ones, and those of their minutes, ascending.
 -- Returns: one row: `taken`, the larger of the two numbers of rows, and the sums of the tallies.
--- Called by: rollUpTallies in lib/tick/house/roll-up.ts, until `taken` is below p_max.
+-- Called by: rollUpTallies in lib/tick/housekeeping/roll-up.ts, until `taken` is below p_max.
 create or replace function carillon.roll_up(p_max int)
   returns table (taken int, fired bigint, succeeded bigint, failed bigint, dead bigint, cancelled bigint, skipped bigint, missed bigint,
     pulses_lost bigint, pulse_seconds_passed bigint)
@@ -37,7 +37,7 @@ end $$;
 -- passed over. The time of the last roll-up is written even if there is nothing to add.
 -- Locks: the rows, skipping locked ones; then the row of schedule_counts.
 -- Returns: the number of rows that were added.
--- Called by: carillon.roll_up; addSchedules in lib/tick/house/roll-up-apart.ts, for the parts of a roll-up that has
+-- Called by: carillon.roll_up; addSchedules in lib/tick/housekeeping/roll-up-apart.ts, for the parts of a roll-up that has
 -- failed.
 create or replace function carillon.roll_up_schedules(p_rows tid[]) returns int
   language plpgsql
@@ -62,7 +62,7 @@ end $$;
 -- that are locked or gone are passed over.
 -- Locks: the rows, skipping locked ones; then the rows of the minutes, ascending in each table.
 -- Returns: one row: the number of rows that were added, and their sums.
--- Called by: carillon.roll_up; addTallies in lib/tick/house/roll-up-apart.ts, for the parts of a roll-up that has
+-- Called by: carillon.roll_up; addTallies in lib/tick/housekeeping/roll-up-apart.ts, for the parts of a roll-up that has
 -- failed.
 create or replace function carillon.roll_up_tallies(p_rows tid[])
   returns table (taken int, fired bigint, succeeded bigint, failed bigint, dead bigint, cancelled bigint, skipped bigint, missed bigint,
@@ -109,7 +109,7 @@ end $$;
 -- another tick has are left to it.
 -- Locks: the rows, skipping locked ones; then the targets, as carillon.roll_up_work_rows does.
 -- Returns: the number of rows that were taken.
--- Called by: rollUpWork in lib/tick/house/roll-up.ts, until fewer than p_max rows are taken.
+-- Called by: rollUpWork in lib/tick/housekeeping/roll-up.ts, until fewer than p_max rows are taken.
 create or replace function carillon.roll_up_work(p_max int) returns int
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -123,7 +123,7 @@ end $$;
 -- The rows of a locked target are deleted without being added: later rows will move its cost on.
 -- Locks: the rows, skipping locked ones; then their targets, by id, skipping locked ones.
 -- Returns: the number of rows that were taken.
--- Called by: carillon.roll_up_work; addWork in lib/tick/house/roll-up-apart.ts, for the parts of a roll-up that has
+-- Called by: carillon.roll_up_work; addWork in lib/tick/housekeeping/roll-up-apart.ts, for the parts of a roll-up that has
 -- failed.
 create or replace function carillon.roll_up_work_rows(p_rows tid[]) returns int
   language plpgsql security definer

@@ -3,9 +3,9 @@ import { errorText } from "../log/error-text.ts";
 import { notifyByDefault } from "../parcel/settle.ts";
 import { fireShards, type MakeReady, makePulses, sendSpread } from "./fire/fire-shards.ts";
 import { type ParcelSending, parcelSending } from "./fire/parcel-sending.ts";
-import { backlogDefaults } from "./house/admit-backlog.ts";
-import { bringAllNear } from "./house/bring-near.ts";
-import { attach, finish, prepare } from "./house/keep-house.ts";
+import { backlogDefaults } from "./housekeeping/admit-backlog.ts";
+import { bringAllNear } from "./housekeeping/bring-near.ts";
+import { attach, finish, prepare } from "./housekeeping/housekeeping.ts";
 import type { Run, TickDeps, Ticked, TickSettings } from "./run.ts";
 import { shardsOf, wholeTick } from "./share.ts";
 

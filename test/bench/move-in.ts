@@ -2,7 +2,7 @@ import { putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
-import { bringNear } from "../../lib/tick/house/bring-near.ts";
+import { bringNear } from "../../lib/tick/housekeeping/bring-near.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";

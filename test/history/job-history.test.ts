@@ -8,7 +8,7 @@ import { backfillSchedule } from "../../lib/job-control/backfill.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { failed } from "../../lib/target/delivery.ts";
-import { admitBacklog, backlogDefaults } from "../../lib/tick/house/admit-backlog.ts";
+import { admitBacklog, backlogDefaults } from "../../lib/tick/housekeeping/admit-backlog.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import { forgetCommands } from "../../lib/tick/house/forget-commands.ts";
+import { forgetCommands } from "../../lib/tick/housekeeping/forget-commands.ts";
 import { day } from "../support/instants.ts";
 import { connectAsMember } from "../support/role-logins.ts";
 import { type IngestWorld, ingestWorld } from "./ingest-world.ts";

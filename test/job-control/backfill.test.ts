@@ -3,7 +3,7 @@ import { connect } from "../../lib/db/connect.ts";
 import { type BackfillParams, backfillSchedule } from "../../lib/job-control/backfill.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { failed } from "../../lib/target/delivery.ts";
-import { admitBacklog, backlogDefaults } from "../../lib/tick/house/admit-backlog.ts";
+import { admitBacklog, backlogDefaults } from "../../lib/tick/housekeeping/admit-backlog.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 

@@ -6,7 +6,7 @@ import { sqlState } from "../../lib/db/sql-state.ts";
 import { backfillSchedule } from "../../lib/job-control/backfill.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
-import { admitBacklog } from "../../lib/tick/house/admit-backlog.ts";
+import { admitBacklog } from "../../lib/tick/housekeeping/admit-backlog.ts";
 import { killOne } from "../race/actors.ts";
 import { type Dice, diceOf, seeded } from "../race/seeded.ts";
 import { carillon } from "../support/carillon.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { backfillSchedule } from "../../lib/job-control/backfill.ts";
-import { admitBacklog, backlogDefaults } from "../../lib/tick/house/admit-backlog.ts";
+import { admitBacklog, backlogDefaults } from "../../lib/tick/housekeeping/admit-backlog.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";

@@ -6,7 +6,7 @@ import {
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimEvents } from "../../lib/lifecycle/outbox.ts";
 import { tellBus } from "../../lib/lifecycle/tell-bus.ts";
-import { tellEvents } from "../../lib/tick/house/tell-events.ts";
+import { tellEvents } from "../../lib/tick/housekeeping/tell-events.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 

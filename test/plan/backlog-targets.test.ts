@@ -5,7 +5,7 @@ import { setLimits } from "../../lib/limit/limits.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { BacklogRoom } from "../../lib/plan/backlog-room.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
-import { admitBacklog } from "../../lib/tick/house/admit-backlog.ts";
+import { admitBacklog } from "../../lib/tick/housekeeping/admit-backlog.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, minute } from "../support/instants.ts";
 import { touched } from "../support/touched.ts";

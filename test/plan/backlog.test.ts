@@ -2,7 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { oldestOwed, wakeBacklog } from "../../lib/plan/backlog.ts";
-import { admitBacklog, type BacklogSettings, backlogDefaults } from "../../lib/tick/house/admit-backlog.ts";
+import {
+  admitBacklog,
+  type BacklogSettings,
+  backlogDefaults,
+} from "../../lib/tick/housekeeping/admit-backlog.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 import { connectAsMember } from "../support/role-logins.ts";

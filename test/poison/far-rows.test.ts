@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
 import { planLock } from "../../lib/db/locks.ts";
-import { bringAllNear, bringNear } from "../../lib/tick/house/bring-near.ts";
+import { bringAllNear, bringNear } from "../../lib/tick/housekeeping/bring-near.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute } from "../support/instants.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { clearHolds } from "../../lib/tick/house/clear-ended-holds.ts";
+import { clearHolds } from "../../lib/tick/housekeeping/clear-ended-holds.ts";
 import { dueOnce } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";

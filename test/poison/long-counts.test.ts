@@ -6,7 +6,7 @@ import { applyBatch } from "../../lib/command/apply-batch.ts";
 import { deleteEnded } from "../../lib/job-control/delete-ended.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { retryPlans } from "../../lib/tick/fire/retry-plans.ts";
-import { clearHolds } from "../../lib/tick/house/clear-ended-holds.ts";
+import { clearHolds } from "../../lib/tick/housekeeping/clear-ended-holds.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
-import { finishSharedHolds } from "../../lib/tick/house/finish-shared-holds.ts";
+import { finishSharedHolds } from "../../lib/tick/housekeeping/finish-shared-holds.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { impatientTick, mend, poison, quarantined, raised, told } from "./poison.ts";

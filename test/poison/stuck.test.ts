@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { deleteEnded } from "../../lib/job-control/delete-ended.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { retryPlans } from "../../lib/tick/fire/retry-plans.ts";
-import { clearHolds } from "../../lib/tick/house/clear-ended-holds.ts";
+import { clearHolds } from "../../lib/tick/housekeeping/clear-ended-holds.ts";
 import type { Run } from "../../lib/tick/run.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

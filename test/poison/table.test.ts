@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { consumers } from "../../lib/quarantine/quarantine.ts";
-import type { Work } from "../../lib/tick/look.ts";
+import type { Work } from "../../lib/tick/pending-work.ts";
 import { type MatrixRow, others, poisons } from "./cell.ts";
 import { cells, matrix, rowCases } from "./matrix.ts";
 import { scenarios } from "./row-scenarios.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { OfNoRow } from "../../lib/quarantine/in-halves.ts";
 import { readStats } from "../../lib/stats/stats.ts";
-import { addTallies, rollUpApart } from "../../lib/tick/house/roll-up-apart.ts";
+import { addTallies, rollUpApart } from "../../lib/tick/housekeeping/roll-up-apart.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { impatientTick, quarantined, told } from "./poison.ts";

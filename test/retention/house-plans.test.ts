@@ -4,9 +4,9 @@ import { archiveLagMs } from "../../lib/retention/archive-lag.ts";
 import { dropDays } from "../../lib/retention/drop-days.ts";
 import { purge } from "../../lib/retention/purge.ts";
 import { readStanding } from "../../lib/stats/standing.ts";
-import { oldestTransactionMs } from "../../lib/tick/house/measure.ts";
-import { rollUp } from "../../lib/tick/house/roll-up.ts";
-import { lookAfter, lookBefore } from "../../lib/tick/look.ts";
+import { oldestTransactionMs } from "../../lib/tick/housekeeping/measure.ts";
+import { rollUp } from "../../lib/tick/housekeeping/roll-up.ts";
+import { pendingAfterFiring, pendingBeforeFiring } from "../../lib/tick/pending-work.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { recordedLog } from "../support/recorded-log.ts";
@@ -91,8 +91,8 @@ async function fill({ url }: TestDatabase): Promise<void> {
 
 test("the tick's query for work reads indexes, if none of the work is due or all of it", async () => {
   const look = async () => {
-    await lookBefore(sql);
-    return (await lookAfter(sql, tickDefaults)).there;
+    await pendingBeforeFiring(sql);
+    return (await pendingAfterFiring(sql, tickDefaults)).there;
   };
   const late = await touched(sql, async () =>
     expect(await look()).toMatchObject({ parcels: true, ended: false }),

@@ -8,7 +8,7 @@ import { type StoredOffsets, storedZone } from "../../lib/rules/zone-data.ts";
 import { dropOldZoneMoves, readZoneData, zoneMovesOf } from "../../lib/rules/zone-data-moves.ts";
 import { findSchedule } from "../../lib/schedule/stored/stored-schedule.ts";
 import { dueAt, firstDueAfter, timetableOf } from "../../lib/schedule/stored/timetable.ts";
-import { replanZones } from "../../lib/tick/house/replan-zones.ts";
+import { replanZones } from "../../lib/tick/housekeeping/replan-zones.ts";
 import { impatientTick, quarantined } from "../poison/poison.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";

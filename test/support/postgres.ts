@@ -6,7 +6,7 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import { migrate } from "../../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import { recordRuntime } from "../../lib/tick/house/replan-zones.ts";
+import { recordRuntime } from "../../lib/tick/housekeeping/replan-zones.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { templates } from "./database.ts";

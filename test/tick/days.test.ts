@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { bringNear } from "../../lib/tick/house/bring-near.ts";
+import { bringNear } from "../../lib/tick/housekeeping/bring-near.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { dropPastDays } from "../support/drop-past-days.ts";
 import { at, day, hour, minute, monday } from "../support/instants.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { defineGroups } from "../../lib/limit/define-limits.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
-import { followHandlers } from "../../lib/tick/house/follow-handlers.ts";
+import { followHandlers } from "../../lib/tick/housekeeping/follow-handlers.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";

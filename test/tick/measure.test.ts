@@ -3,7 +3,7 @@ import { idle } from "../../infra/tools/cost/idle-month.ts";
 import type { Measured } from "../../lib/log/metrics.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { failed } from "../../lib/target/delivery.ts";
-import { measureTick } from "../../lib/tick/house/measure.ts";
+import { measureTick } from "../../lib/tick/housekeeping/measure.ts";
 import { type BeatWorld, beatWorld } from "../pulse/beat-world.ts";
 import { at, minute, second } from "../support/instants.ts";
 

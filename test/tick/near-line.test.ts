@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { planLock } from "../../lib/db/locks.ts";
 import { passIdleShards, raiseIdleLines } from "../../lib/tick/fire/idle-shards.ts";
 import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
-import { bringNear } from "../../lib/tick/house/bring-near.ts";
+import { bringNear } from "../../lib/tick/housekeeping/bring-near.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";

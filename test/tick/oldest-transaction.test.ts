@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { Measured } from "../../lib/log/metrics.ts";
-import { measureTick, oldestTransactionMs } from "../../lib/tick/house/measure.ts";
+import { measureTick, oldestTransactionMs } from "../../lib/tick/housekeeping/measure.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 import { connectAsMember } from "../support/role-logins.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Part, takeTurns } from "../../lib/tick/house/take-turns.ts";
+import { type Part, takeTurns } from "../../lib/tick/housekeeping/take-turns.ts";
 
 type Work = "a" | "b" | "c";
 

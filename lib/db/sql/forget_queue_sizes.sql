@@ -8,7 +8,7 @@
 -- Locks: queue by queue, and in each by name, the lock that pg_restore_relation_stats takes on a table or an
 -- index.
 -- Returns: nothing.
--- Called by: prepare in lib/tick/house/keep-house.ts, before the tick plans, if carillon.queues_counted_empty has
+-- Called by: prepare in lib/tick/housekeeping/housekeeping.ts, before the tick plans, if carillon.queues_counted_empty has
 -- found a table.
 create or replace function carillon.forget_queue_sizes() returns void
   language plpgsql security definer

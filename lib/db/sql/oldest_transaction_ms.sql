@@ -8,7 +8,7 @@
 -- Locks: none.
 -- Returns: milliseconds; 0 if no transaction is open; null if the owner may not see the other sessions. Null
 -- means "unknown", not "none".
--- Called by: oldestTransactionMs in lib/tick/house/measure.ts.
+-- Called by: oldestTransactionMs in lib/tick/housekeeping/measure.ts.
 create or replace function carillon.oldest_transaction_ms() returns bigint
   language sql stable security definer
   set search_path = pg_catalog, pg_temp

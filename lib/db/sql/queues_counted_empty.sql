@@ -3,7 +3,7 @@
 -- An index of one page is left out: the planner takes its real size, whatever the count says.
 -- Locks: none.
 -- Returns: one row for each such table or index: the queue table and the name of the table or index.
--- Called by: carillon.forget_queue_sizes; lookBefore in lib/tick/look.ts, to see whether there is any.
+-- Called by: carillon.forget_queue_sizes; pendingBeforeFiring in lib/tick/pending-work.ts, to see whether there is any.
 create or replace function carillon.queues_counted_empty() returns table (queue oid, name name)
   language sql stable
   set search_path = pg_catalog, pg_temp

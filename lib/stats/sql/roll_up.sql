@@ -3,7 +3,7 @@
 -- Locks: the rows of schedule_tallies, skipping locked ones, and the row of schedule_counts; then the rows of
 -- tallies, skipping locked ones, and those of their minutes, ascending.
 -- Returns: one row: `taken`, the larger of the two numbers of rows, and the sums of the tallies.
--- Called by: rollUpTallies in lib/tick/house/roll-up.ts, until `taken` is below p_max.
+-- Called by: rollUpTallies in lib/tick/housekeeping/roll-up.ts, until `taken` is below p_max.
 create or replace function carillon.roll_up(p_max int)
   returns table (taken int, fired bigint, succeeded bigint, failed bigint, dead bigint, cancelled bigint, skipped bigint, missed bigint,
     pulses_lost bigint, pulse_seconds_passed bigint)

@@ -2,7 +2,7 @@
 -- passed over. The time of the last roll-up is written even if there is nothing to add.
 -- Locks: the rows, skipping locked ones; then the row of schedule_counts.
 -- Returns: the number of rows that were added.
--- Called by: carillon.roll_up; addSchedules in lib/tick/house/roll-up-apart.ts, for the parts of a roll-up that has
+-- Called by: carillon.roll_up; addSchedules in lib/tick/housekeeping/roll-up-apart.ts, for the parts of a roll-up that has
 -- failed.
 create or replace function carillon.roll_up_schedules(p_rows tid[]) returns int
   language plpgsql

@@ -2,7 +2,7 @@
 -- that are locked or gone are passed over.
 -- Locks: the rows, skipping locked ones; then the rows of the minutes, ascending in each table.
 -- Returns: one row: the number of rows that were added, and their sums.
--- Called by: carillon.roll_up; addTallies in lib/tick/house/roll-up-apart.ts, for the parts of a roll-up that has
+-- Called by: carillon.roll_up; addTallies in lib/tick/housekeeping/roll-up-apart.ts, for the parts of a roll-up that has
 -- failed.
 create or replace function carillon.roll_up_tallies(p_rows tid[])
   returns table (taken int, fired bigint, succeeded bigint, failed bigint, dead bigint, cancelled bigint, skipped bigint, missed bigint,

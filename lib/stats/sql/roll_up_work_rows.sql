@@ -3,7 +3,7 @@
 -- The rows of a locked target are deleted without being added: later rows will move its cost on.
 -- Locks: the rows, skipping locked ones; then their targets, by id, skipping locked ones.
 -- Returns: the number of rows that were taken.
--- Called by: carillon.roll_up_work; addWork in lib/tick/house/roll-up-apart.ts, for the parts of a roll-up that has
+-- Called by: carillon.roll_up_work; addWork in lib/tick/housekeeping/roll-up-apart.ts, for the parts of a roll-up that has
 -- failed.
 create or replace function carillon.roll_up_work_rows(p_rows tid[]) returns int
   language plpgsql security definer

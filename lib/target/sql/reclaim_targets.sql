@@ -4,7 +4,7 @@
 -- Locks: the rows of the targets, ascending, with skip locked. Whether they are unused is read by a later
 -- statement, which sees what was committed before the locks.
 -- Returns: the number of targets deleted.
--- Called by: reclaim in lib/tick/house/reclaim-targets.ts.
+-- Called by: reclaim in lib/tick/housekeeping/reclaim-targets.ts.
 create or replace function carillon.reclaim_targets(p_ids int[]) returns int
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

@@ -6,7 +6,7 @@
 -- Locks: the row of a target that is new or marked; none otherwise.
 -- Returns: the id.
 -- Called by: carillon.define_limits; change in lib/limit/limits.ts; makeShared in lib/batch/make-shared.ts;
--- wantedRows in lib/schedule/stored/version-rows.ts; nameSome in lib/tick/house/name-targets.ts.
+-- wantedRows in lib/schedule/stored/version-rows.ts; nameSome in lib/tick/housekeeping/name-targets.ts.
 create or replace function carillon.target_named(p_name text) returns int
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp

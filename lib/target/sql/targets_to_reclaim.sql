@@ -3,7 +3,7 @@
 -- Locks: the row of carillon.target_round, with skip locked.
 -- Returns: how many targets it has looked at, fewer than p_max at the end of a round, and the ids found. No
 -- row if another tick has the round.
--- Called by: reclaimTargets in lib/tick/house/reclaim-targets.ts.
+-- Called by: reclaimTargets in lib/tick/housekeeping/reclaim-targets.ts.
 create or replace function carillon.targets_to_reclaim(p_max int) returns table (looked int, ids int[])
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "580a1ab17dc785736bbcdaf83c158b8b7d39cd9886f1d404f95fc73b48df1fd0",
+  migrationsDigest: "247638501d6917cd87c1eff0eba7e7a0faffc42109406e4d6b7441837dcd3f21",
 } as const;

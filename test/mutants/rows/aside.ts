@@ -3,7 +3,7 @@ import type { Mutant } from "../mutant.ts";
 const unread = "test/poison/unread-edits.test.ts";
 const aside = "test/crash/aside.test.ts";
 const house = "test/crash/house.test.ts";
-const near = "lib/tick/house/bring-near.ts";
+const near = "lib/tick/housekeeping/bring-near.ts";
 const farRows = "test/poison/far-rows.test.ts";
 const unreadable = "test/poison/unreadable-instants.test.ts";
 

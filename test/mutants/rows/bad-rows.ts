@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const ended = "lib/job-control/delete-ended.ts";
-const holds = "lib/tick/house/clear-ended-holds.ts";
+const holds = "lib/tick/housekeeping/clear-ended-holds.ts";
 const plans = "lib/tick/fire/retry-plans.ts";
 const forget = "lib/quarantine/forget-old.ts";
 const quarantine = "lib/quarantine/quarantine.ts";
@@ -120,7 +120,7 @@ export const badRows: readonly Mutant[] = [
   },
   {
     name: "forgotten rows: a locked mark is skipped",
-    file: "lib/tick/house/forget-commands.ts",
+    file: "lib/tick/housekeeping/forget-commands.ts",
     text: " for update skip locked)`;",
     replacement: ")`;",
     tests: [forgetTest],
@@ -176,7 +176,7 @@ export const badRows: readonly Mutant[] = [
   },
   {
     name: "the backlog continues behind a row with a locked entry",
-    file: "lib/tick/house/admit-backlog.ts",
+    file: "lib/tick/housekeeping/admit-backlog.ts",
     text: "    without.push(...locked.map(({ item }) => item));\n",
     replacement: "",
     tests: [lockedEntryTest],

@@ -1,10 +1,10 @@
 import type { Mutant } from "../mutant.ts";
 
 const batch = "lib/tick/fire/shard-batch.ts";
-const near = "lib/tick/house/bring-near.ts";
+const near = "lib/tick/housekeeping/bring-near.ts";
 const idle = "lib/tick/fire/idle-shards.ts";
 const ahead = "lib/tick/fire/look-ahead.ts";
-const turns = "lib/tick/house/take-turns.ts";
+const turns = "lib/tick/housekeeping/take-turns.ts";
 const tick = "lib/tick/tick.ts";
 
 /** Firing shards, raising watermarks, and moving far rows near. */
@@ -116,7 +116,7 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "the near line of a shard that is behind is raised only when the days of the past are there",
-    file: "lib/tick/house/keep-house.ts",
+    file: "lib/tick/housekeeping/housekeeping.ts",
     text: ".filter(({ behind }) => attached.past || !behind)",
     replacement: "",
     tests: ["test/tick/days-in-steps.test.ts"],
@@ -172,7 +172,7 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "a sweep continues with the parcels that the last one had no time to send",
-    file: "lib/tick/house/keep-house.ts",
+    file: "lib/tick/housekeeping/housekeeping.ts",
     text: "await offerNext(sql, left);",
     replacement: "",
     tests: ["test/tick/slow-queue.test.ts"],

@@ -10,7 +10,7 @@ import { purge } from "../../retention/purge.ts";
 import { attachDays, shardsToBringNear } from "../days.ts";
 import { raiseIdleLines } from "../fire/idle-shards.ts";
 import { retryPlans } from "../fire/retry-plans.ts";
-import { type Before, lookAfter, lookBefore, type Work } from "../look.ts";
+import { type Before, pendingAfterFiring, pendingBeforeFiring, type Work } from "../pending-work.ts";
 import type { Run } from "../run.ts";
 import { shardsOf } from "../share.ts";
 import { admitBacklog } from "./admit-backlog.ts";
@@ -42,7 +42,7 @@ export interface DaysThere {
 
 /** The check before firing. Returns the shards that must be prepared, usually none. */
 export async function prepare({ sql, settings, note }: Run): Promise<Pick<Before, "behind" | "past">> {
-  const there = await lookBefore(sql).catch((error: unknown) => {
+  const there = await pendingBeforeFiring(sql).catch((error: unknown) => {
     note(error);
     const own = shardsOf(settings.share);
     return { behind: own, past: own, countedEmpty: true };
@@ -69,7 +69,7 @@ export async function attach(run: Run): Promise<DaysThere> {
 /** The work that waits until due occurrences have become jobs. */
 export async function finish(whole: Run, attached: DaysThere): Promise<void> {
   const run = { ...whole, queue: { ...whole.queue, time: { isUp: whole.timeIsUp, mostMs: sliceMs } } };
-  const found = await lookAfter(run.sql, run.settings).catch(run.note);
+  const found = await pendingAfterFiring(run.sql, run.settings).catch(run.note);
   await takeTurns(partsOf(run, attached), {
     ...run,
     there: found?.there ?? null,

@@ -58,7 +58,7 @@ export interface After {
  * them. Each part of the tick then reads its own rows, independent of this result. So a check here
  * may report work where there is none, but must never miss any.
  */
-export async function lookBefore(sql: Sql): Promise<Before> {
+export async function pendingBeforeFiring(sql: Sql): Promise<Before> {
   const [found] = await sql<Before[]>`
     with clock as materialized (select carillon.clock() as now)
     select array(
@@ -70,7 +70,7 @@ export async function lookBefore(sql: Sql): Promise<Before> {
   return answered(found);
 }
 
-export async function lookAfter(
+export async function pendingAfterFiring(
   sql: Sql,
   { retentionDays, zoneData, notify, canary }: TickSettings,
 ): Promise<After> {
