@@ -122,7 +122,7 @@ export async function page({ ratio, rates, due }: GrowthFigures): Promise<string
 |---|---|---|---|
 ${rows.join("\n")}
 
-The same number of schedules is due each time, scattered over all stored ones; among the fewest the tick is **${ratio} ×** as fast as among the most. The difference is the check of each due
-schedule's row, which has its present version: one page for each, somewhere in a larger table. The bench reads those rows just before to select the due ones, so most of them are still in Postgres' memory; in the last column
-none of them is, and all are read again, from the operating system's cache if it has them. A tick in production lies between the two.`;
+The same number is due each time, scattered over all that is stored; among the fewest it is **${ratio} ×** as fast as among the most. What differs is the look at each due
+schedule's row, which says whether its version still stands: one page for each, somewhere in a larger table. To make the due set those rows were read just before, so that most of them are in Postgres' memory still; in the last column
+none of them is, and all are fetched anew, from the operating system's cache where they are there. A tick in production lies between the two.`;
 }

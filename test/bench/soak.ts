@@ -197,7 +197,7 @@ export async function page(figures: SoakFigures): Promise<string> {
     ([verb, { count, p50Ms, p99Ms, maxMs }]) =>
       `| ${verb} | ${count.toLocaleString("en")} | ${p50Ms} | ${p99Ms} | ${maxMs} |`,
   );
-  return `${asked.rate} jobs a second of existing schedules (${asked.handlers} of them to a handler, the others to a queue that is emptied), and over HTTP each second ${rates.soon} schedules put 1–5 s before they are due,
+  return `${asked.rate} jobs a second of standing schedules (${asked.handlers} of them to a handler, the others to a queue that is emptied), and over HTTP each second ${rates.soon} schedules put 1–5 s before they are due,
 ${rates.creates} minutely ones made and ${rates.deletes} deleted, ${rates.edits} edited (half of them moved in time) and ${rates.reads} reads, for ${asked.minutes} minutes through the local stack as \`npm start\` runs it.
 
 ${picture}
@@ -206,11 +206,11 @@ ${picture}
 |---|---|---|---|---|
 ${rows.join("\n")}
 
-The rise is the slope by Theil and Sen over the second half, times its length; up to a quarter of the level, or the measure's own noise, is allowed. The ledger grows by design: ${bytes} bytes a job, with the plan and the indexes.
+The rise is the slope by Theil and Sen over the second half, times its length; it may be a quarter of the level, or what the measure does by itself. The ledger is there to grow: ${bytes} bytes a job, with the plan and the indexes.
 
 | requests | number | p50 ms | p99 ms | max ms |
 |---|---|---|---|---|
 ${answered.join("\n")}
 
-${ledger.owed.toLocaleString("en")} occurrences were expected, computed from the requests and their times: ${ledger.faults === 0 ? "each has exactly one job, all are settled, and none started early" : `**${ledger.faults} are not as they should be**`}.${faults.length === 0 ? "" : `\n\nNot as it should be: ${faults.join("; ")}.`}`;
+${ledger.owed.toLocaleString("en")} occurrences were owed, computed from what was asked and when: ${ledger.faults === 0 ? "each has exactly one job, all are settled, and none started early" : `**${ledger.faults} are not as they should be**`}.${faults.length === 0 ? "" : `\n\nNot as it should be: ${faults.join("; ")}.`}`;
 }

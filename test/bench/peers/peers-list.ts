@@ -67,7 +67,7 @@ export const peers: readonly Peer[] = [
     settings:
       "as its own performance test: `concurrentJobs` 24, `maxPoolSize` 25, `localQueue` of 500 with a `refetchDelay` of 10 ms, `completeJobBatchDelay` and `failJobBatchDelay` 0; `pollInterval` 100 ms instead of 2 s; added by `addJobs` of 10,000, two at a time",
     promise:
-      "durable, at least once; a crashed worker's jobs are locked for four hours; a finished job is deleted, and no record says that it ran",
+      "durable, at least once; a crashed worker's jobs are locked for four hours; a job that is done is deleted, and nothing says that it ran",
     available: npmAvailable,
     prepare: (place) => npmProgram(place, "graphile-worker.ts"),
   },
@@ -75,25 +75,22 @@ export const peers: readonly Peer[] = [
     name: "pg-boss",
     version: npmVersion("pg-boss"),
     settings:
-      "`batchSize` 1,000, `localConcurrency` 2, `burstWhenBatchFull`, polls each 0.5 s (the minimum) and LISTEN/NOTIFY, pool of 4; neither supervision nor cron beside it; added by `insert` of 5,000, two at a time",
-    promise: "durable, at least once; finished jobs stay for a week",
+      "`batchSize` 1,000, `localConcurrency` 2, `burstWhenBatchFull`, polls each 0.5 s (its least) and LISTEN/NOTIFY, pool of 4; neither supervision nor cron beside it; added by `insert` of 5,000, two at a time",
+    promise: "durable, at least once; jobs that are done stay for a week",
     available: npmAvailable,
     prepare: (place) => npmProgram(place, "pg-boss.ts"),
   },
   bullmq(
     "everysec",
-    "not durable: the writes of the last second are lost with the machine; at least once; finished jobs are deleted",
+    "not durable: what the last second has brought is lost with the machine; at least once; done is deleted",
   ),
-  bullmq(
-    "always",
-    "durable: each answer waits for the file to be synced; at least once; finished jobs are deleted",
-  ),
+  bullmq("always", "durable: each answer waits for the file to be synced; at least once; done is deleted"),
   {
     name: "river",
     version: versionIn("river/go.mod", /riverqueue\/river v(\S+)/),
     settings:
-      "as its own benchmark: `MaxWorkers` 2,000, `FetchCooldown` 2 ms, `FetchPollInterval` 20 ms, its batch completer, pool of 12; added by `InsertManyFast` of 5,000, two at a time; later jobs are searched for each 5 s and 5 s ahead, which cannot be changed",
-    promise: "durable, at least once; finished jobs stay for a day",
+      "as its own benchmark: `MaxWorkers` 2,000, `FetchCooldown` 2 ms, `FetchPollInterval` 20 ms, its batch completer, pool of 12; added by `InsertManyFast` of 5,000, two at a time; what is due later is looked for each 5 s and 5 s ahead, which cannot be set",
+    promise: "durable, at least once; jobs that are done stay for a day",
     available: () => missingTool("go", ["version"], "Go"),
     prepare: async ({ directory }) => {
       const cwd = await install({
@@ -110,7 +107,7 @@ export const peers: readonly Peer[] = [
     version: mavenVersion("db-scheduler"),
     settings:
       "`pollUsingLockAndFetch(0.5, 4.0)`, 50 threads, `pollingInterval` 100 ms, HikariCP with 20 connections; added by `scheduleBatch` of 5,000 with the driver's `reWriteBatchedInserts`",
-    promise: "durable, at least once; a finished job is deleted",
+    promise: "durable, at least once; a job that is done is deleted",
     available: javaAvailable,
     prepare: (place) => javaProgram(place, "db-scheduler"),
   },
@@ -119,8 +116,8 @@ export const peers: readonly Peer[] = [
     version: mavenVersion("quartz"),
     share: 0.1,
     settings:
-      "JDBC store, clustered; 20 threads, `batchTriggerAcquisitionMaxCount` 20, a window of 1 s ahead, `idleWaitTime` 1 s (the minimum), 25 connections (HikariCP); one trigger for each job to run, added by `scheduleJobs` of 1,000 triggers",
-    promise: "durable, at most once unless recovery is requested; a trigger that has fired is deleted",
+      "JDBC store, clustered; 20 threads, `batchTriggerAcquisitionMaxCount` 20, a window of 1 s ahead, `idleWaitTime` 1 s (its least), 25 connections (HikariCP); one trigger for each job to run, added by `scheduleJobs` of 1,000 triggers",
+    promise: "durable, at most once unless recovery is asked for; a trigger that has fired is deleted",
     available: javaAvailable,
     prepare: (place) => javaProgram(place, "quartz"),
   },
@@ -153,10 +150,10 @@ function carillon(
 
 const ledger = "durable, at least once; one job for each occurrence for good; every job stays in the ledger";
 const asDeployed =
-  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and uses no CPU of yours in production; the target has run some thousands of jobs before, so that the size of parcels is adapted to their cost; schedules are stored beyond the watermark, like schedules that are put hours before they are due; `TARGET_WINDOW` as for 10 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
+  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and no one's CPU in production; the target has run some thousands of jobs before, so that the packing knows their cost; schedules are stored where the tick has not been yet, as those are that are put hours before they are due; `TARGET_WINDOW` as for 10 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
 
 const withoutSqs =
-  "a query of the database brings parcels to the functions, instead of SQS, which runs on other machines in production";
+  "parcels come to the functions from a look into the database instead of SQS, which in production is on other machines";
 
 /** A tick before makes jobs that are added be due at once; one after takes away what the schedules of those were that warmed it up. */
 const warm = { begin: "tick", warm: "tick" } as const;
@@ -166,7 +163,7 @@ export const own: readonly Peer[] = [
   carillon(
     "carillon",
     {
-      settings: `${asDeployed}; handlers, 10 environments a process, of which one handler may use half. The tick begins when all are due, although it would have finished minutes before`,
+      settings: `${asDeployed}; handlers, 10 environments a process, of which one handler has half. The tick begins when all are due, though it would have been through minutes before`,
       promise: ledger,
       words: { ...warm, due: "tick" },
     },
@@ -176,7 +173,7 @@ export const own: readonly Peer[] = [
     "carillon-fast",
     {
       settings:
-        "the same with the worker for `queue` and `event` targets, 8 environments a process, and without the call of the target",
+        "the same with the worker for `queue` and `event` targets, 8 environments a process, and nothing in the place of the target's own call",
       promise: ledger,
       words: { ...warm, due: "tick" },
     },
@@ -185,7 +182,8 @@ export const own: readonly Peer[] = [
   carillon(
     "carillon-ahead",
     {
-      settings: "as `carillon`, and the tick has finished before all are due, as in a deployment",
+      settings:
+        "as `carillon`, and the tick has been through before all are due, as it has when it is deployed",
       promise: ledger,
       words: { ...warm, stored: "tick" },
       works: ["due"],
@@ -205,7 +203,7 @@ export const own: readonly Peer[] = [
   carillon(
     "carillon-fast-direct",
     {
-      settings: `as \`carillon-fast\`, and the tick has finished before all are due; ${withoutSqs}`,
+      settings: `as \`carillon-fast\`, and the tick has been through before all are due; ${withoutSqs}`,
       promise: ledger,
       words: { ...warm, stored: "tick" },
       works: ["due"],
