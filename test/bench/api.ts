@@ -110,8 +110,8 @@ In batches of 1,000, schedules a second; each caller has a function, a thread an
 |---|--:|--:|
 ${batches.join("\n")}
 
-Budgets: a create within ${budget.createP99Ms} ms (p99) is ${single}, and ${budget.batchPerSecond.toLocaleString("en")} schedules a second in batches are ${many}. Node and Postgres share the machine; a single create is a dozen statements, each of which
-waits for the previous one.`;
+Budgets: a create within ${budget.createP99Ms} ms (p99) is ${single}, and ${budget.batchPerSecond.toLocaleString("en")} schedules a second in batches are ${many}. Node and Postgres share the machine; a single create is a dozen statements, and each
+waits for the one before.`;
 }
 
 type Send = (method: string, path: string, body?: unknown) => Promise<string>;

@@ -90,13 +90,13 @@ export function page({ bundles, emptyMs, importMs, runs }: BundlesFigures): stri
     ({ functions, bytes, zippedBytes, importMs: took, cpuMs }) =>
       `| ${functions.join(", ")} | ${kilobytes(bytes)} | ${kilobytes(zippedBytes)} | ${took.min} | ${took.median} | ${cpuMs.min} |`,
   );
-  return `The load of a cold start, in ${runs} fresh processes each, alternating; an empty module takes ${told(emptyMs)} ms.
+  return `The code that a cold start loads, in ${runs} new processes each, in turns; an empty module takes ${told(emptyMs)} ms.
 
 | functions | kB | zipped | imported, ms: quickest | median | CPU, ms: least |
 |---|--:|--:|--:|--:|--:|
 ${rows.join("\n")}
 
-The largest has ${kilobytes(Math.max(...bundles.map(({ bytes }) => bytes)))} of the 1,500 kB of the budget; each has a smaller budget of its own, which a test checks. The ${importAimMs} ms of the budget are ${importMs <= importAimMs ? "met by all" : `missed by the slowest, which takes ${importMs}`}, by the quickest process: the median includes other work of the machine.`;
+The largest has ${kilobytes(Math.max(...bundles.map(({ bytes }) => bytes)))} of the 1,500 kB of the budget; each has a smaller one of its own, which a test enforces. The ${importAimMs} ms of the budget are ${importMs <= importAimMs ? "met by all" : `missed by the slowest, which takes ${importMs}`}, measured by the quickest process: the median includes the machine's other load.`;
 }
 
 /** Functions may share one bundle; the smallest of their budgets applies. */

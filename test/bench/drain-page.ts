@@ -99,6 +99,6 @@ export async function drainPage(figures: Figures): Promise<string> {
 |---|---|---:|---:|---:|---|
 ${table.join("\n")}
 
-Alone, the emulator accepted ${ceiling.toLocaleString("en")} of the same messages a second from a sender without other work. Everything but Postgres runs in one process here, so messages
-through SQS share one core with the workers. Deployed, SQS runs on other machines.`;
+The emulator alone took ${ceiling.toLocaleString("en")} of the same messages a second from a sender that does nothing else. It runs in the process of the workers, as everything but Postgres does here, so jobs
+through SQS share one core with it. In a deployment SQS runs on AWS's machines.`;
 }

@@ -161,7 +161,7 @@ ${due.toLocaleString("en")} due at one instant become jobs, parcels and next pla
 |---|---|---|---|---|---|---|
 ${rows.join("\n")}
 
-The emulator of SQS runs in the same process as the tick, so Node's CPU includes its share. If all cores are busy, they limit the rate.
+The emulator of SQS runs in the same process as the tick, so its share of the CPU is in Node's. When all cores are busy, they limit the rate.
 Postgres runs with \`${settings}\`.
 
 The statement that makes a batch, step by step; timing each step slows it down:

@@ -131,7 +131,7 @@ export async function page({ ratio, rates, due }: GrowthFigures): Promise<string
 |---|---|---|---|
 ${rows.join("\n")}
 
-The same number of schedules is due each time, scattered over all stored ones; among the fewest the tick is **${ratio} ×** as fast as among the most. The difference is the check of each due
-schedule's row, which has its present version: one page for each, somewhere in a larger table. The bench reads those rows just before to select the due ones, so most of them are still in Postgres' memory; in the last column
-none of them is, and all are read again, from the operating system's cache if it has them. A tick in production lies between the two.`;
+The same number is due each time, scattered over all that is stored; with the fewest stored it is **${ratio} ×** as fast as with the most. The difference is the read of each due
+schedule's row, which shows whether its version is current: one page for each, anywhere in a larger table. Making the due set has just read those rows, so that most of them are still in Postgres' memory; in the last column
+none is, and all are read again, from the operating system's cache if they are in it. A tick in production is between the two.`;
 }

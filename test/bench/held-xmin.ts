@@ -128,13 +128,13 @@ export function page({ rounds, minutes, due, schedules, slowdown }: HeldFigures)
     const rate = (whose: "ours" | "inPlace") => median(own.map((round) => round[whose])).toLocaleString("en");
     return `| ${phase} | ${own.length} | ${rate("ours")} | ${rate("inPlace")} | ${last?.oursDead.toLocaleString("en")} | ${last?.inPlaceDead.toLocaleString("en")} |`;
   });
-  return `A transaction that has read a row stays open for ${minutes} minutes, so that vacuum may not remove rows that have died since. Meanwhile ${due.toLocaleString("en")} of ${schedules.toLocaleString("en")} schedules,
-the same ones each time, fire round after round: with the insert-only plan, and with rows that are changed in place (narrow ones, which make only jobs).
+  return `A transaction that has read something stays open for ${minutes} minutes, so that vacuum may remove nothing that has died since. Meanwhile ${due.toLocaleString("en")} of ${schedules.toLocaleString("en")} schedules,
+the same ones each time, fire round after round: by the insert-only plan, and by rows that are changed in place (narrow ones, which make jobs alone).
 
-| the transaction | rounds | plan, jobs/s (median) | in place, jobs/s (median) | plan, dead rows at the end | in place, dead rows at the end |
+| the transaction | rounds | Carillon, jobs/s (median) | in place, jobs/s (median) | Carillon, dead rows at the end | in place, dead rows at the end |
 |---|---|---|---|---|---|
 ${rows.join("\n")}
 
-In the last rounds during it the plan takes **${slowdown.ours} ×** of its time before, rows changed in place ${slowdown.inPlace} ×: each round leaves dead entries exactly where the next round starts to read the index.
-With the plan, only parcels (marked as sent) and watermarks leave dead rows.`;
+In the last rounds under it Carillon takes **${slowdown.ours} ×** the time that it took before, and rows changed in place ${slowdown.inPlace} ×: each round leaves dead entries in the index exactly where the next one begins to search.
+With Carillon, parcels (marked as sent) and watermarks leave dead rows; the plan leaves none.`;
 }

@@ -165,7 +165,7 @@ export async function page({
       `| ${nameOf(kind)} | ${jobs.toLocaleString("en")} | ${p50Ms} | ${p90Ms} | ${p99Ms} | ${p999Ms} | ${maxMs} |`,
   );
   const put = verbs["soon"];
-  return `${rate.toLocaleString("en")} jobs a second that are due evenly, and ${soon} more that are put over HTTP one to five seconds before they are due; API, ticks, workers and the SQS emulator
+  return `${rate.toLocaleString("en")} evenly due jobs a second, and ${soon} more that are created over HTTP one to five seconds before they are due; API, ticks, workers and the SQS emulator
 in one process, Postgres beside it, and the load and the receiver in a third, all on this machine. Lateness is \`startedAt − dueAt\` from the ledger: a start is the commit of a claim.
 
 | schedules | jobs | p50 ms | p90 ms | p99 ms | p99.9 ms | max ms |
@@ -174,6 +174,6 @@ ${rows.join("\n")}
 
 ${picture}
 
-${kinds.some(({ minMs }) => minMs < 0) ? "**Some started early.**" : "None started early."} ${ledger.owed.toLocaleString("en")} occurrences were expected, of which ${ledger.faults === 0 ? "each has exactly one job" : `${ledger.faults} are not as they should be`}. A put took p50 ${put?.p50Ms ?? "–"} ms and p99 ${put?.p99Ms ?? "–"} ms.
+${kinds.some(({ minMs }) => minMs < 0) ? "**Some started early.**" : "None started early."} ${ledger.owed.toLocaleString("en")} occurrences were expected; ${ledger.faults === 0 ? "each has exactly one job" : `${ledger.faults} have faults`}. A put took p50 ${put?.p50Ms ?? "–"} ms and p99 ${put?.p99Ms ?? "–"} ms.
 ${cores === null ? "" : `The stack's process used ${cores.stack} cores, including the emulator, which is not deployed, and Postgres ${cores.postgres}.`}${faults.length === 0 ? "" : `\n\nNot as promised: ${faults.join("; ")}.`}`;
 }

@@ -84,15 +84,15 @@ export function page({ used, parcels, jobs, heapMiB }: MemoryFigures): string {
         : `${each.peakMiB} MiB | ${each.beginsAtMiB} MiB | ${each.jobs.toLocaleString("en")}`;
     return [`| a ${destination} | ${made[payload]} | ${figures} |`];
   });
-  return `What one invocation of a worker takes, in a process of its own with a heap of ${heapMiB} MiB, as Lambda sets it for a function of 1,024 MiB. ${jobs.toLocaleString("en")} jobs with payloads of 240 KB wait in ${parcels} parcels.
-A fast worker gets all of them in one batch of messages; a slow one gets the message of one parcel and takes others along.
+  return `The memory of one invocation of a worker, in a process of its own with a heap of ${heapMiB} MiB, as Lambda sets it for a function of 1,024 MiB. ${jobs.toLocaleString("en")} jobs with payloads of 240 KB wait in ${parcels} parcels.
+A fast worker gets all of them in one batch of messages; a slow one gets the message of one and claims others with it.
 
 | jobs go to | each payload is | peak of the process | before its first claim | jobs worked |
 |---|---|--:|--:|--:|
 ${rows.join("\n")}
 
-Payloads are read in pages of 2 MiB of JSON, four at a time, for any number of waiting jobs. A text takes little more memory after it is parsed; 240 KB of empty objects take 3.8 MB, and as much again in a handler's own copy. A peak near the heap's limit is mostly garbage that Node did not need to collect: with \`--heap 400\` the same jobs are worked too.
-A slow worker starts no further page five seconds after its start; the remaining jobs go back.`;
+Payloads are read in pages of 2 MiB of JSON, four at a time, whatever the number of waiting jobs. A text takes little more once it is parsed; 240 KB of empty objects take 3.8 MB, and as much again in a handler's own copy. A peak near the heap's limit is mostly garbage that Node did not need to collect: with \`--heap 400\` the same jobs are worked too.
+A slow worker starts nothing more five seconds after its own start; jobs without a page by then are returned.`;
 }
 
 /** Few shards, so that parcels are full, and a handler so quick that its parcels share a worker. */

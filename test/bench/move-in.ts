@@ -139,7 +139,7 @@ export function page({ idle, moves, schedules }: MoveFigures): string {
     ({ step, rows: of, seconds, perSecond: rate, walPerRow, waits: meanwhile }) =>
       `| ${of.toLocaleString("en")} in steps of ${step.toLocaleString("en")} | ${seconds} | ${rate.toLocaleString("en")} | ${walPerRow} | ${waits(meanwhile)} |`,
   );
-  return `Once a day the rows that are due three days ahead move from the far table into the near plan, step by step, each under its shard's plan lock. Meanwhile callers put new and changed schedules, each caller one after the other; ${schedules.toLocaleString("en")} schedules are stored.
+  return `Once a day the rows that are due three days ahead move from the far table into the near plan, a step at a time, each under its shard's plan lock. Meanwhile callers put schedules (new ones, and others changed), each after its last; ${schedules.toLocaleString("en")} schedules are stored.
 
 | moved | seconds | rows/s | WAL, bytes a row | puts meanwhile | p50, ms | p99, ms | longest, ms |
 |---|---|---|---|---|---|---|---|

@@ -239,7 +239,7 @@ export function page(figures: Figures): string {
   const { readPerSecond, handedOver, bareSendsPerSecond, crudPerSecond, tickMs, pulses, batch, bytes } =
     shown.parse(figures);
   const n = (value: number) => value.toLocaleString("en");
-  return `${n(pulses)} pulses that are due within one minute, envelopes of ${n(bytes)} bytes, scattered over the table by the spread of their keys, with a queue target with \`batch: ${batch}\`.
+  return `${n(pulses)} pulses that are due within one minute, envelopes of ${n(bytes)} bytes, scattered over the table by their keys, in a queue target with \`batch: ${batch}\`.
 
 | what | figure |
 |---|---|
@@ -255,6 +255,6 @@ export function page(figures: Figures): string {
 | a minute's parcels of all shards made by a tick, and sent | ${n(tickMs.withPulses.database)} ms, and ${n(tickMs.withPulses.all)} ms |
 | the same without any pulse | ${n(tickMs.withoutPulses.all)} ms |
 
-A reader or a worker is a thread of two invocations, each with a connection of its own, all on one machine with Postgres and the emulator. Postgres limits the reading, since it fetches each pulse from its own page;
-the emulator and Node, which wraps each body into a request, limit the sending. In AWS a batch is a request to SQS like any other.`;
+A reader and a worker is a thread of two invocations, each with a connection of its own, all on one machine with Postgres and the emulator. Reading is limited by Postgres, which fetches each pulse from its own page;
+handing over is limited by the emulator and by Node, which wraps each body into a request. In AWS a batch is one request to SQS.`;
 }

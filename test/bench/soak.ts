@@ -201,7 +201,7 @@ export async function page(figures: SoakFigures): Promise<string> {
       `| ${verb} | ${count.toLocaleString("en")} | ${p50Ms} | ${p99Ms} | ${maxMs} |`,
   );
   return `${asked.rate} jobs a second of existing schedules (${asked.handlers} of them to a handler, the others to a queue that is emptied), and over HTTP each second ${rates.soon} schedules put 1–5 s before they are due,
-${rates.creates} minutely ones made and ${rates.deletes} deleted, ${rates.edits} edited (half of them moved in time) and ${rates.reads} reads, for ${asked.minutes} minutes through the local stack as \`npm start\` runs it.
+${rates.creates} minutely ones made and ${rates.deletes} deleted, ${rates.edits} edited (half of them with another time) and ${rates.reads} reads, for ${asked.minutes} minutes through the local stack as \`npm start\` runs it.
 
 ${picture}
 
@@ -209,7 +209,7 @@ ${picture}
 |---|---|---|---|---|
 ${rows.join("\n")}
 
-The rise is the slope by Theil and Sen over the second half, times its length; up to a quarter of the level, or the measure's own noise, is allowed. The ledger grows by design: ${bytes} bytes a job, with the plan and the indexes.
+The rise is the slope by Theil and Sen over the second half, times its length; it may be a quarter of the level, or the measure's own noise. The ledger grows by design: ${bytes} bytes a job, with the plan and the indexes.
 
 | requests | number | p50 ms | p99 ms | max ms |
 |---|---|---|---|---|

@@ -87,7 +87,7 @@ export function page(figures: Figures): string {
     ({ ticks, perSecond, cores: busy, waits }) =>
       `| ${ticks} | ${perSecond.toLocaleString("en")} | ${ratio(perSecond, base)} × | ${busy === null ? "not reported | not reported | not reported" : `${busy.postgres} | ${busy.ticks} | ${busy.emulator}`} | ${waitsText(waits)} |`,
   );
-  return `Each tick is a process of its own with one lane and its share of the shards; ${schedules.toLocaleString("en")} schedules are stored; the due schedules are those of Fire; the numbers of ticks alternate.
+  return `Ticks in processes of their own, each with one lane and its share of the shards; ${schedules.toLocaleString("en")} schedules stored, the same due sets as in Fire, each number of ticks in turn.
 
 | ticks | jobs/s | ratio | cores: Postgres | cores: ticks | cores: SQS emulator | the ticks' backends |
 |---|---|---|---|---|---|---|
@@ -97,7 +97,7 @@ ${boundBy(byTicks.at(-1), cores)}`;
 }
 
 function boundBy(last: Summary | undefined, cores: number): string {
-  if (last?.cores == null) return "The machine does not report which resource was the limit.";
+  if (last?.cores == null) return "The machine does not report what limited the rate.";
   const busy = last.cores.postgres + last.cores.ticks + last.cores.emulator;
   const told = `With ${last.ticks} ticks ${busy.toFixed(2)} of ${cores} cores were busy`;
   return busy >= busyShare * cores

@@ -114,12 +114,12 @@ export function page({ variants, schedules, due }: VariantFigures): string {
     ({ name, runs, grownMb }) =>
       `| ${name} | ${of(runs, "perSecond").toLocaleString("en")} | ${of(runs, "walPerJob").toLocaleString("en")} | ${of(runs, "wholePageBytesPerJob").toLocaleString("en")} | ${grownMb} |`,
   );
-  return `${schedules.toLocaleString("en")} schedules, ${due.toLocaleString("en")} of them due at one instant and scattered, alternating on one server with a checkpoint before each run; medians.
+  return `${schedules.toLocaleString("en")} schedules, ${due.toLocaleString("en")} of them due at one instant and scattered, in turns on one server with a checkpoint before each run; medians.
 
-| the next due time is in | jobs/s | WAL, bytes a job | of it whole pages | its table grew by, MB |
+| storage of the next due time | jobs/s | WAL, bytes a job | of it whole pages | growth of its tables, MB |
 |---|---|---|---|---|
 ${rows.join("\n")}
 
-The variants with rows changed in place do less: they make jobs, but no parcels, and neither send nor mark messages. Wide rows hold the whole schedule, narrow ones only its next due time.
-Each of their rows lies on another page, which the first change after a checkpoint writes whole to the WAL; the same holds for both of its index entries. New rows of the plan lie side by side.`;
+The rows changed in place do less: they make jobs, but no parcels, and neither send nor mark anything; wide ones hold the whole schedule, narrow ones only the due time.
+Each of these rows is on another page, which the first change after a checkpoint writes whole to the WAL, and so are both its places in the index; new rows of the plan are side by side.`;
 }

@@ -70,7 +70,7 @@ export const peers: readonly Peer[] = [
     settings:
       "as its own performance test: `concurrentJobs` 24, `maxPoolSize` 25, `localQueue` of 500 with a `refetchDelay` of 10 ms, `completeJobBatchDelay` and `failJobBatchDelay` 0; `pollInterval` 100 ms instead of 2 s; added by `addJobs` of 10,000, two at a time",
     promise:
-      "durable, at least once; a crashed worker's jobs are locked for four hours; a finished job is deleted, and no record says that it ran",
+      "durable, at least once; a crashed worker's jobs are locked for four hours; a done job is deleted without a record of its run",
     available: npmAvailable,
     prepare: (place) => npmProgram(place, "graphile-worker.ts"),
   },
@@ -78,25 +78,25 @@ export const peers: readonly Peer[] = [
     name: "pg-boss",
     version: npmVersion("pg-boss"),
     settings:
-      "`batchSize` 1,000, `localConcurrency` 2, `burstWhenBatchFull`, polls each 0.5 s (the minimum) and LISTEN/NOTIFY, pool of 4; neither supervision nor cron beside it; added by `insert` of 5,000, two at a time",
-    promise: "durable, at least once; finished jobs stay for a week",
+      "`batchSize` 1,000, `localConcurrency` 2, `burstWhenBatchFull`, polls each 0.5 s (its least) and LISTEN/NOTIFY, pool of 4; neither supervision nor cron beside it; added by `insert` of 5,000, two at a time",
+    promise: "durable, at least once; jobs that are done stay for a week",
     available: npmAvailable,
     prepare: (place) => npmProgram(place, "pg-boss.ts"),
   },
   bullmq(
     "everysec",
-    "not durable: the writes of the last second are lost with the machine; at least once; finished jobs are deleted",
+    "not durable: the last second is lost with the machine; at least once; done jobs are deleted",
   ),
   bullmq(
     "always",
-    "durable: each answer waits for the file to be synced; at least once; finished jobs are deleted",
+    "durable: each answer waits for the file to be synced; at least once; done jobs are deleted",
   ),
   {
     name: "river",
     version: versionIn("river/go.mod", /riverqueue\/river v(\S+)/),
     settings:
-      "as its own benchmark: `MaxWorkers` 2,000, `FetchCooldown` 2 ms, `FetchPollInterval` 20 ms, its batch completer, pool of 12; added by `InsertManyFast` of 5,000, two at a time; later jobs are searched for each 5 s and 5 s ahead, which cannot be changed",
-    promise: "durable, at least once; finished jobs stay for a day",
+      "as its own benchmark: `MaxWorkers` 2,000, `FetchCooldown` 2 ms, `FetchPollInterval` 20 ms, its batch completer, pool of 12; added by `InsertManyFast` of 5,000, two at a time; later jobs are searched for every 5 s, 5 s ahead, which cannot be configured",
+    promise: "durable, at least once; jobs that are done stay for a day",
     available: () => missingTool("go", ["version"], "Go"),
     prepare: async ({ directory }) => {
       const cwd = await install({
@@ -113,7 +113,7 @@ export const peers: readonly Peer[] = [
     version: mavenVersion("db-scheduler"),
     settings:
       "`pollUsingLockAndFetch(0.5, 4.0)`, 50 threads, `pollingInterval` 100 ms, HikariCP with 20 connections; added by `scheduleBatch` of 5,000 with the driver's `reWriteBatchedInserts`",
-    promise: "durable, at least once; a finished job is deleted",
+    promise: "durable, at least once; a job that is done is deleted",
     available: javaAvailable,
     prepare: (place) => javaProgram(place, "db-scheduler"),
   },
@@ -122,8 +122,8 @@ export const peers: readonly Peer[] = [
     version: mavenVersion("quartz"),
     share: 0.1,
     settings:
-      "JDBC store, clustered; 20 threads, `batchTriggerAcquisitionMaxCount` 20, a window of 1 s ahead, `idleWaitTime` 1 s (the minimum), 25 connections (HikariCP); one trigger for each job to run, added by `scheduleJobs` of 1,000 triggers",
-    promise: "durable, at most once unless recovery is requested; a trigger that has fired is deleted",
+      "JDBC store, clustered; 20 threads, `batchTriggerAcquisitionMaxCount` 20, a window of 1 s ahead, `idleWaitTime` 1 s (its least), 25 connections (HikariCP); one trigger for each job to run, added by `scheduleJobs` of 1,000 triggers",
+    promise: "durable, at most once unless recovery is requested; a fired trigger is deleted",
     available: javaAvailable,
     prepare: (place) => javaProgram(place, "quartz"),
   },
@@ -156,10 +156,10 @@ function carillon(
 
 const ledger = "durable, at least once; never a second job for an occurrence; every job stays in the ledger";
 const asDeployed =
-  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and uses no CPU of yours in production; the target has run some thousands of jobs before, so that the size of parcels is adapted to their cost; schedules are stored beyond the horizon, like schedules that are put hours before they are due; `TARGET_WINDOW` as for 10 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
+  "the deployed Lambda functions, through the SQS emulator, which is an additional process here and takes no CPU of a deployment; the target has run some thousands of jobs before, so that the packing knows their cost; schedules are stored beyond the tick's horizon, like those that are created hours before they are due; `TARGET_WINDOW` as for 10 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
 
 const withoutSqs =
-  "a query of the database brings parcels to the functions, instead of SQS, which runs on other machines in production";
+  "parcels come to the functions from a query of the database instead of SQS, which runs on other machines in production";
 
 /**
  * A tick before the run lets added schedules become jobs at once; a tick after the warm-up cleans up
@@ -172,7 +172,7 @@ export const own: readonly Peer[] = [
   carillon(
     "carillon",
     {
-      settings: `${asDeployed}; handlers, 10 environments a process, of which one handler may use half. The tick begins when all are due, although it would have finished minutes before`,
+      settings: `${asDeployed}; handlers, 10 environments a process, half of them for one handler. The tick starts when all are due, although in production it would have finished minutes before`,
       promise: ledger,
       words: { ...warm, due: "tick" },
     },
@@ -182,7 +182,7 @@ export const own: readonly Peer[] = [
     "carillon-fast",
     {
       settings:
-        "the same with the worker for `queue` and `event` targets, 8 environments a process, and without the call of the target",
+        "the same with the worker for `queue` and `event` targets, 8 environments a process, and no call of the target itself",
       promise: ledger,
       words: { ...warm, due: "tick" },
     },

@@ -59,7 +59,7 @@ ${table(read, "added")}
 
 ${await picture(read)}
 
-Versions and settings:
+Each contestant, with its settings:
 
 ${contestants.map(({ name, version, settings: set, promise }) => `- **${name}** ${version}: ${set}. Its promise: ${promise}.`).join("\n")}
 
@@ -67,10 +67,10 @@ ${unequal}`;
 }
 
 function how(jobs: number, settings: string): string {
-  return `All on the same Postgres (${settings}), each on a database of its own that is made again for each run, with the same work: jobs that only record their number.
-${jobs.toLocaleString("en")} jobs a run, or as many as the table says. The contestants alternate, and the table has the median of each one's runs. One process adds the jobs. One or two processes work them: two earlier trials of the same size chose the faster number, and also warmed up the runtimes. On each database the workers have done a third as many jobs before the clock starts, since workers in use are warm.
-All processes and Postgres share this machine's cores. *Due*: all jobs are stored, their tables are vacuumed and analyzed (as autovacuum does within a minute), the workers are up, warm and idle at the due instant, and the clock starts at that instant. *Added*: the workers are up, warm and idle, and the clock starts with the first add.
-It stops when every job in the store is stored as done. Each job was checked to have run; the table counts repeated runs.`;
+  return `All on the same Postgres (${settings}), each on a database of its own that is created for each run, with the same work: jobs that do nothing but note their number.
+${jobs.toLocaleString("en")} jobs a run, or as many as the table says. The contestants run in turns, and the table has the median of each one's runs. One process adds the jobs; one or two work them, whichever number was quicker in two trials of the same size before, which also warmed the runtimes up. On each database the workers have done a third as many before the clock starts, since workers in use are warm.
+All processes and Postgres share this machine's cores. *Due*: everything is stored and its tables vacuumed and analyzed, as autovacuum does within a minute, the workers are up, warm and idle when the instant comes, and the clock starts with the instant. *Added*: the workers are up, warm and idle, and the clock starts with the first add.
+It stops when every job in the store is recorded as done. The bench checks that each job has run; repeated runs are listed below.`;
 }
 
 function table({ contestants }: Read, work: Work): string {
@@ -135,7 +135,7 @@ async function picture({ contestants }: Read): Promise<string> {
   return writePicture("peers", svg);
 }
 
-/** Differences between the peers that no setting removes. */
-const unequal = `The differences: peers are libraries that write to their tables in the caller's process, by their own SQL. Jobs are added to Carillon through its API (a token is checked, a body is validated, a version is kept), and travel through a queue, whose emulator uses CPU here, except for the contestants named direct.
-graphile-worker, BullMQ, db-scheduler and Quartz delete finished jobs; pg-boss, River and Carillon keep them. Only Carillon has at most one job for an occurrence for good. Before the clock starts, a tick has deleted the schedules of the warm-up jobs, as it does each minute; peers keep theirs, or their dead rows.
-BullMQ keeps nothing in Postgres: its WAL is its own file, and its CPU, including Redis, is in the column of all else.`;
+/** The differences that no setting removes. */
+const unequal = `The comparison is not equal: peers are libraries that write to their tables in the caller's process, with their own SQL. Jobs are added to Carillon through its API (a token is checked, a body is validated, a version is kept), and its jobs travel through a queue, and its emulator takes CPU here, except for the contestants called direct.
+graphile-worker, BullMQ, db-scheduler and Quartz delete done jobs; pg-boss, River and Carillon keep them. Only Carillon guarantees that an occurrence of a schedule never gets a second job. Before the clock starts, a tick has deleted the schedules of the warm-up, as it does each minute; peers keep the rows of theirs, or their dead versions.
+BullMQ keeps nothing in Postgres: its log is a file of its own, and its CPU, including Redis, is under all else.`;

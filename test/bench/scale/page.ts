@@ -65,25 +65,25 @@ function holds({ lateness, left }: PeakResult, latest: number): boolean {
 export function scalePage({ fire, drain, burst }: Measured): string {
   return `### Results of the simulation
 
-A job costs here (medians): made, ${cost(fire)}; drained, ${cost(drain)}. **Does it predict this machine?** ${whole(burst.jobs)} jobs made by one tick took ${whole(burst.measuredMs)} ms; from a burst a third as large, ${whole(burst.foretoldMs)} ms were predicted (${(burst.foretoldMs / burst.measuredMs).toFixed(2)} ×).
+The cost of a job here (medians): made, ${cost(fire)}; drained, ${cost(drain)}. **Does the simulation predict this machine?** ${whole(burst.jobs)} jobs made by one tick took ${whole(burst.measuredMs)} ms; from a burst a third as large it predicted ${whole(burst.foretoldMs)} ms (${(burst.foretoldMs / burst.measuredMs).toFixed(2)} ×).
 
 The smallest servers on which 99 of 100 jobs start within a second of their time, and within a minute, with ${ticks} ticks and ${workersPerCore} workers for each core; targets that take no time; 70 % of the cores for jobs.
-If no server is enough, cells of the largest. The simulation does not check whether the hot rows fit into its memory.
+Where no server is large enough: several of the largest, each with a share. Whether the memory holds the hot rows is not simulated.
 
 | schedules | when | most due in a second | within a second | within a minute | there p50, p99, most late |
 |--:|---|--:|---|---|---|
 ${sizes.flatMap((size) => profiles.map((profile) => row(size, profile, { fire, drain }))).join("\n")}
 
-Within a minute, if a job cost half, or one and a half times as much:
+Within a minute, if a job cost half, or half as much again:
 
-| schedules | when | half | as measured | one and a half times |
+| schedules | when | half | as measured | half as much again |
 |--:|---|---|---|---|
 ${sizes.map((size) => sensitivity(size, { fire, drain })).join("\n")}
 
 ### Costs
 
-US dollars a month, us-east-1: the smallest server above that starts jobs within a minute, in two zones (0.125 USD an hour for a core: assumed), jobs to queues and 30 days of storage by \`npm run cost\`, beside the price of EventBridge Scheduler for the invocations alone
-(1.00 USD a million after 14 million, by public articles of 2026; its quotas page names 10,000,000 schedules and 1,000 invocations a second by default, both adjustable). Not included: Carillon's idle month ([costs.md](costs.md)), the costs of targets.
+US dollars a month, us-east-1: the server above that is on time within a minute, in two zones (0.125 USD an hour for a core: assumed), jobs to queues and storage for 30 days by \`npm run cost\`, beside EventBridge Scheduler's price for the invocations alone
+(1.00 USD a million after 14 million, by public articles of 2026; its quotas page names 10,000,000 schedules and 1,000 invocations a second by default, both adjustable). Not included: Carillon's idle month ([costs.md](costs.md)) and the cost of targets.
 
 | schedules | when | invocations a month | database | jobs | stored | **Carillon** | **EventBridge Scheduler** |
 |--:|---|--:|--:|--:|--:|--:|--:|
@@ -91,7 +91,7 @@ ${sizes.flatMap((size) => profiles.map((profile) => month(size, profile, { fire,
 }
 
 function cost({ serialMs, databaseMs, walBytes }: JobCost): string {
-  return `${micro(serialMs)} µs by a single tick or worker alone, ${micro(databaseMs)} µs of a core of the database, ${Math.round(walBytes)} bytes of WAL`;
+  return `${micro(serialMs)} µs by one without other work, ${micro(databaseMs)} µs of a core of the database, ${Math.round(walBytes)} bytes of WAL`;
 }
 
 function row(size: number, profile: Profile, measured: Costs): string {
