@@ -218,6 +218,6 @@ test("An explanation of an occurrence in the backlog says that its target has us
   expect(await told()).toMatchObject({
     outcome: "backlog",
     reason: "target",
-    sentence: expect.stringContaining("that were let in for handler/dead are not done"),
+    sentence: expect.stringContaining("jobs for handler/dead are not done"),
   });
 });

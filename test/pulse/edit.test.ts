@@ -376,7 +376,7 @@ describe("explain of a pulse", () => {
     expect(await told(20 * second)).toEqual([
       "unrecorded",
       undefined,
-      expect.stringContaining("nothing is written"),
+      expect.stringContaining("leaves no record"),
     ]);
   });
 
