@@ -157,7 +157,7 @@ describe("a grouped handler", () => {
       }),
     );
     expect(odd).toMatchObject(triedAgain);
-    expect(odd?.error).toMatch(/^TypeError: .*unknown value/);
+    expect(odd?.error).toMatch(/^TypeError: .*unknown result/);
     expect(other).toMatchObject(succeeded);
   });
 

@@ -20,7 +20,7 @@ export interface ScheduleBody {
    * The jobs of its group's serial schedules run one at a time, in the order in which they are due.
    */
   serial: boolean;
-  /** The order among ready jobs. */
+  /** Ready jobs of a higher priority are handed over first. */
   priority: Priority;
   tags: string[];
   description: string | null;

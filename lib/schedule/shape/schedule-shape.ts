@@ -75,7 +75,7 @@ export const scheduleShape = z.strictObject({
   priority: z
     .enum(["high", "normal", "low"])
     .default("normal")
-    .describe("The order in which ready jobs are handed over."),
+    .describe("Ready jobs of a higher priority are handed over first."),
   tags: z
     .array(tagShape)
     .max(50)
