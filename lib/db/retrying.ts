@@ -1,6 +1,9 @@
 import { sqlState } from "./sql-state.ts";
 
-/** Which failures of a transaction are worth another attempt, and how many attempts there are in all. */
+/**
+ * Which failures of a transaction are worth another attempt, and how many attempts there are in
+ * all.
+ */
 export interface RetryPolicy {
   attempts: number;
   isRetryable: (error: unknown) => boolean;
