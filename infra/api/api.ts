@@ -66,7 +66,7 @@ export class Api extends Construct {
     for (const queue of props.queues) queue.admitSender(fn);
     props.targets.tell(fn);
     props.webhooks.tell(fn);
-    for (const [name, value] of Object.entries(told(settings))) fn.addEnvironment(name, value);
+    for (const [name, value] of Object.entries(callerVariables(settings))) fn.addEnvironment(name, value);
 
     const gateway =
       settings.apiKind === "rest"
@@ -80,7 +80,7 @@ export class Api extends Construct {
 }
 
 /** The variables that tell the API's function how to authenticate and answer callers. */
-function told(settings: Settings): Record<string, string> {
+function callerVariables(settings: Settings): Record<string, string> {
   const { apiAuth, apiRatePerToken, apiCorsOrigins, apiJwtPrefixClaim, apiJwtPrefixEnd } = settings;
   const callers: Record<Settings["apiAuth"], Record<string, string>> = {
     token: {},

@@ -35,10 +35,10 @@ const IN_FLIGHT_SHARE_MAX = 0.8;
 /** Alarms on the state of jobs, from the functions' own metrics. */
 export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
   whatStands(props);
-  whatIsSetAside(props);
-  whatIsLost(props);
+  alarmOnQuarantine(props);
+  alarmsOnLostPulses(props);
   whatStartsLate(props);
-  whatIsHeldUp(props);
+  alarmsOnAwsLimits(props);
 }
 
 function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
@@ -80,7 +80,7 @@ function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
 }
 
 /** A row that fails once and succeeds a minute later needs no action. */
-function whatIsSetAside({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+function alarmOnQuarantine({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
   alarms.whenAbove(tick, "RowsSetAside", 0, {
     metric: metrics.ofTick("Quarantined", { statistic: "Minimum", period: FIVE_MINUTES }),
     periods: 3,
@@ -94,7 +94,7 @@ function whatIsSetAside({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
  * Pulses have no rows that could count as dead or overdue. The tick reports them: a worker that
  * died may not have written its own log line.
  */
-function whatIsLost({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+function alarmsOnLostPulses({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
   const inFiveMinutes = { statistic: "Sum", period: FIVE_MINUTES };
   const article = "Pulses lost";
   alarms.whenAbove(tick, "PulsesLost", 0, {
@@ -128,7 +128,15 @@ function whatStartsLate({ alarms, metrics, fast, slow, latenessSeconds }: Alarms
 }
 
 /** Limits of AWS, which Carillon's own metrics do not show. */
-function whatIsHeldUp({ alarms, tick, ingest, fast, slow, fastWorker, slowWorker }: AlarmsOnJobsProps): void {
+function alarmsOnAwsLimits({
+  alarms,
+  tick,
+  ingest,
+  fast,
+  slow,
+  fastWorker,
+  slowWorker,
+}: AlarmsOnJobsProps): void {
   const inFlight = IN_FLIGHT_MAX * IN_FLIGHT_SHARE_MAX;
   for (const each of [fast, slow, ingest]) {
     alarms.whenAbove(each, "MessagesInFlight", inFlight, {

@@ -60,7 +60,7 @@ export async function bench(options: Options, say: Say): Promise<BundlesFigures>
     const emptyMs = spread((imports.get(empty) ?? []).map(({ ms }) => ms));
     const measured = bundles.map((bundle) => figuresOf(bundle, imports.get(bundle.file) ?? []));
     for (const one of measured) say(lineOf(one));
-    say(`an empty module: imported in ${told(emptyMs)} ms`);
+    say(`an empty module: imported in ${spreadText(emptyMs)} ms`);
 
     const bytes = Math.max(...measured.map((one) => one.bytes));
     const importMs = Math.max(...measured.map((one) => one.importMs.min));
@@ -90,7 +90,7 @@ export function page({ bundles, emptyMs, importMs, runs }: BundlesFigures): stri
     ({ functions, bytes, zippedBytes, importMs: took, cpuMs }) =>
       `| ${functions.join(", ")} | ${kilobytes(bytes)} | ${kilobytes(zippedBytes)} | ${took.min} | ${took.median} | ${cpuMs.min} |`,
   );
-  return `The code that a cold start loads, in ${runs} new processes each, in turns; an empty module takes ${told(emptyMs)} ms.
+  return `The code that a cold start loads, in ${runs} new processes each, in turns; an empty module takes ${spreadText(emptyMs)} ms.
 
 | functions | kB | zipped | imported, ms: quickest | median | CPU, ms: least |
 |---|--:|--:|--:|--:|--:|
@@ -143,7 +143,7 @@ function figuresOf({ file, functions, budget }: Bundle, imports: readonly Import
 
 function lineOf({ functions, bytes, budget, zippedBytes, importMs, cpuMs }: BundleFigures): string {
   const size = `${kilobytes(bytes)} of ${kilobytes(budget)} kB (${kilobytes(zippedBytes)} kB zipped)`;
-  return `${functions.join(", ").padEnd(24)} ${size}, imported in ${told(importMs)} ms with ${told(cpuMs)} ms of CPU`;
+  return `${functions.join(", ").padEnd(24)} ${size}, imported in ${spreadText(importMs)} ms with ${spreadText(cpuMs)} ms of CPU`;
 }
 
 function spread(values: readonly number[]): Spread {
@@ -151,7 +151,7 @@ function spread(values: readonly number[]): Spread {
 }
 
 /** The minimum is the cost on an idle machine; the median includes this machine's other load. */
-function told({ min, median: middle }: Spread): string {
+function spreadText({ min, median: middle }: Spread): string {
   return `${min} (median ${middle})`;
 }
 

@@ -44,7 +44,7 @@ export async function bench(options: Options, say: Say): Promise<LatenessFigures
   await settled(stack, between.to);
   const kinds = await latenessOf(stack.sql, between);
   const ledger = await checkLedger(stack.sql, between);
-  for (const kind of kinds) say(told(kind));
+  for (const kind of kinds) say(latenessText(kind));
   if (cores !== null) say(`cores busy: stack ${cores.stack}, Postgres ${cores.postgres}`);
   const faults = [...faultsOf(kinds, ledger), ...report.failures];
   for (const fault of faults) say(`✗ ${fault}`);
@@ -120,7 +120,7 @@ function coresBetween(before: Used, after: Used): LatenessFigures["cores"] {
   return stack === null || postgres === null ? null : { stack, postgres };
 }
 
-function told({ schedules, target, jobs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Lateness): string {
+function latenessText({ schedules, target, jobs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Lateness): string {
   return `${nameOf({ schedules, target })}: ${jobs.toLocaleString("en")} jobs, late by p50 ${p50Ms}, p90 ${p90Ms}, p99 ${p99Ms}, p99.9 ${p999Ms}, max ${maxMs} ms`;
 }
 
@@ -151,7 +151,7 @@ export async function page({
     "lateness",
     distribution({
       title: `Lateness at ${rate.toLocaleString("en")} jobs a second through the local stack`,
-      desc: `The distribution of jobs' lateness: ${kinds.map(told).join("; ")}.`,
+      desc: `The distribution of jobs' lateness: ${kinds.map(latenessText).join("; ")}.`,
       xLabel: "startedAt − dueAt in milliseconds; values below one are drawn at one",
       series: kinds.map((kind) => ({
         label: `${nameOf(kind)} (p99 ${kind.p99Ms} ms)`,

@@ -215,5 +215,5 @@ The rise is the slope by Theil and Sen over the second half, times its length; i
 |---|---|---|---|---|
 ${answered.join("\n")}
 
-${ledger.owed.toLocaleString("en")} occurrences were expected, computed from the requests and their times: ${ledger.faults === 0 ? "each has exactly one job, all are settled, and none started early" : `**${ledger.faults} are not as they should be**`}.${faults.length === 0 ? "" : `\n\nNot as it should be: ${faults.join("; ")}.`}`;
+${ledger.owed.toLocaleString("en")} occurrences were expected, computed from the requests and their times: ${ledger.faults === 0 ? "each has exactly one job, all are settled, and none started early" : `**${ledger.faults} have faults**`}.${faults.length === 0 ? "" : `\n\nFaults: ${faults.join("; ")}.`}`;
 }

@@ -23,7 +23,7 @@ export function backendWaits(sql: Sql): { end(): Promise<Waits> } {
   let failure: unknown;
   const looking = (async () => {
     for (; !over; await sleep(pauseMs)) {
-      for (const { wait, backends } of await look(sql)) waits[wait] += backends;
+      for (const { wait, backends } of await sample(sql)) waits[wait] += backends;
     }
   })().catch((error: unknown) => {
     failure = error;
@@ -38,7 +38,7 @@ export function backendWaits(sql: Sql): { end(): Promise<Waits> } {
   };
 }
 
-function look(sql: Sql): PromiseLike<{ wait: keyof Waits; backends: number }[]> {
+function sample(sql: Sql): PromiseLike<{ wait: keyof Waits; backends: number }[]> {
   return sql<{ wait: keyof Waits; backends: number }[]>`
     select case
         when wait_event is null then 'running'

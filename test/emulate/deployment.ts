@@ -38,11 +38,17 @@ export async function deployTo(
   const given = withoutGaps(whole, gaps);
   writeFileSync(file, JSON.stringify(given.template));
 
-  const told = path.join(folder, "outputs.json");
+  const outputsFile = path.join(folder, "outputs.json");
   await cdk(["bootstrap", `aws://${emulatedAccount}/${emulator.AWS_REGION}`, `--app=${assembly}`], emulator);
   await cdk(
-    ["deploy", `--app=${assembly}`, "--require-approval=never", "--progress=bar", `--outputs-file=${told}`],
+    [
+      "deploy",
+      `--app=${assembly}`,
+      "--require-approval=never",
+      "--progress=bar",
+      `--outputs-file=${outputsFile}`,
+    ],
     emulator,
   );
-  return { whole, given, outputs: outputs.parse(JSON.parse(readFileSync(told, "utf8")))[stackName] };
+  return { whole, given, outputs: outputs.parse(JSON.parse(readFileSync(outputsFile, "utf8")))[stackName] };
 }

@@ -57,7 +57,7 @@ async function byDefault(emulator: EmulatorEnvironment, folder: string): Promise
   const gaps = gapsOf("rds");
   const deployment = await deployTo(emulator, {}, gaps, folder);
   return {
-    ...(await told(deployment, emulator)),
+    ...(await readSection(deployment, emulator)),
     title: "By default",
     settings: "none",
     gaps,
@@ -77,7 +77,7 @@ async function localstackProfile(emulator: EmulatorEnvironment, folder: string):
     const settings = localstackSettings({ url: postgres.url, secretArn });
     const gaps = gapsOf("external");
     const deployment = await deployTo(emulator, settings, gaps, folder);
-    const result = await told(deployment, emulator);
+    const result = await readSection(deployment, emulator);
     const smoke = await smokeTest(deployment, emulator);
     const title = "The profile for LocalStack, with a Postgres";
     return { ...result, title, settings: "those of `infra/tools/localstack/profile.ts`", gaps, smoke };
@@ -86,7 +86,7 @@ async function localstackProfile(emulator: EmulatorEnvironment, folder: string):
   }
 }
 
-function told({ given, whole }: Deployment, emulator: EmulatorEnvironment) {
+function readSection({ given, whole }: Deployment, emulator: EmulatorEnvironment) {
   return readBack(given, whole, emulator, stackName);
 }
 

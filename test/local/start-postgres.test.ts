@@ -122,13 +122,13 @@ describe("startPostgres", () => {
   test("startPostgres refuses a cluster of another version with a message that names the remedy", async () => {
     mkdirSync(path.join(folder, "cluster"));
     writeFileSync(path.join(folder, "cluster", "PG_VERSION"), "15\n");
-    await expect(startPostgres({ dataDir: folder })).rejects.toThrow(/is of version 15, not 18\. Remove/);
+    await expect(startPostgres({ dataDir: folder })).rejects.toThrow(/has version 15, not 18\. Remove/);
   });
 
   test("startPostgres names the programs that cannot be run, when others than npm's are configured", async () => {
     const programs = path.join(folder, "bin");
     await expect(startPostgres({ dataDir: folder, programs })).rejects.toThrow(
-      `${path.join(programs, "postgres")} does not run`,
+      `${path.join(programs, "postgres")} cannot be run`,
     );
   });
 

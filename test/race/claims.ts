@@ -123,7 +123,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   const watchClaim = (statement: Statement) => {
     // The parameters about omitted payloads come before the claim's own values.
     const [parcel, leaseMs] = valuesOf(statement).slice(-3);
-    heard(statement, (rows) => {
+    onRows(statement, (rows) => {
       const seen = claimRows.parse(rows);
       const claim = seen.find((row) => row.outcome === "claimed")?.more;
       const jobs = seen.flatMap((row) => (row.outcome === "job" ? [row] : []));
@@ -133,7 +133,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
 
   const watchClaims = (statement: Statement) => {
     const leaseMs = valuesOf(statement).at(-1);
-    heard(statement, (rows) => {
+    onRows(statement, (rows) => {
       const seen = rowsTogether.parse(rows);
       for (const row of seen) {
         if (row.occurrence !== null) continue;
@@ -158,7 +158,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   const watchSettle = (statement: Statement) => {
     const [parcel, fence] = valuesOf(statement);
     const claim = sentSettle(String(parcel), Number(fence));
-    heard(statement, (rows) => {
+    onRows(statement, (rows) => {
       claim.settled = settleRows.parse(rows)[0]?.settled === true ? "held" : "refused";
     });
   };
@@ -166,7 +166,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   const watchSettles = (statement: Statement) => {
     const [ids, fences] = parcels.parse(valuesOf(statement));
     const sent = ids.map((id, index) => sentSettle(id, fences[index] ?? 0));
-    heard(statement, (rows) => {
+    onRows(statement, (rows) => {
       const settled = new Set(settledTogether.parse(rows).map((row) => row.settled));
       for (const claim of sent) claim.settled = settled.has(claim.parcel) ? "held" : "refused";
     });
@@ -193,7 +193,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
 }
 
 /** A failed statement records nothing; the worker gets the error. */
-function heard(statement: Statement, note: (rows: unknown[]) => void): void {
+function onRows(statement: Statement, note: (rows: unknown[]) => void): void {
   statement.then(
     (rows) => note(Array.isArray(rows) ? [...rows] : []),
     () => {},

@@ -3,7 +3,7 @@ import type { JobRow, RangeRow } from "./ledger.ts";
 import type { Segment, VersionRead } from "./owed.ts";
 
 /** The ledger's records of one schedule, and its expected occurrences. */
-export interface Told {
+export interface ScheduleRecords {
   segments: readonly Segment[];
   versions: readonly VersionRead[];
   jobs: readonly JobRow[];
@@ -16,11 +16,15 @@ const missedAfterMs = 120_000;
 /**
  * No occurrence is lost, recorded twice, unexpected or stuck, and passed-over ones follow the rule.
  */
-export function judgeJobs(told: Told): string[] {
-  return [...judgeOwed(told), ...told.jobs.flatMap((job) => judgeJob(job, told)), ...judgePassedOver(told)];
+export function judgeJobs(found: ScheduleRecords): string[] {
+  return [
+    ...judgeOwed(found),
+    ...found.jobs.flatMap((job) => judgeJob(job, found)),
+    ...judgePassedOver(found),
+  ];
 }
 
-function judgeOwed({ segments, jobs, ranges }: Told): string[] {
+function judgeOwed({ segments, jobs, ranges }: ScheduleRecords): string[] {
   const occurrences = new Set(jobs.map(({ occurrence }) => occurrence));
   const owing = segments.filter(({ kind }) => kind === "active" || kind === "held");
   return owing.flatMap(({ kind, owed, scheduleId, edit }) => {
@@ -44,7 +48,7 @@ function judgeOwed({ segments, jobs, ranges }: Told): string[] {
   });
 }
 
-function judgeJob(job: JobRow, { segments, versions }: Told): string[] {
+function judgeJob(job: JobRow, { segments, versions }: ScheduleRecords): string[] {
   const { scheduleId, occurrence, state, version, attempt, reason } = job;
   const name = nameOf(scheduleId, occurrence);
   const isOwed = segments.some(({ kind, owed }) => kind !== "deleted" && owed.includes(occurrence));
@@ -61,7 +65,7 @@ function judgeJob(job: JobRow, { segments, versions }: Told): string[] {
  * Only occurrences older than two minutes at planning are passed over, and only if a newer one of
  * that age runs.
  */
-function judgePassedOver({ segments, jobs, laterJobs, ranges, versions }: Told): string[] {
+function judgePassedOver({ segments, jobs, laterJobs, ranges, versions }: ScheduleRecords): string[] {
   const ran = [...jobs, ...laterJobs]
     .filter(({ state, reason }) => state !== "skipped" || reason === "overlap")
     .map(({ occurrence }) => occurrence);

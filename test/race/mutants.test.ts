@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { planLock } from "../../lib/db/locks.ts";
 import type { WrapLine } from "./lines.ts";
 import {
@@ -138,7 +138,7 @@ const scenes: Scene[] = [
     },
   },
   {
-    safeguard: "lock and look of a claim as separate snapshots",
+    safeguard: "lock and read of a claim as separate snapshots",
     without: ["started after its pause"],
     play: (mutated) => claimWithinPause(mutated ? oneSnapshot(world.side) : asItIs),
   },
@@ -215,16 +215,14 @@ const scenes: Scene[] = [
   },
 ];
 
-describe.each(scenes)("$safeguard", ({ play, without }) => {
-  test("with this safeguard no rule is broken", async () => {
-    await play(false);
-    expect(await world.verdict()).toEqual([]);
-  });
+test.each(scenes)("no rule is broken with the safeguard: $safeguard", async ({ play }) => {
+  await play(false);
+  expect(await world.verdict()).toEqual([]);
+});
 
-  test("without this safeguard the oracle finds the broken rules", async () => {
-    await play(true);
-    expect(await world.verdict()).toEqual(without);
-  });
+test.each(scenes)("the oracle finds the rules broken without the safeguard: $safeguard", async (scene) => {
+  await scene.play(true);
+  expect(await world.verdict()).toEqual(scene.without);
 });
 
 test("an edit and its withdrawal in one statement would leave the old job alive", async () => {

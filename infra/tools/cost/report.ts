@@ -19,7 +19,7 @@ export interface PricedStack {
   readonly highlyAvailable: boolean;
 }
 
-export interface Asked {
+export interface CostParams {
   readonly table: PriceTable;
   /** The stacks whose idle month is reported. */
   readonly stacks: readonly PricedStack[];
@@ -35,7 +35,14 @@ export interface Section {
   readonly lines: readonly Line[];
 }
 
-export function costs({ table, stacks, working, schedules, firesPerDay, jobsPerParcel }: Asked): Section[] {
+export function costs({
+  table,
+  stacks,
+  working,
+  schedules,
+  firesPerDay,
+  jobsPerParcel,
+}: CostParams): Section[] {
   const prices = table.usd;
   const usage = usageOf(working.template);
   const { traced, daysKept } = usage;

@@ -33,18 +33,18 @@ const { values } = parseArgs({
 });
 
 try {
-  process.stdout.write(`${values.help ? help : told()}\n`);
+  process.stdout.write(`${values.help ? help : costText()}\n`);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 2;
 }
 
-function told(): string {
+function costText(): string {
   const file = values["region-table"];
   const table = file === undefined ? pricesOfRegion(values.region) : readPriceTable(file);
   const sections = costs({
     table,
-    ...asked(),
+    ...requestedStacks(),
     schedules: wholeNumber("schedules", 1e12),
     firesPerDay: wholeNumber("fires-per-day", 1e12),
     jobsPerParcel: wholeNumber("jobs-per-parcel", jobsPerParcelMax.fast, 1),
@@ -54,7 +54,7 @@ function told(): string {
 }
 
 /** The smallest and the highly available stack, or the one with the given settings. */
-function asked(): { stacks: readonly PricedStack[]; working: PricedStack } {
+function requestedStacks(): { stacks: readonly PricedStack[]; working: PricedStack } {
   const available = values.available ? { "carillon:highlyAvailable": true } : {};
   if (values.context.length > 0) {
     const own = stackOf("with these settings", {

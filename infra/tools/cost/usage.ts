@@ -40,12 +40,12 @@ export function usageOf(synthesised: unknown): Usage {
   const byRule = rules
     .filter(({ ScheduleExpression }) => ScheduleExpression === eachMinute)
     .reduce((sum, { Targets }) => sum + Targets.length, 0);
-  const told = (name: "CANARY_MINUTES" | "RETENTION_DAYS") =>
+  const numberIn = (name: "CANARY_MINUTES" | "RETENTION_DAYS") =>
     functions.map(({ Environment }) => Environment.Variables[name]).find((value) => value !== undefined);
   return {
     ticksAMinute: byRule + ofType("AWS::Scheduler::Schedule").length,
-    canaryMinutes: told("CANARY_MINUTES"),
-    daysKept: told("RETENTION_DAYS") ?? jobRetention.byDefault,
+    canaryMinutes: numberIn("CANARY_MINUTES"),
+    daysKept: numberIn("RETENTION_DAYS") ?? jobRetention.byDefault,
     traced: functions.some(({ TracingConfig }) => TracingConfig?.Mode === "Active"),
     restApi: ofType("AWS::ApiGateway::RestApi").length > 0,
     firewall: ofType("AWS::WAFv2::WebACLAssociation").length > 0,

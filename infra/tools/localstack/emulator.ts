@@ -52,16 +52,18 @@ export async function ownerSecret(databaseUrl: string, emulator: EmulatorEnviron
   try {
     const { ARN } = await secrets.send(new DescribeSecretCommand({ SecretId: OWNER_SECRET }));
     await secrets.send(new PutSecretValueCommand({ SecretId: OWNER_SECRET, SecretString }));
-    return told(ARN);
+    return definedArn(ARN);
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error;
-    return told((await secrets.send(new CreateSecretCommand({ Name: OWNER_SECRET, SecretString }))).ARN);
+    return definedArn(
+      (await secrets.send(new CreateSecretCommand({ Name: OWNER_SECRET, SecretString }))).ARN,
+    );
   } finally {
     secrets.destroy();
   }
 }
 
-function told(arn: string | undefined): string {
+function definedArn(arn: string | undefined): string {
   if (arn === undefined) throw new Error(`The emulator returned no ARN for the secret ${OWNER_SECRET}.`);
   return arn;
 }

@@ -4,7 +4,7 @@ import { connect } from "../../../lib/db/connect.ts";
 import { errorText } from "../../../lib/log/error-text.ts";
 import type { BenchStack } from "../bench-stack.ts";
 import type { Say } from "../report.ts";
-import { type ContestantFigures, figuresOf, said } from "./figures.ts";
+import { type ContestantFigures, figuresOf, runText } from "./figures.ts";
 import { DueTooSoon, type Field, type Run, runAdded, runDue, type Work } from "./measure.ts";
 import type { Peer, Place } from "./peer.ts";
 import { type Program, startProgram } from "./program.ts";
@@ -98,7 +98,7 @@ export async function compete(
   for (const work of contestant.peer.works ?? (["due", "added"] as const)) {
     const done = await measured(contestant, stack, work);
     contestant.runs[work].push(done);
-    say(`run ${run}, ${contestant.peer.name}, ${work}: ${said(done, contestant.count)}`);
+    say(`run ${run}, ${contestant.peer.name}, ${work}: ${runText(done, contestant.count)}`);
   }
 }
 

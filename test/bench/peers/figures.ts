@@ -79,7 +79,7 @@ function workFigures(runs: Run[], count: number): WorkFigures {
 }
 
 /** One run in one line. */
-export function said(run: Run, count: number): string {
+export function runText(run: Run, count: number): string {
   const rate = (ms: number) => `${perSecond(count, ms).toLocaleString("en")}/s`;
   const again = run.again === 0 ? "each once" : `${run.again} more than once`;
   return `stored ${rate(run.storeMs)}, done ${rate(run.doneMs)} (first ${run.firstMs} ms, last ${run.lastMs} ms), ${again}; ${cpuLine(run.cpu)}`;

@@ -1,6 +1,6 @@
 import { systemClock } from "../../../lib/clock.ts";
 import { type CpuShares, cpuSplit } from "../cpu-split.ts";
-import type { Program, Told } from "./program.ts";
+import type { Program, RunReport } from "./program.ts";
 
 /** `due`: all due at one instant. `added`: added one after the other and due at once. */
 export type Work = "due" | "added";
@@ -153,11 +153,11 @@ interface Progress {
 
 function watchProgress(workers: readonly Program[]): Progress {
   const ran = workers.map(() => 0);
-  let look = () => {};
+  let check = () => {};
   return {
     of: (index) => (runs) => {
       ran[index] = runs;
-      look();
+      check();
     },
     reach: async (count) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -165,7 +165,7 @@ function watchProgress(workers: readonly Program[]): Progress {
         () => reject(new Error(`Only ${ran.join(" + ")} of ${count} jobs ran in ${doneMaxMs / 1_000} s.`)),
         doneMaxMs,
       );
-      look = () => {
+      check = () => {
         if (ran.reduce((sum, each) => sum + each) >= count) resolve();
       };
       await promise.finally(() => clearTimeout(patience));
@@ -198,7 +198,7 @@ async function stopped(
   };
 }
 
-function distinctJobs(all: readonly Told[]): number {
+function distinctJobs(all: readonly RunReport[]): number {
   const seen = all.map((told) => Buffer.from(told.seen, "base64"));
   const [first = Buffer.alloc(0)] = seen;
   let distinct = 0;

@@ -162,8 +162,8 @@ const withoutSqs =
   "parcels come to the functions from a query of the database instead of SQS, which runs on other machines in production";
 
 /**
- * A tick before the run lets added schedules become jobs at once; a tick after the warm-up cleans up
- * the warm-up's schedules.
+ * A tick before the run lets added schedules become jobs at once; a tick after the warm-up cleans
+ * up the warm-up's schedules.
  */
 const warm = { begin: "tick", warm: "tick" } as const;
 

@@ -12,7 +12,7 @@ export interface Command {
 }
 
 /** One process's report of its jobs; instants are milliseconds on this machine's clock. */
-export interface Told {
+export interface RunReport {
   runs: number;
   firstAt: number;
   lastAt: number;
@@ -44,7 +44,7 @@ export interface Program {
   isLeft(url: string): Promise<boolean>;
   /** An additional command of the contender. */
   tell(word: string, url: string): Promise<void>;
-  stop(): Promise<Told>;
+  stop(): Promise<RunReport>;
   end(): Promise<void>;
 }
 

@@ -109,22 +109,22 @@ function isOver({ peak, planned, toMake, toDo }: Play): boolean {
 function playSecond(play: Play, second: number): void {
   const { peak, toMake, toDo } = play;
   if (second % 60 === peak.tickAt % 60) startTicks(play, second);
-  const asked = askedFor(peak, toMake.length, toDo.dueBy(second));
+  const possible = possibleIn(peak, toMake.length, toDo.dueBy(second));
   const unmade = toMake.dueBy(second) > 0.5;
-  if (unmade || toDo.dueBy(second) > asked.do + 0.5)
-    play.boundBy = unmade && asked.limit === "workers" ? "making" : asked.limit;
-  for (const made of toMake.take(asked.make)) toDo.add(made);
+  if (unmade || toDo.dueBy(second) > possible.do + 0.5)
+    play.boundBy = unmade && possible.limit === "workers" ? "making" : possible.limit;
+  for (const made of toMake.take(possible.make)) toDo.add(made);
   // A second's jobs are done evenly over it.
   let before = 0;
-  for (const { due, count } of toDo.takeDue(asked.do, second)) {
-    const at = second + (before + count / 2) / asked.room;
+  for (const { due, count } of toDo.takeDue(possible.do, second)) {
+    const at = second + (before + count / 2) / possible.room;
     play.finished.push({ late: Math.max(0, at - due), count });
     before += count;
   }
-  play.databaseBusy = Math.max(play.databaseBusy, asked.databaseBusy);
+  play.databaseBusy = Math.max(play.databaseBusy, possible.databaseBusy);
   play.walPerSecond = Math.max(
     play.walPerSecond,
-    asked.make * peak.fire.walBytes + before * peak.drain.walBytes,
+    possible.make * peak.fire.walBytes + before * peak.drain.walBytes,
   );
 }
 
@@ -134,7 +134,7 @@ function startTicks(play: Play, second: number): void {
     play.toMake.add({ due: play.planned, count: due[play.planned] ?? 0 });
 }
 
-interface Asked {
+interface Possible {
   make: number;
   do: number;
   /** The number of jobs that the capacity would have allowed. */
@@ -147,7 +147,7 @@ interface Asked {
  * The work that ticks and workers can do in one second, with these numbers of jobs to make and to
  * do.
  */
-function askedFor({ fire, drain, server, ticks, workers }: Peak, toMake: number, toDo: number): Asked {
+function possibleIn({ fire, drain, server, ticks, workers }: Peak, toMake: number, toDo: number): Possible {
   const makeMax = (ticks * 1_000) / fire.serialMs;
   const doMax = (workers * 1_000) / drain.serialMs;
   const make = Math.min(toMake, makeMax);

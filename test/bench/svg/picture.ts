@@ -8,8 +8,8 @@ import { lines, text, textWidth } from "./text.ts";
  * - `bars(…)` in bars.ts: groups of bars, Carillon's in colour and others grey, with the range of
  *   their runs.
  * - `timeSeries(…)` in time-series.ts: panels of lines over the same time.
- * - `distribution(…)` in distribution.ts: the share in each bucket and the share that is worse, over
- *   an axis of powers of ten.
+ * - `distribution(…)` in distribution.ts: the share in each bucket and the share that is worse,
+ *   over an axis of powers of ten.
  * - `writePicture(name, svg)` in write-picture.ts: writes into docs/benchmarks/, and returns the
  *   Markdown that shows the picture.
  *

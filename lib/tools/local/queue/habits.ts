@@ -26,7 +26,7 @@ export function addHabits(
     }
   });
   app.addHook("preHandler", async (request, reply) => {
-    const name = askedQueue(request);
+    const name = requestedQueue(request);
     if (name !== undefined && isFromFunctions(request)) makeQueue(name);
     if (delays(request).some((seconds) => seconds > delaySecondsMax)) return refuseDelay(reply);
     return undefined;
@@ -54,7 +54,7 @@ function isFromFunctions(request: FastifyRequest): boolean {
  * A target may name a queue that does not exist yet. It is created for the functions; other clients
  * get SQS's own error.
  */
-function askedQueue(request: FastifyRequest): string | undefined {
+function requestedQueue(request: FastifyRequest): string | undefined {
   if (!namesQueue.has(actionOf(request))) return undefined;
   const name = text(request.body, "QueueName") ?? text(request.body, "QueueUrl")?.split("/").at(-1);
   return name !== undefined && /^[\w-]{1,80}$|^[\w-]{1,75}\.fifo$/.test(name) ? name : undefined;

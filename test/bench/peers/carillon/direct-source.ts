@@ -64,7 +64,7 @@ function readyParcels(
 ): ReadyParcels {
   const brought = new Set<string>();
   const found: string[] = [];
-  let look: Promise<void> | undefined;
+  let refilling: Promise<void> | undefined;
 
   async function refill(): Promise<void> {
     const rows = await sql<{ id: string }[]>`
@@ -76,14 +76,14 @@ function readyParcels(
       found.push(id);
     }
     if (rows.length === 0) await systemClock.sleep(pauseMs, stopping);
-    look = undefined;
+    refilling = undefined;
   }
 
   return {
     take: async () => {
       if (found.length === 0) {
-        look ??= refill();
-        await look;
+        refilling ??= refill();
+        await refilling;
       }
       return found.splice(0, batchSize);
     },
