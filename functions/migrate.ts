@@ -75,7 +75,7 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
   const open = (): Promise<Sql> =>
     onRds ? connectAsOwner(env, secrets, options) : Promise.resolve(connect(env, options));
 
-  /** Returns what is left to do, in words; undefined where nothing is. */
+  /** Returns the remaining work as a text; undefined when everything is done. */
   const bringUpToDate = async (event: Change, begunAt: string, invocation: Invocation) => {
     const sql = await open();
     try {

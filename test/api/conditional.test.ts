@@ -99,7 +99,7 @@ describe.each(things)("$name", (thing) => {
     expect(again.status).toBe(status === 204 ? 404 : status);
   });
 
-  test("Of two writers that read the same version, only one changes it", async () => {
+  test("Two writers that read the same version: only one changes it", async () => {
     await gone(api, thing);
     const etag = await stands(api, thing);
     const both = await Promise.all([put({ "if-match": etag }, 2), put({ "if-match": etag }, 3)]);
