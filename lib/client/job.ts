@@ -112,7 +112,7 @@ export interface EnqueueBody
   at?: Instant | null | undefined;
   /** A key has at most one waiting job. */
   key?: string | undefined;
-  /** The rule for a waiting job of this key; default: replace. */
+  /** How to treat a waiting job of this key; default `replace`. */
   ifExists?: "replace" | "keep" | "refuse" | undefined;
 }
 
