@@ -6,7 +6,7 @@ export const bundleBudgets: Readonly<Record<string, number>> = {
   Api: 970_000,
   Archive: 540_000,
   FastWorker: 798_000,
-  Ingest: 640_000,
+  Ingest: 642_000,
   Migration: 420_000,
   SlowWorker: 798_000,
   Tick: 787_000,

@@ -52,7 +52,7 @@ export const rowCells = {
     ),
     locked: by(
       "retention/targets.test.ts",
-      "a target that is locked is passed over by the mark, and its neighbours are marked",
+      "a locked target is skipped by the mark, and the others are marked",
     ),
   },
 } satisfies Partial<Matrix>;

@@ -31,7 +31,7 @@ export const parcelCells = {
     unwritable: aside,
     throwingSchema: by(
       "target/handler-target.test.ts",
-      "whose schema throws at a payload has failed, and its neighbours have not",
+      "a handler whose schema throws for a payload fails that job alone",
     ),
     rejectingSchema: by(
       "poison/schemas.test.ts",
@@ -43,7 +43,7 @@ export const parcelCells = {
     ),
     mutatingHandler: by(
       "target/odd-handlers.test.ts",
-      "and throws has its job tried again, and its neighbour succeeds",
+      "a handler that changes its dates and throws has its job retried, and the other job succeeds",
     ),
     ...missingDay(
       "A parcel whose day of jobs is missing is dropped by its claim, and the other parcels are worked",
@@ -55,7 +55,7 @@ export const parcelCells = {
     ...comesAgain,
     mutatingHandler: by(
       "target/odd-handlers.test.ts",
-      "and asks to be checked again is checked at the time that it gave",
+      "a handler that changes its dates and asks for a recheck gets it at the requested time",
     ),
     longHold: because(
       "A job with a retry waits for the hold of its schedule, not for other members of the hold.",

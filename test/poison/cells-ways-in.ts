@@ -18,7 +18,7 @@ const inInbox = by(
 
 const inQueue = by(
   "ingest/odd-schemas.test.ts",
-  "of a batch of messages each command whose payload's schema fails is dead, and the others are applied",
+  "in a batch of messages each command whose payload's schema fails is dead, and the others are applied",
 );
 
 const inBatch = by(
@@ -78,7 +78,7 @@ export const wayInCells = {
     slow: waitedForALock,
     endlessTarget: by(
       "api/odd-fields.test.ts",
-      "where any of its fields has an odd text, whose path is told",
+      "An odd text in any field fails only its operation, with its path",
     ),
     throwingSchema: inBatch,
     rejectingSchema: inBatch,
