@@ -110,5 +110,8 @@ function targetWindowFrom(env: Environment): number | null {
 
 const onEvent = onDemand(assemble, { hasHandlers: true });
 
-/** The worker of the slow queue runs handlers, and only it has a window. */
+/**
+ * Only the worker of the slow queue has `TARGET_WINDOW`. It runs handlers, which may block the
+ * process, so a blocked process is ended there.
+ */
 export const handler = targetWindowFrom(process.env) === null ? onEvent : endedWhenBlocked(onEvent);

@@ -365,9 +365,9 @@ create or replace function carillon.owes_before(p_schedule bigint, p_occurrence 
   $$;
 
 -- Decides for a claim which jobs of its parcel may start, of those that pass lanes or are past their
--- deadline. A job passes all of its lanes at once or none: otherwise a job that has entered one lane could
--- wait for a job outside of it, in a circle.
--- A job past its deadline is skipped (`late`), and so are up to 100 jobs of each schedule with an overlap
+-- deadline. A job may have two lanes, that of its schedule and that of its group. It passes both at once or
+-- none: otherwise two jobs could each have entered one lane and wait for the other.
+-- A cadence job that has never started and is past its deadline is skipped (`late`), and so are up to 100 jobs of each schedule with an overlap
 -- rule that have become late while they waited in a lane. A job that may not pass is skipped (`overlap`) if
 -- its schedule's rule is `skip`, its own lane is not free and it has neither entered nor started; otherwise
 -- it moves into a parcel of its own, which waits in the first of its lanes that is not free.

@@ -296,9 +296,9 @@ exception
 end $$;
 
 -- Gives the free places of a target to the parcels that wait there, in their order: as many as its limits and
--- its share allow, p_max parcels at most. Small parcels are packed together first (carillon.merge_turns). At
--- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a parcel that
--- comes later may still go first. Of a slow parcel a few jobs are under way at once, however many it holds.
+-- its share (carillon.share_now) allow, p_max parcels at most. Small parcels are packed together first (carillon.merge_turns). At
+-- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a later parcel
+-- with a higher priority may still go first. Of a slow parcel a few jobs are under way at once, however many it holds.
 -- Locks: the waiting parcels, with skip locked, and the target's row if it has a rate; before them as
 -- carillon.merge_turns. The caller holds the target, exclusively.
 -- Returns: the parcels that have got a turn, to be sent.
@@ -515,8 +515,8 @@ begin
 end $$;
 
 -- Says how many parcels of a target may be worked at once: its share of the workers, but no more than half of
--- what the other targets leave, and at least one. Several targets that hang at once so leave some workers to
--- the rest. The share is taken for half of all workers.
+-- what the other targets leave, and at least one. So when several targets hang at once, some workers are left
+-- for the rest. A full share is assumed to be half of all workers.
 -- Locks: none.
 -- Returns: the number of parcels; null, for no bound, if no worker has reported a share.
 -- Called by: carillon.grant_turns, carillon.direct_slots, carillon.find_room and carillon.is_full.

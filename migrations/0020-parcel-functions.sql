@@ -196,10 +196,10 @@ end $$;
 -- with the present settings of their schedules. An edit of the shard either committed before the claim got
 -- the gate, and the claim sees it, or the edit waits for the claim.
 -- Jobs that may not start leave the parcel: they are cancelled, skipped, or moved into parcels of their own.
--- A claim that finds fewer jobs than its parcel lists, for no reason that it knows, sets jobs without the row of
--- their version aside (set_versionless_aside).
--- A parcel with a target needs a place there if the target has limits or p_window is given. p_window is how
--- many parcels of one target may be worked at once.
+-- If the claim finds fewer jobs than its parcel lists, and nothing explains it, it sets aside the jobs whose
+-- version has no row (set_versionless_aside).
+-- A parcel with a target needs a place there if the target has limits or p_window is given. p_window is the
+-- share of a target: how many of its parcels may be worked at once. Null, for the fast queue: any number.
 -- A parcel that is early or under a lease is answered without the gate. A parcel of pulses that no worker has
 -- claimed within two minutes is deleted and noted as passed, `late`: after an outage all of them would come
 -- at once, of no use to any target.
@@ -208,10 +208,12 @@ end $$;
 -- limits); parcels at that target with skip locked; the lanes of its jobs (class 4) and the parcels that wait
 -- there; its jobs. A parcel that turns out empty gives up its place last: then the target comes after the
 -- lanes.
--- Returns: rows `job` (a job that may start) and `freed` (a parcel to be sent: waitMs, freedId, freedQueue in
+-- Returns: rows `job` (a job that may start; settings that few jobs have in `more`: lane, checks, forgiven,
+-- retry, timeout) and `freed` (a parcel to be sent: waitMs, freedId, freedQueue in
 -- `more`), then one row with the answer:
 -- - claimed: fence, claimedAt, slots (places) and company (how many parcels may come along) in `more`.
--- - pulses: what the beat needs in `more`.
+-- - pulses: the second, its targets and the place of the last beat in `more` (ClaimedPulses in
+-- lib/parcel/claim.ts).
 -- - early: waitMs in `more`. held: it waits for a hold, or for its turn at the target or in a lane. Both may
 -- name another parcel of the target that the worker can claim meanwhile (insteadId).
 -- - leased: another worker has it. ended: its lease has run out, and the caller is to end it. gone: there is
@@ -561,10 +563,11 @@ begin
 end $$;
 
 -- Takes a parcel whose lease has ended from its worker, and gives up its places at the target and in lanes.
--- A single job that is left in the parcel is charged a crashed attempt. Its parcel is ready again under a new
--- fence, or the job is dead after its last attempt, or cancelled if that was asked for. Of several jobs, or where
--- the parcel was worked in the company of others, each job goes into a parcel of its own and none is charged: which
--- of them stopped the worker is not known, and from then on it takes no other jobs along. p_attempts is for schedules that do not name their number of attempts.
+-- If a single job is left in the parcel, it is charged a crashed attempt. Its parcel is ready again under a new
+-- fence, or the job is dead after its last attempt, or cancelled if that was requested. If there are several
+-- jobs, or the parcel was worked in the company of others, it is not known which job stopped the worker: each
+-- job goes into a parcel of its own, which takes no other jobs along from then on, and none is charged.
+-- p_attempts is for schedules that do not name their number of attempts; p_notify names the events for the bus.
 -- A parcel of pulses is ready again as it was, all of it, since how far its worker came is not known. After
 -- the last try its pulses are noted as passed, `crashed`.
 -- Locks: the parcel's row; its jobs; its target (class 6); its lanes (class 4) and the parcels that wait
@@ -1493,10 +1496,11 @@ end $$;
 -- Settles the jobs of a parcel: writes each outcome once and deletes the parcel, if the fence is still the
 -- caller's. A lease that has ended still settles if the parcel was not taken from the worker. With no
 -- outcomes given, all jobs succeeded in the versions in which they were planned; otherwise the lists have the
--- outcomes as carillon.write_outcomes takes them. p_notify names the events for the bus.
--- Jobs that are to be retried go into new parcels in the same statement. A group handler may have taken jobs
--- of other shards along, so each written row gets the shard of its own job. What a slow parcel cost is noted
--- for its target.
+-- outcomes as carillon.write_outcomes takes them, one for every job of the parcel: the parcel is deleted in
+-- any case. p_notify names the events for the bus.
+-- Jobs that are to be retried go into new parcels in the same statement. A grouped handler may have taken jobs
+-- of other shards along, so each written row gets the shard of its own job. The time of a slow parcel is noted
+-- for its target, if it has one.
 -- Locks: the gates of the schedules (class 2), shared, if a job is to be checked again; the parcel's row; its
 -- jobs; its target (class 6); its lanes (class 4) and the parcels that wait there.
 -- Returns: one row with settled = false if the fence is not the caller's; otherwise one row with settled =

@@ -143,8 +143,8 @@ async function decideAll(
 }
 
 /**
- * Decides the next operation of a key, and further ones: after an operation that changes nothing,
- * and while the changes can be written together.
+ * Decides the operations of one key up to the first that changes something. It continues past that
+ * one while the changes can be folded into one write.
  */
 async function decideNext(
   tx: Tx,

@@ -62,8 +62,8 @@ function mostInZone(times: TimesOfDay, timezone: string, lengthMs: number): numb
 }
 
 /**
- * Counts a day to which other days move. Occurrences of several days at the same time of day are
- * one.
+ * The most occurrences in a window if a calendar moves several days onto one. Occurrences of these
+ * days at the same time of day become one.
  */
 function mostMoved(calendared: Calendared, of: Cadence, lengthMs: number): number {
   const { timezone, rules } = calendared;

@@ -137,7 +137,8 @@ function movedByClock(zone: Zone, nominal: number, at: number): string[] {
   const wall = nominal + zone.spanAt(nominal).offset;
   const timeOfDay = wall - dayOf(wall) * MS_PER_DAY;
   const shown = at + zone.spanAt(at).offset;
-  // A gap before midnight leads to the next day.
+  // A time inside a clock gap just before midnight moves past midnight: its own day is the one
+  // before.
   const day = timeOfDay > shown - dayOf(shown) * MS_PER_DAY ? dayOf(shown) - 1 : dayOf(shown);
   const into = movedIntoGapNotes(zone, at, day * MS_PER_DAY + timeOfDay);
   return into.length > 0 ? into : passNotes(zone, "first", at);

@@ -10,6 +10,11 @@ import type { Tx } from "./connect.ts";
  * target. Class 8 is the session lock that lets one migration run at a time, and a transaction lock
  * while roles get their logins; no function takes it.
  *
+ * Jobs are locked out of this order in two cases. A transaction that has locked a parcel locks the
+ * parcel's own jobs right after it, before target and lanes (settle_parcel, settle_parcels,
+ * end_lease). An edit is alone behind its gate and locks jobs before parcels. If two of these should
+ * meet, Postgres ends one of them as a deadlock, and it is retried (`editConflicts`, settleSurely).
+ *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |
  * | create                       | shared    | –         | –                                |

@@ -4,8 +4,9 @@ import { dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/s
 import type { Held } from "../schedule/stored/version-rows.ts";
 
 /**
- * Occurrences due after `since` are not planned during the hold: those after the cut, and a new
- * `at` slightly in the past.
+ * Returns the instant from which a hold counts: occurrences due after it are not planned. That is
+ * the cut, or just before a new `at` that is slightly in the past, or unchanged if the schedule is
+ * held already.
  */
 export function heldFrom(
   current: StoredSchedule,

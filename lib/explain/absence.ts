@@ -63,7 +63,7 @@ function notKnown(unread: string): Verdict {
   };
 }
 
-/** An occurrence of its version with no record of a job. */
+/** Explains an instant that is an occurrence of the version in force then, and has no job. */
 function explainRun(facts: Facts, version: VersionFact, place: Place, due: number): Verdict {
   const { at, now, owedBefore, keptFrom } = facts;
   if (place.kind === "skipped-day") {

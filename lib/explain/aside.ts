@@ -4,7 +4,7 @@ import type { Outcome } from "./verdict.ts";
 
 /**
  * Outcomes of an instant that is no occurrence. An engineer asks about such an instant because of
- * the quarantine, so that comes first in the answer.
+ * the quarantine, so the answer begins with the quarantine.
  */
 const elsewhere: ReadonlySet<Outcome> = new Set([
   "not-an-occurrence",

@@ -9,8 +9,9 @@ const probesAtOnce = 250;
 const probesMax = 5_000;
 
 /**
- * During a pause, cadence jobs exist only near its end: occurrences passed over singly, those of
- * the last two minutes, which run late, and catch-up jobs.
+ * The most occurrences of a pause that are looked up, from its end backwards. Cadence jobs exist only
+ * near the end: occurrences passed over singly, those of the last two minutes, which run late, and
+ * catch-up jobs.
  */
 const heldProbesMax = 150;
 

@@ -57,7 +57,10 @@ async function openAndToCome(tx: Tx, ids: readonly string[]): Promise<OpenJobs> 
   return { items: all.slice(0, openJobsMax), more: open.more || all.length > openJobsMax };
 }
 
-/** The holds of keys under the prefix, and wider holds if they cover one of its schedules. */
+/**
+ * The holds for keys under the prefix, and holds for more keys if they cover a schedule under the
+ * prefix.
+ */
 async function holdsWithin(
   tx: Tx,
   holds: readonly SharedHold[],

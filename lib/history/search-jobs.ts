@@ -45,7 +45,10 @@ export async function searchJobs(
   return pageUpTo(found, made.next ?? null, limit);
 }
 
-/** Largest number of schedules that are searched for jobs without a row. */
+/**
+ * Largest number of schedules that are searched for jobs without a row: jobs that no tick has made
+ * yet, or that were cancelled before.
+ */
 const ownersMax = 5_000;
 
 /** The first jobs without a row, if the filter names owners and these are not too many. */

@@ -69,7 +69,7 @@ export async function listSchedules(
   }
 }
 
-/** Counts end here. */
+/** A count stops here; the answer says that there are more. */
 export const countedMax = 10_000;
 
 export async function countSchedules(tx: Tx, filter: ScheduleFilter): Promise<Count> {

@@ -81,7 +81,7 @@ async function stepsOf(sql: Sql, { tokenId, key }: RequestName): Promise<Buffer[
   return steps.map(({ result }) => result);
 }
 
-/** Deletes a request that is over, before the tick has deleted it. */
+/** Deletes a request that is older than a day, if no tick has deleted it yet. */
 async function forget(sql: Sql, { tokenId, key }: RequestName): Promise<void> {
   await sql`
     delete from carillon.idempotency

@@ -20,8 +20,8 @@ export interface InboxBounds {
   /** Once true, nothing more is begun. */
   timeIsUp: () => boolean;
   /**
-   * Once true, work under way is left as well: a batch with a failing command is divided up to
-   * here. Defaults to `timeIsUp`.
+   * Once true, work under way is left too: a batch that is divided to find its failing command is
+   * divided no further. Defaults to `timeIsUp`.
    */
   mustEnd?: () => boolean;
 }

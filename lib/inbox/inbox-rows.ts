@@ -82,7 +82,10 @@ const hasNoKeyThatWaits = (sql: Sql) => sql`
   coalesce(${keyOf(sql)}, '') not in (
     select detail->>'key' from carillon.quarantine where consumer = 'inbox' and detail->>'key' is not null and ${waits(sql)})`;
 
-/** The same as `keyIn`: the value of the one verb is the key or has it. */
+/**
+ * The same as `keyIn`. A command has one verb; its value is the key (`{"resume": "a"}`) or an object
+ * with a `key`.
+ */
 const keyOf = (sql: Sql) => sql`(
   select coalesce(v ->> 'key', v #>> '{}')
   from (select coalesce(command -> 'put', command -> 'patch', command -> 'delete', command -> 'pause', command -> 'resume', command -> 'job') as v

@@ -125,7 +125,8 @@ function oldestByKey(commands: readonly Understood[]): Map<string, Date> {
 interface Told {
   outcomes: Map<Understood, Outcome>;
   /**
-   * Commands applied earlier that, repeated after an older command that came late, are refused now.
+   * Commands that were applied before. An older command came late, so they were repeated after it,
+   * and this time they were refused.
    */
   lost: { kept: Kept; key: string; refusal: Refused }[];
 }
@@ -134,7 +135,8 @@ function tell(plan: ChunkPlan, applied: readonly Applied[], mayWait: Chunk["mayW
   const told: Told = { outcomes: new Map(), lost: [] };
   for (const command of plan.passedOver) told.outcomes.set(command, { became: "passed-over" });
   for (const [index, { of, again }] of plan.steps.entries()) {
-    // Undefined if a repeated request made its plan before another edit intervened.
+    // A repeated request has the results of its first run, which may be fewer than the steps: another
+    // edit came between.
     const result = applied[index] ?? { change: "passed-over" as const, key: "" };
     if (of !== null) told.outcomes.set(of, outcomeOf(of, result, mayWait));
     else if (again !== undefined && result.change === "refused")

@@ -193,7 +193,10 @@ async function withoutRun(tx: Tx, scheduleId: string, occurrences: Date[]): Prom
   return rows.map(({ occurrence }) => occurrence);
 }
 
-/** Due now: their lateness says nothing about the past. */
+/**
+ * Puts the occurrences into the backlog as due now. As due at their own instants they would count as
+ * hours or days late.
+ */
 async function owe(
   tx: Tx,
   { id, shard, version }: StoredSchedule,

@@ -24,7 +24,7 @@ class AsyncSchema extends TypeError {
 
 /**
  * Reads a payload by a schema. Throws the error of a schema that throws, as a conversion may. A
- * schema has a second. Its promises are not awaited, and one that rejects does not end the process.
+ * schema may run for one second. Its promises are not awaited, and one that rejects does not end the process.
  */
 export function readPayload<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
   const read = answerHandlingPromises(() => withinLimit(schema, () => readAtOnce(schema, payload)));

@@ -83,8 +83,8 @@ export function eachWithinLimit<Item extends object, Answer>(
 }
 
 /**
- * Under a limit, runs as many steps as fit into half of it, so that each of them has the other
- * half.
+ * Under a limit, starts steps during its first half only, so that the last one has at least the
+ * other half.
  */
 function steps<Item, Answer>(
   answers: Answer[],

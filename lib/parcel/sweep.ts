@@ -59,7 +59,7 @@ const afterLeaseMs = 2_000;
 /**
  * Parcels under a lease that may end before the next tick, to be sent so that they arrive then. The
  * worker that receives such a message finds the parcel settled, its lease renewed, or its worker
- * dead: then the jobs go on within seconds, not with the next tick.
+ * dead. In the last case the jobs go on within seconds, without waiting for the next tick.
  */
 export async function watchedLeases(sql: Sql): Promise<OutgoingParcel[]> {
   return sql<OutgoingParcel[]>`

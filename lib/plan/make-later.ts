@@ -20,8 +20,8 @@ import { plannedUpTo, type ShardState } from "./shard.ts";
  * For a schedule whose jobs cannot be written. The edit applies the rules of the version that ends
  * to choose the jobs due by its cut, and puts them into the backlog, where their row waits in
  * quarantine until it can be written. Occurrences of the new version before the next tick are set
- * aside in quarantine, and planning continues from there; later ones are planned as usual. In the
- * backlog they would survive the next edit.
+ * aside in quarantine: in the backlog the next edit would not withdraw them. Later ones are planned
+ * as usual.
  */
 export function makeLater(error: unknown): Maker {
   const setAside = (tx: Tx, rows: PassedRow[]) =>

@@ -40,7 +40,9 @@ export function rulesOf(body: ScheduleBody): Pick<Planned, "governed" | "pulse">
   return { governed: isGoverned(body), pulse: body.delivery === "pulse" };
 }
 
-/** Catch-up occurrences; those already due are resolved in this call. */
+/**
+ * Bounds by which occurrences that are already due are made, caught up or passed over in this call.
+ */
 export type Owed = Omit<Moment, "upTo">;
 
 /**

@@ -50,8 +50,8 @@ interface PastDay extends Tried {
 }
 
 /**
- * The list reads a parcel of each kept day, so it is read again only if days have been checked
- * since.
+ * Listing the days costs a look at a parcel of each day that must stay. So they are listed a second
+ * time only if a check of jobs came between.
  */
 async function lookedAtDays(
   deps: DropDeps,

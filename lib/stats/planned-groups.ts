@@ -115,7 +115,7 @@ interface GroupRow extends Pick<CadenceColumns, "expression" | "zone" | "dst" | 
   everyMs: number | null;
 }
 
-/** Counts every row by its own columns, which costs little per row. */
+/** Counts all plan rows without reading their schedules, which costs little per row. */
 function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
   return withCadences(
     tx,

@@ -67,7 +67,6 @@ function said({ status, excerpt }: { status: number; excerpt: string }): string 
   return `The receiver answered ${status}${excerpt === "" ? "." : `: ${excerpt}`}`;
 }
 
-/** The longest wait that a receiver may ask for. */
 function afterMs(now: Date, ms: number): Date {
   return new Date(now.getTime() + Math.min(ms, retryAfterMaxMs));
 }

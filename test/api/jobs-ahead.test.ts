@@ -155,7 +155,7 @@ describe("jobs without a row", () => {
     expect(await idsOf(`prefix=${own}&state=waiting`)).toEqual([]);
   });
 
-  test("A cancel of other states does not touch jobs without a row", async () => {
+  test("A cancel of jobs in another state leaves jobs alone that no tick has made yet", async () => {
     const { id } = await enqueue("late", "in 3d");
     expect(await cancelAll({ prefix: own, state: "retrying" })).toBe(0);
     expect(await read(id)).toMatchObject({ state: "waiting" });

@@ -98,7 +98,7 @@ describe.each(["group", "tag"])("a hold of a %s for more keys than the token rea
     expect((await api.send("GET", path("left"))).json).toMatchObject({ holds: [{ members: 2 }] });
   });
 
-  test("A wider hold is listed beside the token's own, which has its number of members", async () => {
+  test("A token with a prefix sees a hold for more keys too, without its number of members", async () => {
     for (const key of ["ours:3", "theirs:3"]) await put(`${key}:${scope}`, "both");
     await api.send("POST", `${path("both")}/pause`);
     await asOurs("POST", `${path("both")}/pause`);

@@ -154,7 +154,7 @@ describe("operations that cannot be done together", () => {
     expect(await changes(each(100, unlaned))).toEqual(each(100, unlaned).map(() => "changed"));
   });
 
-  test("the limit of one by one also holds for operations that repeat a key", async () => {
+  test("operations that repeat a key count towards the limit of a hundred that are done one by one", async () => {
     await expect(apply(each(150, (n) => put("again", { payload: n, overlap: "queue" })))).rejects.toThrow(
       TooMuchAtOnce,
     );

@@ -217,7 +217,7 @@ test("An occurrence moved by a spread is found once among all coming ones", asyn
   for (const { key } of coming) expect(found.filter((each) => each === key)).toEqual([key]);
 });
 
-test("A tag is found by the current tags of schedules", async () => {
+test("A search by tag finds the schedules that have the tag now, not those that had it", async () => {
   const tagged = async (tag: string) => (await pagesOf({ tag }, 10)).filter((key) => key.startsWith("tag:"));
   await world.put("tag:1", { when: "every 7h", tags: ["red", "green"] });
   await world.put("tag:2", { when: "every 7h", tags: ["red"] });

@@ -175,7 +175,7 @@ describe("restoring a version", () => {
     await world.clock.setNow(at("12:00:00"));
     await expect(restore("k", 1)).rejects.toMatchObject({
       kind: "impossible",
-      faults: [{ path: "when", message: expect.stringContaining("is over") }],
+      faults: [{ path: "when", message: expect.stringContaining("in the past") }],
     });
     await expect(restore("k", 3)).rejects.toMatchObject({ kind: "missing" });
     await expect(restore("nobody", 1)).rejects.toMatchObject({ kind: "missing" });

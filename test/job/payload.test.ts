@@ -68,7 +68,7 @@ describe("a payload that fits the handler's schema", () => {
     expect(await put("stored", { ...unshipped, payload })).toMatchObject({ status: 201, json: { payload } });
   });
 
-  test("that no longer fits does not fail a patch of another field", async () => {
+  test("does not fail a patch of another field if it no longer fits", async () => {
     await put("aged", { ...unshipped, payload: fits });
     await api.sql`
       update carillon.schedule_versions v set payload = '{"orderId": null}'

@@ -41,7 +41,7 @@ async function parcelsThatWaitElsewhere(count: number): Promise<void> {
 
 describe("a cached plan", () => {
   test.each(["claim_company", "claim_parcel"])(
-    "a plan from before an import lets %s read the schedules of its jobs alone",
+    "%s with a query plan from before an import of schedules still reads only the schedules of its jobs",
     async (which) => {
       const head = await claimedBeforeOthers(world, 12);
       // Also removes index entries of the rows before they were given a shard.

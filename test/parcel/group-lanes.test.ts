@@ -290,7 +290,7 @@ describe("an edit in a group", () => {
     expect(ids((await settle(running, failed)).outgoing)).toContain(await parcelOf("b"));
   });
 
-  test("a hold with an end keeps the places of its jobs for then", async () => {
+  test("a job under a hold with an end lets the group go on, and starts when the hold ends", async () => {
     await dueInTurn(["a", "b", "c"]);
     const running = await claimed("a");
     for (const key of ["b", "c"]) await claim(key);
@@ -315,7 +315,7 @@ describe("an edit in a group", () => {
     expect((await claimed("c")).jobs).toHaveLength(1);
   });
 
-  test("an edit that makes schedules serial counts running and waiting jobs", async () => {
+  test("when an edit makes schedules serial, waiting jobs let the running one finish and then run in due order", async () => {
     await dueInTurn(["a", "b", "c"], { group: "order:1" });
     const running = await claimed("b");
     for (const key of ["a", "b", "c"]) await world.patch(key, { serial: true });

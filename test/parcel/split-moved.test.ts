@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a parcel that a limit splits leaves a job to the worker that has it by now in another parcel", async () => {
+test("a limit splits a parcel without the job that another worker already has in another parcel", async () => {
   await dueOnce(world, "a", 3);
   await world.tick();
   await world.clock.setNow(due);

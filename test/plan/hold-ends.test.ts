@@ -40,7 +40,7 @@ test("An unchanged put of a schedule whose hold has ended, while ticks lag, does
   expect(counts).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("An unchanged put after an ended hold, while ticks lag, counts fires once with a backlog and `maxFires`", async () => {
+test("With `maxFires` and a backlog, an unchanged put after a hold that ended while ticks lagged counts each fire once", async () => {
   const body = { when: "every 1m", catchUp: { policy: "all", limit: 1000 }, maxFires: 1000 };
   await world.put("k", body);
   await world.pause("k", { until: at("10:31:00") });
@@ -69,7 +69,7 @@ test("`maxFires` holds if an edit meets an ended hold while ticks lag", async ()
   expect((await all("k")).length).toBe(3);
 });
 
-test("The ledger after a hold has what its end decided, also under a limit", async () => {
+test("After a hold under `maxFires` the ledger has the runs at its end, and the other occurrences as paused", async () => {
   await world.put("k", { when: "every 10m", maxFires: 1 });
   await world.pause("k", { until: at("14:05:00") });
   await live(at("14:10:00"));

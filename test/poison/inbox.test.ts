@@ -125,7 +125,7 @@ test("Commands of a key after one that is set aside wait for it, whenever they w
   expect(await world.waiting()).toBe(0);
 });
 
-test("More commands of one key than a run reads, behind one that is set aside, do not stop later ones", async () => {
+test("Commands behind a whole run of commands that wait for one in quarantine are applied", async () => {
   await putAll([{ key: "kept", description: "poison" }]);
   world.more.tick = { acceptance: failing };
   await world.tick();

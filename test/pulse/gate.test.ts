@@ -105,7 +105,7 @@ test.each<[string, () => Promise<unknown>]>([
   expect(await payloadOf("a")).toBe(2);
 });
 
-test("two edits of one pulse in one batch wait at the gate: the first may make it another schedule", async () => {
+test("two edits of one pulse in one batch wait at the gate: after the first it may no longer be a pulse", async () => {
   await world.put("a", pulse);
   await expectToWait(() => applyOperations(deps(), [patch("a", 1), patch("a", 2)]));
   expect(await payloadOf("a")).toBe(2);

@@ -33,7 +33,7 @@ describe("a fault has Carillon's own words", () => {
     expect(said).toEqual([message]);
   });
 
-  test("but the messages of a schema stay unchanged", () => {
+  test("the messages of a handler's schema stay unchanged", () => {
     expect(messagesOf(z.string("Invalid card"), 1)).toEqual(["Invalid card"]);
     expect(messagesOf(z.string().min(3, "Too small: a card"), "")).toEqual(["Too small: a card"]);
   });

@@ -184,7 +184,7 @@ describe("a schedule body", () => {
     expect(faults).toEqual([{ path: "payload", message: "takes at most 245760 bytes as JSON, has 480002" }]);
   });
 
-  test("of a thousand faults the answer has the first hundred, with shortened paths", () => {
+  test("with a thousand faults is answered with the first hundred, with shortened paths", () => {
     const faulty = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, n) => [`${n}${"x".repeat(1_000)}`, 1]),
     );

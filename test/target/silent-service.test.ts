@@ -46,7 +46,7 @@ async function silentService() {
 const many = Array.from({ length: 500 }, (_, n) => n);
 const unanswered = { kind: "failed", giveUp: false, errorClass: "TimeoutError" };
 
-test("of many messages to a queue no more are sent after one got no answer", async () => {
+test("after a request without an answer no more messages are sent to that queue", async () => {
   const { sqs, url, requests } = await silentService();
   const send = messageSender({ sqs, ownUrls: [] });
   const sent = await send(
@@ -58,7 +58,7 @@ test("of many messages to a queue no more are sent after one got no answer", asy
   expect(requests()).toBe(requestsInFlight);
 });
 
-test("of many messages to a FIFO queue none is sent after one got no answer", async () => {
+test("after a request without an answer no more messages are sent to that FIFO queue", async () => {
   const { sqs, url, requests } = await silentService();
   const send = messageSender({ sqs, ownUrls: [] });
   const sent = await send(
@@ -75,7 +75,7 @@ test("of many messages to a FIFO queue none is sent after one got no answer", as
   expect(requests()).toBe(1);
 });
 
-test("of many events no more are put after one request got no answer", async () => {
+test("after a request without an answer no more events are put", async () => {
   const { events, requests } = await silentService();
   const put = eventSender(events);
   const event = { bus: "default", source: "carillon", detailType: "due" };
@@ -88,7 +88,7 @@ test("of many events no more are put after one request got no answer", async () 
   expect(requests()).toBe(requestsInFlight);
 });
 
-test("of many parcels no more are sent after one request got no answer, and none counts as sent", async () => {
+test("after a request without an answer no more parcels are sent, and none of its parcels counts as sent", async () => {
   const { sqs, url, requests } = await silentService();
   const urls = { fast: url("fast"), slow: url("slow") };
   const queue = { sqs, urls, log: silentLog, timing: systemTiming };

@@ -61,7 +61,7 @@ test("Pulses that were given up are counted by the next tick, once, and not whil
   ]);
 });
 
-test("Seconds without a tick are counted by the tick that passes them over", async () => {
+test("Pulse seconds that were missed in an outage are counted once, by the first tick after it", async () => {
   await world.store([{ id: 1, every: 10 }]);
   await world.tick();
   await world.sql`delete from carillon.parcels`;

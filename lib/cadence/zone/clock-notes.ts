@@ -84,7 +84,10 @@ function gapOf({ start, offset, offsetBefore }: ZoneSpan): Gap {
   return { from: start + offsetBefore, end: start + offset };
 }
 
-/** All wall times of a gap; of many, more than are listed, with the last one among them. */
+/**
+ * The wall times of a gap. If they are too many to list: the first few and the last, which is enough
+ * for the text `a to b`.
+ */
 function wallsIn(search: WallSearch, { from, end }: Gap): number[] {
   const walls: number[] = [];
   let wall = search.atOrAfter(from);

@@ -1,7 +1,7 @@
 -- Gives the free places of a target to the parcels that wait there, in their order: as many as its limits and
--- its share allow, p_max parcels at most. Small parcels are packed together first (carillon.merge_turns). At
--- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a parcel that
--- comes later may still go first. Of a slow parcel a few jobs are under way at once, however many it holds.
+-- its share (carillon.share_now) allow, p_max parcels at most. Small parcels are packed together first (carillon.merge_turns). At
+-- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a later parcel
+-- with a higher priority may still go first. Of a slow parcel a few jobs are under way at once, however many it holds.
 -- Locks: the waiting parcels, with skip locked, and the target's row if it has a rate; before them as
 -- carillon.merge_turns. The caller holds the target, exclusively.
 -- Returns: the parcels that have got a turn, to be sent.

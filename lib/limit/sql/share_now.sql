@@ -1,6 +1,6 @@
 -- Says how many parcels of a target may be worked at once: its share of the workers, but no more than half of
--- what the other targets leave, and at least one. Several targets that hang at once so leave some workers to
--- the rest. The share is taken for half of all workers.
+-- what the other targets leave, and at least one. So when several targets hang at once, some workers are left
+-- for the rest. A full share is assumed to be half of all workers.
 -- Locks: none.
 -- Returns: the number of parcels; null, for no bound, if no worker has reported a share.
 -- Called by: carillon.grant_turns, carillon.direct_slots, carillon.find_room and carillon.is_full.

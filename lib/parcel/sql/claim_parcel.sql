@@ -2,10 +2,10 @@
 -- with the present settings of their schedules. An edit of the shard either committed before the claim got
 -- the gate, and the claim sees it, or the edit waits for the claim.
 -- Jobs that may not start leave the parcel: they are cancelled, skipped, or moved into parcels of their own.
--- A claim that finds fewer jobs than its parcel lists, for no reason that it knows, sets jobs without the row of
--- their version aside (set_versionless_aside).
--- A parcel with a target needs a place there if the target has limits or p_window is given. p_window is how
--- many parcels of one target may be worked at once.
+-- If the claim finds fewer jobs than its parcel lists, and nothing explains it, it sets aside the jobs whose
+-- version has no row (set_versionless_aside).
+-- A parcel with a target needs a place there if the target has limits or p_window is given. p_window is the
+-- share of a target: how many of its parcels may be worked at once. Null, for the fast queue: any number.
 -- A parcel that is early or under a lease is answered without the gate. A parcel of pulses that no worker has
 -- claimed within two minutes is deleted and noted as passed, `late`: after an outage all of them would come
 -- at once, of no use to any target.
@@ -14,10 +14,12 @@
 -- limits); parcels at that target with skip locked; the lanes of its jobs (class 4) and the parcels that wait
 -- there; its jobs. A parcel that turns out empty gives up its place last: then the target comes after the
 -- lanes.
--- Returns: rows `job` (a job that may start) and `freed` (a parcel to be sent: waitMs, freedId, freedQueue in
+-- Returns: rows `job` (a job that may start; settings that few jobs have in `more`: lane, checks, forgiven,
+-- retry, timeout) and `freed` (a parcel to be sent: waitMs, freedId, freedQueue in
 -- `more`), then one row with the answer:
 -- - claimed: fence, claimedAt, slots (places) and company (how many parcels may come along) in `more`.
--- - pulses: what the beat needs in `more`.
+-- - pulses: the second, its targets and the place of the last beat in `more` (ClaimedPulses in
+-- lib/parcel/claim.ts).
 -- - early: waitMs in `more`. held: it waits for a hold, or for its turn at the target or in a lane. Both may
 -- name another parcel of the target that the worker can claim meanwhile (insteadId).
 -- - leased: another worker has it. ended: its lease has run out, and the caller is to end it. gone: there is

@@ -1,8 +1,9 @@
 -- Takes a parcel whose lease has ended from its worker, and gives up its places at the target and in lanes.
--- A single job that is left in the parcel is charged a crashed attempt. Its parcel is ready again under a new
--- fence, or the job is dead after its last attempt, or cancelled if that was asked for. Of several jobs, or where
--- the parcel was worked in the company of others, each job goes into a parcel of its own and none is charged: which
--- of them stopped the worker is not known, and from then on it takes no other jobs along. p_attempts is for schedules that do not name their number of attempts.
+-- If a single job is left in the parcel, it is charged a crashed attempt. Its parcel is ready again under a new
+-- fence, or the job is dead after its last attempt, or cancelled if that was requested. If there are several
+-- jobs, or the parcel was worked in the company of others, it is not known which job stopped the worker: each
+-- job goes into a parcel of its own, which takes no other jobs along from then on, and none is charged.
+-- p_attempts is for schedules that do not name their number of attempts; p_notify names the events for the bus.
 -- A parcel of pulses is ready again as it was, all of it, since how far its worker came is not known. After
 -- the last try its pulses are noted as passed, `crashed`.
 -- Locks: the parcel's row; its jobs; its target (class 6); its lanes (class 4) and the parcels that wait

@@ -1,10 +1,11 @@
 -- Settles the jobs of a parcel: writes each outcome once and deletes the parcel, if the fence is still the
 -- caller's. A lease that has ended still settles if the parcel was not taken from the worker. With no
 -- outcomes given, all jobs succeeded in the versions in which they were planned; otherwise the lists have the
--- outcomes as carillon.write_outcomes takes them. p_notify names the events for the bus.
--- Jobs that are to be retried go into new parcels in the same statement. A group handler may have taken jobs
--- of other shards along, so each written row gets the shard of its own job. What a slow parcel cost is noted
--- for its target.
+-- outcomes as carillon.write_outcomes takes them, one for every job of the parcel: the parcel is deleted in
+-- any case. p_notify names the events for the bus.
+-- Jobs that are to be retried go into new parcels in the same statement. A grouped handler may have taken jobs
+-- of other shards along, so each written row gets the shard of its own job. The time of a slow parcel is noted
+-- for its target, if it has one.
 -- Locks: the gates of the schedules (class 2), shared, if a job is to be checked again; the parcel's row; its
 -- jobs; its target (class 6); its lanes (class 4) and the parcels that wait there.
 -- Returns: one row with settled = false if the fence is not the caller's; otherwise one row with settled =

@@ -251,7 +251,7 @@ function sharedText({
   if ((calendared === null) !== (calendar === null))
     throw new Error("A cadence and its calendar come together.");
   const base = calendared?.of ?? shared;
-  // With a calendar, a cadence that has columns of its own otherwise is stored as a list of one.
+  // Without a calendar such a cadence has columns of its own. With one it is stored as a list of one.
   const { expression, timezone, dst } = storedForm(
     base.kind === "once" || base.kind === "interval" ? { kind: "union", of: [base] } : base,
   );

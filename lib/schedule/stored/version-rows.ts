@@ -31,8 +31,8 @@ export interface VersionWritten extends RaisedVersion {
 }
 
 /**
- * Values of the columns of `wantedRows`. A column that is left out is null, and so is not written
- * and read a thousand times.
+ * Values of the columns of `wantedRows`. A column that is left out is null, which saves sending it
+ * for each of a thousand rows.
  */
 export interface WantedRow {
   /** Columns that differ for nearly every schedule. */

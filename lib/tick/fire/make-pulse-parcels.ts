@@ -11,7 +11,8 @@ import type { TickShare } from "../share.ts";
 const looksMax = 2_000;
 
 /**
- * A shard that has no pulses and nothing due was raised by this tick together with its watermark.
+ * A shard without pulses is visited only if its line of pulses is further behind than this. Usually
+ * the tick has raised that line together with the watermark.
  */
 const raisedMs = horizonMs - 30_000;
 

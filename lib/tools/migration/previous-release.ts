@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "247638501d6917cd87c1eff0eba7e7a0faffc42109406e4d6b7441837dcd3f21",
+  migrationsDigest: "8b91ecbfcd56b189f341864c032e35b516584f2a47c20820c5123e3c14cdca8e",
 } as const;
