@@ -2,6 +2,7 @@ import type { AlarmClock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type { WebhookTarget } from "../schedule/shape/target-webhook-shape.ts";
+import { retryAfterMaxMs } from "../webhook/retry-after.ts";
 import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
 import { eachAttempt, settleMs, timeoutMsOf } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";
@@ -46,7 +47,6 @@ function sendingMs(attemptMs: number): number {
   return Math.max(1, Math.floor(attemptMs - Math.min(answerMaxMs, attemptMs / 10)));
 }
 
-const retryAfterMaxMs = 24 * 3_600_000;
 const gone = 410;
 
 function deliveryOf(answer: WebhookAnswer, now: Date): Delivery {
@@ -67,6 +67,7 @@ function said({ status, excerpt }: { status: number; excerpt: string }): string 
   return `The receiver answered ${status}${excerpt === "" ? "." : `: ${excerpt}`}`;
 }
 
+// Bounded here too: the answer may come from the function that sends webhooks.
 function afterMs(now: Date, ms: number): Date {
   return new Date(now.getTime() + Math.min(ms, retryAfterMaxMs));
 }

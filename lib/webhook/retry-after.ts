@@ -1,4 +1,5 @@
-const retryAfterMaxMs = 24 * 3_600_000;
+/** The longest wait that a receiver may ask for. */
+export const retryAfterMaxMs = 24 * 3_600_000;
 
 /**
  * The forms of a date in HTTP: the present one, and two obsolete ones that a recipient must accept.
