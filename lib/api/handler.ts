@@ -63,7 +63,7 @@ interface Exchange {
   requestId: string;
   startedAt: number;
   token?: Token;
-  /** Seals the stored answer of a request with an Idempotency-Key. */
+  /** The secret with which the stored answer of a request with an Idempotency-Key is encrypted. */
   secret?: string;
   /** Work that runs beside the request and is awaited before its answer is sent. */
   beside?: Promise<void>;
@@ -122,7 +122,7 @@ export function makeApi(
   return async (event, invocation) => {
     const incoming = incomingFrom(event);
     const exchange = { incoming, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
-    // middy uses only the remaining time of Lambda's context, and an Invocation has it.
+    // From Lambda's context middy reads only the remaining time, which an Invocation has.
     const answer = located(await answered(exchange, invocation as Context), incoming);
     return parts.cors?.shown(incoming, answer) ?? answer;
   };

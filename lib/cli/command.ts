@@ -29,11 +29,11 @@ export interface Call<Name extends string = string> {
   now(): number;
   /** Reads a whole file, or stdin where the name is `-`. */
   read(file: string): Promise<string>;
-  /** A file for a secret that only its owner can read; it exists once it is filled. */
+  /** Prepares a file for a secret, readable by its owner only. It is written when it is filled. */
   secretFile(file: string): Promise<SecretFile>;
   /**
-   * Prompts for a yes. Throws where the answer is another one, or where there is no terminal and no
-   * `--yes`.
+   * Asks for a yes, unless `isYes` (`--yes`). Throws if the answer is another one, or if there is
+   * no terminal.
    */
   confirm(question: string, isYes: boolean): Promise<void>;
   pause(ms: number): Promise<void>;

@@ -3,7 +3,7 @@ import type { Call } from "./command.ts";
 import { PartlyDone } from "./fault.ts";
 import { printable } from "./output/style.ts";
 
-/** Runs an action for each word in turn; a failure of one does not stop the others. */
+/** Runs an action for one word after the other; a failure of one does not stop the others. */
 export async function eachOf(
   { words, out }: Pick<Call, "words" | "out">,
   act: (word: string) => Promise<void>,

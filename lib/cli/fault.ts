@@ -34,7 +34,6 @@ export class WouldBeRefused extends Error {
   }
 }
 
-/** An item was not found. */
 export class Missing extends Error {
   override readonly name = "Missing";
 }

@@ -91,8 +91,8 @@ function formOf({ files, isDirectory }: Source): Form {
 }
 
 /**
- * In a crontab, a line that runs a command begins with a digit, `*` or `@`, and a setting contains
- * `=`.
+ * Whether a text is JSON or YAML and not a crontab. In a crontab, a line that runs a command begins
+ * with a digit, `*` or `@`, and a setting contains `=`.
  */
 function isJsonOrYaml(text: string): boolean {
   const first = text.split("\n").find((line) => !/^\s*(#|$)/.test(line)) ?? "";

@@ -30,7 +30,7 @@ export interface OperationResult {
 }
 
 export interface BatchOptions extends WriteOptions {
-  /** Does nothing where one operation is refused; allows at most 1,000 operations. */
+  /** If one operation is refused, none is done. Allows at most 1,000 operations. */
   atomic?: boolean | undefined;
   /** Called after each call of a batch that needs several. */
   onProgress?: ((done: number, of: number) => void) | undefined;

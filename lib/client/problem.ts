@@ -81,7 +81,6 @@ export function isNotFound(error: unknown): error is CarillonProblem {
   return isProblem(error, 404);
 }
 
-/** The request conflicts with the current state (409). */
 export function isConflict(error: unknown): error is CarillonProblem {
   return isProblem(error, 409);
 }

@@ -64,7 +64,8 @@ export interface Forecast {
     at: InstantText;
     fires: number;
     /**
-     * The cadences with the most fires; without `when`, schedules that fire once in this period.
+     * The cadences with the most fires. An entry without `when` stands for schedules that fire once
+     * in this period.
      */
     most: { when: string | null; timezone: string | null; fires: number }[];
   }[];

@@ -44,7 +44,7 @@ export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target): 
 }
 
 /**
- * For a patch: fields that it leaves unchanged are not checked, also if the deployment has narrowed
+ * For a patch: fields that it leaves unchanged are not checked, even if the deployment has narrowed
  * its lists since.
  */
 export function refuseForbiddenChange(allowed: AllowedTargets, target: Target, before: Target): void {

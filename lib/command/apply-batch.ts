@@ -37,8 +37,8 @@ export type NotDone = "failed" | "busy" | "behind" | "untried";
 export type BatchResult = CommandResult | { change: "not-done"; key: string | null; why: NotDone };
 
 /**
- * The limit of one statement in each part of a batch after the first, because edits hold the gates
- * meanwhile.
+ * The time limit of one statement in the parts of a batch that is divided. It is short, because an
+ * edit holds the gates of its shards meanwhile.
  */
 const partStatementMs = 1_000;
 
@@ -66,7 +66,10 @@ const failuresMax = 20;
  */
 const passesMax = 10;
 
-/** An operation may count twice: once alone, and once as one of several on a key. */
+/**
+ * The most operations of one part. An operation may count twice towards the limit of those that are
+ * done one by one: once by itself, and once because it repeats a key.
+ */
 const partMax = oneByOneMax / 2;
 
 /**
@@ -159,7 +162,7 @@ function readInTime({ acceptance, queue: { timing } }: BatchDeps, items: readonl
     try {
       return readOrRefuse(command, acceptance);
     } catch {
-      // The part that holds it reads it again and reports the failure.
+      // The part of the batch with this command reads it again and reports the failure.
       return "failed";
     }
   });
@@ -209,7 +212,7 @@ async function applyPart(pass: Pass, items: readonly Item[]): Promise<Failure | 
     return null;
   } catch (error) {
     if (error instanceof FailedBefore) return failures.find((each) => each === error.failure) ?? "failed";
-    // The conflict is with other transactions of this moment, and nothing of the batch is done yet.
+    // A passing conflict of the whole batch is thrown: nothing is done, and a retry may succeed.
     if (!mayBeOfARow(error) || (isWhole && error instanceof PassingConflict)) throw error;
     const failure = failureOf(error);
     const [item] = items;

@@ -27,8 +27,8 @@ export type CommandResult = Applied | { change: "refused"; key: string | null; r
 
 /**
  * Applies the readable commands in one transaction and returns one result for each command, in
- * their order. `before` and `after` of the options receive the readable operations, counted by
- * their own index.
+ * their order. `before` and `after` of the options see only the readable operations, and count
+ * indexes among these.
  */
 export async function applyCommands(
   deps: EditDeps,

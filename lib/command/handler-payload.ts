@@ -7,9 +7,9 @@ import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 
 /**
- * For a patch: fields that it leaves unchanged are not checked, also if the handler's schema has
- * changed since. The handler's schema is code of the app, so the returned check is run by the
- * caller of this function.
+ * The check that a patch needs against its handler's schema; null if it needs none. A payload that
+ * the patch leaves unchanged is not checked, even if the schema has changed since. The check is
+ * returned and not run here: a schema is code of the app, which must not run in a transaction.
  */
 export function checkPatched(
   handlers: readonly PayloadTaker[],

@@ -8,9 +8,9 @@ import type { Tried } from "../quarantine/try-rows.ts";
 export const keptHours = 24;
 
 /**
- * The lease of a claimed request, after which a dead claim gives way. It is longer than the timeout
- * of the function, so a request under way is not overtaken, however long one of its transactions
- * takes. A claim that is overtaken all the same commits nothing more.
+ * The lease of a claimed request, after which another attempt takes the request over. It is longer
+ * than the timeout of the function, so a request under way is not overtaken, however long one of
+ * its transactions takes. A claim that is overtaken all the same commits nothing more.
  */
 export const leaseSeconds = functionTimeoutSeconds.api + 6;
 
@@ -33,7 +33,7 @@ export type Claimed =
   /** The key belongs to a different request. */
   | { state: "different" };
 
-/** Takes one statement for a new request. */
+/** Claims a request, or returns why it cannot be claimed. A new request takes one statement. */
 export async function claimRequest(
   sql: Sql,
   { tokenId, key }: RequestName,
@@ -142,7 +142,7 @@ export async function letGo(sql: Sql, { tokenId, key, claim }: Claim): Promise<v
     where token_id = ${tokenId} and key = ${key} and claim = ${claim} and answer is null`;
 }
 
-/** The kept answers of requests with an Idempotency-Key. */
+/** Requests whose result is no longer kept, for the part of the tick that deletes old rows. */
 export const oldRequests: OldRows<Tried & RequestName> = {
   most: 1_000,
   list: (sql, most) => {

@@ -12,7 +12,7 @@ export interface Memory {
 
 const underWay = new AsyncLocalStorage<Memory>();
 
-/** Marks a transaction that failed and whose request continues. */
+/** Recorded as the result of a transaction that failed, if its request goes on all the same. */
 export class FailedStep {
   readonly failure: unknown;
 
@@ -33,8 +33,8 @@ export class FailedBefore extends Error {
 }
 
 /**
- * Records a failed transaction as a step in its place. Without it a repeated request would take the
- * step of a later transaction for that of the failed one. `failure` is plain data.
+ * Records a step for a transaction that failed. Without this step a repeated request would take
+ * the step of a later transaction for that of the failed one. `failure` is plain data.
  */
 export async function noteFailure(sql: Sql, failure: unknown): Promise<void> {
   if (underWay.getStore() === undefined) return;

@@ -81,7 +81,7 @@ export function requestMemory(claim: Claim, seal: Seal, before: readonly Buffer[
         n += 1;
         told = readsOf(earlier[n]);
         if (step.failed === true) throw new FailedBefore(step.result);
-        // The same code at the same place, so the recorded result has the type of this one.
+        // The same code recorded this step, so the result has the type that the code expects.
         return step.result as T;
       }
       const result = await begin(async (tx) => {

@@ -60,13 +60,16 @@ export async function lockTokens(tx: Tx, ids: readonly string[]): Promise<void> 
 }
 
 /**
- * Unlimited admin tokens. Principals of the gateway do not count: if the deployment returns to
- * tokens, their rows grant nothing.
+ * Admin tokens without a prefix and without an end. Principals of the gateway do not count: if the
+ * deployment returns to tokens, the rows of principals grant nothing.
  */
 const lasting = (tx: Tx) => tx`
   (scope = 'admin' and prefix is null and expires_at is null and name !~* ${principalNames.source})`;
 
-/** Locks these tokens and all unlimited admin tokens; returns the ids of the latter. */
+/**
+ * Locks these tokens and all admin tokens without a prefix and without an end; returns the ids of
+ * the latter.
+ */
 export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx<{ id: string; lasts: boolean }[]>`
     select id, ${lasting(tx)} as lasts from carillon.tokens

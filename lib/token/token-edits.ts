@@ -130,7 +130,7 @@ export function rotateToken(
 /** Takes effect for requests after the commit. */
 export async function deleteToken(sql: Sql, { id, by, caller }: TokenParams & { id: string }): Promise<void> {
   await sql.begin(async (tx) => {
-    // Two deletes at once take turns here, so that the check for the last token holds.
+    // Another delete at the same time waits here, so that the check for the last token holds.
     const lasting = await lockTokensAndLasting(tx, [id, by.id]);
     if ((await readToken(tx, by.id, null)) === null) throw takenBack();
     const standing = await readToken(tx, id, by.prefix);
@@ -158,7 +158,10 @@ function refusePrincipal({ name }: Token): void {
   throw new Refusal("impossible", "This deployment takes no tokens: the gateway authenticates its callers.");
 }
 
-/** Otherwise a token that expires could be prolonged through another one, and so on. */
+/**
+ * Refuses a token that may do more than the one that makes it. Otherwise the holder of a token that
+ * expires could make one that lasts longer.
+ */
 function refuseBeyond({ prefix, expiresAt, rate }: Powers, grantor: Powers): void {
   const faults: Fault[] = [];
   if (grantor.prefix !== null && prefix?.startsWith(grantor.prefix) !== true)
@@ -180,7 +183,10 @@ function refuseBeyond({ prefix, expiresAt, rate }: Powers, grantor: Powers): voi
     throw new Refusal("forbidden", "A token cannot grant more than it has itself.", faults);
 }
 
-/** Faster, or more at once: a rate allows one unit's requests together. */
+/**
+ * Whether a rate is faster than another, or allows more requests at once: the requests of one unit
+ * may come together.
+ */
 function isMore(rate: Rate, than: Rate): boolean {
   return rate.count > than.count || rate.count / rate.perMs > than.count / than.perMs;
 }

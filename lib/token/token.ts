@@ -20,7 +20,7 @@ export interface PresentedToken extends Token {
   expiresAt: Date | null;
   /** Null if the deployment's default rate applies. */
   rate: Rate | null;
-  /** Whether `last_used_at` is recent enough. */
+  /** Whether `last_used_at` is so recent that this use need not be noted. */
   isUseNoted: boolean;
 }
 
@@ -82,7 +82,7 @@ export async function ensureAdminToken(sql: Tx, bearer: string): Promise<void> {
   }
   const hash = hashOf(bearer);
   const id = randomUUID();
-  // An existing token with this name keeps it, and its rights.
+  // If another token has the name `first`, it keeps the name, and this token gets a longer one.
   for (const name of ["first", `first-${id}`]) {
     await sql`
       insert into carillon.tokens (id, hash, name, scope, created_at, created_by)

@@ -138,7 +138,7 @@ describe("a batch", () => {
     expect((await batch(operations, { atomic: true })).body.length).toBeLessThan(500_000);
   });
 
-  test("A batch whose operations exclude each other is split, but an atomic one is not", async () => {
+  test("A batch with too many operations that must be done one by one is split, and refused if it is atomic", async () => {
     const put = (n: number, overlap: string) => ({ put: { key: `parts:${n}`, ...body, overlap } });
     const all = (overlap: string) => Array.from({ length: 130 }, (_, n) => put(n, overlap));
     await batch(all("queue"));

@@ -27,7 +27,7 @@ const things: readonly Guarded[] = [
   { name: "limits", path: "/v1/limits/queue/guarded", body: (n) => ({ concurrency: n }) },
 ];
 
-/** Puts the resource at a known version, or removes it. */
+/** Creates the resource unless it exists, and returns its ETag. */
 async function stands(of: OwnApi, { path, body }: Guarded): Promise<string> {
   const put = await of.send("PUT", path, { body: body(1), headers: { "if-none-match": "*" } });
   const read = await of.send("GET", path);
@@ -44,7 +44,7 @@ describe.each(things)("$name", (thing) => {
   const put = (headers: Record<string, string>, n = 2) => api.send("PUT", path, { body: body(n), headers });
   const other = (etag: string) => `"${Number(etag.slice(1, -1)) + 7}"`;
 
-  test("Its ETag is its version, which rises with each change and is in each answer", async () => {
+  test("The ETag of a resource is its version, which rises with each change and is in each answer", async () => {
     await gone(api, thing);
     const first = await stands(api, thing);
     const changed = await put({});
@@ -63,7 +63,7 @@ describe.each(things)("$name", (thing) => {
     ["both", 412, (etag) => ({ "if-match": etag, "if-none-match": "*" })],
     ["an invalid tag", 400, () => ({ "if-match": "3" })],
     ["the absence of a version", 400, (etag) => ({ "if-none-match": etag })],
-  ])("If it exists, replacing it on condition of %s answers %i", async (_what, status, headers) => {
+  ])("Replacing an existing resource on condition of %s answers %i", async (_what, status, headers) => {
     await gone(api, thing);
     const etag = await stands(api, thing);
     expect((await put(headers(etag))).status).toBe(status);
@@ -78,7 +78,7 @@ describe.each(things)("$name", (thing) => {
     ["its absence", true, { "if-none-match": "*" }],
     ["nothing", true, {}],
   ])(
-    "If it is missing, a put on condition of %s creates it only where the condition allows",
+    "A put of a missing resource on condition of %s creates it only if the condition allows",
     async (_what, made, headers) => {
       await gone(api, thing);
       const { status } = await put(headers);
@@ -91,7 +91,7 @@ describe.each(things)("$name", (thing) => {
     ["another version", 412, (etag) => ({ "if-match": other(etag) })],
     ["an invalid tag", 400, () => ({ "if-match": "x" })],
     ["its version", 204, (etag) => ({ "if-match": etag })],
-  ])("Deleting it on condition of %s answers %i", async (_what, status, headers) => {
+  ])("Deleting a resource on condition of %s answers %i", async (_what, status, headers) => {
     await gone(api, thing);
     const etag = await stands(api, thing);
     expect((await api.send("DELETE", path, { headers: headers(etag) })).status).toBe(status);
@@ -99,7 +99,7 @@ describe.each(things)("$name", (thing) => {
     expect(again.status).toBe(status === 204 ? 404 : status);
   });
 
-  test("Only one of two writers that read the same version changes it", async () => {
+  test("Only one of two writers that have read the same version changes the resource", async () => {
     await gone(api, thing);
     const etag = await stands(api, thing);
     const both = await Promise.all([put({ "if-match": etag }, 2), put({ "if-match": etag }, 3)]);

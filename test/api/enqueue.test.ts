@@ -73,7 +73,7 @@ describe("an enqueued job", () => {
   });
 
   test.each(["in 2h", "in 400d", instant(hour).toISOString()])(
-    "A job enqueued for later (%s) has its id at once, and can be read before it has a row",
+    "A job enqueued for later (%s) has its id at once, and can be read before a tick makes it",
     async (at) => {
       const { status, job } = await enqueue({ at, payload: 7, group: "g" });
       expect(status).toBe(202);
@@ -92,7 +92,7 @@ describe("an enqueued job", () => {
     },
   );
 
-  test("The tick makes an enqueued job under the id that its answer had", async () => {
+  test("The tick makes an enqueued job under the id that the caller got when enqueuing it", async () => {
     const { job } = await enqueue({ at: "in 4m" });
     expect(await jobsOf(job.key)).toEqual([]);
     await api.clock.advance(2 * minute);
@@ -178,7 +178,7 @@ describe("several jobs of one key", () => {
   );
 
   test.each([{ at: "in 1h" }, {}])(
-    "A new job keeps or refuses an unsettled one on request (%j)",
+    "With `ifExists` the unsettled job of a key is kept, or the new one is refused (%j)",
     async (when) => {
       const key = fresh();
       const first = await enqueue({ key, payload: 1, ...when });
@@ -191,7 +191,7 @@ describe("several jobs of one key", () => {
     },
   );
 
-  test("Enqueuing twice for the same instant gives the same job", async () => {
+  test("Enqueuing twice under one key for the same instant gives the same job", async () => {
     const key = fresh();
     const at = new Date(api.clock.now().getTime() + 2 * hour).toISOString();
     const first = await enqueue({ key, at });
@@ -208,7 +208,7 @@ describe("several jobs of one key", () => {
 });
 
 describe("cancelling an enqueued job", () => {
-  test("Cancelling a job without a row deletes its schedule", async () => {
+  test("Cancelling an enqueued job that no tick has made yet deletes its schedule", async () => {
     const { job } = await enqueue({ at: "in 1d" });
     const { status, json } = await api.send("POST", `/v1/jobs/${job.id}/cancel`, {
       body: { reason: "changed my mind" },
@@ -223,7 +223,7 @@ describe("cancelling an enqueued job", () => {
     expect(noted).toMatchObject({ detail: { job: job.id, reason: "changed my mind" } });
   });
 
-  test("Cancelling a held job reports it as cancelled, even if it was due", async () => {
+  test("Cancelling a job under a hold reports it as cancelled, even if it was due", async () => {
     await api.send("POST", "/v1/groups/held-group/pause");
     const { job } = await enqueue({ group: "held-group", payload: 1 });
     expect((await read(job.id)).json).toMatchObject({ state: "waiting", readyAt: null });
@@ -238,7 +238,7 @@ describe("cancelling an enqueued job", () => {
     await api.sql`update carillon.retention set kept_from = carillon.clock() - interval '1 day'`;
   });
 
-  test("Retrying a job without a row answers 409 with the reason", async () => {
+  test("Retrying an enqueued job that no tick has made answers 409 with the reason", async () => {
     const { job } = await enqueue({ at: "in 1d" });
     const retry = () => api.send("POST", `/v1/jobs/${job.id}/retry`);
     expect(await retry()).toMatchObject({
@@ -258,7 +258,7 @@ describe("cancelling an enqueued job", () => {
     expect(await jobsOf(job.key)).toEqual(["cancelled"]);
   });
 
-  test("Cancelling an unmade job of a lasting schedule is refused", async () => {
+  test("A job of a lasting schedule cannot be cancelled before a tick has made it", async () => {
     const key = fresh();
     const { json } = await api.send("PUT", `/v1/schedules/${key}`, { body: { when: "in 1d", target } });
     const { id, nextAt } = json as { id: string; nextAt: string };

@@ -26,7 +26,7 @@ describe.each([
 ])("/v1/%ss/{name}", (scope, belonging) => {
   const path = `/v1/${scope}s`;
 
-  test("A pause or resume covers all members, and the answer has their number", async () => {
+  test("A pause or a resume of a group or a tag covers all its members, and the answer has their number", async () => {
     for (const key of ["a", "b", "c"]) await put(`${scope}-${key}`, belonging("shop"));
     const body = { reason: "stocktaking", until: "2100-01-01T00:00:00Z" };
     const paused = await api.send("POST", `${path}/shop/pause`, { body, as: "write" });
@@ -57,7 +57,7 @@ describe.each([
     expect(await read(`${scope}-later`)).toMatchObject({ state: "active", holds: [] });
   });
 
-  test("Its schedules are listed in pages, without payloads", async () => {
+  test("The schedules of a group or a tag are listed in pages, without payloads", async () => {
     for (let n = 0; n < 5; n++) await put(`${scope}-page-${n}`, { ...belonging("paged"), payload: n });
     const keys: string[] = [];
     let cursor = "";
@@ -74,7 +74,7 @@ describe.each([
     expect(cursor).toBe("");
   });
 
-  test("Its unsettled jobs are listed, and a cancel cancels all of them", async () => {
+  test("The unsettled jobs of a group or a tag are listed, and a cancel cancels all of them", async () => {
     const when = new Date(api.clock.now().getTime() + minute).toISOString();
     for (const key of ["x", "y"]) await put(`${scope}-${key}`, { ...belonging("done"), when: `at ${when}` });
     await api.tick();
@@ -101,14 +101,14 @@ describe.each([
     expect((await api.send("POST", `${path}/done/cancel`)).json).toEqual({ done: 0, running: 0, failed: 0 });
   });
 
-  test("It answers 404 without schedules and holds", async () => {
+  test("A group or a tag without schedules and holds answers 404", async () => {
     expect(await api.send("GET", `${path}/nobodys`)).toMatchObject({ status: 404 });
     expect((await api.send("POST", `${path}/nobodys/resume`)).json).toEqual({ done: 0, hold: null });
     expect((await api.send("POST", `${path}/nobodys/pause`)).json).toMatchObject({ done: 0 });
     expect(await api.send("GET", `${path}/nobodys`)).toMatchObject({ status: 200 });
   });
 
-  test("Only an admin acts for another owner, and only with the scope to write", async () => {
+  test("A hold of a group or a tag needs the scope write, and one of another owner the scope admin", async () => {
     const body = { owner: "somebody" };
     expect(await api.send("POST", `${path}/mine/pause`, { body, as: "write" })).toMatchObject({
       status: 403,
@@ -123,7 +123,7 @@ describe.each([
     expect((await api.send("GET", `${path}/mine`, { as: "read" })).status).toBe(200);
   });
 
-  test("An invalid request and a cursor of another request are refused", async () => {
+  test("A hold of a group or a tag is refused with an invalid body, or with the cursor of another hold", async () => {
     const refused = async (name: string, verb: string, parts: object) => {
       const { status, json } = await api.send("POST", `${path}/${name}/${verb}`, parts);
       const { errors } = json as { errors: { path: string }[] };

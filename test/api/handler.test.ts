@@ -170,7 +170,7 @@ describe("a path", () => {
     expect(refused.headers["allow"]).toBe("DELETE, GET, PATCH, PUT");
   });
 
-  test("A path that the gateway did not decode is decoded, and refused where that fails", async () => {
+  test("A name in a path that the gateway did not decode is decoded, and refused if that fails", async () => {
     const { send, reached } = setup();
     await send("GET", "/v1/schedules/%C3%BC%20b");
     expect(reached).toEqual([{ operation: "readSchedule", params: "ü b" }]);
@@ -178,7 +178,7 @@ describe("a path", () => {
     expect((await send("GET", "/v1/schedules/a%2Fb")).json.errors).toMatchObject([{ path: "key" }]);
   });
 
-  test("A path is not decoded into another one than a policy or a firewall let pass", async () => {
+  test("The fixed parts of a path are not decoded, so no path passes a policy or a firewall as another one", async () => {
     const { send, reached } = setup();
     for (const [method, path] of [
       ["GET", "/v1/%73chedules"],
@@ -243,7 +243,7 @@ describe("parameters of operations", () => {
     ]);
   });
 
-  test("Other methods pass their parameters to the operation", async () => {
+  test("Each method passes its parameters to its operation", async () => {
     const { send, reached } = setup();
     await send("POST", "/v1/schedules", { body: { key: "b", ...least } });
     await send("POST", "/v1/schedules", { body: least });

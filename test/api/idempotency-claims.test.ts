@@ -50,20 +50,20 @@ test("A request that is under way is reported as running, and is not started a s
   expect(await ask()).toEqual({ state: "running", seconds: leaseSeconds });
 });
 
-test("A request that was taken over commits no further step", async () => {
+test("A request that another process has taken over commits no further step", async () => {
   const { old, current } = await overtaken();
   // The old process would otherwise commit beside the new one.
   expect(await step(old, 0)).toBe(false);
   expect(await step(current, 0)).toBe(true);
 });
 
-test("A request that was taken over does not store its answer in place of the new one", async () => {
+test("A request that another process has taken over does not store its own answer", async () => {
   const { old, current } = await overtaken();
   expect(await keepAnswer(world.sql, old, { answer, steps: 0 })).toBe(false);
   expect(await keepAnswer(world.sql, current, { answer, steps: 0 })).toBe(true);
 });
 
-test("A request that was taken over does not release the claim of the new one", async () => {
+test("A request that another process has taken over does not release that process's claim", async () => {
   const { old, current } = await overtaken();
   await letGo(world.sql, old);
   expect(await ask()).toMatchObject({ state: "running" });
@@ -73,7 +73,7 @@ test("A request that was taken over does not release the claim of the new one", 
   expect(await ask()).toMatchObject({ state: "running" });
 });
 
-test("A released request keeps its committed steps: a retry continues there, and its key stays bound to it", async () => {
+test("A released request keeps its committed steps: a retry continues after them, and no other request gets the key", async () => {
   const first = await claim();
   await step(first, 0);
   await letGo(world.sql, first);
@@ -82,7 +82,7 @@ test("A released request keeps its committed steps: a retry continues there, and
   expect(await ask()).toMatchObject({ state: "claimed", before: [result] });
 });
 
-test("A request whose process died is taken over only by the same request", async () => {
+test("A request whose process died is taken over only by a retry of the same request", async () => {
   await claim();
   await world.clock.advance(leaseSeconds * second);
   // Another request would otherwise be answered with the steps of this one.

@@ -5,7 +5,7 @@ import { type Answered, type Asked, type KeyedWorld, keyedWorld } from "./idempo
 
 interface Scenario {
   name: string;
-  /** A run tries one of this many moments. */
+  /** A run tries one moment out of this many. */
   oneOf: number;
   prepare(world: KeyedWorld): Promise<void>;
   asked: Asked;
@@ -267,7 +267,7 @@ const atOnce = 4;
 
 describe.each(scenarios)("$name, and the process dies", (scenario) => {
   test(
-    "At any moment of a crash, the retry carries the request out once, with the answer of the first",
+    "After a crash at any moment, a retry completes the request once, with the answer of a run without a crash",
     async () => {
       const whole = await told(scenario);
       expect(whole.answer.status, JSON.stringify(whole.answer.json)).toBeLessThan(300);

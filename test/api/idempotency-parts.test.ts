@@ -66,7 +66,7 @@ async function work({ prepare, operations }: Scenario, moment?: Moment): Promise
 }
 
 test.each(scenarios)(
-  "A batch that $name continues after its process died, with the answer of a batch without a crash",
+  "A retry of a batch that $name completes it after a crash, with the answer of a run without a crash",
   async (scenario) => {
     const whole = await work(scenario);
     expect(whole.moments.length).toBeGreaterThanOrEqual(scenario.moments);

@@ -99,7 +99,7 @@ describe("a request with an Idempotency-Key", () => {
     expect((await api.send("PATCH", "/v1/schedules/by-path", { body, headers })).status).toBe(422);
   });
 
-  test("An Idempotency-Key belongs to its token", async () => {
+  test("Two tokens may use the same Idempotency-Key for different requests", async () => {
     const key = fresh();
     const before = await schedules();
     expect((await post(key)).status).toBe(201);

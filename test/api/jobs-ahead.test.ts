@@ -75,9 +75,9 @@ async function cancelAll(filter: object, limit?: number): Promise<number> {
   throw new Error("It does not end.");
 }
 
-describe("jobs without a row", () => {
+describe("jobs that no tick has made yet", () => {
   test.each([1, 2, 100])(
-    "Jobs without a row are found by key, prefix, group and tag, in pages of %i",
+    "Enqueued jobs are found by key, prefix, group and tag before a tick makes them, in pages of %i",
     async (limit) => {
       const now = await enqueue("now", undefined);
       const soon = await enqueue("soon", "in 2h");
@@ -95,7 +95,7 @@ describe("jobs without a row", () => {
     },
   );
 
-  test("Jobs without a row are found even if their filter matches many schedules", async () => {
+  test("Enqueued jobs that no tick has made yet are found even if the filter matches many schedules", async () => {
     const jobs: Job[] = [];
     for (let n = 0; n < 24; n++)
       jobs.push(await enqueue(`many-${n}`, n % 4 === 0 ? undefined : `in ${90 + n}m`));
@@ -112,7 +112,7 @@ describe("jobs without a row", () => {
     }
   });
 
-  test("Jobs without a row are among the unsettled jobs of their group, with the reason why they wait", async () => {
+  test("The unsettled jobs of a group include those that no tick has made yet, with the reason why they wait", async () => {
     const soon = await enqueue("soon", "in 2h");
     await enqueue("now", undefined);
     const open = async () => (await api.send("GET", `/v1/groups/${own}`)).json as { jobs: object[] };
@@ -130,26 +130,30 @@ describe("jobs without a row", () => {
     ["group", (): object => ({ group: own, state: "waiting" }), 3],
     ["tag", (): object => ({ tag: own }), 3],
     ["target", (): object => ({ target: "queue/demo", prefix: own }), 3],
-  ])("Cancelling by %s cancels jobs without a row, and no others", async (_by, filter, count) => {
-    const jobs = [
-      await enqueue("late", "in 3d"),
-      await enqueue("now", undefined),
-      await enqueue("soon", "in 2h"),
-    ];
-    await api.send("PUT", `/v1/schedules/${own}lasting`, {
-      body: { when: "in 1d", target, group: own, tags: [own] },
-    });
-    const stranger = await enqueue("x", "in 1h", { key: `v${own}`, group: `v${own}`, tags: [] });
-    expect(await cancelAll(filter())).toBe(count);
-    for (const job of jobs.slice(0, count)) expect(await read(job.id)).toMatchObject({ state: "cancelled" });
-    expect((await api.send("GET", `/v1/schedules/${own}lasting`)).status).toBe(200);
-    expect(await read(stranger.id)).toMatchObject({ state: "waiting" });
-    const [noted] = await api.sql`
+  ])(
+    "Cancelling by %s cancels enqueued jobs that no tick has made yet, and keeps lasting schedules",
+    async (_by, filter, count) => {
+      const jobs = [
+        await enqueue("late", "in 3d"),
+        await enqueue("now", undefined),
+        await enqueue("soon", "in 2h"),
+      ];
+      await api.send("PUT", `/v1/schedules/${own}lasting`, {
+        body: { when: "in 1d", target, group: own, tags: [own] },
+      });
+      const stranger = await enqueue("x", "in 1h", { key: `v${own}`, group: `v${own}`, tags: [] });
+      expect(await cancelAll(filter())).toBe(count);
+      for (const job of jobs.slice(0, count))
+        expect(await read(job.id)).toMatchObject({ state: "cancelled" });
+      expect((await api.send("GET", `/v1/schedules/${own}lasting`)).status).toBe(200);
+      expect(await read(stranger.id)).toMatchObject({ state: "waiting" });
+      const [noted] = await api.sql`
       select detail, actor from carillon.audit where action = 'jobs.cancelled' and subject = ${`${own}late`}`;
-    expect(noted).toMatchObject({ actor: "adminer", detail: { jobs: 1, filter: expect.any(Object) } });
-  });
+      expect(noted).toMatchObject({ actor: "adminer", detail: { jobs: 1, filter: expect.any(Object) } });
+    },
+  );
 
-  test("Jobs without a row are cancelled in parts, even while they are being postponed", async () => {
+  test("A bulk cancel in parts of two reaches every job, also those that no tick has made yet", async () => {
     for (let n = 0; n < 7; n++) await enqueue(`n${n}`, n % 3 === 0 ? undefined : "in 2h");
     expect(await cancelAll({ prefix: own }, 2)).toBe(7);
     expect(await idsOf(`prefix=${own}&state=waiting`)).toEqual([]);

@@ -48,16 +48,16 @@ describe("batches with an odd operation", () => {
   });
 });
 
-test("Time zone data of an impossible version was never in force", async () => {
+test("A release of time zone data with an impossible name answers 404", async () => {
   expect(await api.send("GET", "/v1/zone-data/%00/moves")).toMatchObject({ status: 404 });
 });
 
-test("A cursor accepts any place that can be a key", () => {
+test("The cursor of a bulk cancel accepts a key or an id, and nothing else", () => {
   for (const place of ["ahead/", "ahead/order:1", "0", "17"]) expect(isCancelPlace(place)).toBe(true);
   for (const place of ["ahead/\u0000", "ahead/a/b", "-1", ""]) expect(isCancelPlace(place)).toBe(false);
 });
 
-test("A member named like one of Object.prototype is an ordinary member", () => {
+test("A payload's member that is named like one of Object.prototype is compared like any other", () => {
   const before = JSON.parse('{"n": 1}');
   const after = JSON.parse('{"n": 1, "constructor": "x", "__proto__": {"a": 2}}');
   expect(changesBetween(before, after, "payload")).toEqual([

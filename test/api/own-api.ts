@@ -104,7 +104,7 @@ export async function ownApi(
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 
   let passing = Promise.resolve();
-  /** Passes time in turn, also for concurrent requests, so that time does not go back. */
+  /** Moves the clock for one request after the other, so that it is never set back. */
   const passTime = () => {
     passing = passing.then(async () => {
       if (own.betweenRequestsMs > 0) await clock.advance(own.betweenRequestsMs);

@@ -67,7 +67,7 @@ describe.each(["group", "tag"])("a hold of a %s for more keys than the token rea
       body: { ...body, ...(scope === "group" ? { group: name } : { tags: [name] }) },
     });
 
-  test("A wider hold is shown where it covers a schedule of the token, without the number of its other members", async () => {
+  test("A hold for more keys than the token reaches is shown on every page, without the number of its members", async () => {
     for (const key of ["ours:1", "ours:2", "theirs:1"]) await put(`${key}:${scope}`, "shared");
     await api.send("POST", `${path("shared")}/pause`, { body: { reason: "stocktaking" } });
     const wider = { owner: "adminer", prefix: null, reason: "stocktaking", members: null };
@@ -84,7 +84,7 @@ describe.each(["group", "tag"])("a hold of a %s for more keys than the token rea
     });
   });
 
-  test("A wider hold is hidden where the token has no schedule left under it", async () => {
+  test("A hold for more keys is hidden from a token that has no schedule left under the hold", async () => {
     await put(`ours:last:${scope}`, "left");
     await put(`theirs:last:${scope}`, "left");
     await api.send("POST", `${path("left")}/pause`);
@@ -98,7 +98,7 @@ describe.each(["group", "tag"])("a hold of a %s for more keys than the token rea
     expect((await api.send("GET", path("left"))).json).toMatchObject({ holds: [{ members: 2 }] });
   });
 
-  test("A token with a prefix sees a hold for more keys too, without its number of members", async () => {
+  test("A token with a prefix sees its own hold beside a hold for more keys, which has no number of members", async () => {
     for (const key of ["ours:3", "theirs:3"]) await put(`${key}:${scope}`, "both");
     await api.send("POST", `${path("both")}/pause`);
     await asOurs("POST", `${path("both")}/pause`);

@@ -44,7 +44,7 @@ describe.each(["http", "rest"] as const)("sign-in by IAM, through a %s API", (ga
   const { send } = world(byIam, gateway);
   const as = (name: string, parts: SendParts = {}) => ({ authorizer: role(name), ...parts });
 
-  test("A role has the scope and prefix of its first entry", async () => {
+  test("A role has the scope and the prefix of its first entry in API_PRINCIPALS", async () => {
     expect(await send("PUT", "/v1/schedules/billing:1", as("billing-eu", { body }))).toMatchObject({
       status: 201,
       json: {
@@ -80,7 +80,7 @@ describe.each(["http", "rest"] as const)("sign-in by IAM, through a %s API", (ga
     expect((await send("GET", "/health")).status).toBe(200);
   });
 
-  test("A user is recognised by its name, under any path", async () => {
+  test("An IAM user is recognised by its name, under any path", async () => {
     const authorizer = { iam: { userArn: `arn:aws:iam::${account}:user/ops/eu/watcher` } };
     expect((await send("GET", "/v1/schedules", { authorizer })).status).toBe(200);
     expect((await send("PUT", "/v1/schedules/a", { authorizer, body })).status).toBe(403);
@@ -111,7 +111,7 @@ describe("sign-in by JWT", () => {
     ...parts,
   });
 
-  test("The highest of Carillon's scopes applies, and other scopes are ignored", async () => {
+  test("The highest of Carillon's scopes in a JWT applies, and other scopes are ignored", async () => {
     const statusOf = async (scope: string) =>
       (await send("PUT", "/v1/schedules/scoped", as(scope, {}, { body }))).status;
     expect(await statusOf("carillon/read openid")).toBe(403);
@@ -125,7 +125,7 @@ describe("sign-in by JWT", () => {
     expect((await send("GET", "/v1/audit", as("carillon/admin"))).status).toBe(200);
   });
 
-  test("The claim limits the keys; without it, no key is reached", async () => {
+  test("The claim with the prefix limits the keys of a caller; a JWT without this claim reaches no key", async () => {
     const tenant = (name: unknown) => as("carillon/write", { tenant: name }, { body });
     expect((await send("PUT", "/v1/schedules/acme:1", tenant("acme:"))).status).toBe(201);
     expect((await send("PUT", "/v1/schedules/other:1", tenant("acme:"))).status).toBe(403);
@@ -133,7 +133,7 @@ describe("sign-in by JWT", () => {
       expect((await send("PUT", "/v1/schedules/acme:2", tenant(none))).status).toBe(403);
   });
 
-  test("Scope and prefix come from the request, not from an earlier one of the same subject", async () => {
+  test("Scope and prefix come from the request's JWT, not from an earlier request of the same subject", async () => {
     const subject = { sub: "changing" };
     const put = (scope: string, tenant: string) =>
       send("PUT", "/v1/schedules/changing:1", as(scope, { ...subject, tenant }, { body }));
@@ -146,7 +146,7 @@ describe("sign-in by JWT", () => {
     expect(await tokensOf()).toBe(before);
   });
 
-  test("A stored answer for one prefix is not returned to the same subject with another", async () => {
+  test("A stored answer for one prefix is not returned to the same subject with another prefix", async () => {
     const headers = { "idempotency-key": "switched" };
     const post = (tenant: string) =>
       send("POST", "/v1/schedules", as("carillon/write", { tenant }, { body, headers }));
@@ -156,7 +156,7 @@ describe("sign-in by JWT", () => {
     expect((await post("acme:")).headers["idempotent-replayed"]).toBe("true");
   });
 
-  test("Subjects that are not valid names get distinct names, and never the name of a token", async () => {
+  test("Callers with different JWT subjects have different names, even if a subject is no valid name", async () => {
     const made = async (sub: string) =>
       Object((await send("POST", "/v1/schedules", as("carillon/write", { sub }, { body }))).json).createdBy;
     const long = "auth0|".padEnd(200, "x");
@@ -167,7 +167,7 @@ describe("sign-in by JWT", () => {
     expect((await send("GET", "/v1/schedules", as("carillon/read", { sub: "" }))).status).toBe(403);
   });
 
-  test("Tokens do not sign in, and none can be made or rotated", async () => {
+  test("With sign-in by JWT, tokens do not sign in, and no token can be made or rotated", async () => {
     expect((await send("GET", "/v1/schedules", { as: "admin" })).status).toBe(401);
     expect((await send("GET", "/v1/schedules", { authorizer: role("deployer") })).status).toBe(401);
     const admin = (parts: SendParts = {}) => as("carillon/admin", {}, parts);
@@ -192,7 +192,7 @@ describe("sign-in by JWT", () => {
 describe("sign-in by token", () => {
   const { send, sql } = world({});
 
-  test("The gateway's findings about principals do not sign in", async () => {
+  test("With sign-in by token, a caller that the gateway names is not signed in", async () => {
     for (const authorizer of [role("deployer"), claiming({ sub: "ann", scope: "carillon/admin" })])
       expect((await send("GET", "/v1/schedules", { authorizer })).status).toBe(401);
   });
@@ -215,7 +215,7 @@ describe("sign-in by token", () => {
   });
 });
 
-test("A prefix end keeps a tenant from keys of longer names, and an empty claim reaches no key", () => {
+test("The end of a prefix keeps a tenant from the keys of tenants with longer names; an empty claim reaches no key", () => {
   const read = jwtPrincipals({ scope: "scope", scopePrefix: "", prefix: "tenant", prefixEnd: ":" });
   const prefixOf = (tenant: string) =>
     read({ authorizer: claiming({ sub: "ann", scope: "read", tenant }) }).prefix;

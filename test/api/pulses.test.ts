@@ -47,7 +47,7 @@ describe("a pulse, over HTTP", () => {
     ]);
   });
 
-  test("A fire of a pulse makes its only job", async () => {
+  test("A fire that a caller requests makes a job of a pulse, and its cadence makes none", async () => {
     const fired = await api.send("POST", "/v1/schedules/poll/fire", {});
     expect(fired).toMatchObject({ status: 202, json: { kind: "manual", state: "waiting" } });
     const { json } = await api.send("GET", "/v1/schedules/poll/jobs", {});

@@ -78,7 +78,7 @@ const foreign = (count: number) => api.sql`
   from generate_series(1, ${count}::int) n`;
 
 describe("GET /v1/quarantine", () => {
-  test("Each entry has its reason, the time of its first failure, and the time of its next retry", async () => {
+  test("Each entry of the quarantine has its reason, the time of its first failure, and that of its next retry", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a")]);
     await api.clock.advance(minute);
     await setAside(api.sql, "ended", [ofSchedule("team:a")]);
@@ -97,7 +97,7 @@ describe("GET /v1/quarantine", () => {
     ]);
   });
 
-  test("Each entry is listed once over all pages of any size", async () => {
+  test("Each entry of the quarantine is listed once over all pages of any size", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await setAside(api.sql, "lease", [{ item: "p/1\n", error }]);
     await setAside(api.sql, "inbox", [{ item: "9", error }]);
@@ -106,7 +106,7 @@ describe("GET /v1/quarantine", () => {
     for (const limit of [1, 2, 3]) expect(await list(`limit=${limit}`), String(limit)).toEqual(all);
   });
 
-  test("The list is filtered by consumer, item, key and prefix", async () => {
+  test("The quarantine is filtered by consumer, item, key and prefix", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await setAside(api.sql, "follower", [ofSchedule("team:a")]);
     await setAside(api.sql, "lease", [{ item: "77", error }]);
@@ -119,7 +119,7 @@ describe("GET /v1/quarantine", () => {
     expect(await keys("key=nothing")).toEqual([]);
   });
 
-  test("Entries of a deleted schedule are found by its key", async () => {
+  test("Entries of the quarantine for a deleted schedule are found by its key", async () => {
     const body = { when: "every 1d", target: { queue: "demo" } };
     const { json } = await api.send("PUT", "/v1/schedules/gone", { body });
     const scheduleId = (json as { id: string }).id;
@@ -154,7 +154,7 @@ describe("GET /v1/quarantine", () => {
     expect(await keys("", asTeam)).toEqual(["team:a"]);
   });
 
-  test("An unknown consumer is refused with the list of known ones", async () => {
+  test("A filter of the quarantine by an unknown consumer is refused with the list of known ones", async () => {
     const { status, json } = await api.send("GET", "/v1/quarantine", { query: "consumer=tick" });
     expect(status).toBe(400);
     expect(json).toMatchObject({
@@ -164,7 +164,7 @@ describe("GET /v1/quarantine", () => {
 });
 
 describe("POST /v1/quarantine:retry", () => {
-  test("A retry makes matching entries due, and no others", async () => {
+  test("A retry of the quarantine makes matching entries due, and no others", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await setAside(api.sql, "lease", [{ item: "77", error }]);
     expect(await retry({ key: "team:a" })).toEqual({ done: 1 });
@@ -176,14 +176,14 @@ describe("POST /v1/quarantine:retry", () => {
     expect(await waiting()).toEqual([]);
   });
 
-  test("A retry keeps the number of attempts, and the time of an entry that is already due", async () => {
+  test("A retry of the quarantine keeps the number of attempts, and the time of an entry that is due already", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a")]);
     await api.clock.advance(10 * minute);
     await retry({});
     expect(await list()).toMatchObject([{ tries: 1, nextAt: at(minute).toISOString() }]);
   });
 
-  test("A retry skips an entry that its consumer is retrying now, without waiting for a lock", async () => {
+  test("A retry of the quarantine skips an entry that its consumer is retrying now, without waiting for a lock", async () => {
     await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
     await api.sql.begin(async (tx) => {
       await tx`select from carillon.quarantine where item = ${ids.get("team:a") ?? ""} for update`;
@@ -192,7 +192,7 @@ describe("POST /v1/quarantine:retry", () => {
     expect(await waiting()).toEqual([ids.get("team:a")]);
   });
 
-  test("One request retries up to a thousand entries, and its cursor continues with the others", async () => {
+  test("One request retries up to a thousand entries of the quarantine, and its cursor continues with the others", async () => {
     await foreign(1_001);
     const { done, cursor } = await retry({});
     expect(done).toBe(1_000);
@@ -212,7 +212,7 @@ describe("POST /v1/quarantine:retry", () => {
     }
   });
 
-  test("A retry needs the scope write", async () => {
+  test("A retry of the quarantine needs the scope write", async () => {
     expect((await api.send("POST", "/v1/quarantine:retry", { as: "read" })).status).toBe(403);
   });
 });

@@ -305,7 +305,7 @@ describe("a token with a prefix", () => {
     },
   );
 
-  test("A batch refuses each operation beyond the prefix by itself", async () => {
+  test("In a batch, each operation on a key beyond the token's prefix is refused", async () => {
     const [batch] = cases["POST /v1/schedules:batch"]?.attempts() ?? [];
     const { json } = await asOurs("POST", "/v1/schedules:batch", batch?.parts);
     const { results } = json as { results: { status: number }[] };
@@ -383,7 +383,7 @@ describe.each(["group", "tag"])("a %s with members of several teams", (scope) =>
     });
   });
 
-  test("Another team cannot release the hold, even by its owner's name", async () => {
+  test("A team cannot release another team's hold, even by the name of that hold's owner", async () => {
     expect((await resume(theirs.secret)).json).toEqual({ done: 0, hold: null });
     expect((await resume(theirs.secret, { body: { owner: "ours:admin" } })).status).toBe(403);
     expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
@@ -439,7 +439,7 @@ describe.each(["group", "tag"])("a %s with members of several teams", (scope) =>
     expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
   });
 
-  test("A hold for all keys exists beside the team's own", async () => {
+  test("A hold for all keys by another owner exists beside the team's own hold", async () => {
     expect((await api.send("POST", `${path}/pause`, { body: { reason: "all" } })).json).toMatchObject({
       hold: { prefix: null, members: 4 },
     });

@@ -52,16 +52,19 @@ describe("the part of the address before the path", () => {
     ["/team/v/v1/schedules/a", "/v1/schedules/a", "/team/v"],
     ["/v1/schedules/a", "/v1/schedules/a", ""],
     ["/team/v1/schedules/order%201%3a", "/v1/schedules/order 1:", "/team"],
-  ])("The part before the path is separated for %s", (wholePath, path, base) => {
+  ])("The part of the address before the path is separated for %s", (wholePath, path, base) => {
     expect(at(wholePath, path)).toMatchObject({ path, base });
   });
 
   test.each([
     ["/v/v1/schedules/%zz", "/v1/schedules/a"],
     ["/v/v1/schedules/a/", "/v1/schedules/a"],
-  ])("The part before the path is empty where %s does not show it", (wholePath, path) => {
-    expect(at(wholePath, path).base).toBe("");
-  });
+  ])(
+    "The part of the address before the path is empty if %s does not end with the path",
+    (wholePath, path) => {
+      expect(at(wholePath, path).base).toBe("");
+    },
+  );
 });
 
 describe("the API over a REST API", () => {

@@ -364,7 +364,7 @@ describe("refused bodies", () => {
     [400, ["delivery"], { ...least, delivery: "post" }],
     [422, ["calendar.name"], { ...least, calendar: { name: "nowhere" } }],
     [400, ["endsAt"], { ...least, startsAt: "2030-01-02T00:00:00Z", endsAt: "2030-01-01T00:00:00Z" }],
-  ])("A body with a %i at %j is refused and changes nothing", async (status, paths, body) => {
+  ])("A PUT is refused with status %i and faults at %j, and changes nothing", async (status, paths, body) => {
     const before = await rowCounts();
     const answer = await put("refused", body);
     expect([answer.status, faultPaths(answer.json)]).toEqual([status, paths]);

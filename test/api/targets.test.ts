@@ -104,7 +104,7 @@ describe("the credentials of a webhook", () => {
     });
   });
 
-  test("A new secret is set without knowing the old one, which remains as the second", async () => {
+  test("A caller that does not know the old secret can set a new one and keep the old one as the second", async () => {
     await put("rotated", first);
     await send("PATCH", "/v1/schedules/rotated", { target: { webhook: { secret: [secretOf(3), "***"] } } });
     expect((await storedWebhook("rotated")).secret).toEqual([secretOf(3), secretOf(1)]);

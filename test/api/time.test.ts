@@ -22,7 +22,7 @@ const paths = (json: unknown) =>
     : [];
 
 describe("POST /v1/preview", () => {
-  test("A preview lists instants, wall times and words, without a target and for a reader", async () => {
+  test("A preview needs no target and only the scope read, and lists instants, wall times and words", async () => {
     const { status, json } = await preview({
       when: "30 2 * * *",
       timezone: "Europe/Berlin",

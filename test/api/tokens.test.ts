@@ -287,11 +287,11 @@ describe("a team's admin token", () => {
 
 describe("a token that is revoked during its request", () => {
   test.each<[string, (id: string) => [string, string, object?]]>([
-    ["for another one", () => ["POST", "/v1/tokens", { name: "late", scope: "admin" }]],
+    ["to make another one", () => ["POST", "/v1/tokens", { name: "late", scope: "admin" }]],
     ["to rotate another one", (id) => ["POST", `/v1/tokens/${id}/rotate`, {}]],
-    ["to take another one back", (id) => ["DELETE", `/v1/tokens/${id}`]],
-    ["for itself", () => ["POST", "/v1/tokens/itself/rotate", {}]],
-  ])("A token revoked during its request does nothing more: %s", async (what, request) => {
+    ["to revoke another one", (id) => ["DELETE", `/v1/tokens/${id}`]],
+    ["to rotate itself", () => ["POST", "/v1/tokens/itself/rotate", {}]],
+  ])("A token that is revoked during its request %s does nothing more", async (what, request) => {
     const asking = await make({ name: `asking ${what}`.replaceAll(" ", "-"), scope: "admin" });
     const other = await make({ name: `other ${what}`.replaceAll(" ", "-"), scope: "read" });
     const [method, path, body] = request(other.id);

@@ -65,19 +65,22 @@ describe.each([
     ["an action", { action: "schedule.fired" }, 50, 12_000],
     ["a rare action, not within one page", { action: "rare.done" }, 0, 12_000],
     ["an actor up to a time", { actor: "shop-1", to: at(5_000) }, 50, 500],
-    ["a prefix of most", { prefix: "big:" }, 50, 501],
+    ["a prefix that most entries have", { prefix: "big:" }, 50, 501],
     ["a prefix that only old entries have", { prefix: "old:" }, 50, 12_000],
     ["a prefix that few entries have", { prefix: "some:" }, 50, 12_000],
-    ["a prefix that none has", { prefix: "none:" }, 0, 12_000],
-  ])("%s is found by an index, with few other entries read", async (_name, filter, read, most) => {
-    const seen = await looked(filter);
-    expect(seen.read).toBe(read);
-    expect(Object.entries(seen.touched.scanned).filter(([table]) => table === "audit")).toEqual([]);
-    // Without statistics the planner takes a search of 10,000 entries for one of the whole table.
-    expect(readOf(seen.touched)).toBeLessThan(isAnalyzed || most === 500 ? most : 2 * entries);
-  });
+    ["a prefix that no entry has", { prefix: "none:" }, 0, 12_000],
+  ])(
+    "a search of the audit for %s uses an index and reads few other entries",
+    async (_name, filter, read, most) => {
+      const seen = await looked(filter);
+      expect(seen.read).toBe(read);
+      expect(Object.entries(seen.touched.scanned).filter(([table]) => table === "audit")).toEqual([]);
+      // Without statistics the planner treats a search of 10,000 entries as one of the whole table.
+      expect(readOf(seen.touched)).toBeLessThan(isAnalyzed || most === 500 ? most : 2 * entries);
+    },
+  );
 
-  test("a page reads a limited number of entries, and says where the next one continues", async () => {
+  test("a page of the audit reads a limited number of entries, and says where the next page continues", async () => {
     const filter = { actor: "shop-1", action: "rare.done" };
     const page = await readAudit(sql, { filter, limit: 50 });
     expect(page).toMatchObject({ items: [], next: { at: expect.any(Date) } });
@@ -97,7 +100,7 @@ describe.each([
     expect(found).toEqual(["rare.done"]);
   });
 
-  test("each entry of a prefix is returned once, by either way of searching", async () => {
+  test("a search by prefix returns each entry once, from the newest entries as from the index of subjects", async () => {
     const ids: string[] = [];
     for (let before: Parameters<typeof readAudit>[1]["before"], n = 0; n < 100; n++) {
       const { items, next } = await readAudit(sql, { filter: { prefix: "some:" }, limit: 7, before });

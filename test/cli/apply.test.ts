@@ -69,7 +69,7 @@ describe("carillon apply", () => {
     expect([await isThere("one"), await isThere("two"), await isThere("other")]).toEqual([true, false, true]);
   });
 
-  test("Apply ignores a schedule that lost the set's tag", async () => {
+  test("Apply neither removes nor changes a schedule that has lost the set's tag", async () => {
     files({ one: hourly, two: hourly });
     await apply();
     await cli.carillon(["patch", "two", "--tag", "kept"]);
@@ -92,7 +92,7 @@ describe("carillon apply", () => {
     expect(await get("one")).toMatchObject({ when: "every 1h", tags: ["apply:set"] });
   });
 
-  test("Apply does not change pauses", async () => {
+  test("Apply does not change the pauses of existing schedules", async () => {
     files({ one: hourly, two: { ...hourly, paused: true } });
     await apply();
     expect((await get("two")).state).toBe("paused");

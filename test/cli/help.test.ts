@@ -56,7 +56,7 @@ function wordsOf(line: string): string[] {
 }
 
 describe.each(commandTable)("carillon $name", ({ name, examples, options, usage }) => {
-  test("Its examples run", async () => {
+  test("The examples in the help of a command run", async () => {
     expect(examples.length).toBeGreaterThan(0);
     for (const line of prepared) await cli.carillon(wordsOf(line));
     const isOfJobs = ["job", "retry", "cancel"].includes(name);
@@ -72,7 +72,7 @@ describe.each(commandTable)("carillon $name", ({ name, examples, options, usage 
     }
   });
 
-  test("Its help lists its arguments and options", async () => {
+  test("The help of a command lists its arguments and options", async () => {
     const { code, out } = await cli.carillon(["help", name]);
     expect(code).toBe(0);
     expect(out).toContain(`carillon ${name}${usage === "" ? "" : ` ${usage}`} [options]`);
@@ -80,7 +80,7 @@ describe.each(commandTable)("carillon $name", ({ name, examples, options, usage 
     expect((await cli.carillon([name, "--help"])).out).toBe(out);
   });
 
-  test("It does not reuse the name of a common option", () => {
+  test("A command does not reuse the name of a common option", () => {
     for (const option of Object.keys(options)) expect(Object.keys(everywhere)).not.toContain(option);
     const letters = Object.values(options).flatMap(({ short }: { short?: string }) => short ?? []);
     expect(new Set(letters).size).toBe(letters.length);

@@ -40,7 +40,7 @@ function times(line: string, zone: string, from: number, count: number): number[
 }
 
 describe("the lines of a crontab", () => {
-  test("Each command of a crontab is an entry with the settings above it, and other lines are not", () => {
+  test("Each line of a crontab with a command becomes an entry with the settings above it; other lines become none", () => {
     const text = [
       "# a comment",
       "",
@@ -153,7 +153,7 @@ describe("the times of a crontab", () => {
     );
   });
 
-  test("A time that cron counts as fixed runs once in a repeated hour, and after a skipped one", () => {
+  test("A time that cron counts as fixed runs once in a repeated hour, and once after a skipped hour", () => {
     const autumn = times("30 0-4/2 * * *", "Europe/Berlin", Date.UTC(2026, 9, 24, 21), 3);
     expect(autumn.map((at) => new Date(at).toISOString())).toEqual([
       "2026-10-24T22:30:00.000Z",
@@ -167,7 +167,7 @@ describe("the times of a crontab", () => {
     ]);
   });
 
-  test("Times are in the zone of the last CRON_TZ above, of the option, or of UTC, with a note", () => {
+  test("The zone of a line is that of the last CRON_TZ above it, else that of the option, else UTC with a note", () => {
     const [above, below, colon] = read(
       "0 0 * * * a\nCRON_TZ=europe/berlin\n0 0 * * * b\nCRON_TZ=:Asia/Tokyo\n0 0 * * * c",
     );
@@ -209,7 +209,7 @@ describe("the times of a crontab", () => {
     expect(one("RANDOM_DELAY=15\n0 0 * * * x").body["spread"]).toBe("15m");
   });
 
-  test("Names in a time are not read as other syntax", () => {
+  test("Names of months and days in a crontab are not taken for the syntax of Quartz", () => {
     expect(one("0 0 * jul wed x", { timezone: "UTC" }).differences.join()).not.toContain("Quartz");
   });
 });

@@ -191,7 +191,7 @@ describe("a file of EventBridge", () => {
   });
 });
 
-test("JSON values end with their brackets, not with brackets in strings", () => {
+test("A JSON value ends with its closing bracket; brackets in strings do not count", () => {
   expect(jsonValues('{"a":"}"}\n[1,"\\"]"] {"b":{}}')).toEqual([{ a: "}" }, [1, '"]'], { b: {} }]);
   expect(jsonValues('{"a":1} and more')).toBeNull();
   expect(jsonValues("  ")).toBeNull();

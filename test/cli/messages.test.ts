@@ -60,14 +60,14 @@ describe("commands with several items", () => {
     expect(told).toMatchObject([{ error: { of: gone } }, { error: { of: "nonsense" } }, { error: {} }]);
   });
 
-  test("An unknown token exits as missing, not as a usage fault", async () => {
+  test("A command on an unknown token exits with the code for a missing item, not for a usage fault", async () => {
     for (const verb of ["get", "rotate", "rm"])
       expect(await cli.carillon(["token", verb, "nobody", "--yes"])).toMatchObject({ code: 4, out: "" });
   });
 });
 
 describe("secrets", () => {
-  test("A secret is written into a file for its owner only, once it exists", async () => {
+  test("A new token's secret is written into a file that only its owner can read", async () => {
     const file = path.join(folder, "ci.token");
     writeFileSync(file, "older", { mode: 0o644 });
     const made = await cli.carillon(["token", "create", "ci", "--out", file]);
@@ -86,7 +86,7 @@ describe("secrets", () => {
     expect(readdirSync(folder)).toEqual(["ci.token"]);
   });
 
-  test("A token is not made where its secret cannot be written", async () => {
+  test("A token is not made if its secret cannot be written", async () => {
     const nowhere = path.join(folder, "none", "x.token");
     expect(await cli.carillon(["token", "create", "lost", "--out", nowhere])).toMatchObject({ code: 2 });
     expect((await cli.carillon(["token", "get", "lost"])).code).toBe(4);

@@ -63,7 +63,7 @@ test("a batch whose time is up leaves the remaining operations untried, and repo
   expect(world.log.lines).toContainEqual(expect.objectContaining({ event: "batch.untried" }));
 });
 
-test("a batch whose connection is lost is thrown as a whole, and no operation is blamed", async () => {
+test("a batch that loses its connection fails as a whole, and no operation is blamed", async () => {
   const cut: WrapLine = (line, onLost) => ({
     ...line,
     run: (statement) => {

@@ -100,7 +100,7 @@ test("a payload that another edit has changed since it was checked is checked ag
   expect(await payloadOf("one")).toEqual({ a: 200 });
 });
 
-test("a patch whose schedule other edits change at each attempt ends as a conflict that may pass", async () => {
+test("a patch ends as a conflict that may pass if other edits change its schedule at each attempt", async () => {
   beforeBegin = async (nth) => {
     await world.patch("one", { payload: { a: nth } });
   };
@@ -109,7 +109,7 @@ test("a patch whose schedule other edits change at each attempt ends as a confli
   ).rejects.toBeInstanceOf(PassingConflict);
 });
 
-test("the schemas of many commands run without an open transaction, for patches of one key one after the other", async () => {
+test("the schemas of many patches, also of several to one key, run without an open transaction", async () => {
   const results = await commands(
     { patch: { key: "one", payload: { b: 2 } } },
     { patch: { key: "two", payload: { b: 200 } } },

@@ -108,7 +108,7 @@ test("a token that was deleted between its lookup and its request makes no other
 });
 
 describe("the first admin token", () => {
-  test("a first admin token that is made twice, also at once, is one token, and replaces no other", async () => {
+  test("making the first admin token twice, even at the same time, gives one token and replaces no other", async () => {
     await ensureAdminToken(sql, "one");
     const [before] = await sql<{ count: number }[]>`select count(*)::int from carillon.tokens`;
     await Promise.all(["two", "two", "two", "one"].map((bearer) => ensureAdminToken(sql, bearer)));

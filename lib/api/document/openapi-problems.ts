@@ -5,8 +5,8 @@ import type { JsonSchema, Schemas } from "./openapi-schemas.ts";
 /** Statuses that every operation can answer with. */
 const everywhere = [400, 401, 403, 429, 500, 503];
 /**
- * Problems caused by an Idempotency-Key: its request is under way, or the key was sent with another
- * request.
+ * The problems of an Idempotency-Key: 409 while its request is under way, 422 if the key was sent
+ * before with another request.
  */
 const ofWrites = [409, 422];
 const ofBodies = [413, 415];

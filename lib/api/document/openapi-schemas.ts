@@ -36,7 +36,7 @@ function asJsonSchema(shape: z.ZodType, io: "input" | "output"): JsonSchema {
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => amend(zodSchema, jsonSchema),
   });
-  // The component has its name in the document as a whole, so the schema does not repeat it.
+  // Schemas with a name are components of the document, so references lead there.
   return JSON.parse(JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
 

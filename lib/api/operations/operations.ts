@@ -99,7 +99,7 @@ import { readStats, type Stats } from "../../stats/stats.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
-/** One page of a list, and the place where the next one starts; the last page has no `next`. */
+/** One page of a list, and in `next` where the next page starts; the last page has none. */
 export interface Page<Item, Place> {
   items: Item[];
   next?: Place;
@@ -114,7 +114,10 @@ export interface Operations {
   createSchedule(params: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(params: EditParams & { patch: unknown }): Promise<EditDone>;
   deleteSchedule(params: EditParams): Promise<void>;
-  /** In one transaction unless its locks would delay others; the results are in order. */
+  /**
+   * Applies the commands in one transaction if that succeeds, and otherwise in parts. The results
+   * are in the order of the commands.
+   */
   applyBatch(
     commands: readonly Command[],
     options: Pick<ApplyOptions, "allOrNothing">,

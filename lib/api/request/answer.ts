@@ -15,8 +15,8 @@ export interface HttpResponse {
 }
 
 /**
- * An answer may change within a second and is for one caller, so proxies must not store it, nor
- * guess its type.
+ * An answer is for one caller and may be out of date within a second, so no cache may store it.
+ * Browsers must take its type from the header and not guess it.
  */
 const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 

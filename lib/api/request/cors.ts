@@ -42,8 +42,8 @@ const answerHeaders = [
 const keptSeconds = "7200";
 
 /**
- * Reads the comma-separated origins in `API_CORS_ORIGINS`; null where it is empty: pages of other
- * origins may then not call.
+ * Reads the comma-separated origins in `API_CORS_ORIGINS`. Null if the setting is empty: then only
+ * pages of the API's own origin may call it.
  */
 export function corsFrom(env: Environment): Cors | null {
   const text = env["API_CORS_ORIGINS"];
@@ -58,7 +58,7 @@ export function corsFrom(env: Environment): Cors | null {
 }
 
 function corsFor(origins: ReadonlySet<string>): Cors {
-  // Without credentials: a browser has none for Carillon, and a page sends its token itself.
+  // Cookies are not allowed, because Carillon has none: a page sends its token itself.
   const allowed = ({ headers: { origin } }: Incoming): Record<string, string> =>
     origin !== undefined && origins.has(origin) ? { "access-control-allow-origin": origin } : {};
   return {

@@ -23,7 +23,7 @@ export function readIfMatch(header: string | undefined): IfMatch | undefined {
   });
 }
 
-/** True for `*`: only where the schedule does not exist yet. */
+/** True for `*`, which asks for the edit only if the schedule does not exist yet. */
 export function readIfNoneMatch(header: string | undefined): boolean {
   if (header === undefined) return false;
   if (header.trim() === "*") return true;

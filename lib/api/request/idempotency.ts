@@ -37,7 +37,7 @@ export interface KeyedRequest {
   incoming: Incoming;
   requestId: string;
   token: Pick<Token, "id">;
-  /** Seals the stored answer. */
+  /** The secret with which the stored answer is encrypted. */
   secret: string;
 }
 
@@ -48,8 +48,8 @@ export type AnswerOnce = (
 ) => Promise<HttpResponse>;
 
 /**
- * Stored answers go through the same `Sql` as the operations, because it remembers each transaction
- * of the request.
+ * Takes the `Sql` of the operations. It records each transaction of a request together with the
+ * request's stored answer.
  */
 export function makeAnswerOnce(sql: Sql): AnswerOnce {
   return (request, answer) => answerOnce(sql, request, answer);

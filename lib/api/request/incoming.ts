@@ -21,7 +21,7 @@ export interface Incoming {
   isBase64Encoded: boolean;
   ip: string;
   agent: string;
-  /** The gateway's own findings about the request; a caller cannot write to it. */
+  /** The facts that the gateway itself has found out about the caller; a request cannot set them. */
   context: object;
 }
 
@@ -71,7 +71,10 @@ function restPath({ resource, pathParameters }: APIGatewayProxyEvent): string {
   return proxied === undefined ? resource : `/${proxied}`;
 }
 
-/** Also empty where the two spellings of the path in the event do not match. */
+/**
+ * The part of the whole path before `path`. Empty also if the whole path does not end with `path`,
+ * encoded or decoded.
+ */
 function baseOf(wholePath: string, path: string): string {
   const spelling = [wholePath, decoded(wholePath)].find((each) => each.endsWith(path));
   return spelling === undefined ? "" : spelling.slice(0, spelling.length - path.length);

@@ -63,8 +63,8 @@ export const cancelManyShape = z.strictObject({
 type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
 
 /**
- * The filter of a search in one schedule's history; cancelled jobs are retried through it too.
- * `path` is the place of the filter in the request.
+ * Checks and returns the filter of a search in one schedule's history. A bulk retry of cancelled
+ * jobs uses it as well. `path` is the position of the filter in the request, for faults.
  */
 export function historyFilter({ key, state, reason, from, to, ...others }: Filter, path = "") {
   const faults: Fault[] = Object.entries(others).flatMap(([name, value]) =>

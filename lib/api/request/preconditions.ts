@@ -5,9 +5,10 @@ import type { Route } from "./route.ts";
 const replaces: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
 
 /**
- * A deployment may refuse blind overwrites. Routes that read If-Match and replace, patch, restore
- * or delete then require it; a PUT that creates may send If-None-Match instead. A pause, a resume
- * and an enqueued job overwrite nothing and are exempt.
+ * The routes of a deployment that may refuse blind overwrites (`requireIfMatch`). If it does, the
+ * routes that read If-Match and replace, patch, restore or delete require that header; a PUT that
+ * creates may send If-None-Match instead. A pause, a resume and an enqueued job overwrite nothing
+ * and are exempt.
  */
 export function conditionalRoutes(
   routes: readonly Route[],

@@ -43,7 +43,7 @@ export function narrowedOrRefused(
   return within.prefix;
 }
 
-/** For resources that schedules of every prefix share. */
+/** Refuses a token with a prefix, for resources that schedules of every prefix share. */
 export function refusePrefixed(token: Pick<Token, "prefix">, what: string): void {
   if (token.prefix === null) return;
   throw forbidden(

@@ -65,7 +65,10 @@ export function enqueueRoutes(operations: Operations): Route[] {
   ];
 }
 
-/** Rewrites faults of the hidden schedule: callers send `at` where the schedule has `when`. */
+/**
+ * Rewrites the faults of the schedule that an enqueued job becomes: its `when` is the `at` that the
+ * caller sent.
+ */
 async function asJob<Done>(enqueue: () => Promise<Done>): Promise<Done> {
   try {
     return await enqueue();

@@ -29,7 +29,7 @@ export function fireRoutes(operations: Operations): Route[] {
         const key = readKey(parameter("key"));
         const body = optionalBody();
         const { payload } = readShape(fireShape, body, "body");
-        // Without the member the job has the schedule's payload; `null` is a payload.
+        // A body without `payload` leaves the job the schedule's payload; `null` is a payload.
         const own = typeof body === "object" && body !== null && "payload" in body ? { payload } : {};
         const job = await operations.fireNow({ key, ...own, caller });
         return {

@@ -13,8 +13,9 @@ interface Asking {
 }
 
 /**
- * A hold belongs to its owner. Only an admin acts for another owner, and an admin with a prefix
- * only for owners within that prefix.
+ * The owner that a pause names, or undefined if it names none. Refuses a caller that may not act
+ * for that owner: only an admin acts for another one, and an admin with a prefix only for owners
+ * within that prefix.
  */
 export async function ownerFor(
   { tokens, token }: Asking,
@@ -25,7 +26,10 @@ export async function ownerFor(
   return owner;
 }
 
-/** Any caller that may write may release the holds that Carillon has set by itself. */
+/**
+ * As `ownerFor`, for a resume. Every caller that may write may also release the holds that Carillon
+ * has set by itself.
+ */
 export async function resumedOwnerFor(
   asking: Asking,
   owner: string | null | undefined,
@@ -33,7 +37,7 @@ export async function resumedOwnerFor(
   return owner === carillonsOwn.owner ? owner : ownerFor(asking, owner);
 }
 
-// An owner that is not a valid name is skipped here; its own operation refuses it.
+// An owner that is not a valid name is skipped here: the operation that names it is refused later.
 const owning = z.object({ owner: holderName });
 const naming = z.union([
   z.object({ pause: owning }).transform(({ pause }) => pause.owner),

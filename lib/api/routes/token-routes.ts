@@ -17,7 +17,10 @@ import {
 
 const tag = "Tokens and audit";
 
-/** A cursor may hold a name that Carillon gives itself, or gave before names had rules. */
+/**
+ * Whether a cursor may contain a name. Besides valid names these are names that Carillon gives, now
+ * or in older versions without rules for names.
+ */
 const isName = (name: string) =>
   name.startsWith("first") || isPrincipalName(name) || tokenNameFault(name) === null;
 

@@ -7,8 +7,8 @@ import { unknownToken } from "../request/problem-answer.ts";
 export interface Authenticated {
   token: PresentedToken;
   /**
-   * Seals the stored answer of the request. For a token it is the token's secret, which only its
-   * holder knows.
+   * The secret with which the stored answer of the request is encrypted. For a token it is the
+   * token's own secret, which only its holder knows.
    */
   secret: string;
 }
@@ -18,7 +18,7 @@ export type Authenticate = (incoming: Incoming) => Promise<Authenticated>;
 
 export type FindToken = (bearer: string) => Promise<PresentedToken | null>;
 
-/** Reads the token of the Authorization header and ignores the gateway's findings. */
+/** Reads the token of the Authorization header and ignores callers that the gateway names. */
 export function byToken(findToken: FindToken): Authenticate {
   return async ({ headers }) => {
     const bearer = /^bearer +([\x21-\x7e]+)$/i.exec(headers["authorization"] ?? "")?.[1];

@@ -28,7 +28,7 @@ interface Share {
   /** The size of the share that was requested. */
   wanted: number;
   takenAt: number;
-  /** The token's rate is used up everywhere until then. */
+  /** Until this time the token's rate is used up for all functions. */
   closedUntil: number;
 }
 

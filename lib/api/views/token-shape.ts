@@ -16,7 +16,7 @@ const nameShape = z
   })
   .describe("The actor in the audit and the owner of holds that the token sets. Unique among tokens.");
 
-/** Leaves room for a key that Carillon appends. */
+/** Leaves room in the length of a key for the part that Carillon appends when it makes one. */
 const prefixMax = 200;
 const tooLong = `takes 1 to ${prefixMax} characters`;
 

@@ -114,7 +114,7 @@ async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Prom
   return { ...common, ...(await tried(call, body, saved)) };
 }
 
-/** Previewed by the server, which has the calendars and the zone data. */
+/** Tries a change as a preview of the server, which has the calendars and the zone data. */
 async function tried(
   { client, signal }: PlanCall,
   body: ScheduleBody & { key: string },

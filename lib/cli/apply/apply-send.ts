@@ -55,8 +55,8 @@ async function sent(
 const operationPath = /^operations\[(\d+)\](?:\.(?:put|delete))?\.?/;
 
 /**
- * An atomic batch has one status for all refusals. The versions show whether another caller has
- * edited a schedule in between.
+ * Throws EditedMeanwhile if the versions show that another caller has edited a refused schedule
+ * since the comparison. The status does not show it: an atomic batch has one for all refusals.
  */
 async function refuseMoved(
   { client, signal }: SendCall,

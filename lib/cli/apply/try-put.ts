@@ -96,7 +96,7 @@ function outcomeOf(whole: WholeBody, saved: Schedule | null): Outcome {
   };
 }
 
-/** Only the server knows which hold belongs to the token. */
+/** The effect on holds, with an "if": only the server knows which hold is the token's own. */
 function holdsText(paused: boolean | undefined, saved: Schedule | null): string | null {
   if (paused === undefined) return null;
   const direct = saved?.holds.filter(({ group, tag }) => group === undefined && tag === undefined) ?? [];

@@ -14,7 +14,7 @@ const nicknames: ReadonlySet<string> = new Set(
   "@yearly @annually @monthly @weekly @daily @midnight @hourly".split(" "),
 );
 
-/** The last value of each field, for ranges without an end. */
+/** The first and the last value of each field, for ranges that leave one of them out. */
 const fields = [
   { first: 0, last: 59 },
   { first: 0, last: 23 },
@@ -56,8 +56,7 @@ function nickname(word: string): CrontabWhen {
 }
 
 function fieldText(word: string, index: number, differences: string[]): string {
-  // Cron ignores a day field that begins with `*`, such as `*` or `*/1`, when the other is
-  // restricted.
+  // If one of the two day fields begins with `*` (`*`, `*/1`), cron counts the other one alone.
   if (/^\*(\/1)?(,|$)/.test(word)) return "*";
   const { first, last } = fields[index] ?? fields[0];
   const items = word.split(",").map((item) => {
@@ -79,7 +78,7 @@ function fieldText(word: string, index: number, differences: string[]): string {
   return items.join(",");
 }
 
-/** A step over the whole range, which cron does not count as a restriction. */
+/** Whether a field is a step over its whole range, which cron does not count as a restriction. */
 function isPartOfAll(word: string): boolean {
   return word.startsWith("*") && word !== "*";
 }

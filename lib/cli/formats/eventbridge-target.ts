@@ -83,7 +83,7 @@ function inputParts({ Input = null, InputPath = null, InputTransformer }: AwsTar
     return { body: { payload }, differences, faults };
   } catch (error) {
     if (error instanceof Refusal) return { body: {}, differences, faults: [...faults, error.message] };
-    // SQS accepts any text.
+    // Not a fault: AWS sends an Input that is not JSON to a queue as text.
     return {
       body: { payload: Input },
       differences: [...differences, "its Input is not JSON: the payload is its text"],
