@@ -22,12 +22,10 @@ export interface EntrySearch {
   before?: AuditPlace | undefined;
 }
 
-/** Matching entries, newest first, and the place up to which the audit was read. */
+/** Matching entries, newest first, and the position up to which the audit was read. */
 export interface Found {
   places: AuditPlace[];
-  /**
-   * The place at which the search stopped before the end of the audit; null if it read to the end.
-   */
+  /** Where the search stopped before the end of the audit; null if it read to the end. */
   lookedTo: AuditPlace | null;
 }
 

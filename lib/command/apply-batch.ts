@@ -61,8 +61,8 @@ const beginMs = 23_000;
 const failuresMax = 20;
 
 /**
- * The attempts of a request after which its answer is final, so that the record kept of it stays
- * small.
+ * After this many attempts of one request its answer is final, so that the record of its results
+ * stays small.
  */
 const passesMax = 10;
 

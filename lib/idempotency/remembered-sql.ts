@@ -58,7 +58,7 @@ export function leaveOpen(): void {
   underWay.getStore()?.leaveOpen();
 }
 
-/** Runs `act` with this memory: every remembered `Sql` that it uses goes through it. */
+/** Runs `act` with this memory: every `Sql` of `rememberedSql` in `act` goes through the memory. */
 export function remembering<T>(memory: Memory, act: () => Promise<T>): Promise<T> {
   return underWay.run(memory, act);
 }

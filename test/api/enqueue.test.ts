@@ -269,7 +269,7 @@ describe("cancelling an enqueued job", () => {
 });
 
 describe("enqueued jobs of a token with a prefix", () => {
-  test("Made keys begin with the token's prefix, and keys outside it are refused", async () => {
+  test("The key that Carillon makes for a job begins with the token's prefix, and keys outside it are refused", async () => {
     await api.sql`update carillon.tokens set prefix = 'shop:' where name = 'writeer'`;
     try {
       const { status, job } = await enqueue({}, { as: "write" });

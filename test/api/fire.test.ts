@@ -199,7 +199,7 @@ describe("random requests", () => {
     );
   });
 
-  test("A page of the history at any place never answers 5xx", async () => {
+  test("A page of a schedule's history never answers 5xx, from any position", async () => {
     await put("paged", { when: "* * * * *" });
     await api.send("POST", "/v1/schedules/paged/fire");
     const places = fc.tuple(

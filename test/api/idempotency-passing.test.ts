@@ -40,7 +40,7 @@ async function sendTwice(key: string, outcomes: readonly (Error | number)[]) {
   return answers;
 }
 
-test("A temporary conflict is reported as such, and its answer is not stored", async () => {
+test("A conflict that may pass is answered with a time to retry, and the answer is not stored", async () => {
   const passing = new PassingConflict("Schedules are being created and deleted by others at this moment.");
   expect(await sendTwice("passing", [passing, 201, 409])).toEqual([
     [409, "1"],
@@ -49,7 +49,7 @@ test("A temporary conflict is reported as such, and its answer is not stored", a
   ]);
 });
 
-test("A conflict with the current state is stored", async () => {
+test("The answer of a conflict with the current state is stored", async () => {
   const lasting = new Refusal("conflict", "It exists already.");
   expect(await sendTwice("lasting", [lasting, 201])).toEqual([
     [409, undefined],

@@ -153,7 +153,7 @@ describe("GET /v1/jobs", () => {
     expect(itemsOf(later)).toEqual([]);
   });
 
-  test("Other jobs of a schedule are listed by its key", async () => {
+  test("Jobs that are not dead are listed too, by their key or by a prefix", async () => {
     const { id } = await fired("history");
     await fired("history");
     await settled(id, { kind: "cancelled" });

@@ -70,7 +70,7 @@ describe("PUT of limits", () => {
     "webhook/API.example.com",
     "webhook/a/b",
     `handler/${"a".repeat(600)}`,
-  ])("The target %s is refused", async (target) => {
+  ])("Limits for the target %s are refused", async (target) => {
     expect(await put(target)).toMatchObject({ status: 400, json: { errors: [{ path: "target" }] } });
   });
 

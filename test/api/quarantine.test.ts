@@ -217,7 +217,7 @@ describe("POST /v1/quarantine:retry", () => {
   });
 });
 
-test("A cursor of another list or filter is refused, and so is a forged one", async () => {
+test("The quarantine refuses the cursor of another list or filter, and a forged one", async () => {
   await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
   const { json } = await api.send("GET", "/v1/quarantine", { query: "limit=1" });
   const { cursor = "" } = page.parse(json);

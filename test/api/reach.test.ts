@@ -328,7 +328,7 @@ describe("a team's own resources", () => {
     expect((json as { items: { id: string }[] }).items.map(({ id }) => id)).toEqual([ours.dead]);
   });
 
-  test("Made keys begin with the token's prefix", async () => {
+  test("Keys that Carillon makes begin with the token's prefix", async () => {
     const schedule = await asOurs("POST", "/v1/schedules", { body: { ...body, when: "every 2d" } });
     expect(schedule.json).toMatchObject({ key: expect.stringMatching(/^ours:[0-9a-f-]{36}$/) });
     const job = await asOurs("POST", "/v1/jobs", { body: { target: { queue: "demo" } } });

@@ -43,7 +43,7 @@ export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): 
   };
 }
 
-/** The place where a REST API names IAM principals. */
+/** The IAM principal in the event of an HTTP API, which a REST API sends in `identity`; or null. */
 function signerIn(context: object): string | null {
   const signed = z.object({ authorizer: z.object({ iam: z.object({ userArn: z.string() }) }) });
   return signed.safeParse(context).data?.authorizer.iam.userArn ?? null;

@@ -92,7 +92,7 @@ describe("a token's rate", () => {
     ["1/m", "60"],
     ["2/h", "1800"],
     ["1000/s", "1"],
-  ])("a used-up rate of %s says when to come again", async (rate, seconds) => {
+  ])("a refusal by a used-up rate of %s says when to try again", async (rate, seconds) => {
     const token = await newToken(rate);
     const limit = limitOf();
     await limit.admit(token, rateOf(rate).count);

@@ -140,14 +140,14 @@ export interface Operations {
   restoreVersion(params: RestoreParams): Promise<EditDone>;
   fireNow(params: FireNowParams): Promise<JobRead>;
   backfillSchedule(params: BackfillParams): Promise<BackfillDone>;
-  /** Newest first; `before` is the last place of the page before. */
+  /** Newest first; `before` is the position at which the page before ended. */
   jobsOfSchedule(params: {
     key: string;
     limit: number;
     before?: JobPlace | undefined;
   }): Promise<Page<JobRead, JobPlace>>;
   enqueueJob(params: EnqueueParams): Promise<Enqueued>;
-  /** Also finds a planned job that has no row yet. */
+  /** Also finds a planned job that no tick has made yet. */
   readJob(id: string): Promise<JobRead | null>;
   /** A page may be short and still have a `next`, because it scans a limited number of jobs. */
   deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;

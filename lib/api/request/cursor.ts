@@ -25,7 +25,7 @@ export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");
 }
 
-/** `isPlace` checks that a place fits the list; any other text is refused. */
+/** The position that a cursor holds. Refuses it unless `isPlace` accepts it as one of the list. */
 export function readCursor(cursor: string, list: ListName, isPlace: (after: string) => boolean): string {
   const after = placeIn(cursor, list);
   if (after !== null && isPlace(after) && writeCursor(list, after) === cursor) return after;

@@ -14,7 +14,7 @@ type SearchName = Extract<
 
 /**
  * The cursor of a search, or of a bulk operation on its results. It contains a digest of the
- * filter: with another filter or order, a place would silently skip results.
+ * filter: with another filter or order, a position would silently skip results.
  */
 export function writeSearchCursor(list: SearchName, filter: object, place: string): string {
   return writeCursor(list, `${markOf(filter)}/${place}`);

@@ -136,8 +136,8 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
 }
 
 /**
- * A cursor means that members are left: the same call with it continues at once, and the ticks
- * continue anyway.
+ * The answer has a cursor if members are left. The ticks go on with these; the same call with the
+ * cursor goes on at once.
  */
 function answerOf({ done, hold, unfinished }: SharedHoldDone): Answer {
   return {

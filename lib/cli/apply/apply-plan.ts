@@ -20,7 +20,7 @@ export type Change = "create" | "change" | "keep" | "remove" | "over" | "impossi
 export interface Planned {
   change: Change;
   key: string | null;
-  /** The place where the schedule was found; null for a removal. */
+  /** Where the schedule was found, such as `crontab:7`; null for a removal. */
   from: string | null;
   changes: FieldChange[];
   cadenceText: string | null;

@@ -4,7 +4,7 @@ export type JsonObject = { [name: string]: Json };
 
 /** A schedule of a source, in the fields of the API. */
 export interface Found {
-  /** Its place in the source, for people: `crontab:7`, `orders/daily.yaml`. */
+  /** Where it is in the source, for people: `crontab:7`, `orders/daily.yaml`. */
   from: string;
   /** Null where it has no key and none can be made. */
   key: string | null;

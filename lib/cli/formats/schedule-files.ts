@@ -45,7 +45,7 @@ class NotUnderstood extends Error {
 interface Body {
   key: string | null;
   body: unknown;
-  /** The place within its file. */
+  /** Where the schedule is within its file; empty if it is alone there. */
   place: string;
 }
 
