@@ -8,7 +8,7 @@ export interface Origin {
   request?: string;
   ip?: string;
   agent?: string;
-  /** When SQL called the function; the command was applied later. */
+  /** When the function was called in SQL; the command was applied later. */
   at?: InstantText;
 }
 

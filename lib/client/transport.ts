@@ -23,12 +23,12 @@ export interface WriteOptions extends CallOptions {
 
 /** Options of writes that could overwrite an edit of another caller. */
 export interface EditOptions extends WriteOptions {
-  /** Only if this is still the version; 412 otherwise. */
+  /** The edit is made only if this is still the version; otherwise the answer is 412. */
   ifMatch?: number | "*" | undefined;
 }
 
 export interface PutOptions extends EditOptions {
-  /** Only if it does not exist yet; 412 otherwise. */
+  /** The put is done only if nothing has this name yet; otherwise the answer is 412. */
   ifNoneMatch?: "*" | undefined;
 }
 

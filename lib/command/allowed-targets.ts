@@ -44,8 +44,8 @@ export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target): 
 }
 
 /**
- * For a patch: fields that it leaves unchanged are not checked, even if the deployment has narrowed
- * its lists since.
+ * Refuses a patch to a forbidden target. A target that the patch leaves unchanged is not checked,
+ * even if the deployment has narrowed its lists since.
  */
 export function refuseForbiddenChange(allowed: AllowedTargets, target: Target, before: Target): void {
   const isSame =

@@ -20,7 +20,7 @@ type Verb = (typeof verbs)[number];
 /** Conditions that may stand beside the verb. */
 const conditionsShape = z.strictObject({
   ifMatch: z.int().min(1).max(999_999_999).optional(),
-  /** Only if there is no schedule with this key yet; for `put` only. */
+  /** For `put` only: it is done only if there is no schedule with this key yet. */
   ifNoneMatch: z.boolean().optional(),
 });
 
@@ -123,7 +123,7 @@ function verbOf(input: unknown) {
   return { verb, value, conditions: shaped.data };
 }
 
-/** All verbs but `put` and `patch` may give the key alone. */
+/** The key of an operation. All verbs but `put` and `patch` may have just the key as their value. */
 function keyOf(verb: Verb, value: unknown): string {
   const isAlone = typeof value === "string" && verb !== "put" && verb !== "patch";
   const key: unknown = isAlone

@@ -53,13 +53,13 @@ export function readKey(key: string): string {
   throw new Refusal("invalid", "The key is not understood.", [{ path: "key", message }]);
 }
 
-/** The body of a schedule may repeat the key of the path. */
+/** Reads the body of a schedule with a known key. The body may repeat that key. */
 export function readScheduleBody(input: unknown, keyInPath: string): ScheduleBody {
   const { key, rest } = takeKey(input);
   return parsedBesides(rest, key === undefined || key === keyInPath ? null : "is not the key in the path");
 }
 
-/** For POST, whose body may have the key. */
+/** Reads the body of a POST, which may contain the key. */
 export function readKeyedScheduleBody(input: unknown): { key?: string; body: ScheduleBody } {
   const { key, rest } = takeKey(input);
   if (key === undefined) return { body: parsedBesides(rest, null) };
@@ -67,7 +67,7 @@ export function readKeyedScheduleBody(input: unknown): { key?: string; body: Sch
   return { key, body: parsedBesides(rest, keyFault(key)) };
 }
 
-/** A patch may repeat the key and cannot change it. */
+/** Checks and returns a patch, which may repeat the key of the path but not change it. */
 export function readSchedulePatch(input: unknown, keyInPath: string): unknown {
   const { key, rest } = takeKey(input);
   // A patch may be kept as JSON until the schedule that it changes exists, so it must be storable.

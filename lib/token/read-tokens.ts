@@ -41,7 +41,7 @@ const tokenRows = (tx: Tx) => tx`
 const under = (tx: Tx, prefix: string | null) =>
   prefix === null ? tx`true` : tx`starts_with(t.prefix, ${prefix})`;
 
-/** Null also for a token that reaches beyond the prefix. */
+/** Null if there is no such token, or if the token reaches beyond the prefix. */
 export async function readToken(tx: Tx, id: string, prefix: string | null): Promise<TokenRead | null> {
   if (!isTokenId(id)) return null;
   const [row] = await tx<TokenRow[]>`${tokenRows(tx)} where t.id = ${id} and ${under(tx, prefix)}`;

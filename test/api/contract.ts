@@ -213,7 +213,7 @@ function bodyFaults({ requestBody }: Operation, body: unknown): string[] {
   return fault === null ? [] : [`the body${fault}`];
 }
 
-/** Undefined also for text that is not plain JSON, which tests of the body's reading send. */
+/** The body as JSON; undefined if it is not JSON, which some tests send on purpose. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

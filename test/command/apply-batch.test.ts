@@ -55,7 +55,7 @@ test("a batch whose time is up leaves the remaining operations untried, and repo
   await breakKeys("raise exception 'no'");
   let now = 0;
   const { timing } = world.queue;
-  // Each reading of the clock finds eight seconds gone.
+  // Each reading of the clock is eight seconds later than the one before.
   deps.queue = { ...world.queue, timing: { ...timing, now: () => (now += 8_000) } };
   const results = await applyBatch(deps, [put("a"), put("b"), put("bad"), put("c")]);
   expect(became(results).filter((each) => each === "untried").length).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ export interface CrontabParams {
   target: JsonObject;
   /** The zone of lines without a CRON_TZ above them. */
   timezone: string | undefined;
-  /** Each command has a user before it. */
+  /** Whether each command has a user before it, as in /etc/crontab. */
   system: boolean;
 }
 
