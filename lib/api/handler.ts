@@ -203,7 +203,7 @@ function known({ authenticate, admit, noteUse, log }: ApiParts): Middleware {
   };
 }
 
-/** A path may hold any characters, including line breaks; a log line must not. */
+/** A path as the log writes it, because a path may hold any characters, including line breaks. */
 function loggable(path: string): string {
   return encodeURI(path.slice(0, 300).toWellFormed());
 }

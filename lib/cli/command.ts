@@ -29,7 +29,7 @@ export interface Call<Name extends string = string> {
   now(): number;
   /** Reads a whole file, or stdin where the name is `-`. */
   read(file: string): Promise<string>;
-  /** Prepares a file for a secret, readable by its owner only. It is written when it is filled. */
+  /** Prepares a file for a secret, for its owner only. The file exists once it is filled. */
   secretFile(file: string): Promise<SecretFile>;
   /**
    * Asks for a yes, unless `isYes` (`--yes`). Throws if the answer is another one, or if there is

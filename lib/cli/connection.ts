@@ -53,8 +53,8 @@ function noteWait({ waitMs, error }: Retrying, note: (text: string) => void): vo
 }
 
 /**
- * A token is never an argument: other users of the machine can read the command line, and shells
- * store it.
+ * Finds the token to send. A token is never an argument: other users of the machine can read the
+ * command line, and shells store it.
  */
 function tokenFor({ tokenFile, env }: ConnectionParams, isLocal: boolean): string {
   if (tokenFile !== undefined) return presentable(readToken(tokenFile), tokenFile);

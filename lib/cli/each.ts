@@ -28,8 +28,8 @@ export async function eachOf(
 }
 
 /**
- * Faults of one item. Faults of the token or the server would repeat for every item, so they stop
- * the command.
+ * Whether an error concerns one item only. Faults of the token or the server would repeat for every
+ * item, so they stop the command.
  */
 function isOfOne(error: unknown): error is Error {
   return isNotFound(error) || isConflict(error) || isInvalid(error) || error instanceof CarillonInputError;

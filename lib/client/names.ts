@@ -25,7 +25,7 @@ export function nameFault(name: string): string | null {
   return unprintable.test(name) ? "may hold printable characters only" : null;
 }
 
-/** Proxies and clients resolve `.` and `..` in a path, however they are encoded. */
+/** Whether proxies and clients resolve the segment in a path: `.` and `..`, however encoded. */
 function isStep(segment: string): boolean {
   return segment === "." || segment === "..";
 }

@@ -106,12 +106,12 @@ function isWrite({ method, changes = method !== "GET" }: Request): boolean {
   return changes;
 }
 
-/** Without a key, only a 429 shows that a write was not carried out. */
+/** Whether a retry is safe. Without a key, only a 429 shows that a write was not carried out. */
 function isRepeatable(request: Request, key: string | undefined, error: Error): boolean {
   return key !== undefined || !isWrite(request) || (error instanceof CarillonProblem && error.status === 429);
 }
 
-/** Null where a retry cannot help. */
+/** Milliseconds to wait before a retry; null if a retry cannot help. */
 function waitBefore(error: unknown, retry: number, random: () => number): number | null {
   const byBackoff = backoffMs(retry, random);
   if (error instanceof CarillonUnreachable) return byBackoff;
@@ -189,7 +189,7 @@ async function headersOf(
   };
 }
 
-/** Runtimes put the reason into the error's cause. */
+/** Why a request had no answer. Runtimes put the reason into the error's cause. */
 function whyOf(error: unknown, isOver: boolean): string {
   if (isOver) return "it took too long";
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -73,7 +73,7 @@ function unlisted(path: string, kind: string, list: Arns, wanted: string): Fault
   return { path, message: `is not among the ${kind} that schedules may send to here: ${allowed}` };
 }
 
-/** An allowed function includes its versions and aliases. */
+/** Whether an allowed ARN covers another. An allowed function includes its versions and aliases. */
 function covers(allowed: string, wanted: string): boolean {
   if (allowed.endsWith("*")) return wanted.startsWith(allowed.slice(0, -1));
   return wanted === allowed || (allowed.startsWith("lambda:") && wanted.startsWith(`${allowed}:`));

@@ -1,7 +1,8 @@
 import { Refusal } from "../refusal.ts";
 
 /**
- * A long whole number would silently lose digits in JavaScript; the usual case is an id of 64 bits.
+ * Refuses whole numbers that would silently lose digits in JavaScript; the usual case is an id of
+ * 64 bits.
  */
 export function refuseInexactNumbers(text: string): void {
   if (!/\d{16}/.test(text)) return;

@@ -127,7 +127,7 @@ export function rotateToken(
   });
 }
 
-/** Takes effect for requests after the commit. */
+/** Deletes a token: requests that look it up after the commit are refused. */
 export async function deleteToken(sql: Sql, { id, by, caller }: TokenParams & { id: string }): Promise<void> {
   await sql.begin(async (tx) => {
     // Another delete at the same time waits here, so that the check for the last token holds.
@@ -152,7 +152,7 @@ export async function deleteToken(sql: Sql, { id, by, caller }: TokenParams & { 
   });
 }
 
-/** Behind a gateway no token is checked, so a new secret would grant nothing. */
+/** Refuses a caller of the gateway, which checks no tokens: a new secret would grant nothing. */
 function refusePrincipal({ name }: Token): void {
   if (!isPrincipalName(name)) return;
   throw new Refusal("impossible", "This deployment takes no tokens: the gateway authenticates its callers.");

@@ -51,7 +51,7 @@ const documentShape = z.looseObject({
 export type Operation = z.output<typeof operationShape>;
 type Response = z.output<typeof responseShape>;
 
-/** The document needs no operations. */
+/** The document is made from the shapes of the routes, so no operation is called. */
 const noOperations: Operations = Object.create(null);
 
 export const routes = apiRoutes(noOperations);

@@ -152,7 +152,7 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** All rows that a change carried out twice would change twice. */
+/** All rows that would differ if the change were carried out twice. */
 async function whatStands({ sql }: KeyedWorld): Promise<unknown> {
   const [row] = await sql`
     select

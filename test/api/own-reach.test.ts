@@ -118,7 +118,7 @@ test("A dead command without a readable key is hidden from tokens with a prefix"
     insert into carillon.dead_commands (message_id, place, key, refused_at, refusal, command)
     values ('m', 0, null, carillon.clock(), '{"kind":"invalid","message":"no","faults":[]}', '{"put":{"payload":"of any team"}}') returning id`;
   const path = `/v1/commands/dead/${row?.id}`;
-  // It may belong to any team, with its payload.
+  // The command, with its payload, may belong to any team.
   expect((await asOurs("GET", path)).status).toBe(404);
   expect((await asOurs("DELETE", path)).status).toBe(404);
   expect((await asOurs("GET", "/v1/commands/dead")).json).toEqual({ items: [] });

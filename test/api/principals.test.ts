@@ -221,7 +221,7 @@ test("The end of a prefix keeps a tenant from the keys of tenants with longer na
     read({ authorizer: claiming({ sub: "ann", scope: "read", tenant }) }).prefix;
   expect([prefixOf("acme"), prefixOf("*")]).toEqual(["acme:", null]);
   expect(() => prefixOf("a/b")).toThrow("not a valid prefix of keys");
-  // The end alone would be a prefix: all callers without a tenant would share keys.
+  // Otherwise all callers without a tenant would share the prefix `:`.
   expect(() => prefixOf("")).toThrow("no claim");
 });
 

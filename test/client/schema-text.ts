@@ -20,7 +20,7 @@ type Schema = z.output<typeof schemaShape>;
 /** The TypeScript type of values that match a JSON Schema, without formats and bounds. */
 export function typeText(schema: unknown, find: (reference: string) => unknown): string {
   if (schema === true) return "any";
-  // A recursive schema, such as that of JSON, becomes unknown.
+  // A recursive schema, such as that of JSON, becomes `any`.
   const read = schemaShape.parse(schema);
   const text = (inner: unknown) => typeText(inner, find);
   const union = (all: readonly unknown[]) => all.map((each) => `(${text(each)})`).join(" | ");

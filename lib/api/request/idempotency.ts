@@ -26,8 +26,8 @@ const header = "idempotency-key";
 const writes: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /**
- * Statuses of requests that were carried out or found impossible. A 400 is not stored: the caller
- * may correct the request and send it again with the same key.
+ * Whether an answer is stored: its status says that the request was carried out or is impossible.
+ * A 400 is not stored: the caller may correct the request and send it again with the same key.
  */
 function isKept(status: number): boolean {
   return (status >= 200 && status < 300) || [404, 409, 412, 422].includes(status);
@@ -89,7 +89,7 @@ function readIdempotencyKey({ headers, method }: Incoming): string | null {
   ]);
 }
 
-/** Covers every part of the request that determines its effect. */
+/** Identifies a request: a hash of every part of it that determines its effect. */
 function fingerprintOf({ method, path, query, headers, body = "", isBase64Encoded }: Incoming): Buffer {
   const asked = [method, path, query, headers["if-match"] ?? null, headers["if-none-match"] ?? null];
   return createHash("sha256")

@@ -105,7 +105,7 @@ function readRoutes(operations: Operations): Route[] {
   ];
 }
 
-/** A name follows the rules of keys, because it appears in paths as well. */
+/** Reads a calendar's name, which follows the rules of keys because it appears in paths as well. */
 function readName(name: string): string {
   const message = keyFault(name);
   if (message === null) return name;
@@ -118,7 +118,7 @@ const aboutShape = z.object({
   description: storableText({ min: 0, max: 1_000 }).nullable().default(null),
 });
 
-/** Lists the faults of the rules together with those of the other fields. */
+/** Reads a calendar. A refusal lists the faults of its rules with those of other fields. */
 function readCalendarBody(input: unknown, nameInPath: string): CalendarBody {
   const about = aboutShape.safeParse(input, { reportInput: true });
   const read = readCalendarRules(withoutAbout(input));

@@ -32,7 +32,7 @@ export function authenticateFrom(env: Environment, sql: Sql): Authenticate {
   }
 }
 
-/** One principal per line, because role names may contain commas. */
+/** The principals of `API_PRINCIPALS`, one per line, because role names may contain commas. */
 function allowedFrom(env: Environment) {
   return required(env, "API_PRINCIPALS").split("\n").map(parseAllowedPrincipal);
 }

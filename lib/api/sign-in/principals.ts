@@ -80,7 +80,7 @@ function principalOf(userArn: string): { arn: string; name: string } | null {
 export interface JwtClaims {
   /** The claim with the scopes. */
   scope: string;
-  /** The prefix of Carillon's scopes in that claim. */
+  /** The text with which Carillon's scopes begin in the scope claim, such as `carillon/`. */
   scopePrefix: string;
   /**
    * The claim with the caller's key prefix, or `*` for every key. Undefined: every caller reaches
@@ -121,7 +121,7 @@ export function jwtPrincipals({ scope, scopePrefix, prefix, prefixEnd }: JwtClai
   };
 }
 
-/** A JWT without the claim reaches no key, rather than every key. */
+/** The key prefix in a claim. Refuses a JWT without the claim, which would reach every key. */
 function prefixIn(claims: Readonly<Record<string, unknown>>, name: string, end: string): string | null {
   const claim = claims[name];
   if (typeof claim !== "string" || claim === "")
@@ -140,7 +140,7 @@ function prefixIn(claims: Readonly<Record<string, unknown>>, name: string, end: 
   return prefix;
 }
 
-/** An HTTP API writes a list in a claim as `[one two]`. */
+/** The words of a claim. An HTTP API writes a list in a claim as `[one two]`. */
 function wordsOf(claim: unknown): string[] {
   const text = Array.isArray(claim) ? claim.join(" ") : typeof claim === "string" ? claim : "";
   return text

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** One day. Later fires are listed by the coming occurrences of each schedule. */
+/** One day. Later fires are found in the coming occurrences of each schedule. */
 export const forecastMinutesMax = 1_440;
 
 const number = z.int().min(0);

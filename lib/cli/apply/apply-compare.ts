@@ -54,7 +54,7 @@ export function fieldChanges(wanted: WholeBody, saved: Schedule): FieldChange[] 
     : [...changes, { path: "unreadable", before: unreadable, after: null }];
 }
 
-/** Credentials are never read back, so only the server can compare them. */
+/** Whether a body has credentials. Only the server can compare them: they are never read back. */
 export function hasHiddenParts({ target }: WholeBody): boolean {
   if (!("webhook" in target)) return false;
   const { secret = [], headers } = target.webhook;

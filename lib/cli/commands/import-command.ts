@@ -66,7 +66,7 @@ function refuseImpossible(planned: readonly Planned[], isSkipped: boolean): void
 const operationsMax = 1_000;
 const bytesMax = 4_000_000;
 
-/** Changes that fit into one transaction are applied all or nothing. */
+/** Whether the changes fit into one call: then they are applied all or nothing. */
 function isOneCall(planned: readonly Planned[]): boolean {
   if (planned.length > operationsMax) return false;
   const operations = planned.map(({ operation }) => operation);
