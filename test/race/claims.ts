@@ -72,7 +72,7 @@ export interface ClaimRecorder {
   tookDelivery(job: { scheduleId: string; occurrence: Date; kind: string; n: number }): void;
 }
 
-/** Kind and number only for jobs beside the cadence. */
+/** The name of a job in broken rules. It has kind and number only for a job beside the cadence. */
 export function nameOf(
   scheduleId: string,
   occurrence: number,

@@ -24,8 +24,8 @@ export interface RaceOptions {
   schedules?: number;
   factor?: number;
   /**
-   * Each schedule has its own shard, and the handler has one place: many parcels wait there, and
-   * are worked together with the one that has it.
+   * Each schedule has its own shard, and the handler has one place: many parcels wait for the
+   * place, and are worked together with the parcel that has it.
    */
   apart?: boolean;
   /**
@@ -39,7 +39,8 @@ export interface RaceOptions {
 
 /**
  * The race runs until all of these numbers are reached, which takes longer on a slow machine. None
- * of them needs completed jobs, which fall behind the fast clock there: the healing completes them.
+ * of them counts completed jobs: on a slow machine jobs fall behind the fast clock, and are
+ * completed while healing.
  */
 export interface RaceVolume {
   edits: number;

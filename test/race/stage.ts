@@ -41,7 +41,7 @@ export interface Stage {
   patch(patch: object, wrap?: WrapLine): Promise<void>;
   pause(wrap?: WrapLine): Promise<void>;
   batch(wrap?: WrapLine, batchMax?: number): Promise<void>;
-  /** The first step of a tick: it passes the shard when it is idle. */
+  /** The first step of a tick: raises the watermark of the shard if nothing of it is due. */
   pass(wrap?: WrapLine): Promise<void>;
   sweep(): Promise<void>;
   /** A worker that receives one visible message; its target answers when `until` has resolved. */
