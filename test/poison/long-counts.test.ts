@@ -115,7 +115,7 @@ test("Ended schedules whose end takes long to compute are deleted in transaction
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A handler's edits are refused if their missed runs take longer to count than a job's transaction has, and a single such edit is done", async () => {
+test("A handler's edits are refused if their missed runs take longer to count than a job's transaction may last, and a single such edit is done", async () => {
   const { now } = slowly().queue.timing;
   const body = parseScheduleBody({ when: "*/5 * * * *", target: { queue: "demo" } });
   const put = (some: readonly string[]) =>

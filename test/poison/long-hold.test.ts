@@ -53,7 +53,7 @@ const count = async (what: string) => {
 };
 const held = () => count("from carillon.schedules where held_since is not null");
 
-test("A hold of a year over a thousand members is set for all by one tick, and ends for all, with others", async () => {
+test("A hold of a year on a thousand members is set on all by one tick, and ends for all, while other schedules fire on time", async () => {
   await putMembers();
   await pauseLabel(world, { label, caller, until }, { most: 0, timeIsUp: () => false });
   await world.put("beside", { when: "in 2m" });
