@@ -12,14 +12,14 @@ export const laneRows: readonly Mutant[] = [
   ...lanePassRows,
   ...limitRows,
   {
-    name: "lane_front: one at a time",
+    name: "lane_front: one job at a time passes a lane",
     file: "lib/lane/sql/lane_front.sql",
     text: "where e.lane = p_lane and not exists (select from inside)\n",
     replacement: "where e.lane = p_lane\n",
     tests: [lanes],
   },
   {
-    name: "lane_front: not before an overlapping job inside",
+    name: "lane_front: a job inside passes again only if no other one inside runs",
     file: "lib/lane/sql/lane_front.sql",
     text: "select i.occurrence, i.schedule_id, i.kind, i.n, i.parcel_id, not exists (\n        select from inside o\n        where o.leased and (o.occurrence, o.schedule_id, o.kind, o.n) <> (i.occurrence, i.schedule_id, i.kind, i.n))",
     replacement: "select i.occurrence, i.schedule_id, i.kind, i.n, i.parcel_id, true",
@@ -33,7 +33,7 @@ export const laneRows: readonly Mutant[] = [
     tests: [groupLanes],
   },
   {
-    name: "lane_front: no turn for the jobs of a deleted schedule",
+    name: "lane_front: a job of a deleted schedule gets no turn",
     file: "lib/lane/sql/lane_front.sql",
     text: "and j.state = 'waiting'\n          and coalesce(s.deleted_at, 'infinity') = 'infinity'\n          and (s.held_since is null or s.held_until <= p_now or e.kind = 'manual') offset 0) j\n      where e.lane = p_lane and not exists",
     replacement:
@@ -41,7 +41,7 @@ export const laneRows: readonly Mutant[] = [
     tests: [groupLanes],
   },
   {
-    name: "lane_front: no turn for a job that is held",
+    name: "lane_front: a held job gets no turn",
     file: "lib/lane/sql/lane_front.sql",
     text: "and (s.held_since is null or s.held_until <= p_now or e.kind = 'manual') offset 0) j\n      where e.lane = p_lane and not exists",
     replacement: "offset 0) j\n      where e.lane = p_lane and not exists",
@@ -55,21 +55,21 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/parcel/lane-owed.test.ts"],
   },
   {
-    name: "lane_is_busy: a run of the group in another parcel",
+    name: "lane_is_busy: a job of the group that runs in another parcel makes the lane busy",
     file: "lib/lane/sql/lane_is_busy.sql",
     text: "and p.lease_until is not null and p.id is distinct from p_parcel\n",
     replacement: "and p.lease_until is not null and p.id is null\n",
     tests: [grouped],
   },
   {
-    name: "grouped_front: not while the group runs",
+    name: "grouped_front: no job of a group gets a turn while the group runs",
     file: "lib/lane/sql/grouped_front.sql",
     text: "where e.lane = p_lane and e.due_at <= p_now and not carillon.lane_is_busy(p_lane, null)",
     replacement: "where e.lane = p_lane and e.due_at <= p_now",
     tests: [grouped],
   },
   {
-    name: "free_lanes: only a job that may pass",
+    name: "free_lanes: only a job that may pass gets a turn",
     file: "lib/lane/sql/free_lanes.sql",
     text: "where p.id = f.parcel_id and p.lane = l.lane and f.may_pass\n",
     replacement: "where p.id = f.parcel_id and p.lane = l.lane\n",
@@ -83,28 +83,28 @@ export const laneRows: readonly Mutant[] = [
     tests: [lanes],
   },
   {
-    name: "leave_lanes: the lanes' locks",
+    name: "leave_lanes: the lanes are locked before jobs leave",
     file: "lib/lane/sql/leave_lanes.sql",
     text: "then return; end if;\n  perform carillon.lock_lanes(v_schedules, v_lanes);\n  -- An edit",
     replacement: "then return; end if;\n  -- An edit",
     tests: [lanes],
   },
   {
-    name: "sweep_lanes: the lanes' locks",
+    name: "sweep_lanes: the lanes are locked before they are swept",
     file: "lib/lane/sql/sweep_lanes.sql",
     text: "if looked = 0 then return; end if;\n  perform carillon.lock_lanes(v_schedules, v_groups);",
     replacement: "if looked = 0 then return; end if;",
     tests: ["test/parcel/stays-alone.test.ts"],
   },
   {
-    name: "cancel_superseded: a recheck of an older version",
+    name: "cancel_superseded: a recheck of an older version is cancelled",
     file: "lib/parcel/sql/cancel_superseded.sql",
     text: "and s.id = k.schedule_id and s.deleted_at is null and coalesce(s.fresh_version, 1) > j.version",
     replacement: "and s.id = k.schedule_id and s.deleted_at is null and false",
     tests: ["test/edit/recheck-edits.test.ts"],
   },
   {
-    name: "sweep: parcels that wait at a target",
+    name: "sweep: parcels that wait at a target get the free turns",
     file: "lib/parcel/sweep.ts",
     text: "      ...(await sweepTurns({ sql, log }, timeIsUp)),\n",
     replacement: "",
@@ -125,7 +125,7 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/parcel/sweep.test.ts"],
   },
   {
-    name: "sweep: the lead of parcels that are ready later",
+    name: "sweep: the next offer of a parcel that is ready later counts from its ready time",
     file: "lib/parcel/sweep.ts",
     text: "offer_at = greatest(ready_at, carillon.clock()) + interval",
     replacement: "offer_at = carillon.clock() + interval",
@@ -146,7 +146,7 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/parcel/hand-over.test.ts"],
   },
   {
-    name: "handOver: parcels that are ready later than a message's longest delay",
+    name: "handOver: a parcel that is ready later than a message's longest delay is not sent yet",
     file: "lib/parcel/hand-over.ts",
     text: "const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs);",
     replacement: "const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs * 1e6);",
@@ -160,7 +160,7 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/parcel/hand-over.test.ts"],
   },
   {
-    name: "sendParcels: only messages that SQS confirms",
+    name: "sendParcels: only messages that SQS confirms count as sent",
     file: "lib/parcel/parcel-queue.ts",
     text: "return (answer.Successful ?? []).flatMap(({ Id }) => (Id === undefined ? [] : [Id]));",
     replacement: "return batch.map(({ id }) => id);",
@@ -181,7 +181,7 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/parcel/hand-over.test.ts", "test/worker/worker.test.ts"],
   },
   {
-    name: "parcelOfMessage: the version",
+    name: "parcelOfMessage: a message of another version is refused",
     file: "lib/parcel/parcel-queue.ts",
     text: "if (v !== 1 || typeof",
     replacement: "if (typeof",

@@ -269,7 +269,7 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/tick/narrowing.test.ts"],
   },
   {
-    name: "a row that cannot be written is passed over",
+    name: "a row that cannot be written is set aside, and the batch goes on behind it",
     file: "lib/tick/fire/fire-shards.ts",
     text: "if (size === 1) logSetAside",
     replacement: "if (size === 0) logSetAside",
