@@ -35,7 +35,7 @@ export interface Peer {
    * them.
    */
   share?: number;
-  /** Default: both. */
+  /** The works in which the peer takes part. Default: both. */
   works?: readonly Work[];
   words?: Readonly<Partial<Record<Moment, string>>>;
   /** The reason why it cannot run here, or null. */
