@@ -32,7 +32,7 @@ export interface DrainRun extends DrainCase {
   ms: number;
   perSecond: number;
   walPerJob: number;
-  /** As the tick packed them. */
+  /** The number of jobs in a parcel, as the tick packed them. */
   jobsPerParcel: number;
   cpu: CpuShares | null;
 }

@@ -20,7 +20,7 @@ type Phase = "before" | "during" | "after";
 
 interface Round {
   phase: Phase;
-  /** Since the transaction was opened. */
+  /** Seconds since the transaction was opened. */
   seconds: number;
   ours: number;
   inPlace: number;

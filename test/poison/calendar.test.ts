@@ -69,7 +69,7 @@ async function putLarge(rules = largeRules()): Promise<void> {
   await putCalendar(deps(), params, { most: 0, ms: 0 });
 }
 
-/** As many schedules with the large calendar as without one, in one shard. */
+/** Puts as many schedules with the large calendar as without one, all in one shard. */
 async function putBoth(body: object): Promise<void> {
   await putLarge();
   const put = (name: string, more: object) =>

@@ -52,7 +52,10 @@ const quarantine = () =>
     select item, detail->>'key' as key, reason, tries from carillon.quarantine where consumer = ${consumer} order by item::bigint`;
 const description = async (key: string) => (await readSchedule(world.sql, key))?.body.description;
 
-/** Each edit of a schedule with such a key fails in the database. */
+/**
+ * Makes each put of a schedule whose key begins with this name run the statement `how` in the
+ * database, which fails or hangs.
+ */
 async function breakKeys(name: string, how: string): Promise<void> {
   await world.sql.unsafe(`
     create function carillon.break_keys() returns trigger language plpgsql as $$ begin ${how}; return new; end $$;

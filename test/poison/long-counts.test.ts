@@ -43,7 +43,7 @@ function slowly() {
   return { sql, queue: { ...queue, timing: { ...queue.timing, now } }, log };
 }
 
-/** As if ticks had run each minute until then. */
+/** Moves the clock, as if ticks had run each minute until then. */
 async function passTo(moment: Date): Promise<void> {
   await world.clock.setNow(moment);
   await world.sql`update carillon.shards set watermark_at = ${moment}, reached_at = ${moment}, pulsed_to = ${moment}`;

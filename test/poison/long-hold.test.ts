@@ -39,7 +39,10 @@ async function putMembers(): Promise<void> {
     from made m, first f join carillon.plan p on p.schedule_id = f.id`;
 }
 
-/** As if a tick had run each minute until then: only the end of the hold was left to do. */
+/**
+ * Moves the clock, as if a tick had run each minute until then: only the end of the hold is left to
+ * do.
+ */
 async function passTo(moment: Date): Promise<void> {
   await world.clock.setNow(moment);
   const near = new Date(Math.floor(moment.getTime() / day) * day);

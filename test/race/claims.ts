@@ -16,7 +16,7 @@ export interface ClaimedMark {
 export interface Claim {
   parcel: string;
   fence: number;
-  /** By the database's clock, under the gate. */
+  /** The time of the claim by the database's clock, read under the gate. */
   claimedAt: number;
   leaseUntil: number;
   jobs: ClaimedMark[];

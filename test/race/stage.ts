@@ -234,7 +234,7 @@ export function cutBefore(piece: string): WrapLine {
   });
 }
 
-/** One wrap around the other: a statement meets the first one first. */
+/** Wraps a connection twice: each statement meets `outer` first, and then `inner`. */
 export function both(outer: WrapLine, inner: WrapLine): WrapLine {
   return (line, onLost) => outer(inner(line, onLost), onLost);
 }

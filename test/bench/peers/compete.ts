@@ -89,7 +89,7 @@ async function trial(
   return { workers: best.workers, storeMaxMs: Math.round(storeMs * storeMargin + storeLeastMs) };
 }
 
-/** One run of each work. */
+/** Runs the contestant once for each work. */
 export async function compete(
   contestant: Contestant,
   stack: BenchStack,

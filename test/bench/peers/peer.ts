@@ -24,11 +24,11 @@ export interface Ready {
 
 export interface Peer {
   name: string;
-  /** From its manifest. */
+  /** The version that the manifest of the peer names. */
   version: string;
-  /** Its settings here, at most a sentence each; shown on the page. */
+  /** The settings of the peer in this bench, at most a sentence each; shown on the page. */
   settings: string;
-  /** Its guarantee for a job, and what happens to a done one; shown on the page. */
+  /** What the peer guarantees for a job, and what it does with a done one; shown on the page. */
   promise: string;
   /**
    * The share of the bench's number of jobs that it runs; other peers would wait minutes for all of

@@ -45,7 +45,7 @@ export const apiRows: readonly Mutant[] = [
     tests: ["test/api/rate-share.test.ts"],
   },
   {
-    name: "api: a principal of IAM is not one whose name begins like its own",
+    name: "api: an allowed IAM principal does not admit one whose name only begins the same",
     file: "lib/config/allowed-principals.ts",
     text: ": arn === pattern;",
     replacement: ": arn.startsWith(pattern);",

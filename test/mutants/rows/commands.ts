@@ -258,14 +258,14 @@ export const commandRows: readonly Mutant[] = [
     tests: ["test/inbox/payload-bytes.test.ts"],
   },
   {
-    name: "an allowed function covers its versions, and no longer names",
+    name: "an allowed function admits its versions, but no function whose name only begins the same",
     file: "lib/command/allowed-targets.ts",
     text: "wanted.startsWith(`${allowed}:`)",
     replacement: "wanted.startsWith(allowed)",
     tests: ["test/command/allowed-targets.test.ts"],
   },
   {
-    name: "an allowed queue covers no longer names",
+    name: "an allowed queue admits no queue whose name only begins the same",
     file: "lib/command/allowed-targets.ts",
     text: 'if (allowed.endsWith("*")) return wanted.startsWith(allowed.slice(0, -1));',
     replacement: 'if (wanted.startsWith(allowed.replace("*", ""))) return true;',

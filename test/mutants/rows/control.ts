@@ -103,7 +103,7 @@ export const control: readonly Mutant[] = [
     tests: ["test/poison/bulk.test.ts"],
   },
   {
-    name: "an enqueue: a key of a schedule is refused",
+    name: "an enqueue: the key of a schedule that is no single job is refused",
     file: enqueue,
     text: "if (!isJob(current))",
     replacement: "if (!isJob(current) && false)",
@@ -124,7 +124,7 @@ export const control: readonly Mutant[] = [
     tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
-    name: "an enqueue: a replaced job with another time starts over",
+    name: "an enqueue: it starts over when the job to be replaced was moved meanwhile",
     file: enqueue,
     text: 'if (done.some(({ became }) => became === "moved")) throw new RestartTransaction();',
     replacement: "void [done, RestartTransaction];",

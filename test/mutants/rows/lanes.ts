@@ -132,7 +132,7 @@ export const laneRows: readonly Mutant[] = [
     tests: ["test/parcel/sweep-looks.test.ts"],
   },
   {
-    name: "sweep: the check comes after the lease",
+    name: "sweep: a lease is checked a moment after its end",
     file: "lib/parcel/sweep.ts",
     text: "const afterLeaseMs = 2_000;",
     replacement: "const afterLeaseMs = 0;",

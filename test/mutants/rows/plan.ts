@@ -59,7 +59,7 @@ export const plan: readonly Mutant[] = [
     tests: ["test/edit/holds.test.ts"],
   },
   {
-    name: "an edit by a caller: consecutive failures are reset",
+    name: "an edit by a caller: it resets consecutive failures",
     file: edit,
     text: "if (startsAfresh.has(change)) await forgetFailures(tx, [current.id]);",
     replacement: "",
@@ -332,7 +332,7 @@ export const plan: readonly Mutant[] = [
     tests: ["test/plan/backlog.test.ts"],
   },
   {
-    name: "backlog: a target leaves room for the others of its queue class",
+    name: "backlog: a target leaves room for other targets of its queue class",
     file: "lib/plan/backlog-room.ts",
     text: "this.#budget - Math.ceil((all - own) / 2)",
     replacement: "this.#budget - (all - own)",
@@ -346,14 +346,14 @@ export const plan: readonly Mutant[] = [
     tests: ["test/plan/backlog.test.ts"],
   },
   {
-    name: "waves: they start over when a schedule was deleted meanwhile",
+    name: "waves: a batch starts over when a schedule was deleted meanwhile",
     file: waves,
     text: "if (locked === null) throw new RestartTransaction();",
     replacement: "if (locked === null) return all;",
     tests: ["test/edit/passing-failures.test.ts"],
   },
   {
-    name: "waves: a schedule is read for the next operation on its key",
+    name: "waves: a created schedule is read for the next operation on its key",
     file: waves,
     text: 'applied.change === "created" ? [applied.id] : []',
     replacement: "applied.change === null ? [applied.id] : []",

@@ -143,7 +143,7 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/tick/idle.test.ts"],
   },
   {
-    name: "a shard with something due is fired, not passed",
+    name: "a shard with something due is fired, and not treated as idle",
     file: idle,
     text: "where l.id = s.id and not l.reached and not l.due",
     replacement: "where l.id = s.id and not l.reached",
