@@ -28,7 +28,7 @@ export interface Peer {
   version: string;
   /** The settings of the peer in this bench, at most a sentence each; shown on the page. */
   settings: string;
-  /** What the peer guarantees for a job, and what it does with a done one; shown on the page. */
+  /** The guarantee of the peer for a job, and what happens to a done job; shown on the page. */
   promise: string;
   /**
    * The share of the bench's number of jobs that it runs; other peers would wait minutes for all of
