@@ -12,12 +12,12 @@ const filesNamedIn = (text: string) =>
     ([file]) => file,
   );
 
-describe("a file that", () => {
-  test.each(pages)("%s names exists", (page) => {
+describe("links to files", () => {
+  test.each(pages)("every file that %s names exists", (page) => {
     expect(filesNamedIn(read(page)).filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
   });
 
-  test("the contract of an SQL function names exists", () => {
+  test("every file that the contract of an SQL function names exists", () => {
     const missing = sqlFiles.flatMap((sql) =>
       filesNamedIn(read(sql)).flatMap((file) =>
         existsSync(path.join(root, file)) ? [] : [`${sql}: ${file}`],
@@ -30,16 +30,16 @@ describe("a file that", () => {
 describe("docs/architecture.md", () => {
   const page = read("docs/architecture.md");
 
-  test("names the files of at least thirty behaviours", () => {
+  test("docs/architecture.md names the files of at least thirty behaviours", () => {
     const section = /## Where to find\n([\s\S]*?)\n## /.exec(page)?.[1] ?? "";
     const rows = section.split("\n").filter((line) => filesNamedIn(line).length > 0);
     expect(rows.length).toBeGreaterThanOrEqual(30);
   });
 
-  test("names every room of lib/, and every migration that makes tables", () => {
+  test("docs/architecture.md names every room of lib/, and every migration that makes tables", () => {
     const rooms = globSync("lib/*/", { cwd: root }).map((room) => path.basename(room));
     const named = /## Rooms\n([\s\S]*)$/.exec(page)?.[1] ?? "";
-    // Lanes are SQL alone: the parcels' room calls them.
+    // lib/lane has only SQL functions, which lib/parcel calls, so no import needs it.
     expect(rooms.filter((room) => room !== "lane" && !named.includes(`\`${room}\``))).toEqual([]);
     const withTables = globSync("migrations/*.sql", { cwd: root }).filter((file) =>
       /^create table /m.test(read(file)),

@@ -23,7 +23,7 @@ describe("the pages", () => {
     expect(code).toBe(read(file));
   });
 
-  test("show at least two files", () => {
+  test("the pages show at least two files", () => {
     expect(shown.length).toBeGreaterThan(1);
   });
 

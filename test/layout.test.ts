@@ -102,11 +102,11 @@ function circlesOf(edges: readonly (readonly [string, string])[]): string[][] {
 const rank = (unit: string) => order.findIndex((line) => line.includes(unit));
 
 describe("the layout of the sources", () => {
-  test("has a place in the order for every folder", () => {
+  test("every folder has a position in the order of imports", () => {
     expect([...new Set(sources.map(unitOf))].filter((unit) => rank(unit) < 0)).toEqual([]);
   });
 
-  test("lets imports run one way", () => {
+  test("imports run one way", () => {
     const wrong = sources
       .flatMap(importsOf)
       .map((each) => ({ ...each, units: [unitOf(each.from), unitOf(each.to)] as const }))
@@ -114,7 +114,7 @@ describe("the layout of the sources", () => {
     expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
   });
 
-  test("has no circle of files that import each other, types included", () => {
+  test("no files import each other in a circle, not even types", () => {
     const circle = [
       ["a", "b"],
       ["b", "c"],
@@ -125,7 +125,7 @@ describe("the layout of the sources", () => {
     expect(circlesOf(sources.flatMap(importsOf).map(({ from, to }) => [from, to]))).toEqual([]);
   });
 
-  test("has no circle of folders that import each other; a file beside subfolders counts as a folder", () => {
+  test("no folders import each other in a circle, where a file beside subfolders counts as a folder", () => {
     const folders = new Set(sources.map((file) => path.dirname(path.dirname(file))));
     const folderOf = (file: string) => (folders.has(path.dirname(file)) ? file : path.dirname(file));
     const between = sources
@@ -135,7 +135,7 @@ describe("the layout of the sources", () => {
     expect(circlesOf(between.filter(([from, to]) => from !== to))).toEqual([]);
   });
 
-  test("has no folder of more than 27 files", () => {
+  test("a folder of lib/ has at most 27 files", () => {
     const files = Map.groupBy(
       sources.filter((file) => file.startsWith("lib")),
       path.dirname,
@@ -143,38 +143,38 @@ describe("the layout of the sources", () => {
     expect([...files].filter(([, room]) => room.length > 27).map(([room]) => room)).toEqual([]);
   });
 
-  test("keeps code of the program out of infra/, which names files by path and imports only types and limits", () => {
+  test("infra/ names files of the program by path, and imports only their types, and limits of lib/config", () => {
     const taken = sources.filter((file) => unitOf(file) === "infra").flatMap(importsOf);
     expect(
       taken.filter(({ to, typeOnly }) => !["infra", "config"].includes(unitOf(to)) && !typeOnly),
     ).toEqual([]);
   });
 
-  test("lets tests import the program, and the program no tests", () => {
+  test("the program imports no tests", () => {
     expect(sources.flatMap(importsOf).filter(({ to }) => unitOf(to) === "test")).toEqual([]);
   });
 });
 
 describe("a file", () => {
-  test("has at most 300 lines", () => {
+  test("a file has at most 300 lines", () => {
     const long = sources.filter((file) => textOf(file).split("\n").length - 1 > 300);
     expect(long).toEqual([]);
   });
 
-  test("is named for its content: there are no barrels and no files for mixed content", () => {
+  test("a file is named for its content: there are no barrels and no files for mixed content", () => {
     const drawers = /(^|\/)(index|utils?|helpers?|misc|common|shared|types|constants)(\.ts|\/)/;
     expect([...sources, ...tests].filter((file) => drawers.test(file))).toEqual([]);
     expect(sources.filter((file) => /\nexport \* from/.test(textOf(file)))).toEqual([]);
   });
 
-  test("is named in small letters and hyphens", () => {
+  test("a file is named in small letters and hyphens", () => {
     const odd = [...sources, ...tests].filter(
       (file) => !/^[a-z0-9-]+(\.test)?\.ts$/.test(path.basename(file)),
     );
     expect(odd).toEqual([]);
   });
 
-  test("of functions/jobs is a handler of that name, and functions/handlers.ts lists it", () => {
+  test("a file of functions/jobs is a handler of that name, and functions/handlers.ts lists it", () => {
     const files = sources.filter((file) => file.startsWith(path.join("functions", "jobs")));
     const names = files.map((file) => path.basename(file, ".ts")).sort();
     expect(handlers.map(({ name }) => name).sort()).toEqual(names);

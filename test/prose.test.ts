@@ -24,7 +24,7 @@ test("every allowed sentence is still in use", () => {
 });
 
 describe("the check of prose", () => {
-  test.each(riddles)("finds a riddle in $file: $line", ({ file, line }) => {
+  test.each(riddles)("the check of prose finds a riddle in $file: $line", ({ file, line }) => {
     expect(faultsIn(file, `\n${line}\n`)).toEqual([expect.stringMatching(/^a\.\w+:2: /)]);
   });
 
@@ -33,7 +33,7 @@ describe("the check of prose", () => {
     ["a.ts", 'const what = "What is owed"; const url = "https://nobody.example";'],
     ["a.ts", 'test("a renewed lease", () => {'],
     ["a.md", "```sh\n# Nobody waits.\n```"],
-  ])("accepts in %s: %s", (file, text) => {
+  ])("the check of prose accepts, in %s: %s", (file, text) => {
     expect(faultsIn(file, text)).toEqual([]);
   });
 });

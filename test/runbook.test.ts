@@ -22,13 +22,13 @@ describe("the runbook", () => {
       .map((description) => / https:\/\/wiki\.example\.com\/runbook#([a-z-]+)$/.exec(description)?.[1] ?? "");
   });
 
-  test("has an article for each alarm, and an alarm for each article", () => {
+  test("the runbook has an article for each alarm, and an alarm for each article", () => {
     expect(articles.map(anchorOf).toSorted()).toEqual([...new Set(linked)].toSorted());
     expect(articles.length).toBeGreaterThan(10);
   });
 
   test.each(articles)(
-    "says what an alarm means, where to look, what to do and what not to do: %s",
+    "an article of the runbook says what the alarm means, where to look, what to do and what not to do: %s",
     (article) => {
       const parts = [...article.matchAll(/^\*\*(It means|Look at|Do|Do not)\*\*/gm)].map(([, part]) => part);
       expect(parts).toEqual(["It means", "Look at", "Do", "Do not"]);

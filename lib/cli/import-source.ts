@@ -7,7 +7,6 @@ import type { Found, Reading } from "./formats/found.ts";
 import { jsonValues } from "./formats/json-values.ts";
 import { isScheduleFile, readScheduleFiles } from "./formats/schedule-files.ts";
 import { readSource, type Source } from "./formats/source-files.ts";
-import { targetFromText } from "./formats/target-text.ts";
 import { oneOf } from "./schedule-filter.ts";
 
 type ImportCall = Pick<Call, "given" | "read" | "words" | "out">;
@@ -69,6 +68,24 @@ function completed(
     ...(target === undefined ? {} : { target }),
   };
   return { ...found, body: { ...defaults, ...found.body } };
+}
+
+/**
+ * The forms are `queue:reports`, `handler:greet`, `webhook:https://…`, `event:bus` and
+ * `lambda:name`.
+ */
+function targetFromText(text: string): Found["body"] {
+  const [, kind = "", name = ""] = /^([a-z]+)(?::(.*))?$/s.exec(text) ?? [];
+  if (kind === "event") return { event: name === "" ? {} : { bus: name } };
+  if (name !== "") {
+    if (kind === "queue") return { queue: name };
+    if (kind === "handler") return { handler: name };
+    if (kind === "webhook") return { webhook: { url: name } };
+    if (kind === "lambda") return { lambda: name };
+  }
+  throw new UsageFault(
+    "--target takes queue:<name>, handler:<name>, webhook:<url>, lambda:<name> or event:<bus>.",
+  );
 }
 
 function zoneFrom(name: string | undefined): string | undefined {

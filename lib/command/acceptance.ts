@@ -1,9 +1,9 @@
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
+import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { type AllowedTargets, refuseForbiddenChange, refuseForbiddenTarget } from "./allowed-targets.ts";
 import { checkPatched } from "./handler-payload.ts";
-import { refuseUnknownHandler } from "./known-handlers.ts";
 
 export interface AcceptanceDeps {
   /** The deployed handlers. */
@@ -39,4 +39,17 @@ export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance 
       return checkPatched(handlers, body, before);
     },
   };
+}
+
+/**
+ * Refuses a target with a handler that is not deployed: its jobs could only die. Takes a target or
+ * a patch of one, which may lack the name.
+ */
+function refuseUnknownHandler(known: readonly string[], target: unknown): void {
+  if (typeof target !== "object" || target === null || !("handler" in target)) return;
+  const { handler } = target;
+  if (typeof handler !== "string" || known.includes(handler)) return;
+  throw new Refusal("impossible", "The target does not exist here.", [
+    { path: "target.handler", message: `is not the name of a handler; the handlers are ${known.join(", ")}` },
+  ]);
 }

@@ -32,7 +32,7 @@ export interface DrainRun extends DrainCase {
   ms: number;
   perSecond: number;
   walPerJob: number;
-  /** As the tick packed them. */
+  /** The number of jobs in a parcel, as the tick packed them. */
   jobsPerParcel: number;
   cpu: CpuShares | null;
 }
@@ -52,8 +52,9 @@ export const drainCases: readonly DrainCase[] = drained.flatMap((each) =>
 );
 
 /**
- * A tenth of the jobs is enough to see the cost of small parcels; and the cost of a handler's job
- * is known after the first few.
+ * The round that is not counted and the case of ten a parcel run a tenth of the jobs. That is
+ * enough to see the cost of small parcels, and the cost of a handler's job is known after the first
+ * few.
  */
 const fewer = 10;
 

@@ -13,7 +13,7 @@ export interface FireRun {
   ms: number;
   perSecond: number;
   walPerJob: number;
-  /** The part of it in pages that were written whole. */
+  /** The part of the WAL that is whole pages. */
   wholePageBytesPerJob: number;
   cpu: CpuShares | null;
 }
@@ -98,7 +98,7 @@ export async function fireRuns(
   say: Say,
 ): Promise<FireRun[]> {
   const { sql, queue } = stack;
-  // As for a due set that presses.
+  // The tick takes all its lanes at once, as it does when jobs are due within a minute.
   const settings = { ...tickDefaults, lanes, pressingMs: Number.POSITIVE_INFINITY, batchMax };
   await tick({ sql, queue, log: silentLog }, settings, () => false);
   const done: FireRun[] = [];

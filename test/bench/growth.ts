@@ -28,7 +28,7 @@ interface Rate {
   perSecond: number;
   walPerJob: number;
   runs: FireRun[];
-  /** With empty shared buffers; null when it was not requested. */
+  /** The run with empty shared buffers; null when it was not requested. */
   cold: FireRun | null;
 }
 

@@ -20,7 +20,7 @@ type Phase = "before" | "during" | "after";
 
 interface Round {
   phase: Phase;
-  /** Since the transaction was opened. */
+  /** Seconds since the transaction was opened. */
   seconds: number;
   ours: number;
   inPlace: number;
@@ -38,7 +38,9 @@ export interface HeldFigures extends Figures {
 }
 
 const narrow: InPlace = { name: "narrow", fillfactor: 80 };
-/** The in-place rows become due again a second of their own time later, in the next round. */
+/**
+ * In the next round the in-place rows are due again; by their own instants that is a second later.
+ */
 const everyMs = 1_000;
 
 /**

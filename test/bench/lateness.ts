@@ -17,9 +17,9 @@ export const options = { rate: "1000", soon: "50", minutes: "2", handlers: "10" 
 const promisedMs = 1_000;
 
 /**
- * This many evenly due jobs a second, of which `handlers` percent go to a handler and the others to
- * a queue that a receiver empties, and `soon` more a second that are created over HTTP one to five
- * seconds before they are due.
+ * Measures how late jobs start. `rate` jobs are due each second, evenly: `handlers` percent of them
+ * go to a handler, the others to a queue that a receiver empties. `soon` more jobs a second are
+ * created over HTTP, one to five seconds before they are due.
  */
 export async function bench(options: Options, say: Say): Promise<LatenessFigures> {
   const rate = number(options, "rate");

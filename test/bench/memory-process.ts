@@ -17,7 +17,7 @@ import { workMessages } from "../../lib/worker/worker.ts";
 export interface MemoryUsed {
   /** The peak since the process began. */
   peakMiB: number;
-  /** Before its first claim. */
+  /** The memory before the first claim. */
   beginsAtMiB: number;
   jobs: number;
   ms: number;

@@ -79,9 +79,9 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
 }
 
 interface TickMs {
-  /** Including the sending. */
+  /** The time of the work, including the sending. */
   all: number;
-  /** In the database alone. */
+  /** The time in the database alone. */
   database: number;
 }
 

@@ -58,7 +58,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   };
 }
 
-/** Each run continues after the last page of the previous one. */
+/** Times the pages of a search. Each run continues after the last page of the run before. */
 async function timedPages<Place>(
   runs: number,
   page: (after?: Place) => Promise<{ items: number; next: Place | undefined }>,

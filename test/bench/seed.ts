@@ -29,8 +29,8 @@ export async function seedSchedules(sql: Sql, count: number, say: Say): Promise<
 }
 
 /**
- * Without triggers and foreign keys, which cost more than the rows. The counts that the triggers
- * would have updated are written here.
+ * Stores these schedules without triggers and foreign keys, which cost more than the rows. The
+ * counts that the triggers would have updated are written here.
  */
 function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
   return sql.begin(async (tx) => {
@@ -65,8 +65,8 @@ function cadenceOf(tx: Tx, from: number, to: number) {
 }
 
 /**
- * Their definitions are kept in a table, so that an interrupted seeding leaves no database without
- * indexes.
+ * Drops the indexes. Their definitions are kept in a table, so that the next seeding can restore
+ * them if this one is interrupted.
  */
 async function setIndexesAside(sql: Sql): Promise<void> {
   await sql.begin(async (tx) => {

@@ -127,7 +127,7 @@ function memory(samples: readonly Sample[], minutes: Minutes): Measure[] {
 
 const processNames = { stack: "the stack (Node)", postgres: "Postgres" } as const;
 
-/** Not judged: it shows what limits the rest. */
+/** CPU use, which is not judged: it shows what limits the other measures. */
 function cores(samples: readonly Sample[], minutes: Minutes): Measure[] {
   return (["stack", "postgres"] as const).map((name) => ({
     panel: "Processor",

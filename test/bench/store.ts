@@ -7,7 +7,10 @@ export const does = "stores schedules quickly, for other benches to use with the
 
 export const options = { schedules: "30000000" };
 
-/** Not durable until the end: an interrupted store must be started over. */
+/**
+ * Settings for storing quickly. Nothing is durable until the end, so an interrupted store must be
+ * started over.
+ */
 const hasty = {
   fsync: "off",
   full_page_writes: "off",

@@ -4,13 +4,13 @@ import { tickApplication } from "./tick-process.ts";
 
 /** How often a tick's backend was found in each state. */
 export interface Waits {
-  /** On a core, or ready for one. */
+  /** Runs on a core, or is ready for one. */
   running: number;
-  /** For the WAL: to write it, or until it is on disk. */
+  /** Waits to write the WAL, or until the WAL is on disk. */
   wal: number;
-  /** For pages, locks and anything else. */
+  /** Waits for pages, locks or anything else. */
   other: number;
-  /** For its tick. */
+  /** Waits for the next statement of its tick. */
   client: number;
 }
 

@@ -76,7 +76,7 @@ export async function answerOf(
   }
 }
 
-/** The next attempt starts at an instant that the target names. */
+/** An attempt that ran out of time, with an instant from the target for the next attempt. */
 function tookTooLong(clock: Clock): Delivery {
   const stopped = new AttemptStopped("timeout", "The attempt took longer than 10s.");
   return { ...thrown(stopped), retryAt: new Date(clock.now().getTime() + 12_000) };

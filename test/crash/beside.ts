@@ -1,8 +1,8 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
 /**
- * Rules beside the oracle of the cadence: rechecks, cancelled jobs, attempts, and rows that
- * handlers write themselves.
+ * Rules that the oracle of cadence jobs does not check: of rechecks, cancelled jobs, attempts, and
+ * rows that handlers write themselves.
  */
 export async function judgeBeside(sql: Sql): Promise<string[]> {
   const broken = await sql<{ rule: string; key: string; occurrence: Date; kind: string; found: number }[]>`

@@ -69,8 +69,9 @@ export async function endOf(
 }
 
 /**
- * The day of a recheck is attached between the two. Effects in a handler's own transaction are
- * judged separately, and never repeat.
+ * Whether the process dies after the target accepted a job and before the job is settled, so that
+ * the effect may repeat. Attaching the day of a recheck lies between the two. Effects in a
+ * handler's own transaction never repeat, and are judged separately.
  */
 function isBetweenEffectAndSettle({ label, side }: Moment): boolean {
   return (
@@ -104,7 +105,7 @@ export async function tryEach<Item>(
 export function playDeaths(scenarios: readonly Scenario[]): void {
   describe.each(scenarios)("$name", (scenario) => {
     test(
-      "every expected job runs and settles once, at any operation that a process dies at",
+      "every expected job runs and settles once, whichever operation a process dies at",
       async () => {
         const database = await crashDatabase();
         const all = momentsOf(await operationsOf(scenario, database));

@@ -6,7 +6,7 @@ const stepsOfMinute = 4;
 const minutesMax = 30;
 
 /**
- * No consumer retries a quarantined row after this time: the row no longer exists, and its entry
+ * An entry that no consumer has retried for this long belongs to a row that no longer exists, and
  * must expire.
  */
 const untriedAfter = "2 minutes";
@@ -16,8 +16,8 @@ type Healed = Pick<CrashWorld, "clock" | "tick" | "work">;
 
 /**
  * Runs ordinary ticks and workers until all jobs due by now are settled and every mended row has
- * left the quarantine. Returns the minutes, or null when that did not happen. Entries that a death
- * left behind expire after an hour.
+ * left the quarantine. Returns how many minutes that took, or null if it did not happen. Entries
+ * that a death left behind expire after an hour.
  */
 export async function heal(sql: Sql, world: Healed): Promise<number | null> {
   const until = world.clock.now();

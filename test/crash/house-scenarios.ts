@@ -9,7 +9,7 @@ import type { CrashWorld } from "./world.ts";
 
 const demo = { queue: "demo" };
 
-/** Each tick a minute after the one before. */
+/** Runs ticks, each a minute after the one before. */
 async function ticks(world: CrashWorld, count: number): Promise<void> {
   for (let each = 0; each < count; each++) {
     await world.clock.advance(minute);

@@ -23,12 +23,15 @@ interface Pair {
   second: Moment;
 }
 
-/** The most second moments per first one, besides the decisive ones. */
+/**
+ * How many moments of a second death are tried for each moment of a first one, besides the decisive
+ * ones.
+ */
 const secondsMax = triesAllMoments ? 2 : 1;
 
 /**
- * Messages that the first process did not send, the second does not send either. The normal run
- * tries only the first message of each: a tick has a dozen.
+ * A pair of decisive moments leaves a message unsent by both processes. The normal run tries only
+ * the first message of each process, since a tick has a dozen.
  */
 const isDecisive = (moment: Moment) => isUnsent(moment) && (triesAllMoments || moment.nth === 1);
 
@@ -90,7 +93,7 @@ function someOf(seconds: readonly Moment[], first: Moment, dice: Dice): Moment[]
 export function playPairs(scenarios: readonly PairScenario[]): void {
   describe.each(scenarios)("$name", (scenario) => {
     test(
-      `every expected job runs and settles once, at any operations that a ${scenario.kind} and then the next one die at`,
+      `every expected job runs and settles once, whichever operations a ${scenario.kind} and then the next ${scenario.kind} die at`,
       async () => {
         const database = await crashDatabase();
         const all = await firstsOf(scenario, database);

@@ -200,7 +200,8 @@ export const editScenarios: readonly Scenario[] = [
   {
     name: "workers that cannot write the result of one job, and the sweep that takes it from its parcel",
     oneOf: 8,
-    // The parts are settled one after the other, each in its own transaction.
+    // The parcel is settled in parts, each in its own transaction: a death between two parts
+    // repeats the effects of those not settled yet.
     mayRepeat: ({ label }) => /^worker: (?!claim|send|delete message)/.test(label),
     prepare: async (world) => {
       for (const key of ["one", "bad", "three", "four"]) await put(world, key, "in 5s");

@@ -24,7 +24,7 @@ interface WorkParts {
   side: Sql;
 }
 
-/** One invocation per message, until the queue is empty. */
+/** Works the messages of the queue, each in an invocation of its own, until the queue is empty. */
 export async function workAll(inProcess: InProcess, parts: WorkParts, worker: Worker): Promise<void> {
   const { clock, queues } = parts;
   for (let [message] = queues.receive(1); message !== undefined; [message] = queues.receive(1)) {

@@ -55,7 +55,7 @@ export interface CrashWorld {
 
 export interface Process extends FusedProcess {
   sql: Sql;
-  /** For the handlers' own transactions. */
+  /** Connections for the transactions of handlers. */
   transactions: Sql;
   sender: ParcelQueue;
 }

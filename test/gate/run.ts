@@ -70,7 +70,7 @@ async function runTests(args: string[]): Promise<TestRun | null> {
   }
 }
 
-/** One file after the other, each in a process of its own. */
+/** Runs the files with a failure again, one after the other, each in a process of its own. */
 async function repeat(first: RunReport, testArgs: string[]): Promise<RunReport | null> {
   const files = filesToRepeat(first);
   if (files.length === 0) return null;

@@ -5,8 +5,8 @@ let api: OwnApi;
 
 beforeAll(async () => {
   api = await ownApi();
-  // The role in this test lacks the settings that its own has in production; they apply from the
-  // next connection on.
+  // The login of this test lacks the statement timeout of the API's role in production. It is set
+  // on the database instead, for the connections to come.
   const [{ name } = { name: "" }] = await api.sql<{ name: string }[]>`select current_database() as name`;
   await api.sql.unsafe(`alter database ${name} set statement_timeout = '1500ms'`);
   await api.sql.unsafe(`

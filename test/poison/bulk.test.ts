@@ -11,8 +11,8 @@ import { functionRoles } from "../support/role-logins.ts";
 import { mend, poison } from "./poison.ts";
 
 /**
- * One job of eight cannot be written: a retry or a cancel of many does the others, says so, and
- * continues after it.
+ * One job of eight cannot be written: a retry or a cancel of many does the others, reports the job
+ * as failed, and continues behind it.
  */
 
 let world: Carillon;
@@ -106,7 +106,7 @@ describe("a retry of many", () => {
     expect(await retry({}, { state: "cancelled", key: "job-1" })).toMatchObject({ done: 1, failed: 0 });
   });
 
-  test("A retry of many whose time is up at a job that cannot be written continues after it", async () => {
+  test("A retry of many that ran out of time at a job that cannot be written continues behind that job with the next call", async () => {
     await allDead();
     await spoil();
     expect(await each((after) => retry({ after, timeIsUp: always }))).toEqual([
@@ -140,7 +140,7 @@ describe("a cancel of many", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("A cancel of many whose time is up at a job that cannot be written continues after it, in the same parcel", async () => {
+  test("A cancel of many that ran out of time at a job that cannot be written continues behind that job in the same parcel with the next call", async () => {
     await oneParcel(world, count);
     await spoil();
     const counts = await each((after) => cancel({ after, timeIsUp: always }));
@@ -160,7 +160,7 @@ describe("a cancel of many", () => {
     ]);
   });
 
-  test("A cancel of many skips an enqueued job without a row whose schedule cannot be written", async () => {
+  test("A cancel of many skips an enqueued job that no tick has made yet and whose schedule cannot be written", async () => {
     for (let n = 0; n < count; n++) {
       const body = { target: { queue: "demo" }, when: `at ${at(30 * day).toISOString()}`, deleteOnEnd: true };
       await world.put(`job-${n}`, body);
@@ -231,7 +231,7 @@ describe("a cancel of a group", () => {
     expect(await cancelGroup()).toEqual({ done: 1, running: 0, failed: 0 });
   });
 
-  test("A cancel of a group whose time is up at a schedule that cannot be deleted continues after it", async () => {
+  test("A cancel of a group that ran out of time at a schedule that cannot be deleted continues behind that schedule with the next call", async () => {
     await poison(world.sql, "schedules", `old.key = '${bad}'`);
     const first = await cancelGroup(always);
     expect(first).toEqual({ done: 0, running: 0, failed: 1, next: bad });

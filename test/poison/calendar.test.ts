@@ -44,7 +44,9 @@ const dayText = (days: number) => {
   return [year, month, date].map((part) => String(part).padStart(2, "0")).join("-");
 };
 
-/** 2,000 ranges of two days, one in every fourth day from the day after tomorrow on. */
+/**
+ * 2,000 ranges of two days, of which one begins on every fourth day from the day after tomorrow on.
+ */
 function largeRules(from = daysFromCivil(2026, 3, 4)) {
   const dates = Array.from(
     { length: 2_000 },
@@ -67,7 +69,7 @@ async function putLarge(rules = largeRules()): Promise<void> {
   await putCalendar(deps(), params, { most: 0, ms: 0 });
 }
 
-/** As many schedules with the large calendar as without one, in one shard. */
+/** Puts as many schedules with the large calendar as without one, all in one shard. */
 async function putBoth(body: object): Promise<void> {
   await putLarge();
   const put = (name: string, more: object) =>
@@ -98,14 +100,17 @@ const ran = async () => [
 test.each([
   ["spread over some minutes", { spread: "2m" }],
   ["with rules of their own", { catchUp: { policy: "all" } }],
-])("Schedules with a calendar of 50 KB (%s) fire with others, and a batch reads it once", async (_, body) => {
-  await putBoth({ when: "5 * * * *", ...body });
-  await world.clock.advance(4 * minute);
-  await tickCounted();
-  expect((await ran()).toSorted()).toEqual([...keysOf("large"), ...keysOf("plain")].toSorted());
-});
+])(
+  "Schedules with a calendar of 50 KB (%s) fire in one batch with others, and the batch reads the calendar once",
+  async (_, body) => {
+    await putBoth({ when: "5 * * * *", ...body });
+    await world.clock.advance(4 * minute);
+    await tickCounted();
+    expect((await ran()).toSorted()).toEqual([...keysOf("large"), ...keysOf("plain")].toSorted());
+  },
+);
 
-test("Schedules with a calendar of 50 KB are caught up with others after a day without a tick", async () => {
+test("Schedules with a calendar of 50 KB are caught up together with others after a day without a tick", async () => {
   await putBoth({ when: "0 * * * *", catchUp: { policy: "all" } });
   await world.clock.advance(day);
   await tickCounted();
@@ -114,7 +119,7 @@ test("Schedules with a calendar of 50 KB are caught up with others after a day w
   expect(made.filter(({ key }) => key === "plain:7").length).toBeGreaterThan(20);
 });
 
-test("Schedules with a calendar of 50 KB are released with others when their hold of eight days ends", async () => {
+test("Schedules with a calendar of 50 KB are released together with others when their hold of eight days ends", async () => {
   await putBoth({ when: "0 9 * * *" });
   const until = at(8 * day);
   await applyOperations(
@@ -127,7 +132,7 @@ test("Schedules with a calendar of 50 KB are released with others when their hol
   expect(await world.sql`select from carillon.holds`).toEqual([]);
 });
 
-test("Ended schedules with a calendar of 50 KB are deleted with others, and the calendar is read once", async () => {
+test("Ended schedules with a calendar of 50 KB are deleted together with others, and the calendar is read once", async () => {
   await putBoth({ when: "5 * * * *", endsAt: at(10 * minute).toISOString(), deleteOnEnd: true });
   await world.clock.advance(4 * minute);
   await world.tick();
@@ -139,7 +144,7 @@ test("Ended schedules with a calendar of 50 KB are deleted with others, and the 
   expect(await world.sql`select from carillon.schedules where deleted_at is null`).toEqual([]);
 });
 
-test("Schedules with a calendar of 50 KB that are over are marked with others, and the calendar is read once", async () => {
+test("Schedules with a calendar of 50 KB that are over are marked for the purge together with others, and the calendar is read once", async () => {
   await putBoth({ when: ["at 2026-03-02T10:05", "at 2026-03-02T10:06"] });
   await world.tick();
   await world.clock.advance(10 * minute);
@@ -150,7 +155,7 @@ test("Schedules with a calendar of 50 KB that are over are marked with others, a
   expect((await world.sql`select from carillon.over_schedules`).length).toBe(2 * count);
 });
 
-test("A hold of members with a calendar of 50 KB is set with others, and the calendar is read once", async () => {
+test("A hold of a group is set on members with a calendar of 50 KB together with others, and the calendar is read once", async () => {
   await putBoth({ when: "0 9 * * *", group: "shop" });
   const label = { scope: "group", name: "shop" } as const;
   // The caller stops before any member was held.
@@ -182,6 +187,6 @@ test("Schedules with a calendar of 50 KB are replanned by the tick after its edi
   expect(row?.replanned).toBe(count);
   await world.clock.setNow(at(day - hour - minute));
   await world.tick();
-  // The third of March is excluded by now.
+  // The edited calendar excludes the third of March.
   expect((await ran()).toSorted()).toEqual(keysOf("plain").toSorted());
 });

@@ -24,7 +24,7 @@ export const rowCells = {
     ),
     locked: by(
       "poison/tally.test.ts",
-      "No row of counts is set aside for the lock of a minute, and the tick fails",
+      "If the lock of a minute is not granted, the tick fails and sets no row of counts aside",
     ),
   },
   target: {

@@ -18,10 +18,12 @@ const missingDay = (title: string) => ({ missingDay: by("poison/missing-day.test
 
 const longHold = by(
   "poison/long-hold.test.ts",
-  "A hold of a year over a thousand members is set for all by one tick, and ends for all, with others",
+  "A hold of a year on a thousand members is set on all by one tick, and ends for all, while other schedules fire on time",
 );
 
-const caughtUp = missingDay("Catch-up over a missing day of jobs loses nothing, nor do others");
+const caughtUp = missingDay(
+  "Catch-up over a missing day of jobs runs every occurrence, at once or through the backlog",
+);
 
 /**
  * In a batch of a shard, a row that cannot be written or read is set aside together with the
@@ -45,18 +47,20 @@ const needsItsCadence = { unknownZone: aside, unreadableCadence: aside } as cons
 export const planCells = {
   plan: {
     ...ofABatch,
-    ...readOnce("Schedules with a calendar of 50 KB (%s) fire with others, and a batch reads it once"),
+    ...readOnce(
+      "Schedules with a calendar of 50 KB (%s) fire in one batch with others, and the batch reads the calendar once",
+    ),
     longHold: because("A row due under a hold is ignored; the end of a hold is a release."),
-    ...missingDay("A shard whose day of jobs is missing fires in the tick that finds that, with the others"),
+    ...missingDay("A tick that finds a day of jobs missing attaches the day, and fires its jobs"),
   },
   release: {
     ...ofABatch,
     ...readOnce(
-      "Schedules with a calendar of 50 KB are released with others when their hold of eight days ends",
+      "Schedules with a calendar of 50 KB are released together with others when their hold of eight days ends",
     ),
     longHold,
     ...missingDay(
-      "Occurrences due under a hold on a missing day of jobs are released at its end, with others",
+      "Occurrences due under a hold on a missing day of jobs are released at its end, and other schedules fire",
     ),
   },
   near: {
@@ -78,7 +82,9 @@ export const planCells = {
   },
   "catch-up": {
     ...ofABatch,
-    ...readOnce("Schedules with a calendar of 50 KB are caught up with others after a day without a tick"),
+    ...readOnce(
+      "Schedules with a calendar of 50 KB are caught up together with others after a day without a tick",
+    ),
     longHold: because("Occurrences due under a hold are released, which is not a catch-up."),
     ...caughtUp,
   },
@@ -98,10 +104,10 @@ export const houseCells = {
     unknownZone: waits,
     unreadableCadence: waits,
     ...readOnce(
-      "Ended schedules with a calendar of 50 KB are deleted with others, and the calendar is read once",
+      "Ended schedules with a calendar of 50 KB are deleted together with others, and the calendar is read once",
     ),
     longHold: because("A held schedule is not over: it is checked when its hold ends."),
-    ...missingDay("An ended schedule whose day of jobs is missing is deleted, and so are others"),
+    ...missingDay("Ended schedules are deleted, also one whose day of jobs is missing"),
   },
   purge: {
     ...fails,
@@ -111,7 +117,7 @@ export const houseCells = {
       "A schedule whose cadence cannot be read is not marked as over",
     ),
     ...readOnce(
-      "Schedules with a calendar of 50 KB that are over are marked with others, and the calendar is read once",
+      "Schedules with a calendar of 50 KB that are over are marked for the purge together with others, and the calendar is read once",
     ),
     longHold: because("A held schedule is not over under any hold."),
     missingDay: because("It reads the existing days: a missing one keeps no schedule."),
@@ -122,7 +128,7 @@ export const houseCells = {
     ...needsNoCadence,
     ...noDay,
     ...readOnce(
-      "Schedules with a calendar of 50 KB are released with others when their hold of eight days ends",
+      "Schedules with a calendar of 50 KB are released together with others when their hold of eight days ends",
     ),
     longHold,
   },
@@ -131,7 +137,7 @@ export const houseCells = {
     ...fails,
     ...needsNoCadence,
     ...readOnce(
-      "A hold of members with a calendar of 50 KB is set with others, and the calendar is read once",
+      "A hold of a group is set on members with a calendar of 50 KB together with others, and the calendar is read once",
     ),
     longHold,
     ...plansOnDaysThatAre,

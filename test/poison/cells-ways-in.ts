@@ -37,7 +37,7 @@ export const wayInCells = {
     ...ofEachWayIn,
     unwritable: by(
       "poison/inbox.test.ts",
-      "A hundred and fifty first commands that fail in the database do not stop later ones of the same tick, and are applied once it is repaired",
+      "When the first hundred and fifty commands fail in the database, the same tick applies the ones after them, and the failed ones are applied once repaired",
     ),
     locked: hanging,
     slow: hanging,

@@ -64,7 +64,7 @@ test("A job whose claim fails is alone in quarantine after a few messages, and i
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("The message of a parcel that cannot be claimed leaves the queue, and the parcel is claimed within a tick of its next retry", async () => {
+test("The message of a parcel that cannot be claimed leaves the queue, and the parcel is claimed by the first tick after its retry is due", async () => {
   const id = await oneParcel(world, 1);
   await poison(world.sql, "parcels", `old.id = ${id}`);
   expect(await world.work()).toEqual([]);
@@ -79,7 +79,8 @@ test("The message of a parcel that cannot be claimed leaves the queue, and the p
   await minutes(8);
   expect(await quarantined(world)).toEqual([{ consumer: "claim", item: id, reason: raised, tries: 4 }]);
   expect(world.queue.messages).toEqual([]);
-  // If it were sent unmarked, the other parcels of its tick could not be marked.
+  // The sweep did not send this parcel: its row cannot be marked as sent, and neither could the
+  // rows of the parcels sent with it.
   expect(worked("parcel.unmarked")).toEqual([]);
   await mend(world.sql, "parcels");
   expect(await retryEntries(world.as.api, { filter: { consumer: "claim" }, limit: 10 })).toMatchObject({
@@ -91,7 +92,7 @@ test("The message of a parcel that cannot be claimed leaves the queue, and the p
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A parcel whose retry is lost with its message is sent again a minute later", async () => {
+test("A parcel whose message is lost at a retry is sent again a minute later", async () => {
   const id = await oneParcel(world, 1);
   await poison(world.sql, "parcels", `old.id = ${id}`);
   await world.work();
@@ -106,7 +107,7 @@ test("A parcel whose retry is lost with its message is sent again a minute later
   expect(await stateOf("job-0")).toEqual(["succeeded"]);
 });
 
-test("The entry of a parcel is dropped when another message had it claimed, or when there is no parcel", async () => {
+test("The quarantine entry of a parcel is dropped when another message led to a claim, or when the parcel no longer exists", async () => {
   const id = await oneParcel(world, 1);
   await poison(world.sql, "parcels", `old.id = ${id}`);
   await world.work();
@@ -119,7 +120,7 @@ test("The entry of a parcel is dropped when another message had it claimed, or w
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A parcel that another worker has claimed is not set aside for an earlier failed claim", async () => {
+test("A parcel under the lease of another worker is not set aside for a claim that failed before", async () => {
   const id = await oneParcel(world, 1);
   await claimParcel(world.as.worker, id, minute);
   const deps = { sql: world.as.worker, log: world.log };

@@ -157,7 +157,7 @@ test("A day whose jobs cannot be read does not stop the archive of other days", 
   });
 });
 
-test("Days that have failed before come after the others, and take no time from them", async () => {
+test("Days that have failed before are archived last, and take no time from other days", async () => {
   await pastDays();
   const denied = new Error("Access Denied");
   await archive((name) => (name.includes(`day=${sunday}`) ? denied : null));
@@ -166,7 +166,7 @@ test("Days that have failed before come after the others, and take no time from 
   expect(await archive(takesAll)).toEqual([monday, tuesday, sunday]);
 });
 
-test("No day is set aside if S3 does not answer, and the archive fails", async () => {
+test("If S3 does not answer, the archive fails and sets no day aside", async () => {
   await pastDays();
   const silent = new Error("Socket timed out");
   await expect(archive(() => new OfNoRow(silent))).rejects.toBe(silent);
@@ -185,7 +185,7 @@ test("A day that another archive is working on keeps its quarantine entry", asyn
 });
 
 test.each(["20260302", "20260303"])(
-  "A day that a waiting job keeps does not keep other days when the table of %s is locked, nor are they set aside",
+  "While the table of %s is locked, a day that a waiting job keeps does not stop the drop of other days, and they are not set aside",
   async (locked) => {
     await world.put("stuck", { when: "in 1m" });
     await world.tick();
@@ -193,7 +193,7 @@ test.each(["20260302", "20260303"])(
     await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
     await world.sql`delete from carillon.parcels`;
     const look = () => lookAtDays({ sql: archivist, log: world.log }, retentionDays, () => false);
-    // More often than Postgres makes a custom plan before it takes the generic one.
+    // Often enough that Postgres has changed from custom plans to the generic one.
     for (let each = 0; each < 12; each++) await look();
     await world.sql.begin(async (tx) => {
       await tx.unsafe(`lock table carillon.jobs_${locked} in access exclusive mode`);

@@ -45,7 +45,7 @@ test("A batch that the server ends is retried with fewer rows, and all are fired
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A connection that is lost with each batch ends the shard's turn, and no row is set aside", async () => {
+test("When every batch of a shard loses its connection, the tick fails, sets no row aside, and the next tick fires the shard", async () => {
   left = Number.POSITIVE_INFINITY;
   await expect(world.tick()).rejects.toThrow("ConnectionLost");
   expect(await made()).toBe(0);

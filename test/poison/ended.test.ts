@@ -68,7 +68,7 @@ test("An ended schedule that another transaction has locked does not stop the de
   });
 });
 
-test("No ended schedule is set aside if the lock of its shard is not granted, and the tick fails", async () => {
+test("If the lock of a shard is not granted, the tick fails and sets no ended schedule aside", async () => {
   await endedSchedules();
   await impatientTick(world);
   await world.sql.begin(async (tx) => {

@@ -11,7 +11,8 @@ import { rowPoisons } from "./row-poisons.ts";
 import { idOf, ofBad, together } from "./row-scenario.ts";
 
 /**
- * A far row cannot come near: schedules beside it fire on time, and its own schedule loses nothing.
+ * A row of the far plan cannot move to the near plan: other schedules fire on time, and the
+ * schedule of the row loses nothing.
  */
 
 let world: Carillon;
@@ -25,7 +26,10 @@ afterEach(() => world.stop());
 const { occurrencesOf } = planSteps(() => world);
 
 const keys = ["a", "b", "c", "d", "e"];
-/** On the fifth, ninth and thirteenth at nine: far on the second. */
+/**
+ * Occurs on the fifth, ninth and thirteenth at nine. On the second, the test's Monday, these rows
+ * are in the far plan.
+ */
 const when = "0 9 */4 * *";
 const fifth = at(2 * day + 23 * hour);
 const ninth = at(6 * day + 23 * hour);
@@ -66,7 +70,7 @@ interface FarPoison {
   mended: () => PromiseLike<unknown>;
 }
 
-/** The row of the fifth only. */
+/** Makes deletes of the far row of the fifth fail, and of no other row. */
 const keepFifth = (id: string) =>
   poison(world.sql, "plan_far", `old.schedule_id = ${id} and old.due_at < '2026-03-06'`);
 
@@ -146,7 +150,7 @@ test.each([
   ["before it is due", new Date(fifth.getTime() - day)],
   ["after it was due", new Date(fifth.getTime() + hour)],
 ])(
-  "An edit (%s) of a schedule whose far row cannot be deleted runs each occurrence once, and the line passes that row",
+  "An edit (%s) of a schedule whose far row cannot be deleted runs each occurrence once, and the near line passes that row",
   async (_, moment) => {
     const id = await farRows({ catchUp: { policy: "all" } });
     await keepFifth(id);
@@ -188,7 +192,7 @@ test.each([
   ["alone", "old.due_at < '2026-03-06'"],
   ["with the row behind it", "true"],
 ])(
-  "A far end of a hold that cannot come near (%s) is made up for, and so are the occurrences after it",
+  "The end of a hold whose far row cannot come near (%s) is made up for later, and so are the occurrences after it",
   async (_, rows) => {
     for (const key of keys) {
       await world.put(key, { when: "0 9 * * *", catchUp: { policy: "all" } });
@@ -244,7 +248,7 @@ test("A far row on which statements hang is set aside, and its neighbours come n
   expect(await world.sql`select from carillon.plan where due_at = ${fifth}`).toHaveLength(4);
 });
 
-test("No far row is set aside if the plan lock of the shard is not granted", async () => {
+test("If the plan lock of the shard is not granted, no far row is set aside", async () => {
   await farRows();
   await world.sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock_shared(${planLock}::int, 3)`;
@@ -256,7 +260,7 @@ test("No far row is set aside if the plan lock of the shard is not granted", asy
   expect(await lineOf()).toEqual(new Date("2026-03-06T00:00:00Z"));
 });
 
-test("No far row is set aside if the row of the shard cannot be written", async () => {
+test("If the row of the shard cannot be written, no far row is set aside", async () => {
   await farRows();
   await poison(world.sql, "shards", "old.id = 3");
   await expect(world.tick()).rejects.toThrow("parts of the tick failed");
@@ -266,7 +270,7 @@ test("No far row is set aside if the row of the shard cannot be written", async 
   expect(await lineOf()).toEqual(new Date("2026-03-06T00:00:00Z"));
 });
 
-test("The line stays while far rows due before it are brought near", async () => {
+test("The near line stays while far rows due before it are brought near", async () => {
   const id = await farRows();
   const before = await lineOf();
   await world.sql`select carillon.attach_days('2026-03-02', '2026-03-06')`;
@@ -275,7 +279,7 @@ test("The line stays while far rows due before it are brought near", async () =>
   expect(await lineOf()).toEqual(before);
 });
 
-test("A far row that was passed over and is still in its table stays there when the next day comes near", async () => {
+test("A far row that was set aside stays in the far plan when the next day comes near", async () => {
   const id = await farRows();
   await keepFifth(id);
   await world.tick();
@@ -286,7 +290,7 @@ test("A far row that was passed over and is still in its table stays there when 
   expect(await lineOf()).toEqual(new Date("2026-03-07T00:00:00Z"));
 });
 
-test("An edit of a schedule whose far row is due and occurs at -infinity, before the tick that meets it, loses nothing", async () => {
+test("An edit of a schedule whose far row is due and occurs at -infinity, before the tick that reads the row, loses nothing", async () => {
   const id = await farRows();
   await world.sql`update carillon.plan_far set due_at = '-infinity', occurrence = '-infinity' where schedule_id = ${id}`;
   await world.patch("c", { payload: { edited: true } });

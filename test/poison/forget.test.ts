@@ -22,7 +22,7 @@ interface Table {
   /** The column that identifies the rows of a test: k1 to k5. */
   name: string;
   fill: string;
-  /** The item of k3. */
+  /** The item under which the row k3 is in quarantine. */
   item: string;
 }
 

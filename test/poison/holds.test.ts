@@ -86,7 +86,7 @@ test("More ended holds than one page has are removed in one tick", async () => {
   expect(await holds()).toEqual([]);
 });
 
-test("An ended hold stays while its schedule lags behind it, and stops no other of its shard", async () => {
+test("An ended hold stays until a tick has reached its end, and does not stop other holds of its shard", async () => {
   await world.put("over", later);
   await endHolds();
   await world.put("lags", { when: "every 1h" });
@@ -95,7 +95,7 @@ test("An ended hold stays while its schedule lags behind it, and stops no other 
   await world.sql`update carillon.plan set shard = 2`;
   await world.sql`update carillon.holds set shard = 2`;
   await world.clock.advance(2 * minute);
-  // No tick reaches its end.
+  // No tick has run since the hold of `lags` ended.
   await clearHolds({ ...world, timeIsUp: () => false, note: (error) => Promise.reject(error) });
   expect(await holds()).toEqual(["lags"]);
 });

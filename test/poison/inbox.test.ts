@@ -52,7 +52,10 @@ const quarantine = () =>
     select item, detail->>'key' as key, reason, tries from carillon.quarantine where consumer = ${consumer} order by item::bigint`;
 const description = async (key: string) => (await readSchedule(world.sql, key))?.body.description;
 
-/** Each edit of a schedule with such a key fails in the database. */
+/**
+ * Makes each put of a schedule whose key begins with this name run the statement `how` in the
+ * database, which fails or hangs.
+ */
 async function breakKeys(name: string, how: string): Promise<void> {
   await world.sql.unsafe(`
     create function carillon.break_keys() returns trigger language plpgsql as $$ begin ${how}; return new; end $$;
@@ -61,7 +64,7 @@ async function breakKeys(name: string, how: string): Promise<void> {
 }
 const mend = () => world.sql`drop trigger break_keys on carillon.schedules`;
 
-test("A hundred and fifty first commands that fail when they are read do not stop later ones of the same tick", async () => {
+test("When the first hundred and fifty commands fail as they are read, the same tick applies the ones after them", async () => {
   await putAll([...many(150, "bad", "poison"), ...many(50, "good")]);
   world.more.tick = { acceptance: failing };
   await world.tick();
@@ -85,7 +88,7 @@ test("A command that fails again while its entry is locked does not stop later o
   expect(await quarantine()).toMatchObject([{ key: "bad-0", tries: 1 }]);
 });
 
-test("A hundred and fifty first commands that fail in the database do not stop later ones of the same tick, and are applied once it is repaired", async () => {
+test("When the first hundred and fifty commands fail in the database, the same tick applies the ones after them, and the failed ones are applied once repaired", async () => {
   await putAll([...many(150, "bad"), ...many(1_200, "good")]);
   await breakKeys("bad", "raise exception 'secret-%', new.key");
   await world.tick();

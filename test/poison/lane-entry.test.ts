@@ -112,7 +112,7 @@ test("A dead worker's job whose lane entry cannot be deleted is retried alone, a
   world.queue.messages = [];
   const claimed = await claimParcel(world.as.worker, first?.parcelId ?? "0", 30 * second);
   expect(claimed).toMatchObject({ outcome: "claimed", jobs: { length: 3 } });
-  // The group's last attempt: its lane entry is to be deleted.
+  // The job ends as cancelled, and so its lane entry has to be deleted.
   await world.sql`update carillon.jobs set cancel_asked = true where schedule_id = ${await idOf(world, "bad-1")}`;
   await spoil();
   await minutes(4);

@@ -16,8 +16,8 @@ const { together, inQuarantine, occurrencesOf, refuseJobsOf, ticks } = planSteps
 const shard = 3;
 
 /**
- * The first row of the shard is of `bad`, and a batch of it alone has failed; the rows behind it
- * are good.
+ * The first row of the shard belongs to `bad`, and a batch of this row alone has failed. The rows
+ * behind it are good.
  */
 async function failedBatch(): Promise<BatchFailed> {
   for (const key of ["bad", "good", "other"]) await world.put(key, { when: "* * * * *" });

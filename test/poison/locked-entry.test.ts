@@ -11,7 +11,10 @@ afterEach(async () => {
   for (const world of worlds.splice(0)) await world.stop();
 });
 
-/** Firing needs an entry to pass a row, and workers are not part of the tick. */
+/**
+ * Consumers that are not housekeeping: firing must write an entry before it goes on behind a row,
+ * and workers are not part of the tick.
+ */
 const notHousekeeping = ["plan", "release", "catch-up", "near", "claim", "settle"];
 
 const housekeeping = rowCases.filter(

@@ -16,13 +16,16 @@ let world: Carillon;
 
 afterEach(() => world.stop());
 
-/** Firing has the whole tick, and workers have no slice: a locked row may take longer there. */
+/**
+ * Consumers that are not housekeeping. Firing may use the whole tick, and workers have no slice of
+ * it, so they may wait longer for a locked row.
+ */
 const notHousekeeping = ["plan", "release", "catch-up", "claim", "settle"];
 
 const housekeeping = rowCases.filter(([row, name]) => name === "locked" && !notHousekeeping.includes(row));
 
 test.each(housekeeping)(
-  "Housekeeping of the consumer %s stops waiting for a locked row before its role would, and has done the other rows in the same tick",
+  "The consumer %s waits for a locked row less than its role's lock timeout, and does the other rows in the same tick",
   async (row, _, becomes) => {
     const scenario: Scenario = scenarios[row];
     const { consumer, act = (each: Carillon) => each.tick(), done } = scenario;
@@ -49,7 +52,7 @@ async function setAllAside(): Promise<void> {
   await world.clock.advance(minute);
 }
 
-test("The retry of plans stops waiting for a locked schedule before its role would, and has planned the others in the same tick", async () => {
+test("The retry of plans waits for a locked schedule less than its role's lock timeout, and plans the others in the same tick", async () => {
   world = await carillon();
   await setAllAside();
   await lockedForPatient(world, await badSchedule(), () => world.tick());
@@ -75,7 +78,7 @@ test("A quarantine entry that another transaction has locked does not stop the r
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A row that is done keeps a locked entry, and later rows are done too", async () => {
+test("A row whose quarantine entry is locked is done and keeps the entry, and later rows are done too", async () => {
   world = await carillon();
   const entries = keys.map((item) => ({ item, error: new Error("no") }));
   await setAside(world.sql, "ended", entries);
@@ -138,7 +141,7 @@ const carried: Record<string, { begin: () => Promise<void>; row: Spot; done: str
 };
 
 test.each(Object.entries(carried))(
-  "A %s whose own row is locked does not stop others in the same tick, and continues with the next",
+  "A %s whose own row is locked does not stop others in the same tick, and continues with the next tick",
   async (_, { begin, row, done }) => {
     world = await carillon();
     await begin();
@@ -150,7 +153,7 @@ test.each(Object.entries(carried))(
   },
 );
 
-test("A canary with a locked row is waited for less than the role would, and the other canary is edited in the same tick", async () => {
+test("The tick waits for the locked row of a canary less than its role's lock timeout, and edits the other canary", async () => {
   world = await carillon();
   const canary = { minutes: 5, queue: "http://queues.test/000000000000/canary" };
   await world.tick({ canary });

@@ -43,7 +43,7 @@ function slowly() {
   return { sql, queue: { ...queue, timing: { ...queue.timing, now } }, log };
 }
 
-/** As if ticks had run each minute until then. */
+/** Moves the clock, as if ticks had run each minute until then. */
 async function passTo(moment: Date): Promise<void> {
   await world.clock.setNow(moment);
   await world.sql`update carillon.shards set watermark_at = ${moment}, reached_at = ${moment}, pulsed_to = ${moment}`;
@@ -115,7 +115,7 @@ test("Ended schedules whose end takes long to compute are deleted in transaction
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A handler's edits are refused if their missed runs take longer to count than a job's transaction has, and a single such edit is done", async () => {
+test("A handler's edits are refused if their missed runs take longer to count than a job's transaction may last, and a single such edit is done", async () => {
   const { now } = slowly().queue.timing;
   const body = parseScheduleBody({ when: "*/5 * * * *", target: { queue: "demo" } });
   const put = (some: readonly string[]) =>

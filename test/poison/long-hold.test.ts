@@ -39,7 +39,10 @@ async function putMembers(): Promise<void> {
     from made m, first f join carillon.plan p on p.schedule_id = f.id`;
 }
 
-/** As if a tick had run each minute until then: only the end of the hold was left to do. */
+/**
+ * Moves the clock, as if a tick had run each minute until then: only the end of the hold is left to
+ * do.
+ */
 async function passTo(moment: Date): Promise<void> {
   await world.clock.setNow(moment);
   const near = new Date(Math.floor(moment.getTime() / day) * day);
@@ -53,7 +56,7 @@ const count = async (what: string) => {
 };
 const held = () => count("from carillon.schedules where held_since is not null");
 
-test("A hold of a year over a thousand members is set for all by one tick, and ends for all, with others", async () => {
+test("A hold of a year on a thousand members is set on all by one tick, and ends for all, while other schedules fire on time", async () => {
   await putMembers();
   await pauseLabel(world, { label, caller, until }, { most: 0, timeIsUp: () => false });
   await world.put("beside", { when: "in 2m" });

@@ -19,7 +19,9 @@ const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 const keys = ["bad", "good"] as const;
 const all = { catchUp: { policy: "all" } };
 
-/** Both have jobs for the next minutes; then the zone of one becomes unreadable. */
+/**
+ * Makes two schedules with jobs for the next minutes; then the zone of `bad` becomes unreadable.
+ */
 async function madeAhead(body: object = { when: "* * * * *", ...all }): Promise<void> {
   await world.put("bad", { ...body, timezone: "Asia/Tokyo" });
   await world.put("good", { ...body, timezone: "Europe/Berlin" });
@@ -96,7 +98,7 @@ test("A delete withdraws the jobs made ahead for a zone that has become unreadab
   expect((await world.jobs("bad")).filter(({ dueAt }) => dueAt > world.clock.now())).toEqual([]);
 });
 
-test("An edit makes the jobs of occurrences that a calendar excluded ahead, in a zone that has become unreadable", async () => {
+test("An edit that drops the calendar makes jobs of the excluded occurrences ahead, although the zone has become unreadable", async () => {
   const deps = { sql: world.sql, queue: world.queue };
   const rules = { dates: [], weekly: ["mon"], except: [] } as const;
   await putCalendar(deps, { name: "c", body: { description: null, rules }, caller: { name: "ann" } });

@@ -23,7 +23,9 @@ function rulesWithout(day: string): CalendarRules {
   return read.rules;
 }
 
-/** As many as a tick lists at a time. */
+/**
+ * The names of as many calendars as a tick lists at a time. Each has a schedule of the same name.
+ */
 const bad = Array.from({ length: 100 }, (_, n) => `bad-${n}`);
 
 async function putCalendars(day: string): Promise<void> {

@@ -24,7 +24,7 @@ const tomorrow = "20260303";
 const ran = async (key: string) =>
   (await world.jobs(key)).filter(({ state }) => state !== "skipped").map(({ occurrence }) => occurrence);
 
-test("A shard whose day of jobs is missing fires in the tick that finds that, with the others", async () => {
+test("A tick that finds a day of jobs missing attaches the day, and fires its jobs", async () => {
   await world.put("today", { when: "in 2m" });
   await world.put("tomorrow", { when: "at 2026-03-03T10:00" });
   await loseDay(today);
@@ -36,7 +36,7 @@ test("A shard whose day of jobs is missing fires in the tick that finds that, wi
   expect(await ran("tomorrow")).toEqual([at(day)]);
 });
 
-test("Catch-up over a missing day of jobs loses nothing, nor do others", async () => {
+test("Catch-up over a missing day of jobs runs every occurrence, at once or through the backlog", async () => {
   for (const key of ["all", "owing"])
     await world.put(key, { when: "0 */6 * * *", catchUp: { policy: "all" }, target: { queue: key } });
   await world.tick();
@@ -46,7 +46,7 @@ test("Catch-up over a missing day of jobs loses nothing, nor do others", async (
   for (const key of ["all", "owing"]) expect(await ran(key)).toHaveLength(8);
 });
 
-test("Occurrences due under a hold on a missing day of jobs are released at its end, with others", async () => {
+test("Occurrences due under a hold on a missing day of jobs are released at its end, and other schedules fire", async () => {
   await world.put("held", { when: "0 */6 * * *", catchUp: { policy: "all" } });
   await world.put("free", { when: "at 2026-03-04T10:01" });
   await world.pause("held", { until: at(2 * day) });
@@ -59,7 +59,7 @@ test("Occurrences due under a hold on a missing day of jobs are released at its 
   expect(await ran("free")).toHaveLength(1);
 });
 
-test("An ended schedule whose day of jobs is missing is deleted, and so are others", async () => {
+test("Ended schedules are deleted, also one whose day of jobs is missing", async () => {
   for (const key of ["a", "b"]) await world.put(key, { when: "in 30s", deleteOnEnd: true });
   await world.put("c", { when: "at 2026-03-03T10:00", deleteOnEnd: true });
   for (const key of ["a", "c"]) await world.patch(key, { payload: 1 });

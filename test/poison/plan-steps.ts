@@ -9,7 +9,7 @@ export const unknownZone = "Mars/Olympus_Mons";
  */
 export function planSteps(world: () => Carillon) {
   return {
-    /** All in one shard, so that their rows are worked together. */
+    /** Puts all schedules into one shard, so that their rows are worked together. */
     together: async () => {
       const { sql } = world();
       await sql`update carillon.schedules set shard = 3`;
@@ -26,7 +26,7 @@ export function planSteps(world: () => Carillon) {
         .map(({ occurrence }) => occurrence.toISOString()),
     zoneOf: (from: string, to: string) =>
       world().sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`,
-    /** No job of this schedule can be written, until the trigger is dropped. */
+    /** Makes each write of a job of this schedule fail, until the trigger is dropped. */
     refuseJobsOf: async (key: string) => {
       const { sql } = world();
       const [refused] = await sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`;

@@ -27,13 +27,13 @@ export async function putAll(world: Carillon, body: object): Promise<void> {
 
 const zoned = (key: string) => ({ timezone: key === bad ? zoneOfBad : "Europe/Berlin" });
 
-/** All in one shard, so that their rows are worked together. */
+/** Puts all schedules into one shard, so that their rows are worked together. */
 export async function together({ sql }: Carillon): Promise<void> {
   for (const table of ["schedules", "plan", "plan_far", "holds"])
     await sql`update carillon.${sql(table)} set shard = 3`;
 }
 
-/** Each in a shard of its own, and so in a parcel of its own. */
+/** Puts each schedule into a shard of its own, and so its jobs into a parcel of their own. */
 export async function apart({ sql }: Carillon): Promise<void> {
   await sql`update carillon.schedules set shard = ascii(key) - 97`;
   await sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;

@@ -10,7 +10,7 @@ let world: Carillon;
 
 afterEach(() => world.stop());
 
-/** In quarantine, each with the key of its schedule where it has one. */
+/** The entries in quarantine, each with the key of its schedule where it has one. */
 const aside = () => world.sql<{ consumer: string; item: string; key: string | null; reason: string }[]>`
   select q.consumer, q.item, s.key, q.reason from carillon.quarantine q left join carillon.schedules s on s.id = q.schedule_id`;
 

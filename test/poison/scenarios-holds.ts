@@ -15,7 +15,9 @@ export async function putHolidays({ sql, queue }: Carillon, dates: string[], nam
   await putCalendar({ sql, queue }, { name, body, caller: { name: "cal" } }, { most: 0, ms: 0 });
 }
 
-/** An earlier runtime took both zones to be an hour less ahead, and has planned by that. */
+/**
+ * As if an earlier runtime had planned the schedules with both zones one hour less ahead of UTC.
+ */
 async function plannedByEarlierZones(world: Carillon): Promise<void> {
   const { sql } = world;
   await sql`truncate carillon.zone_data, carillon.zone_updates, carillon.zone_moves`;

@@ -71,7 +71,7 @@ test("A member that cannot be resumed is released once repaired, and the hold en
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("The answer to a pause is not `unfinished` because of a member in quarantine", async () => {
+test("A member in quarantine does not make the answer to a pause `unfinished`", async () => {
   await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'b'");
   await world.tick();
@@ -80,7 +80,7 @@ test("The answer to a pause is not `unfinished` because of a member in quarantin
   expect(again.hold?.reached).not.toBeNull();
 });
 
-test("A member that waits in quarantine for a pause is dropped when the resume comes first", async () => {
+test("A member in quarantine for a pause leaves it when a resume comes before the retry", async () => {
   await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'b'");
   await world.tick();
@@ -110,7 +110,7 @@ test("A member that was set aside is not retried in the same tick, however often
   const note = (error: unknown) => {
     throw error;
   };
-  // The first turns end once a member was set aside, before the others have had theirs.
+  // The first walks end once a member was set aside, before they reach the others.
   const cut = () => told(world).length > looks;
   for (looks = 0; looks < 3; looks++) await finishSharedHolds(world, { timeIsUp: cut, note });
   expect(await quarantined(world)).toMatchObject([{ consumer: "shared-hold", tries: 1 }]);

@@ -77,7 +77,7 @@ test("The counts of other rows are reported and shown although one row cannot be
   ]);
 });
 
-test("No row of counts is set aside for the lock of a minute, and the tick fails", async () => {
+test("If the lock of a minute is not granted, the tick fails and sets no row of counts aside", async () => {
   await impatientTick(world);
   await world.sql.unsafe(bad.tallies.insert);
   await world.tick();
@@ -93,7 +93,7 @@ test("No row of counts is set aside for the lock of a minute, and the tick fails
 
 const theMinutes: Spot = { table: "minutes", condition: () => "true" };
 
-test("A roll-up waits briefly for the lock of a minute, and the next tick adds the remaining rows", async () => {
+test("A roll-up waits only briefly for the lock of a minute, and the next tick adds the remaining rows", async () => {
   await world.sql.unsafe(bad.tallies.insert);
   await world.tick();
   await world.sql.unsafe(bad.tallies.insert);
@@ -102,7 +102,7 @@ test("A roll-up waits briefly for the lock of a minute, and the next tick adds t
   expect(await left("tallies")).toBe(0);
 });
 
-test("If counts are added in halves, no row is set aside for the lock of a minute", async () => {
+test("If the lock of a minute is not granted while counts are added in halves, no row is set aside", async () => {
   await world.sql.unsafe(bad.tallies.insert);
   await world.tick();
   await world.sql.unsafe(bad.tallies.insert);

@@ -20,7 +20,7 @@ const unnamed = async () =>
       select key from carillon.schedules where target_id is null order by key`
   ).map(({ key }) => key);
 
-/** A schedule whose row names no target. */
+/** The rows of all schedules name no target any more. */
 const forgetTargets = () => world.sql`update carillon.schedules set target_id = null`;
 
 test("A schedule whose target cannot be set is set aside, does not stop the others, and gets its target once repaired", async () => {

@@ -17,7 +17,8 @@ afterEach(async () => {
 const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 
 /**
- * Both are held for an hour. For one, the end of the hold and the next row are both passed over.
+ * Two schedules are held for an hour. For `bad`, the plan rows of the end of the hold and of the
+ * next occurrence are both set aside.
  */
 async function passBoth(ticksAtTheEnd: number, rules: object): Promise<void> {
   const until = new Date(world.clock.now().getTime() + hour);
@@ -42,11 +43,11 @@ const all = { catchUp: { policy: "all" } };
 const passed = [
   ["one after the other", 20, all],
   ["by one batch", 1, all],
-  ["by one batch, the second without rules of its own", 1, {}],
+  ["by one batch, of a schedule without rules beyond its cadence", 1, {}],
 ] as const;
 
 test.each(passed)(
-  "A schedule whose hold end and next row are both passed over (%s) loses neither",
+  "A schedule loses nothing when the plan rows of its hold's end and of its next occurrence are both set aside (%s)",
   async (_, ticksAtTheEnd, rules) => {
     await passBoth(ticksAtTheEnd, rules);
     await ticks(80);
@@ -56,7 +57,7 @@ test.each(passed)(
 );
 
 test.each(passed)(
-  "An edit of a schedule whose hold end and next row were both passed over (%s) makes both",
+  "An edit loses nothing when the plan rows of a hold's end and of the next occurrence are both set aside (%s)",
   async (_, ticksAtTheEnd, rules) => {
     await passBoth(ticksAtTheEnd, rules);
     for (const key of ["bad", "good"]) await world.patch(key, { payload: { now: true } });

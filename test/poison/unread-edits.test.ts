@@ -16,7 +16,9 @@ afterEach(async () => {
 const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 const keys = ["bad", "good"];
 
-/** Both have jobs for the next three minutes; then one of them becomes unreadable. */
+/**
+ * Makes two schedules with jobs for the next three minutes; then one of them becomes unreadable.
+ */
 async function madeAhead(): Promise<void> {
   await world.put("bad", { when: "* * * * *", timezone: "Asia/Tokyo" });
   await world.put("good", { when: "* * * * *", timezone: "Europe/Berlin" });

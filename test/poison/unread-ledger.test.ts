@@ -155,7 +155,7 @@ test("A schedule that is deleted in quarantine before its next occurrence leaves
   expect(await unreadRanges()).toEqual([]);
 });
 
-/** No tick has read it yet, so it is not in quarantine. */
+/** The schedule has missed occurrences, but no tick has read it since: it is not in quarantine. */
 async function missedByLateTicks(): Promise<void> {
   await lost();
   await world.clock.advance(20 * minute);

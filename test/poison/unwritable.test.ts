@@ -24,7 +24,9 @@ const every2 = { when: "*/2 * * * *", catchUp: { policy: "all" } };
 
 const writable = () => world.sql`drop trigger test_refuse on carillon.jobs`;
 
-/** The jobs of one of two equal schedules cannot be written, and it is set aside. */
+/**
+ * Makes two equal schedules. The jobs of one of them cannot be written, so that it is set aside.
+ */
 async function refusedFor(minutes: number, body: object = every2): Promise<void> {
   for (const key of keys) await world.put(key, body);
   await refuseJobsOf("bad");

@@ -26,8 +26,8 @@ export interface World {
   recorder: ClaimRecorder;
   shards: readonly number[];
   /**
-   * The limit of parcels of a handler at the same time, with workers that have time to take more
-   * along. Default: no limit.
+   * How many parcels of a handler may be worked at the same time. The workers then also have time
+   * to take waiting parcels along. Default: no limit.
    */
   window?: number;
   keys: readonly string[];
@@ -116,8 +116,8 @@ export async function ticker(world: World, sql: Sql): Promise<void> {
 }
 
 /**
- * A worker environment: it receives, works, and deletes proven messages. Some die in the middle,
- * some outlive their lease.
+ * A worker environment: it receives and works messages, and deletes those that it did not return as
+ * failed. Some die in the middle, some outlive their lease.
  */
 export async function worker(world: World, sql: Sql): Promise<void> {
   const { dice, queues, recorder, state, counts, clock } = world;

@@ -16,7 +16,7 @@ export interface ClaimedMark {
 export interface Claim {
   parcel: string;
   fence: number;
-  /** By the database's clock, under the gate. */
+  /** The time of the claim by the database's clock, read under the gate. */
   claimedAt: number;
   leaseUntil: number;
   jobs: ClaimedMark[];
@@ -72,7 +72,7 @@ export interface ClaimRecorder {
   tookDelivery(job: { scheduleId: string; occurrence: Date; kind: string; n: number }): void;
 }
 
-/** Kind and number only for jobs beside the cadence. */
+/** The name of a job in broken rules. It has kind and number only for a job beside the cadence. */
 export function nameOf(
   scheduleId: string,
   occurrence: number,

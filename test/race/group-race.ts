@@ -169,7 +169,10 @@ async function readLanes(sql: Sql): Promise<Map<string, string>> {
   return new Map(rows.map(({ id, lane }) => [id, lane]));
 }
 
-/** Joins groups and leaves them, is paused, resumed and fired. */
+/**
+ * Makes one random edit of a wandering schedule: it joins or leaves a group, or is paused, resumed
+ * or fired.
+ */
 async function wander(world: World, deps: Parameters<typeof putSchedule>[0], key: string): Promise<void> {
   const { dice, state } = world;
   const body = () => ({

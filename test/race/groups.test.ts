@@ -17,7 +17,7 @@ test.each([
   // A settle passes the lane to the next job. The sweep of the lanes is only a safety net, and no
   // job may need it.
   ["without the sweep of the lanes", fixedSeed, false],
-  ["with it, and with schedules that come and go", seedOfRun, true],
+  ["with the sweep of the lanes, and with schedules that come and go", seedOfRun, true],
 ])(
   "jobs of a group run one at a time and in order, or together in one call, across shards, under races and deaths (%s, seed %i)",
   async (_, seed, whole) => {

@@ -14,7 +14,8 @@ export interface ScheduleRecords {
 const missedAfterMs = 120_000;
 
 /**
- * No occurrence is lost, recorded twice, unexpected or stuck, and passed-over ones follow the rule.
+ * No occurrence is lost, recorded twice, unexpected or stuck, and none is passed over without
+ * cause.
  */
 export function judgeJobs(found: ScheduleRecords): string[] {
   return [

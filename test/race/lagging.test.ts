@@ -7,14 +7,11 @@ import { readLedger } from "./ledger.ts";
 import { mindOf } from "./mind.ts";
 import { diceOf, seeded } from "./seeded.ts";
 
-/**
- * The edits run one after the other and only the test's clock moves, so the only variable is how
- * far each tick got.
- */
-
 const seconds = (n: number) => n * 1_000;
 const steps = 400;
 
+// The edits run one after the other and only the test's clock moves, so the only variable is how far
+// each tick got.
 test.each([1, 2])(
   "no occurrence is lost or recorded twice, wherever the ticks stop between edits (seed %i)",
   async (seed) => {

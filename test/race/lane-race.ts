@@ -145,7 +145,10 @@ export function isReached(volume: Ended, ended: Ended): boolean {
   return Object.entries(volume).every(([name, least]) => (ended[name] ?? 0) >= least);
 }
 
-/** By the database's own clock: each job must start after the one before has ended. */
+/**
+ * There was no deadlock, and each job ended in a state that its rule allows. Under a rule against
+ * overlaps each job also started after the one before had ended, by the database's own clock.
+ */
 function judgeLedger({ jobs, versions, deadlocks }: Ledger): string[] {
   const ruleOf = new Map(versions.map(({ scheduleId, overlap }) => [scheduleId, overlap]));
   const violations = deadlocks > 0 ? [`deadlock: ${deadlocks}`] : [];

@@ -24,8 +24,8 @@ export interface RaceOptions {
   schedules?: number;
   factor?: number;
   /**
-   * Each schedule has its own shard, and the handler has one place: many parcels wait there, and
-   * are worked together with the one that has it.
+   * Each schedule has its own shard, and the handler has one place: many parcels wait for the
+   * place, and are worked together with the parcel that has it.
    */
   apart?: boolean;
   /**
@@ -39,7 +39,8 @@ export interface RaceOptions {
 
 /**
  * The race runs until all of these numbers are reached, which takes longer on a slow machine. None
- * of them needs completed jobs, which fall behind the fast clock there: the healing completes them.
+ * of them counts completed jobs: on a slow machine jobs fall behind the fast clock, and are
+ * completed while healing.
  */
 export interface RaceVolume {
   edits: number;
@@ -156,7 +157,10 @@ function hasHappened(volume: RaceVolume, { counts, recorder }: World): boolean {
   );
 }
 
-/** By the fast clock every job takes seconds; they are counted as quick nevertheless. */
+/**
+ * Keeps the recorded cost of every job at a millisecond. By the fast clock jobs take seconds, and a
+ * worker takes along no more jobs than take half a second.
+ */
 async function countAsQuick(sql: Sql): Promise<void> {
   await sql`alter table carillon.targets alter column cost_ms set default 1`;
   await sql`create or replace function carillon.roll_up_work(p_max int) returns int language sql as 'select 0'`;

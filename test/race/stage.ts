@@ -41,7 +41,7 @@ export interface Stage {
   patch(patch: object, wrap?: WrapLine): Promise<void>;
   pause(wrap?: WrapLine): Promise<void>;
   batch(wrap?: WrapLine, batchMax?: number): Promise<void>;
-  /** The first step of a tick: it passes the shard when it is idle. */
+  /** The first step of a tick: raises the watermark of the shard if nothing of it is due. */
   pass(wrap?: WrapLine): Promise<void>;
   sweep(): Promise<void>;
   /** A worker that receives one visible message; its target answers when `until` has resolved. */
@@ -234,7 +234,7 @@ export function cutBefore(piece: string): WrapLine {
   });
 }
 
-/** One wrap around the other: a statement meets the first one first. */
+/** Wraps a connection twice: each statement meets `outer` first, and then `inner`. */
 export function both(outer: WrapLine, inner: WrapLine): WrapLine {
   return (line, onLost) => outer(inner(line, onLost), onLost);
 }

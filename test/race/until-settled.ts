@@ -5,8 +5,8 @@ import type { Sql } from "../../lib/db/connect.ts";
 const stillLooks = 600;
 
 /**
- * Polls until it is over, for as long as the machine needs. Gives up when for a minute no job that
- * was due by `end` has ended; the judge then reports what is stuck.
+ * Polls until `isOver` returns true, for as long as the machine needs. Gives up when for a minute
+ * no job that was due by `end` has ended; the judge then reports what is stuck.
  */
 export async function whileItMoves(sql: Sql, end: Date, isOver: (waiting: number) => Promise<boolean>) {
   let fewest = Number.POSITIVE_INFINITY;

@@ -13,13 +13,13 @@ const readHomes = () => functionHomes();
 const namesOf = (homes: readonly FunctionHome[]) => homes.map(({ name }) => name);
 
 describe("a function of the database", () => {
-  test("is the same in its file as in the last migration that defines it", async () => {
+  test("a function of the database is the same in its file as in the last migration that defines it", async () => {
     const [homes, migrations] = await Promise.all([readHomes(), readMigrations(migrationsDirectory)]);
     expect(namesOf(changedFunctions(homes, migrations)), "run `npm run migration -- <name>`").toEqual([]);
     expect(homelessFunctions(homes, migrations), "functions without a file in lib/").toEqual([]);
   });
 
-  test("has one file, and the database has no function without a file and no overloads", async () => {
+  test("every function of the database has a file of its name and no overloads, and every file has its function", async () => {
     const database = await testDatabase();
     const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
     try {
@@ -34,7 +34,7 @@ describe("a function of the database", () => {
 
   // The clock is an exception: nearly every statement about time calls it, so its file names no
   // callers.
-  test("names in its file each function and each file of lib/ that calls it", async () => {
+  test("the file of a function of the database names each function and each file of lib/ that calls it", async () => {
     const homes = (await readHomes()).filter(({ name }) => name !== "clock");
     const callers = [
       ...homes.map(({ name, file, text }) => ({ word: name, file, text })),
@@ -53,7 +53,7 @@ describe("a function of the database", () => {
 });
 
 interface Caller {
-  /** Its name in the contract of a function. */
+  /** The name under which the contract of a called function lists this caller. */
   word: string;
   file: string;
   text: string;
@@ -96,7 +96,7 @@ describe("npm run migration", () => {
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
-  test("copies the functions that changed, and revokes new ones from public", async () => {
+  test("npm run migration copies the functions that changed, and revokes new ones from public", async () => {
     await writeHome("two", home("two", "select 2"));
     await writeHome("three");
     expect(await write("more")).toBe("migrations/0002-more.sql: carillon.three, carillon.two");
@@ -107,7 +107,7 @@ describe("npm run migration", () => {
     expect(text).toMatch(/\nrevoke execute on function carillon\.three from public;\n$/);
   });
 
-  test("replaces the copies of an unreleased migration, and keeps what is written above them", async () => {
+  test("npm run migration replaces the copies of an unreleased migration, and keeps what is written above them", async () => {
     await writeHome("two", home("two", "select 2"));
     await write("more");
     const file = path.join(root, "migrations", "0002-more.sql");
@@ -121,38 +121,41 @@ describe("npm run migration", () => {
     expect(await readdir(path.join(root, "migrations"))).toEqual(["0001-all.sql", "0002-more.sql"]);
   });
 
-  test("writes a migration without functions where none has changed", async () => {
+  test("npm run migration writes a migration without functions where none has changed", async () => {
     expect(await write("tables")).toBe("migrations/0002-tables.sql: no function has changed");
     expect(await written("0002-tables.sql")).not.toContain("create");
   });
 
-  test("reports functions whose file is gone", async () => {
+  test("npm run migration reports functions whose file is gone", async () => {
     await rm(path.join(root, "lib", "parcel", "sql", "one.sql"));
     expect(await write("fewer")).toMatch(/No file in lib\/ has carillon\.one: drop it/);
   });
 
-  test("never changes a released migration, nor one that is followed by others", async () => {
+  test("npm run migration never changes a released migration, nor one that is followed by others", async () => {
     await expect(write("all")).rejects.toThrow("has been released");
     await write("second");
     await write("third");
     await expect(write("second")).rejects.toThrow("is not the last one");
   });
 
-  test.each(["Upper", "two words", "-dash", "a--b", "../out", ""])("refuses the name %j", async (name) => {
-    await expect(write(name)).rejects.toThrow("cannot name a migration");
-    expect(await readdir(path.join(root, "migrations"))).toEqual(["0001-all.sql"]);
-  });
+  test.each(["Upper", "two words", "-dash", "a--b", "../out", ""])(
+    "npm run migration refuses the name %j",
+    async (name) => {
+      await expect(write(name)).rejects.toThrow("cannot name a migration");
+      expect(await readdir(path.join(root, "migrations"))).toEqual(["0001-all.sql"]);
+    },
+  );
 
   test.each([
     ["without its contract", "three", home("three", "select 1", "-- Gives a number.\n"), '"-- Locks: …"'],
     ["of another name", "three", home("four"), "it holds four"],
     ["with two functions", "three", `${home("three")}${home("four")}`, "it holds three, four"],
-  ])("refuses a file %s", async (_, name, text, why) => {
+  ])("npm run migration refuses a file %s", async (_, name, text, why) => {
     await writeHome(name, text);
     await expect(write("more")).rejects.toThrow(why);
   });
 
-  test("refuses a function that two files hold", async () => {
+  test("npm run migration refuses a function that two files hold", async () => {
     await writeHome("one", home("one"), "lane");
     await expect(write("more")).rejects.toThrow("carillon.one is in two files");
   });

@@ -12,7 +12,10 @@ const again = [
   /^alter table [\w.]+ validate constraint \w+$/,
 ];
 
-/** The faults in the kind of a migration, each as a sentence. */
+/**
+ * Where a migration breaks the rules of its kind (in a transaction, outside of one, or in batches),
+ * each fault as a sentence.
+ */
 export function faultsOfKind({ kind, text, backTo }: Pick<Migration, "kind" | "text" | "backTo">): string[] {
   const words = statementsOf(text).map((statement) => statement.words);
   const faults: string[] = [];

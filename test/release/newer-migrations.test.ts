@@ -47,7 +47,7 @@ describe("the check of migrations", () => {
     ["update carillon.jobs set note = ''", "rows stay locked"],
     ["do $$ begin delete from carillon.jobs; end $$", "rows stay locked"],
     ["do $do$ begin alter table carillon.jobs drop column note; end $do$", "may still use"],
-  ])("reports the unsafe statement: %s", (text, why) => {
+  ])("the check of migrations reports the unsafe statement: %s", (text, why) => {
     expect(unsafeIn(`-- A comment.\n${text};`)).toEqual([expect.stringContaining(why)]);
   });
 
@@ -66,11 +66,11 @@ describe("the check of migrations", () => {
     "comment on table carillon.jobs is 'we never drop column; nor rename'",
     "-- drop table carillon.jobs;\nselect 1",
     "-- safe: since 0028 nobody has read it\nalter table carillon.jobs drop column note",
-  ])("accepts the safe migration: %s", (text) => {
+  ])("the check of migrations accepts the safe migration: %s", (text) => {
     expect(unsafeIn(`${text};`)).toEqual([]);
   });
 
-  test("accepts a migration in batches that changes rows, since each batch commits", () => {
+  test("the check of migrations accepts a migration in batches that changes rows, since each batch commits", () => {
     const text =
       "with portion as (select 1), written as (update carillon.jobs set note = '') select $1 as place";
     expect(unsafeIn(text)).toHaveLength(1);
@@ -91,12 +91,12 @@ describe("the check of migrations", () => {
     [`${back}\n-- carillon: outside a transaction`, "insert into carillon.b values (1)", "run again"],
     [`${back}\n-- carillon: in batches`, "select 1 as place", "after $1"],
     [`${back}\n-- carillon: in batches`, "select $1 as place; select 2", "one statement"],
-  ])("reports a fault in the kind of a migration: %s %s", (says, text, why) => {
+  ])("the check of migrations reports a fault in the kind of a migration: %s %s", (says, text, why) => {
     const migration = migrationFrom(lastMigration + 1, "one", `${says}\n${text};`);
     expect(faultsOfKind(migration)).toEqual([expect.stringContaining(why)]);
   });
 
-  test("requires a reason for each statement, and reports the line of a statement without one", () => {
+  test("the check of migrations requires a reason for each statement, and reports the line of a statement without one", () => {
     const text = "-- safe: nobody reads it\nalter table carillon.a drop b;\n\nalter table carillon.a drop c;";
     expect(unsafeIn(text)).toEqual([expect.stringMatching(/^line 4: alter table carillon\.a drop c: /)]);
     expect(unsafeIn("-- safe:\ndrop table carillon.a;")).toHaveLength(1);

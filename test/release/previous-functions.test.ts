@@ -10,8 +10,8 @@ import { previousRelease } from "../../lib/tools/migration/previous-release.ts";
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const taken = ["lib", "functions", "test", "package.json", "vitest.config.ts", "tsconfig.json"];
 /**
- * Tests of that release that together run all of its functions, each with its own login where the
- * test says so.
+ * Tests of the previous release that together run all of its functions, each with its own login
+ * where the test says so.
  */
 const wholeWay = [
   "test/db/roles.test.ts",
@@ -44,11 +44,13 @@ afterAll(() => rm(previous, { recursive: true, force: true }));
 
 // An archive or a shallow clone has no history, and so lacks the code of the previous release.
 describe.runIf(hasHistory)("the previous release's code, on the tables of this one", () => {
-  test("passes its tests of API, tick, workers and commands", { timeout: 300_000 }, async () => {
+  test("the previous release's code passes its tests of API, tick, workers and commands on the tables of this release", {
+    timeout: 300_000,
+  }, async () => {
     await runItsTests(wholeWay);
   });
 
-  test("fails on tables that it does not know, so a break would be noticed", {
+  test("the previous release's code fails on tables that it does not know, so a break would be noticed", {
     timeout: 120_000,
   }, async () => {
     const present = await readMigrations(migrationsDirectory);
@@ -68,7 +70,8 @@ function runItsTests(files: readonly string[]): Promise<void> {
 }
 
 /**
- * The output of the program goes into the error, because a failure here is one of many tests there.
+ * Runs a program. Its output goes into the error, which else would not say which of the many tests
+ * of the previous release failed.
  */
 function run(program: string, words: readonly string[], cwd: string): Promise<void> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST")));

@@ -9,7 +9,10 @@ interface Rule {
   harmlessOnNew: boolean;
 }
 
-/** Harmless in batches, each of which is short. */
+/**
+ * The harm of a statement that changes many rows. A migration in batches does no such harm, because
+ * each batch is short.
+ */
 const keepsRows = "rows stay locked, or writes wait, until the migration ends";
 
 const rules: Rule[] = [

@@ -1,6 +1,6 @@
 /**
- * For clocks of tests that move on during a sleep: a sleep with a signal only ends when the signal
- * aborts.
+ * Resolves when the signal aborts. A clock of a test that moves on during each sleep uses this for
+ * sleeps with a signal, which end only by their signal.
  */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -49,7 +49,7 @@ export interface Carillon {
   databaseUrl: string;
   /** Connected as the owner. */
   sql: Sql;
-  /** Connected as each function is. */
+  /** Connections with the roles of the functions. */
   as: { tick: Sql; worker: Sql; api: Sql };
   /** Further dependencies of ticks and workers; a test replaces them. */
   more: { tick: Partial<TickDeps>; worker: Partial<WorkerDeps> };
@@ -63,8 +63,8 @@ export interface Carillon {
   remove(key: string): Promise<void>;
   tick(settings?: Partial<TickSettings>): Promise<Ticked>;
   /**
-   * Works every message that is visible, and every one that becomes visible by that at this moment.
-   * Returns the messages that stay on the queue.
+   * Works every visible message, and those that this work makes visible at once; the clock stands
+   * still. Returns the messages that stay on the queue.
    */
   work(timeLeftMs?: number): Promise<string[]>;
   /** How deliveries end; a test replaces it. */
@@ -86,7 +86,7 @@ export async function carillon({
 }: {
   start?: string;
   roles?: RoleUrls;
-  /** A database that an earlier Carillon has filled, with the same start. */
+  /** A database that another test Carillon with the same start time has filled. */
   copyOf?: TestDatabase;
 } = {}): Promise<Carillon> {
   const database = await testDatabase(copyOf ?? "still");

@@ -14,7 +14,10 @@ export const templates = {
 
 export interface TestDatabase {
   url: string;
-  /** By a socket, which takes a quarter less time for each statement. Only `connect` can use it. */
+  /**
+   * The URL for a Unix socket, on which each statement takes a quarter less time. Only `connect`
+   * understands it.
+   */
   socketUrl: string;
   name: string;
   /** Not called after a failed test, so that its database can be inspected until the run ends. */

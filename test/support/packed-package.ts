@@ -85,7 +85,7 @@ async function pack(packed: string): Promise<void> {
   }
 }
 
-/** Another run may still install from a recent one. */
+/** Deletes old packages. Recent ones stay, since another run may still install from them. */
 async function forgetOld(): Promise<void> {
   for await (const name of glob("*", { cwd: cache })) {
     const file = path.join(cache, name);

@@ -12,9 +12,9 @@ export interface SomeMoments<Moment> {
 
 /**
  * Chooses the moments that a run tries: the decisive ones, and one of each `oneOf` consecutive
- * ones. The seed of the run chooses it, so each run of the gate tries the same. A fixed step would
- * not do, since moments before and after an operation alternate. With CARILLON_CRASH=all it is one
- * of each `oneOfAll`, which is more than 1 only if all of them would take hours.
+ * ones. The seed of the run chooses which, so each run of the gate tries the same. A fixed step
+ * would not do, since moments before and after an operation alternate. With CARILLON_CRASH=all, one
+ * of each `oneOfAll` is tried; that is more than 1 only if all moments would take hours.
  */
 export function someMoments<Moment>(
   moments: readonly Moment[],

@@ -8,8 +8,7 @@ export const certificates: URL = new URL("../fixtures/tls/", import.meta.url);
 const connectedTo = new Map<number, ReadonlySet<Socket>>();
 
 /**
- * The number of connections to a server of this test. A connection ends for it when its socket
- * closes.
+ * The number of open connections at a server of this test, counted by the sockets of the server.
  */
 export function connections(port: number): number {
   return connectedTo.get(port)?.size ?? 0;

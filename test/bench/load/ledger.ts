@@ -83,7 +83,10 @@ export async function checkLedger(sql: Tx, { from, to }: Between): Promise<Check
   };
 }
 
-/** Each version's expected occurrences: from its writing until the next version's. */
+/**
+ * The expected occurrences of each version, from the time it was written until the next version was
+ * written.
+ */
 function owed(sql: Tx, { from, to }: Between) {
   return sql`
     standing as (

@@ -4,7 +4,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** In tenths of a millisecond; null for no values. */
+/** The same of milliseconds, rounded to a tenth; null for no values. */
 export function tenths(values: readonly number[], share: number): number | null {
   const value = quantile(values, share);
   return Number.isNaN(value) ? null : Math.round(value * 10) / 10;

@@ -51,7 +51,10 @@ export function requestsOf({
   };
 }
 
-/** In seconds. Earlier deletes take existing schedules beyond those that are read. */
+/**
+ * How many seconds after its creation a schedule is deleted. Deletes before the first of these take
+ * existing schedules that are neither read nor edited.
+ */
 export const deleteAfter = 60;
 
 /** Half of the edits change the cadence, so that jobs that are not due yet are planned again. */

@@ -10,8 +10,8 @@ export const queueName = "load";
 export const sliceMs = 5_000;
 
 /**
- * Schedules that are due soon take longer to put than those due tomorrow, which the first batch
- * has.
+ * How many times longer a put takes for a schedule that is due soon. The probe measures puts of
+ * schedules that are due tomorrow.
  */
 const soonFactor = 1.5;
 const probesPerSecond = 10;

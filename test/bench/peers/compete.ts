@@ -60,8 +60,8 @@ type Entrant = Omit<Contestant, "figures">;
 
 /**
  * Tries one worker process and two, twice each, because the first trial includes compilation, and
- * keeps the quicker number. A trial is as long as a run: in a fifth of one, two processes appeared
- * as quick as one for a peer that is half as quick again with two.
+ * keeps the quicker number. A trial is as long as a run: in a fifth of that time, a peer that gains
+ * half its speed by a second process appeared to gain nothing.
  */
 async function trial(
   entrant: Entrant,
@@ -89,7 +89,7 @@ async function trial(
   return { workers: best.workers, storeMaxMs: Math.round(storeMs * storeMargin + storeLeastMs) };
 }
 
-/** One run of each work. */
+/** Runs the contestant once for each work. */
 export async function compete(
   contestant: Contestant,
   stack: BenchStack,
@@ -105,8 +105,8 @@ export async function compete(
 const triesMax = 4;
 
 /**
- * Runs on a new database. When storing took longer than until the instant, repeats once with a
- * later one.
+ * Runs on a new database. If some jobs were due before all were stored, repeats with twice the time
+ * for storing, up to four times.
  */
 async function measured(entrant: Entrant, stack: BenchStack, work: Work): Promise<Run> {
   for (let attempt = 1, { storeMaxMs } = entrant; ; attempt++, storeMaxMs *= 2) {

@@ -6,10 +6,11 @@ import type { Program, RunReport } from "./program.ts";
 export type Work = "due" | "added";
 
 export interface Run {
-  /** Until the last job was stored. */
+  /** The time until the last job was stored. */
   storeMs: number;
   /**
-   * From the instant at which all were due, or from the first add, until all were stored as done.
+   * The time from the instant at which all were due, or from the first add, until all were stored
+   * as done.
    */
   doneMs: number;
   firstMs: number;

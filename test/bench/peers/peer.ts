@@ -24,18 +24,18 @@ export interface Ready {
 
 export interface Peer {
   name: string;
-  /** From its manifest. */
+  /** The version that the manifest of the peer names. */
   version: string;
-  /** Its settings here, at most a sentence each; shown on the page. */
+  /** The settings of the peer in this bench, at most a sentence each; shown on the page. */
   settings: string;
-  /** Its guarantee for a job, and what happens to a done one; shown on the page. */
+  /** The guarantee of the peer for a job, and what happens to a done job; shown on the page. */
   promise: string;
   /**
    * The share of the bench's number of jobs that it runs; other peers would wait minutes for all of
    * them.
    */
   share?: number;
-  /** Default: both. */
+  /** The works in which the peer takes part. Default: both. */
   works?: readonly Work[];
   words?: Readonly<Partial<Record<Moment, string>>>;
   /** The reason why it cannot run here, or null. */

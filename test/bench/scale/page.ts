@@ -12,7 +12,7 @@ export interface Measured {
 const sizes = [1_000_000, 30_000_000, 1_000_000_000];
 const ticks = 16;
 const workersPerCore = 8;
-/** The allowed lateness in seconds of 99 of 100 jobs: on time, or within a minute of a peak. */
+/** The allowed lateness of 99 of 100 jobs, in seconds: on time, or within a minute after a peak. */
 const onTime = 1;
 const withinAMinute = 60;
 
@@ -25,8 +25,8 @@ interface Carried {
 type Costs = Pick<Measured, "fire" | "drain">;
 
 /**
- * The smallest server on which no more are late; where there is none, the number of the largest
- * servers, each with a share of the schedules.
+ * The smallest server on which 99 of 100 jobs start within `latest` seconds. If there is none, how
+ * many of the largest servers it takes, each with an equal part of the schedules.
  */
 export function smallestThatCarries(
   schedules: number,

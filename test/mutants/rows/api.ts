@@ -45,7 +45,7 @@ export const apiRows: readonly Mutant[] = [
     tests: ["test/api/rate-share.test.ts"],
   },
   {
-    name: "api: a principal of IAM is not one whose name begins like its own",
+    name: "api: an allowed IAM principal does not admit one whose name only begins the same",
     file: "lib/config/allowed-principals.ts",
     text: ": arn === pattern;",
     replacement: ": arn.startsWith(pattern);",
@@ -145,7 +145,7 @@ export const apiRows: readonly Mutant[] = [
       "A cursor of another list also differs from the one that this list would write for the same place.",
   },
   {
-    name: "api: a cursor that names no place of its list is refused",
+    name: "api: a cursor that is no position of its list is refused",
     file: cursor,
     text: "after !== null && isPlace(after) && writeCursor",
     replacement: "after !== null && writeCursor",

@@ -69,14 +69,14 @@ export const commandRows: readonly Mutant[] = [
     tests: [ingestTest],
   },
   {
-    name: "a key whose patches are forgotten refuses anything older than those",
+    name: "a key whose patches are forgotten refuses every command older than these patches",
     file: memory,
     text: "base: newest(memory.base, patches.forgotten),",
     replacement: "base: memory.base,",
     tests: ["test/ingest/passed-over.test.ts"],
   },
   {
-    name: "a command with another time keeps its order",
+    name: "the commands of one message keep their order, however many they are",
     file: "lib/ingest/stamp.ts",
     text: 'padStart(4, "0")',
     replacement: 'padStart(0, "0")',
@@ -160,7 +160,7 @@ export const commandRows: readonly Mutant[] = [
     tests: ["test/functions/strays.test.ts"],
   },
   {
-    name: "inbox: the lock of the inbox does not quarantine a command",
+    name: "inbox: a lock of the inbox that is not granted quarantines no command",
     file: "lib/inbox/apply-rows.ts",
     text: "throw isOfTheDatabase(error) ? error : new OfNoRow(error);",
     replacement: "throw isOfTheDatabase(error) || OfNoRow ? error : null;",
@@ -258,14 +258,14 @@ export const commandRows: readonly Mutant[] = [
     tests: ["test/inbox/payload-bytes.test.ts"],
   },
   {
-    name: "an allowed function covers its versions, and no longer names",
+    name: "an allowed function admits its versions, but no function whose name only begins the same",
     file: "lib/command/allowed-targets.ts",
     text: "wanted.startsWith(`${allowed}:`)",
     replacement: "wanted.startsWith(allowed)",
     tests: ["test/command/allowed-targets.test.ts"],
   },
   {
-    name: "an allowed queue covers no longer names",
+    name: "an allowed queue admits no queue whose name only begins the same",
     file: "lib/command/allowed-targets.ts",
     text: 'if (allowed.endsWith("*")) return wanted.startsWith(allowed.slice(0, -1));',
     replacement: 'if (wanted.startsWith(allowed.replace("*", ""))) return true;',

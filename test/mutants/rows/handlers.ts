@@ -170,7 +170,7 @@ export const handlerRows: readonly Mutant[] = [
     tests: ["test/target/outcome-bounds.test.ts"],
   },
   {
-    name: "a repeated attempt may be as far ahead as the handler allows",
+    name: "a retry may be as far ahead as the handler allows",
     file: outcomes,
     text: "if (at.getTime() <= now.getTime() + maxAheadMs) return { ...failure, retryAt: at };",
     replacement: "if (at.getTime() < now.getTime() + maxAheadMs) return { ...failure, retryAt: at };",
@@ -205,7 +205,7 @@ export const handlerRows: readonly Mutant[] = [
     tests: [handlersTest],
   },
   {
-    name: "a job of a group without a request to stop is returned",
+    name: "the jobs of a stopped group without a request to stop of their own are returned",
     file: handlers,
     text: 'return isAnothers ? { kind: "back" } : ended;',
     replacement: "void isAnothers;\n  return ended;",

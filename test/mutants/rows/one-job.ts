@@ -12,7 +12,7 @@ const claimTests = ["test/poison/claim.test.ts"];
 /** One job that cannot be written, and the other jobs of its parcel. */
 export const oneJobRows: readonly Mutant[] = [
   {
-    name: "settle_some: the fence",
+    name: "settle_some: a part is settled only with the present fence",
     file: "lib/parcel/sql/settle_some.sql",
     text: "where p.id = p_parcel and p.fence = p_fence and p.lease_until is not null for update;\n  v_now",
     replacement: "where p.id = p_parcel and p.lease_until is not null for update;\n  v_now",
@@ -33,14 +33,14 @@ export const oneJobRows: readonly Mutant[] = [
     tests,
   },
   {
-    name: "leave_parcel: the place at the target",
+    name: "leave_parcel: the parcel gives up its place at the target",
     file: "lib/parcel/sql/leave_parcel.sql",
     text: "update carillon.parcels p set slots = null, turn = null,",
     replacement: "update carillon.parcels p set",
     tests,
   },
   {
-    name: "leave_parcel: the lease ends",
+    name: "leave_parcel: the lease of the parcel ends",
     file: "lib/parcel/sql/leave_parcel.sql",
     text: "lease_until = least(p.lease_until, v_now),\n      offer_at = least(p.offer_at, v_now),",
     replacement: "lease_until = p.lease_until,",
@@ -175,14 +175,14 @@ export const oneJobRows: readonly Mutant[] = [
     tests: claimTests,
   },
   {
-    name: "set_claim_aside: not a parcel that another worker has claimed",
+    name: "set_claim_aside: a parcel that another worker has claimed is not set aside",
     file: "lib/parcel/sql/set_claim_aside.sql",
     text: "where p.id = p_parcel and p.lease_until is null and p.lane is null and p.ready_at <= c.now\n    on conflict",
     replacement: "where p.id = p_parcel\n    on conflict",
     tests: claimTests,
   },
   {
-    name: "set_claim_aside: the job that is left in the parcel",
+    name: "set_claim_aside: the entry names the job that is left in the parcel",
     file: "lib/parcel/sql/set_claim_aside.sql",
     text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id) o",
     replacement: "and j.n = coalesce(k.n, 0)) o",

@@ -20,7 +20,7 @@ export const reachRows: readonly Mutant[] = [
     tests: [reachTest],
   },
   {
-    name: "reach: a prefix must be at the beginning of a key, not inside of it",
+    name: "reach: the token's prefix counts only at the beginning of a key",
     file: reach,
     text: "prefix === null || key.startsWith(prefix)",
     replacement: "prefix === null || key.includes(prefix)",

@@ -73,7 +73,7 @@ export const retentionRows: readonly Mutant[] = [
     equivalent: "The foreign key refuses the same, and fails the step with it.",
   },
   {
-    name: "keep_cadence: the lock",
+    name: "keep_cadence: a cadence is locked while a version begins to name it",
     file: "lib/schedule/sql/keep_cadence.sql",
     text: "where c.id = p_id for key share $$;",
     replacement: "where c.id = p_id $$;",
@@ -88,7 +88,7 @@ export const retentionRows: readonly Mutant[] = [
     tests: ["test/archive/large-jobs.test.ts"],
   },
   {
-    name: "is_archived: not when the day was written to since",
+    name: "is_archived: a day that was written to since does not count as archived",
     file: "lib/retention/sql/is_archived.sql",
     text: "\n      and not exists (select from carillon.stirred_days s where s.day = p_day and s.on_day >= (a.begun_at at time zone 'UTC')::date))",
     replacement: ")",
@@ -147,21 +147,21 @@ export const retentionRows: readonly Mutant[] = [
     tests: ["test/tick/days.test.ts", daysTest],
   },
   {
-    name: "purge_schedules: not while the ticks lag behind",
+    name: "purge_schedules: nothing is purged while the ticks lag behind",
     file: "lib/retention/sql/purge_schedules.sql",
     text: "from carillon.shards h) < v_now - interval '1 hour' then",
     replacement: "from carillon.shards h) < v_now - interval '100 years' then",
     tests: [purgeTest],
   },
   {
-    name: "purge_schedules: not while a day is kept on which the schedule may have a job",
+    name: "purge_schedules: a schedule stays while a day is kept on which it may have a job",
     file: "lib/retention/sql/purge_schedules.sql",
     text: "      and not exists (select from unnest(v_old) d where d && tstzrange(s.created_at, o.over_at, '[]'))\n",
     replacement: "",
     tests: [purgeTest],
   },
   {
-    name: "purge_schedules: not while the schedule is held",
+    name: "purge_schedules: a held schedule is kept",
     file: "lib/retention/sql/purge_schedules.sql",
     text: "(s.held_since is null and w.ended_at is not null\n",
     replacement: "(w.ended_at is not null\n",
@@ -175,7 +175,7 @@ export const retentionRows: readonly Mutant[] = [
     tests: [overTest],
   },
   {
-    name: "purge_schedules: not while its last run is in quarantine",
+    name: "purge_schedules: a schedule whose last run is in quarantine is kept",
     file: "lib/retention/sql/purge_schedules.sql",
     text: "\n        and not exists (select from carillon.quarantine q where q.consumer = 'plan' and q.item = s.id::text)",
     replacement: "",

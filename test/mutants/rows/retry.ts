@@ -10,7 +10,7 @@ const endRechecks = "lib/edit/end-rechecks.ts";
 /** Jobs that are retried, rechecked or fired by hand, and cancels of many. */
 export const retryRows: readonly Mutant[] = [
   {
-    name: "cancel_jobs: not of a deleted schedule",
+    name: "cancel_jobs: a job of a deleted schedule is left as it is",
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "s.id = j.schedule_id and s.deleted_at is null\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
     replacement:
@@ -18,7 +18,7 @@ export const retryRows: readonly Mutant[] = [
     tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
-    name: "retry_jobs: the gates",
+    name: "retry_jobs: a retry waits for edits at the gates",
     file: "lib/job-control/sql/retry_jobs.sql",
     text: "perform carillon.share_gates(p_schedule_ids);",
     replacement: "",
@@ -97,14 +97,14 @@ export const retryRows: readonly Mutant[] = [
     tests: [bulkTest],
   },
   {
-    name: "bulk: a job that has failed alone is passed over",
+    name: "bulk: a call goes on behind a job that has failed alone",
     file: "lib/edit/act-in-halves.ts",
     text: "isAnyPassed ||= some.length === 1;\n",
     replacement: "",
     tests: [bulkTest],
   },
   {
-    name: "bulk: each call passes at least one job",
+    name: "bulk: each call gets past at least one job",
     file: "lib/edit/act-in-halves.ts",
     text: "() => isAnyPassed && timeIsUp(),",
     replacement: "timeIsUp,",
@@ -132,42 +132,42 @@ export const retryRows: readonly Mutant[] = [
     tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
-    name: "a cancel of jobs without rows: only the expected version",
+    name: "a cancel of enqueued jobs that no tick has made: only the expected version is deleted",
     file: unmade,
     text: 'return { kind: "delete", key, caller: by.caller, ifMatch: [version] };',
     replacement: 'void version;\n      return { kind: "delete", key, caller: by.caller };',
     tests: ["test/job-control/cancel-ahead-edited.test.ts"],
   },
   {
-    name: "a retry of many: not jobs that died after it began",
+    name: "a retry of many: jobs that died after it began are left out",
     file: retryMany,
     text: "filter.to !== undefined && filter.to < before ? filter.to : before;",
     replacement: "filter.to;\n  void before;",
     tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
-    name: "a retry of many: behind the jobs already let in",
+    name: "a retry of many: jobs are ready behind those that it let in before",
     file: retryMany,
     text: "let ahead = await owedUnderWay(deps.sql);",
     replacement: "let ahead = 0;\n  void owedUnderWay;",
     tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
-    name: "rechecks: only those of the current target",
+    name: "rechecks: only rechecks of the current target count",
     file: rechecks,
     text: "where j.state = 'waiting' and (j.version >= coalesce(s.fresh_version, 1) or p.lease_until >= ${now})",
     replacement: "where j.state = 'waiting'",
     tests: ["test/history/recheck-overtaken.test.ts"],
   },
   {
-    name: "rechecks: a running one keeps its schedule from ending",
+    name: "rechecks: a running recheck keeps its schedule from ending",
     file: rechecks,
     text: "(j.version >= coalesce(s.fresh_version, 1) or p.lease_until >= ${now})",
     replacement: "j.version >= coalesce(s.fresh_version, 1)",
     tests: ["test/history/recheck-overtaken.test.ts"],
   },
   {
-    name: "the end of rechecks: not a running one",
+    name: "the end of rechecks: a running recheck is left",
     file: endRechecks,
     text: "where id = j.parcel_id and lease_until is null offset 0) p",
     replacement: "where id = j.parcel_id offset 0) p",
@@ -188,7 +188,7 @@ export const retryRows: readonly Mutant[] = [
     tests: ["test/history/recheck-company.test.ts"],
   },
   {
-    name: "the end of rechecks: their lanes pass to the next job",
+    name: "the end of rechecks: the lanes of cancelled rechecks pass to the next job",
     file: endRechecks,
     text: "from carillon.leave_lanes(${occurrences}::timestamptz[], ${waiting.map(() => scheduleId)}::bigint[],",
     replacement:
@@ -203,7 +203,7 @@ export const retryRows: readonly Mutant[] = [
     tests: ["test/history/recheck-lanes.test.ts"],
   },
   {
-    name: "cancel_superseded: its lane passes to the next job",
+    name: "cancel_superseded: the lane of a cancelled recheck passes to the next job",
     file: "lib/parcel/sql/cancel_superseded.sql",
     text: "array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f;",
     replacement:
@@ -211,14 +211,14 @@ export const retryRows: readonly Mutant[] = [
     tests: ["test/history/recheck-lanes.test.ts"],
   },
   {
-    name: "a job read: a settled job has no request to stop",
+    name: "read-job: a settled job shows no request to stop",
     file: "lib/job/read-job.ts",
     text: "(j.cancel_asked and j.state = 'waiting') is true",
     replacement: "j.cancel_asked is true",
     tests: ["test/job-control/cancel-running.test.ts"],
   },
   {
-    name: "a job fired by hand has its place in its group's lane at once",
+    name: "a job fired by hand is in its group's lane at once",
     file: "lib/job-control/fire-now.ts",
     text: "where s.id = ${id} and s.lane is not null",
     replacement: "where s.id = ${id} and s.lane is not null and false",

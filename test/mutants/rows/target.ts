@@ -106,7 +106,7 @@ export const target: readonly Mutant[] = [
     tests: [transactionTest],
   },
   {
-    name: "a repeated attempt with a time in the past runs at once",
+    name: "a retry with a time in the past runs at once",
     file: outcomes,
     text: "  if (at <= now) return { ...failure, retryAt: now };\n",
     replacement: "",
@@ -233,7 +233,7 @@ export const target: readonly Mutant[] = [
     tests: ["test/target/stopped-transaction.test.ts"],
   },
   {
-    name: "a group's jobs of one handler only run together",
+    name: "only jobs of one handler run together in a group",
     file: "lib/target/handler/handler-target.ts",
     text: "`${handler.name} ${job.group}` : null",
     replacement: "`${job.group}` : null",

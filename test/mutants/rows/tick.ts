@@ -143,7 +143,7 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/tick/idle.test.ts"],
   },
   {
-    name: "a shard with something due is fired, not passed",
+    name: "a shard with something due is fired, and not treated as idle",
     file: idle,
     text: "where l.id = s.id and not l.reached and not l.due",
     replacement: "where l.id = s.id and not l.reached",
@@ -269,7 +269,7 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/tick/narrowing.test.ts"],
   },
   {
-    name: "a row that cannot be written is passed over",
+    name: "a row that cannot be written is set aside, and the batch goes on behind it",
     file: "lib/tick/fire/fire-shards.ts",
     text: "if (size === 1) logSetAside",
     replacement: "if (size === 0) logSetAside",

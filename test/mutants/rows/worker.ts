@@ -11,7 +11,7 @@ const pagesTest = "test/worker/deliver-in-pages.test.ts";
 /** A worker's steps between claim and settle. */
 export const worker: readonly Mutant[] = [
   {
-    name: "a claim that used up the time is returned",
+    name: "a parcel whose claim used up the time is returned",
     file: parcels,
     text: "return timeLeftMs() < startMinMs\n      ? handBack(deps, claimed, timeLeftMs)\n      : workJobs",
     replacement: "return timeLeftMs() < 0\n      ? handBack(deps, claimed, timeLeftMs)\n      : workJobs",
@@ -32,7 +32,7 @@ export const worker: readonly Mutant[] = [
     tests: ["test/worker/company.test.ts"],
   },
   {
-    name: "a wait for the parcel's ready time fits into the remaining time",
+    name: "a worker waits for a parcel's ready time only if the remaining time allows it",
     file: parcels,
     text: "claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs)",
     replacement: "claimed.waitMs > waitMaxMs",
@@ -102,7 +102,7 @@ export const worker: readonly Mutant[] = [
     tests: [pagesTest],
   },
   {
-    name: "jobs delivered before a failing page are settled",
+    name: "jobs that were delivered before a page failed are settled",
     file: pages,
     text: "if (outcomes.length === 0) throw error;",
     replacement: "throw error;",

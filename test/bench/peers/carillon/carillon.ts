@@ -68,7 +68,8 @@ const contender: Contender = {
     // make their jobs.
     if (at !== null)
       await watched(url)`update carillon.shards set watermark_at = carillon.clock() - interval '10 minutes'`;
-    // One per concurrent request, as in Lambda, each with its own connection.
+    // An environment of the API for each concurrent request, as in Lambda, each with its own
+    // connection.
     const apis = [assembleApi(envOf(url)), assembleApi(envOf(url))];
     const free = [...apis];
     try {

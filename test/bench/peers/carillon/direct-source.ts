@@ -49,7 +49,10 @@ export function startDirectSource({ env, ...parts }: DirectSourceParts): Source 
 
 interface ReadyParcels {
   take(): Promise<string[]>;
-  /** Their invocation is over: parcels that are still ready may be passed again. */
+  /**
+   * Called when the invocation of these parcels is over: those that are still ready may be passed
+   * again.
+   */
   letGo(ids: readonly string[]): void;
 }
 
