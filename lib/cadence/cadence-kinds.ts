@@ -13,7 +13,7 @@ export type Cadence =
   /** The expression is in its normal form, the zone has its canonical name. */
   | { kind: "cron"; expression: string; timezone: string; dst?: Dst }
   | CalendarInterval
-  /** An instant of several members is one occurrence. */
+  /** An instant that several members share is one occurrence. */
   | { kind: "union"; of: readonly Cadence[] }
   | Calendared
   /** The occurrences from `startsAt` until before `endsAt`. */

@@ -58,7 +58,7 @@ interface View {
   countsOn: (wall: number) => boolean;
 }
 
-/** An occurrence, and the begin of the time whose left-out occurrences its note mentions. */
+/** An occurrence at `at`, whose note mentions what was left out after `since`. */
 interface Told {
   since: number;
   at: number;

@@ -36,9 +36,9 @@ export async function findZoneData(tx: Tx, version: string): Promise<ZoneData | 
 }
 
 /**
- * Puts a release in force, unless another tick has brought it or a newer one meanwhile. Zones that
- * an unfinished update has not checked are taken over by this one, because schedules may be planned
- * by either's rules.
+ * Puts a release in force, unless another tick has brought it or a newer one meanwhile. If an
+ * update before it is unfinished, this one checks the zones of that update too: schedules in them
+ * may be planned by the rules of either.
  */
 export async function recordZoneData(sql: Sql, data: ZoneData): Promise<ZoneUpdate | null> {
   return sql.begin(async (tx) => {

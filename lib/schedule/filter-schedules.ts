@@ -25,14 +25,14 @@ export type Access =
 const mergedMax = 100;
 
 /**
- * Up to this many schedules of one creator are sorted. With more of them, a search of all keys
- * finds enough.
+ * Up to this many schedules of one creator are read and sorted by key. If there are more, reading
+ * all schedules by key finds a page of them soon enough.
  */
 const sortedMax = 5_000;
 
 /**
- * Chooses the index of a filter. The choice changes only when few schedules become many; the order
- * is that of keys either way.
+ * Chooses the index for a filter. The next page may use another one, if few schedules have become
+ * many; every index gives the order of keys.
  */
 export async function accessFor(tx: Tx, filter: HeadFilter): Promise<Access> {
   const { group, tag, target, createdBy, held } = filter;
@@ -56,7 +56,10 @@ async function targetsNamed(tx: Tx, name: string): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Null if there are too many, or if schedules are older than the rows of their targets. */
+/**
+ * The ids of all targets of a kind. Null if there are too many, or if a schedule has no target id,
+ * because it is older than the rows of targets.
+ */
 async function targetsOfKind(tx: Tx, kind: string): Promise<number[] | null> {
   const rows = await tx<{ id: number | null }[]>`
     (select id from carillon.targets where name >= ${`${kind}/`} and name < ${`${kind}/${highestCharacter}`} order by name limit ${mergedMax + 1})
@@ -66,8 +69,8 @@ async function targetsOfKind(tx: Tx, kind: string): Promise<number[] | null> {
 }
 
 /**
- * One id more than `sortedMax` means that there may be many more. The query has bounds instead of
- * equality, because only the index of names has that order.
+ * The schedules of one creator; one more than `sortedMax` means that there may be many more. The
+ * query has two bounds instead of equality, so that only the index of creators can give its order.
  */
 async function madeBy(tx: Tx, name: string): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`

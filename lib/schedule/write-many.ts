@@ -89,7 +89,7 @@ export async function deleteEndedVersions(
     select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised`;
 }
 
-/** The columns of a raised head that only the database knows. */
+/** What only the database knows of a schedule whose version it has raised. */
 export interface Raised {
   version: number;
   fires: number | null;

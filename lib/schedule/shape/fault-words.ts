@@ -62,7 +62,10 @@ function typeName(type: string): string {
   return typeNames[type] ?? `a ${type}`;
 }
 
-/** The actual type of the input. For a number that is not whole it says nothing more. */
+/**
+ * The actual type of the input, as `, not a list`; empty for a number where a whole number is
+ * expected.
+ */
 function besides({ expected, input }: z.core.$ZodIssueInvalidType): string {
   if (typeof input === "number" && (expected === "int" || expected === "number")) return "";
   if (input === null || typeof input === "boolean") return `, not ${input}`;
