@@ -36,10 +36,7 @@ const REACH_MS = (moveDaysMax + 2) * MS_PER_DAY;
 /** The step of a search through time; longer stretches without occurrences are one step. */
 const STEP_MS = 64 * MS_PER_DAY;
 
-/**
- * The first occurrence strictly after an instant, where the calendar puts it; null if there is none
- * within a hundred years.
- */
+/** The first occurrence after an instant, as the calendar moves it; null if none in 100 years. */
 export function nextCalendared(c: Calendared, after: number, inner: Inner): number | null {
   if (c.on === "skip") return inner.nextAfter(c.of, after);
   let from = after;
@@ -129,10 +126,7 @@ export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
   return [...first, ...own].sort((a, b) => a - b);
 }
 
-/**
- * The last occurrence of the inner cadence that the calendar puts at `at`; null if `at` is no
- * occurrence.
- */
+/** The last instant that `nominalOf` would list without a limit; null if `at` is no occurrence. */
 export function lastNominalOf(c: Calendared, at: number, inner: Inner): number | null {
   const zone = zoneNamed(c.timezone);
   const stays = c.on === "skip" || !isExcluded(c.rules, dayAt(zone, at));

@@ -58,7 +58,7 @@ interface View {
   countsOn: (wall: number) => boolean;
 }
 
-/** An occurrence at `at`, whose note mentions what was left out after `since`. */
+/** An occurrence at `at`. Its note mentions occurrences that were left out after `since`. */
 interface Told {
   since: number;
   at: number;

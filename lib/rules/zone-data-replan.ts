@@ -218,7 +218,7 @@ async function followsEarlier(
   return row?.earlier === true || (row?.made ?? 0) < missing.length;
 }
 
-/** What to plan again; null if everything follows the current rules. */
+/** How to plan the schedule again; null if everything follows the current rules. */
 async function planOn(
   tx: Tx,
   current: StoredSchedule,

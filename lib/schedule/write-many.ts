@@ -89,7 +89,7 @@ export async function deleteEndedVersions(
     select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised`;
 }
 
-/** What only the database knows of a schedule whose version it has raised. */
+/** Columns of a schedule whose version was raised that only the database knows. */
 export interface Raised {
   version: number;
   fires: number | null;
