@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 describe("an alarm", () => {
-  test("rings once its time has come", () => {
+  test("an alarm rings once, when its time has come", () => {
     const ring = vi.fn();
     systemClock.alarm(1_000, ring);
     vi.advanceTimersByTime(999);
@@ -18,7 +18,7 @@ describe("an alarm", () => {
     expect(ring).toHaveBeenCalledOnce();
   });
 
-  test("that is cancelled never rings, and leaves no timer", () => {
+  test("an alarm that is cancelled never rings, and leaves no timer", () => {
     const ring = vi.fn();
     const callOff = systemClock.alarm(1_000, ring);
     callOff();
