@@ -28,7 +28,7 @@ export interface Unreadable {
   kind: "unreadable";
   /** Its stored expression. */
   text: string;
-  /** The columns stored with the expression. */
+  /** `timezone`, `dst` and `on` are the columns stored with the expression. */
   timezone: string;
   dst: string;
   on: "skip" | "next" | "previous" | null;

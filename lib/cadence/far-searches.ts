@@ -29,7 +29,10 @@ interface Far {
   found: number | null;
 }
 
-/** `found` is the last occurrence before each instant from `found` up to `upTo`. */
+/**
+ * The result of a search backwards from `asked`. `found` is the last occurrence before each instant
+ * after `found`, up to `upTo`.
+ */
 interface Back {
   found: number | null;
   asked: number;
@@ -67,24 +70,24 @@ export function withoutFarSearches<Result>(work: () => Promise<Result>): Promise
   return underLocks.run(true, work);
 }
 
-/** As in calendared.ts. */
+/** As in calendared.ts; distant results are remembered. */
 export function nextCalendared(c: Calendared, after: number, inner: search.Inner): number | null {
   if (c.on === "skip") return search.nextCalendared(c, after, inner);
   return remembered(c, after, search.nextCalendared, inner);
 }
 
-/** As in calendared.ts. */
+/** As in calendared.ts; distant results are remembered. */
 export function nextCalendarRun(c: Calendared, after: number, inner: search.Inner): number | null {
   return remembered(c, after, search.nextCalendarRun, inner);
 }
 
-/** As in calendared.ts. */
+/** As in calendared.ts; distant results are remembered. */
 export function previousCalendared(c: Calendared, before: number, inner: search.Inner): number | null {
   if (c.on === "skip") return search.previousCalendared(c, before, inner);
   return rememberedBefore(c, before, { previous: search.previousCalendared, next: nextCalendared, inner });
 }
 
-/** As in calendared.ts. */
+/** As in calendared.ts; distant results are remembered. */
 export function previousCalendarRun(c: Calendared, before: number, inner: search.Inner): number | null {
   return rememberedBefore(c, before, { previous: search.previousCalendarRun, next: nextCalendarRun, inner });
 }

@@ -89,7 +89,7 @@ function mostMoved(calendared: Calendared, of: Cadence, lengthMs: number): numbe
     case "calendared":
       break;
   }
-  // Adds the day itself, and the day of a clock change once more.
+  // The day itself counts as well, and the day of a clock change once more.
   const days = longestStretch(rules) + 2;
   return days * (mostWithin(of, lengthMs) + changeSlack) + moveSlack;
 }

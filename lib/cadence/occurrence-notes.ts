@@ -52,7 +52,7 @@ export function describeOccurrences(
 interface View {
   /** The zone of the reader, for cadences without a zone of their own. */
   zone: Zone;
-  /** The number of counting steps that are left. */
+  /** How many left-out occurrences may still be counted for this request. */
   toCount: number;
   /** False for wall times that would not have run anyway. */
   countsOn: (wall: number) => boolean;

@@ -20,7 +20,7 @@ export interface WhenContext {
   /** A canonical name from `canonicalTimezone`. */
   timezone: string;
   now: number;
-  /** The key of the schedule, which determines each value that is spread by key. */
+  /** The key of the schedule, which determines the value of an `H`. */
   key: string;
   /** The first occurrence of an interval. */
   startsAt?: number | null;

@@ -82,8 +82,8 @@ export function eachWithinLimit<Item extends object, Answer>(
 }
 
 /**
- * Under a limit, starts steps during its first half only, so that the last one has at least the
- * other half.
+ * Does the next steps and adds their answers to `answers`. Under a limit, steps are started during
+ * its first half only, so that the last one has at least the other half.
  */
 function steps<Item, Answer>(
   answers: Answer[],

@@ -101,7 +101,10 @@ export async function withdrawReleased(
     heldSince,
     heldUntil,
   }: {
-    /** Null if the cadence cannot be read: all jobs that were made for this end. */
+    /**
+     * The occurrences of the jobs. Null for all jobs that were made for this end, if the cadence
+     * cannot be read.
+     */
     released: readonly Date[] | null;
     heldSince: Date;
     heldUntil: Date;

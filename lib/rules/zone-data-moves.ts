@@ -31,7 +31,7 @@ export interface ZoneUpdateRead {
   /** The previous release; null for the first one recorded. */
   from: string | null;
   startedAt: Date;
-  /** When all schedules were checked. Also null if a newer release came before that. */
+  /** When all schedules were checked. Null until then, and also if a newer release came first. */
   finishedAt: Date | null;
   zones: string[];
   checked: number;

@@ -83,7 +83,8 @@ function resolvedByCurrentRules(schedule: StoredSchedule, now: number, earlier: 
 
 /**
  * A calendar interval that begins at `startsAt` is stored with the wall time of that instant.
- * Returns the stored one with the one by the current rules, if they differ.
+ * Returns the wall time by the earlier rules with the one by the current rules; empty if they are
+ * the same.
  */
 function movedAnchor(
   { body: { startsAt, timezone } }: StoredSchedule,
@@ -161,8 +162,8 @@ function withMoved(cadence: Cadence, moved: Moved): Cadence {
 }
 
 /**
- * Where a cadence continues after the cut at which its zone's rules change. Null if that is just
- * after the cut.
+ * Where a cadence continues after the cut at which its zone's rules change. Null if the current
+ * rules alone give its next run.
  */
 export type GoesOn =
   /** A run that the clocks have skipped: it runs at once. */
@@ -212,7 +213,8 @@ function passedBy(cadence: Cadence, change: number, across: (of: Cadence) => num
 }
 
 /**
- * The cadence without the occurrences before `startsAt`. A window that begins later already stays.
+ * The cadence without its occurrences before `startsAt`. A cadence that already begins later stays
+ * as it is.
  */
 export function beginningAt(cadence: Cadence, startsAt: number): Cadence {
   if (cadence.kind !== "window") return { kind: "window", of: cadence, startsAt, endsAt: null };

@@ -72,7 +72,7 @@ export async function recordZoneData(sql: Sql, data: ZoneData): Promise<ZoneUpda
 
 /**
  * Starts the next round through the schedules if it is due. Returns the id after which the round
- * continues.
+ * continues; null if none is due.
  */
 export async function beginZoneRound(tx: Tx, { id }: ZoneUpdate): Promise<string | null> {
   const [row] = await tx<{ after: string | null }[]>`
@@ -132,7 +132,10 @@ export async function nextInZones(
   return row ?? { last: null, concerned: [] };
 }
 
-/** Moves the place past checked schedules. False if another tick has already moved it. */
+/**
+ * Notes that the schedules up to `to` were checked. False if another tick has already gone on from
+ * `from`.
+ */
 export async function moveZonePlace(
   tx: Tx,
   { id }: ZoneUpdate,

@@ -109,8 +109,8 @@ export async function insertCalendar(
 }
 
 /**
- * Writes the next version. With other rules, every schedule that refers to the calendar has to be
- * planned again.
+ * Writes the next version of a calendar. If its rules are other ones, every schedule that refers to
+ * it is to be planned again.
  */
 export async function replaceCalendar(
   tx: Tx,

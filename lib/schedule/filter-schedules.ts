@@ -155,7 +155,7 @@ export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange
   }
 }
 
-/** Whether a schedule `s` matches the filter. */
+/** SQL: whether a schedule `s` matches the filter. */
 export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held }: HeadFilter) {
   return tx`(true
     ${prefix === undefined ? tx`` : tx`and ${isUnder(tx, prefix)}`}
@@ -166,7 +166,10 @@ export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held }: He
     ${held === undefined ? tx`` : tx`and ${isHeld(tx)} = ${held}`})`;
 }
 
-/** A hold whose end has passed does not hold, even before the tick has removed it. */
+/**
+ * SQL: whether a schedule `s` is on hold. A hold whose end has passed does not count, even before
+ * the tick has removed it.
+ */
 export const isHeld = (tx: Tx) =>
   tx`(s.held_since is not null and (s.held_until is null or s.held_until > (select carillon.clock())))`;
 

@@ -136,7 +136,7 @@ function assemble({ second, minute, hour, day, month, weekday, year }: Expressio
   };
 }
 
-/** Special days in a fixed order, each once. */
+/** The field with its special days in a fixed order, each once. */
 function dayField({ values, specials }: Field): DayField {
   const byText = new Map(specials.map((special) => [specialText(special, weekdayShape), special]));
   const inOrder = [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, special]) => special);

@@ -10,7 +10,7 @@ type Branches = readonly (readonly Issue[])[];
  */
 const { localeError: libraryWords } = english();
 
-/** A sentence part about the fault at an issue's path. */
+/** The words for a fault; a sentence puts them behind the path of the fault. */
 export function faultWords(issue: Issue): string {
   // `libraryWords` is typed for issues that have no message yet.
   const words: unknown = Reflect.apply(libraryWords, undefined, [issue]);

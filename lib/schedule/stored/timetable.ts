@@ -52,8 +52,8 @@ export function timetableOf({
 }
 
 /**
- * True if the columns of a plan row do not contain all of these rules, or if the jobs pass a lane.
- * The tick then reads the rules of the schedule.
+ * True if the columns of a plan row do not contain all rules of a schedule, or if its jobs pass a
+ * lane. The tick then reads the rules of the schedule.
  */
 export function isGoverned({
   slot,

@@ -17,11 +17,11 @@ export interface VersionWritten extends RaisedVersion {
   shard: number;
   version: number;
   specVersion: number;
-  /** The body of its spec, even if that is the one of an earlier version. */
+  /** The body of the version's spec, even if an earlier version has written the spec. */
   body: ScheduleBody;
   /**
-   * The number of the newest version whose spec differs from the one before it, if this batch
-   * writes that version.
+   * The number of the newest version that ends the rechecks of the versions before it, if this
+   * batch writes that version.
    */
   freshVersion?: number | undefined;
   /**
