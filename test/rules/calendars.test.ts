@@ -281,7 +281,7 @@ describe("the edit of a calendar", () => {
     expect((await put({ dates: ["2026-03-04"] })).replanned).toBe(2);
   });
 
-  test("An identical put of a calendar changes nothing, in any notation", async () => {
+  test("A put of a calendar with the same content in another notation changes nothing", async () => {
     await put({ dates: ["2026-03-03", "12-25"], weekly: ["sun", "sat"] });
     const again = await put({ dates: ["12-25", "2026-03-03", "12-25"], weekly: ["sat", "sun"], except: [] });
     expect(again).toMatchObject({ change: "unchanged", calendar: { version: 1 } });

@@ -222,7 +222,7 @@ describe("newer zone data", () => {
     expect(await states("list")).toEqual(["2026-11-20T08:00 succeeded", "2026-11-21T09:00 succeeded"]);
   });
 
-  test("Newer zone data withdraws jobs made ahead of time, and runs due ones", async () => {
+  test("Newer zone data withdraws jobs made ahead of time, and jobs that are due still run", async () => {
     await putEarlier("due", { when: "4 12 * * *", ...berlin });
     await putEarlier("ahead", { when: "6 12 * * *", ...berlin });
     await world.clock.advance(3 * minute);
@@ -458,7 +458,7 @@ describe("an update", () => {
     expect(await update()).toMatchObject({ checked: keys.length, moved: keys.length });
   });
 
-  test("An update plans every schedule once while they are edited, paused or deleted", async () => {
+  test("An update plans each schedule once, also those that are edited, paused or deleted meanwhile", async () => {
     await Promise.all([
       world.tick({ zoneData: "2026b" }),
       world.patch("a", { payload: 1 }),
