@@ -2,7 +2,8 @@ import { invalid, type WhenFault } from "./fault.ts";
 import { daysFromCivil, daysInMonth, MS_PER_DAY } from "./zone/civil.ts";
 
 /**
- * A date with a time as written: `wall` is that time as if in UTC, and `offset` the one it names.
+ * A date with a time as a caller writes it. `wall` is the written time read as UTC; `offset` is the
+ * one written after it.
  */
 export interface AtTime {
   ok: true;
@@ -23,7 +24,7 @@ const parts: readonly Part[] = [
   { name: "second", digits: 2, before: ":", min: 0, max: 59 },
 ];
 
-/** Reads `text` from `start` to its end. */
+/** Reads a date with a time that goes from `start` to the end of `text`. */
 export function readAtTime(text: string, start: number): AtTime | WhenFault {
   const values: number[] = [];
   let at = start;

@@ -1,7 +1,7 @@
 /** The limit for planning ahead and for the length of a period: 100 years of 365.25 days. */
 export const FURTHEST_MS = 36_525 * 86_400_000;
 
-/** An `at` up to this long past still runs, at once. Earlier ones are refused. */
+/** An `at` that is past by at most this still runs, at once. An earlier one is refused. */
 export const PAST_GRACE_MS = 60_000;
 
 export const EXPRESSION_LENGTH_MAX = 256;

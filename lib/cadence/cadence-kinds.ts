@@ -13,7 +13,7 @@ export type Cadence =
   /** The expression is in its normal form, the zone has its canonical name. */
   | { kind: "cron"; expression: string; timezone: string; dst?: Dst }
   | CalendarInterval
-  /** An instant of several members is one occurrence. */
+  /** An instant that several members share is one occurrence. */
   | { kind: "union"; of: readonly Cadence[] }
   | Calendared
   /** The occurrences from `startsAt` until before `endsAt`. */
@@ -28,7 +28,7 @@ export interface Unreadable {
   kind: "unreadable";
   /** Its stored expression. */
   text: string;
-  /** The columns stored with the expression. */
+  /** `timezone`, `dst` and `on` are the columns stored with the expression. */
   timezone: string;
   dst: string;
   on: "skip" | "next" | "previous" | null;

@@ -169,7 +169,7 @@ export function unreadableReason(cadence: Cadence): string | null {
   }
 }
 
-/** The single instants of the cadence, as `at` gives them. */
+/** The instants of the `at` entries of the cadence; empty if it has none. */
 export function singleTimes(cadence: Cadence): number[] {
   switch (cadence.kind) {
     case "once":

@@ -29,7 +29,9 @@ export const stretchDaysMax = 3_660;
 const FAULTS_MAX = 100;
 const YEAR_MIN = 1970;
 const YEAR_MAX = 2199;
-/** A leap year: dates that recur each year are stored as days of it. */
+/**
+ * A leap year, so that 29 February exists: a date of every year is stored as a day of this year.
+ */
 const LEAP_YEAR = 2000;
 const DAYS_OF_LEAP_YEAR = 366;
 
@@ -94,8 +96,8 @@ function readList(input: unknown, path: string, faults: Fault[]): unknown[] {
 }
 
 /**
- * `from` and `to` are days since 1970 or, yearly, days of a leap year; yearly ones may run over the
- * turn of the year.
+ * `from` and `to` are days since 1970-01-01. In a yearly entry they are days of `LEAP_YEAR`, and
+ * `to` is before `from` if the range runs over the turn of the year.
  */
 interface DateEntry {
   text: string;
@@ -106,10 +108,10 @@ interface DateEntry {
 
 const ALLOWED =
   "takes a day (2026-12-25), a day of every year (12-25), or a range of either (2026-12-24..2027-01-02, 12-24..01-02)";
-/** The form of an entry. Whether its days exist, and their order, is checked besides. */
+/** The form of an entry. It does not check that the days of the entry exist and are in order. */
 export const dateEntryForm = /^(?:(\d{4})-)?(\d\d)-(\d\d)(?:\.\.(?:(\d{4})-)?(\d\d)-(\d\d))?$/;
 
-/** The entry, or the fault of it. */
+/** The entry, or the message of its fault. */
 function readDateEntry(text: string): DateEntry | string {
   const [whole, year, month, day, toYear, toMonth, toDay] = dateEntryForm.exec(text) ?? [];
   if (whole === undefined) return ALLOWED;
@@ -166,8 +168,8 @@ export function previousAllowedDay(rules: CalendarRules, day: number): number | 
 const CYCLE_YEARS = 400;
 
 /**
- * A day in the first stretch of excluded days that is too long; null if there is none. Every such
- * stretch contains a multiple of the limit.
+ * A day in the first stretch of excluded days that is too long; null if there is none. Only
+ * multiples of the limit are looked at, since every such stretch contains one.
  */
 function tooLongClosed(rules: CalendarRules): number | null {
   const end = daysFromCivil(YEAR_MAX + CYCLE_YEARS + 1, 1, 1) + stretchDaysMax;
@@ -218,7 +220,7 @@ function tableOf({ dates, weekly, except = [] }: CalendarRules): (start: number)
   };
 }
 
-/** Writes a value at all days that the entries name. */
+/** Returns a function that writes `value` into a table, at each day that the entries name. */
 function marking(texts: readonly string[], value: 0 | 1): (table: Uint8Array, start: number) => void {
   const entries = texts.map((text) => {
     const entry = readDateEntry(text);

@@ -14,10 +14,11 @@ import { type Zone, zoneNamed } from "./zone/zone-spans.ts";
 import { instantOfWall, OFFSET_MAX_MS } from "./zone/zoned-search.ts";
 
 /**
- * Days are those of the calendar's zone. An occurrence on an excluded day moves, with its wall
- * time, to the nearest day that is not excluded. If that wall time falls into a gap, it occurs at
- * the first instant after the gap; in a repeated hour, on the first pass. Occurrences that reach
- * the same instant are one. A day that the zone itself has left out is no day to move to.
+ * How a calendar moves occurrences. Days are those of the calendar's zone. An occurrence on an
+ * excluded day moves, with its wall time, to the nearest day that is not excluded. If that wall
+ * time falls into a clock gap, it moves to the first instant after the gap; in a repeated hour, to
+ * the first pass. Occurrences that reach the same instant are one. A day that the zone itself has
+ * left out is no day to move to.
  */
 
 /** The searches for the cadence whose occurrences the calendar moves. */
@@ -35,7 +36,7 @@ const REACH_MS = (moveDaysMax + 2) * MS_PER_DAY;
 /** The step of a search through time; longer stretches without occurrences are one step. */
 const STEP_MS = 64 * MS_PER_DAY;
 
-/** Null too if every occurrence is skipped or left out for a hundred years. */
+/** The first occurrence after an instant, as the calendar moves it; null if none in 100 years. */
 export function nextCalendared(c: Calendared, after: number, inner: Inner): number | null {
   if (c.on === "skip") return inner.nextAfter(c.of, after);
   let from = after;
@@ -101,12 +102,12 @@ export function movedTo(c: Calendared, at: number): number | null {
   return null;
 }
 
-/** The limit of nominal instants in an answer. */
+/** The most instants that `nominalOf` returns. */
 const NOMINAL_MAX = 10;
 
 /**
- * The instants at which `at` would have occurred without the calendar, in rising order: the first
- * of the moved ones, and `at` itself if it did not move.
+ * The occurrences of the inner cadence that the calendar puts at `at`, in rising order: the first
+ * few that it moves there, and `at` itself if that is one on an allowed day.
  */
 export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
   const zone = zoneNamed(c.timezone);
@@ -125,7 +126,7 @@ export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
   return [...first, ...own].sort((a, b) => a - b);
 }
 
-/** The last of the nominal instants of `at`; null if `at` is no occurrence. */
+/** The last instant that `nominalOf` would list without a limit; null if `at` is no occurrence. */
 export function lastNominalOf(c: Calendared, at: number, inner: Inner): number | null {
   const zone = zoneNamed(c.timezone);
   const stays = c.on === "skip" || !isExcluded(c.rules, dayAt(zone, at));
@@ -177,8 +178,9 @@ export function stretchesLeftOut(
 }
 
 /**
- * Steps over excluded days in one step, but not over a clock change: where the clocks go back over
- * midnight, the day before comes again.
+ * The first occurrence in `(after, upTo]` on a day that is not excluded; null if there is none.
+ * Excluded days are passed in one step, but not beyond a clock change: where the clocks go back
+ * over midnight, the day before comes again.
  */
 function nextOnAllowedDay(
   c: Calendared,
@@ -217,8 +219,8 @@ function previousOnAllowedDay(
 }
 
 /**
- * The first instant in `(after, upTo]` to which an occurrence of an excluded day moves. Later days
- * have later ones.
+ * The first instant in `(after, upTo]` to which an occurrence of an excluded day moves; null if
+ * there is none. The search ends at the first day with one, since later days have later ones.
  */
 function nextMoved(
   c: Calendared,
@@ -258,7 +260,7 @@ function previousMoved(
   return null;
 }
 
-/** The stretches of time whose occurrences move to these wall times of a day. */
+/** The stretches of time whose occurrences move to the wall times from `from` to `end` of a day. */
 function stretchesMovedTo(c: Calendared, day: number, { from, end }: Walls): Stretch[] {
   const zone = zoneNamed(c.timezone);
   const start = Math.max(from, day * MS_PER_DAY);
@@ -273,12 +275,12 @@ function stretchesMovedTo(c: Calendared, day: number, { from, end }: Walls): Str
 }
 
 /**
- * The days whose occurrences move to this one: the excluded days next to it, on the side that they
- * move from.
+ * The days whose occurrences move to `day`: the excluded days directly before it (`next`) or
+ * directly after it (`previous`).
  */
 function sourcesOf(c: Calendared, zone: Zone, day: number): number[] {
   const step = c.on === "next" ? -1 : 1;
-  // Checks two days, as the first may be missing from the zone.
+  // Two days are checked, since the zone may have left out the first one.
   const beside = isExcluded(c.rules, day + step) || isExcluded(c.rules, day + 2 * step);
   const sources: number[] = [];
   if (!beside || !isFree(c, zone, day)) return sources;

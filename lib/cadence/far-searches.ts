@@ -13,12 +13,13 @@ import { followsOtherZones } from "./zone/zone-spans.ts";
  */
 const FAR_MS = 370 * MS_PER_DAY;
 
-/** A search covers a hundred years. A search without a result is valid for a day. */
+/** An answer "none within a hundred years" is reused for searches that begin up to a day later. */
 const NOTHING_MS = MS_PER_DAY;
 
 const cadencesMax = 2_000;
 /**
- * Per cadence: an edit shows the next five occurrences of the schedule before and after the edit.
+ * The most results kept for a cadence. An edit shows the next five occurrences from before and from
+ * after the edit.
  */
 const searchesMax = 16;
 const searchedAhead = 6;
@@ -28,14 +29,20 @@ interface Far {
   found: number | null;
 }
 
-/** `found` is the last occurrence before each instant from `found` up to `upTo`. */
+/**
+ * The result of a search backwards from `asked`. `found` is the last occurrence before each instant
+ * after `found`, up to `upTo`.
+ */
 interface Back {
   found: number | null;
   asked: number;
   upTo: number;
 }
 
-/** Per cadence: the check for ended schedules reads the last thirty runs. */
+/**
+ * The most results of backward searches kept for a cadence. The check for ended schedules reads the
+ * last thirty runs.
+ */
 const backMax = 32;
 
 const backByRules = new WeakMap<CalendarRules, BoundedMap<string, Back[]>>();
@@ -63,24 +70,24 @@ export function withoutFarSearches<Result>(work: () => Promise<Result>): Promise
   return underLocks.run(true, work);
 }
 
-/** As in calendared.ts. */
+/** As in calendared.ts; distant results are remembered. */
 export function nextCalendared(c: Calendared, after: number, inner: search.Inner): number | null {
   if (c.on === "skip") return search.nextCalendared(c, after, inner);
   return remembered(c, after, search.nextCalendared, inner);
 }
 
-/** As in calendared.ts. */
+/** As in calendared.ts; distant results are remembered. */
 export function nextCalendarRun(c: Calendared, after: number, inner: search.Inner): number | null {
   return remembered(c, after, search.nextCalendarRun, inner);
 }
 
-/** As in calendared.ts. */
+/** As in calendared.ts; distant results are remembered. */
 export function previousCalendared(c: Calendared, before: number, inner: search.Inner): number | null {
   if (c.on === "skip") return search.previousCalendared(c, before, inner);
   return rememberedBefore(c, before, { previous: search.previousCalendared, next: nextCalendared, inner });
 }
 
-/** As in calendared.ts. */
+/** As in calendared.ts; distant results are remembered. */
 export function previousCalendarRun(c: Calendared, before: number, inner: search.Inner): number | null {
   return rememberedBefore(c, before, { previous: search.previousCalendarRun, next: nextCalendarRun, inner });
 }
@@ -149,7 +156,10 @@ function withinAYear(c: Calendared, after: number, next: Search, inner: search.I
   };
 }
 
-/** Remembers also near results: otherwise the search that was thrown would be thrown again. */
+/**
+ * Remembers near results too: otherwise the work, when repeated, would throw the same `FarSearch`
+ * again.
+ */
 function searchAhead(c: Calendared, asked: number, next: Search, inner: search.Inner): void {
   let after: number | null = asked;
   for (let n = 0; n < searchedAhead && after !== null; n += 1) {

@@ -12,7 +12,7 @@ const DAY_SECONDS = 86_400;
 const DAY_MINUTES = 1_440;
 
 /**
- * The largest number of these times within this many seconds, both ends included, if every day has
+ * The largest number of times of day within `lengthSeconds`, both ends included, if every day has
  * all of them. It may be slightly too high where a minute has several times at uneven distances,
  * and is never too low. The work is bounded: each minute of a day once.
  */
@@ -47,12 +47,13 @@ function leastStep(values: readonly number[], size: number): number {
 }
 
 /**
- * The number of minutes with times before a minute, which counts from the midnight of the first of
- * several days.
+ * Returns a function for the number of minutes before a given minute that have a time of the
+ * expression. Minutes count from the midnight of the first of several days.
  */
 function minutesBefore({ hours, minutes }: TimesOfDay): (minute: number) => number {
-  // Most expressions have few such minutes. A count for each minute of the day took a sixth of the
-  // time that a batch with spreads computes under its locks.
+  // A list of the minutes that have a time, since most expressions have few. A table with a count
+  // for each minute of the day took a sixth of the time that a batch with spreads computes under
+  // its locks.
   const ofDay = hours.flatMap((hour) => minutes.map((minute) => hour * 60 + minute));
   return (minute) => {
     const days = Math.floor(minute / DAY_MINUTES);

@@ -8,12 +8,15 @@ import { MS_PER_DAY } from "./zone/civil.ts";
 /** The largest known change of clocks (Antarctica/Troll). No zone changes twice within a day. */
 const CHANGE_SECONDS = 2 * 3_600;
 
-/** A change divides a window in two, and times in its gap occur at its end. */
+/**
+ * The most occurrences that a clock change adds to a window: it divides the window in two, and
+ * times in its gap occur at the end of the gap.
+ */
 const changeSlack = 3;
 
 /**
- * An occurrence in a gap of the clock, on an excluded day, moves to a time that the cadence does
- * not name. A window meets at most two such gaps.
+ * The most occurrences that clock gaps add where a calendar moves: a time in a gap, on an excluded
+ * day, moves to a time of day that the cadence does not name. A window meets at most two such gaps.
  */
 const moveSlack = 2;
 
@@ -51,7 +54,8 @@ export function mostWithin(cadence: Cadence, lengthMs: number): number {
 const onceADay: TimesOfDay = { hours: [0], minutes: [0], seconds: [0] };
 
 /**
- * Where clocks go back, a window meets an hour twice; where they go forward, it reaches further.
+ * As `mostTimesWithin`, with room for a clock change: where clocks go back, a window has an hour
+ * twice; where they go forward, it reaches up to two hours further.
  */
 function mostInZone(times: TimesOfDay, timezone: string, lengthMs: number): number {
   const seconds = Math.floor(lengthMs / 1_000);
@@ -85,7 +89,7 @@ function mostMoved(calendared: Calendared, of: Cadence, lengthMs: number): numbe
     case "calendared":
       break;
   }
-  // Adds the day itself, and the day of a clock change once more.
+  // The day itself counts as well, and the day of a clock change once more.
   const days = longestStretch(rules) + 2;
   return days * (mostWithin(of, lengthMs) + changeSlack) + moveSlack;
 }

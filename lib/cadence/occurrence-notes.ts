@@ -52,13 +52,13 @@ export function describeOccurrences(
 interface View {
   /** The zone of the reader, for cadences without a zone of their own. */
   zone: Zone;
-  /** The number of counting steps that are left. */
+  /** How many left-out occurrences may still be counted for this request. */
   toCount: number;
   /** False for wall times that would not have run anyway. */
   countsOn: (wall: number) => boolean;
 }
 
-/** An occurrence, and the begin of the time whose left-out occurrences its note mentions. */
+/** An occurrence at `at`. Its note mentions occurrences that were left out after `since`. */
 interface Told {
   since: number;
   at: number;

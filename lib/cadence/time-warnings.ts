@@ -33,7 +33,10 @@ export function timeWarnings(cadence: Cadence, context: WhenContext): string[] {
   return warnings;
 }
 
-/** The first of its fixed times in the coming year that falls into a gap of the clocks. */
+/**
+ * A warning about the first fixed time in the coming year that falls into a clock gap; null if
+ * there is none.
+ */
 function nextGap(cadence: Cadence, begin: number): string | null {
   if (cadence.kind !== "cron" && cadence.kind !== "calendar-interval") return null;
   const { search, fixedTime } = searchOf(cadence);

@@ -89,7 +89,10 @@ function isBoundedDefinition(definition: object | undefined): boolean {
   return own.flatMap((name) => schemasIn(Reflect.get(definition, name))).every(isBounded);
 }
 
-/** The schema of a text with a format is its own check. */
+/**
+ * Whether a check runs no code of the app. A schema of texts with a format, such as `z.uuid()`, is
+ * a check itself.
+ */
 function isBoundedCheck(definition: object | undefined): boolean {
   if (definition === undefined) return false;
   const check: unknown = Reflect.get(definition, "check");
@@ -97,7 +100,10 @@ function isBoundedCheck(definition: object | undefined): boolean {
   return check === undefined ? Reflect.has(definition, "type") : checks.has(check);
 }
 
-/** One schema, a list of them, or the members of an object. */
+/**
+ * The schemas in a member: it may be one schema, a list of them, or an object whose values are
+ * schemas.
+ */
 function schemasIn(value: unknown): object[] {
   if (typeof value !== "object" || value === null) return [];
   if (definitionOf(value) !== undefined) return [value];

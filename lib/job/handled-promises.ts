@@ -11,8 +11,8 @@ export function markHandled(promise: Promise<unknown>): void {
 let made: Promise<unknown>[] | undefined;
 
 /**
- * Marks every promise that is made while this runs as handled. The hook is set once, so nested
- * calls of `answerHandlingPromises` cost next to nothing.
+ * Marks every promise that is made during `run` as handled. The hook is set once, so nested calls
+ * of `answerHandlingPromises` cost next to nothing.
  */
 export function handlingPromises<Answer>(run: () => Answer): Answer {
   if (made !== undefined) return run();
@@ -31,8 +31,8 @@ export function handlingPromises<Answer>(run: () => Answer): Answer {
 }
 
 /**
- * Runs user code that has to answer at once, and marks every promise that it makes as handled.
- * Returns their number with an error.
+ * Runs user code that has to answer at once, and marks every promise that it makes as handled. If
+ * the code throws, the error is returned with the number of these promises.
  */
 export function answerHandlingPromises<Answer>(
   run: () => Answer,

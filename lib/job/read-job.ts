@@ -60,7 +60,7 @@ type JobRow = Omit<JobRead, "id" | "latenessMs" | "recheckOf" | "payload" | "att
   rootN: number | null;
 };
 
-/** A job of a cadence unless kind and number are given. */
+/** The key of a job; without kind and number, of a job of the cadence. */
 type SoughtJob = Pick<JobKey, "scheduleId" | "occurrence"> & Partial<Pick<JobKey, "kind" | "n">>;
 
 /** The existing jobs with these keys, each found by its primary key. */
@@ -83,22 +83,22 @@ export interface BesideSearch {
   scheduleId: string;
   /** The oldest occurrence to read; null for no limit. */
   from: number | null;
-  /** Null for the newest. */
+  /** The job after which the page begins; null to begin with the newest. */
   before: JobPlace | null;
   limit: number;
   /** Leaves out jobs that simply wait. */
   started: boolean;
 }
 
-/** The number of waiting jobs that a search for started ones reads at most. */
+/** The most jobs that a search for started ones reads, waiting ones among them. */
 const waitingMax = 1_000;
 
 /** Near the end of the year 9999. */
 const lastInstant = 253_402_300_000_000;
 
 /**
- * The newest jobs beside the cadence. Most schedules have none, and a read of a narrow table finds
- * that out.
+ * The newest jobs of other kinds than `cadence`. Most schedules have none, and a read of a narrow
+ * table finds that out.
  */
 export async function readJobsBeside(
   tx: Tx,
@@ -168,7 +168,7 @@ async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRea
   ];
 }
 
-/** A recheck of a version before another request replaced it. */
+/** SQL: whether a job `j` is a recheck of a version that a later request has replaced. */
 const isSuperseded = (tx: Tx) => tx`(j.kind = 'again' and coalesce(s.fresh_version, 1) > j.version)`;
 
 /**

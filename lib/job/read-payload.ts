@@ -15,7 +15,10 @@ export type ReadPayload<Payload> = { payload: Payload; faults: null } | { faults
 
 const isAsync = "its schema returned a promise, and has to be synchronous";
 
-/** The promise is not awaited: where commands are read, waiting for one would delay the others. */
+/**
+ * Thrown for a schema that returns a promise, which is not awaited: where commands are read,
+ * waiting for it would delay the other commands.
+ */
 class AsyncSchema extends TypeError {
   constructor() {
     super(`The payload cannot be read: ${isAsync}.`);
@@ -24,7 +27,8 @@ class AsyncSchema extends TypeError {
 
 /**
  * Reads a payload by a schema. Throws the error of a schema that throws, as a conversion may. A
- * schema may run for one second. Its promises are not awaited, and one that rejects does not end the process.
+ * schema may run for one second. Its promises are not awaited, and one that rejects does not end
+ * the process.
  */
 export function readPayload<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
   const read = answerHandlingPromises(() => withinLimit(schema, () => readAtOnce(schema, payload)));
@@ -47,7 +51,10 @@ function readAtOnce<Payload>(schema: z.ZodType<Payload>, payload: unknown): Read
   };
 }
 
-/** Both texts come from the schema, and the database must be able to store them. */
+/**
+ * The longest path and message of a fault, in characters. Both come from the schema, and the
+ * database must be able to store them.
+ */
 const faultLengthMax = 500;
 
 function belowPayload(path: string): string {

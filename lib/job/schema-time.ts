@@ -15,8 +15,8 @@ export class SchemaTooSlow extends Error {
 }
 
 /**
- * The first slow payload has a second. Then the limit of its schema is halved each time, down to 50
- * ms, until a minute has passed.
+ * A schema may take a second. Each time that it exceeds its limit, the limit is halved, down to 50
+ * ms; a minute after the last time it is a second again.
  */
 const limitMs = { first: 1_000, least: 50 };
 const rememberedMs = 60_000;
@@ -34,10 +34,9 @@ interface Slow {
 /** By schema, so that a slow one does not shorten the limit of another handler. */
 const slow = new WeakMap<object, Slow>();
 /**
- * Set while steps run together. `isTimed`: they run under a limit. `isLeft`: a step met a schema
- * that cannot be read in this pass, and has to run alone: in a pass without a limit, a schema that
- * is not bounded; in a pass under a limit, a schema that was slow before and would use up the
- * limit.
+ * Set while steps run together. `isTimed`: they share a limit. `isLeft`: a step cannot be done in
+ * this pass, which then ends. In a pass without a limit, its schema is one that needs a limit; in a
+ * pass under a limit, its schema was slow before, would use up the limit, and so has to run alone.
  */
 let shared: { isTimed: boolean; isLeft: boolean } | undefined;
 
@@ -61,8 +60,8 @@ export function withinLimit<Answer>(schema: object, run: () => Answer): Answer {
 }
 
 /**
- * Runs the steps one after the other, each of which may call `withinLimit`, under few limits for
- * all of them. A step that runs into a shared limit runs again alone, so it must change nothing
+ * Runs the steps one after the other, under few limits for all of them. Each step may call
+ * `withinLimit`. A step that runs into a shared limit runs again alone, so it must change nothing
  * before its user code has answered.
  */
 export function eachWithinLimit<Item extends object, Answer>(
@@ -83,8 +82,8 @@ export function eachWithinLimit<Item extends object, Answer>(
 }
 
 /**
- * Under a limit, starts steps during its first half only, so that the last one has at least the
- * other half.
+ * Does the next steps and adds their answers to `answers`. Under a limit, steps are started during
+ * its first half only, so that the last one has at least the other half.
  */
 function steps<Item, Answer>(
   answers: Answer[],
@@ -101,7 +100,7 @@ function steps<Item, Answer>(
   }
 }
 
-/** False if the next step has to run alone. */
+/** Runs steps that share a pass; false if the next step has to run alone. */
 function together(isTimed: boolean, run: () => void): boolean {
   const own = { isTimed, isLeft: false };
   shared = own;
@@ -117,8 +116,9 @@ function together(isTimed: boolean, run: () => void): boolean {
 type Ended<Answer> = { answer: Answer } | { error: unknown };
 
 /**
- * Undefined if the limit ended the code. Errors are caught inside, since the code may throw the
- * error of a time limit of its own.
+ * The result or the error of code under a limit; undefined if the limit ended the code. Errors are
+ * caught inside the script, so that an error of a limit that the code itself sets is not taken for
+ * this limit's.
  */
 function ending<Answer>(run: () => Answer, ms: number): Ended<Answer> | undefined {
   let ended: Ended<Answer> | undefined;

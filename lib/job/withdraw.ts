@@ -21,8 +21,8 @@ export async function withdraw(
 }
 
 /**
- * Shortens ranges. Many occurrences that a calendar skips ahead of time are stored as a range; only
- * the part before the cut stays.
+ * Shortens ranges: occurrences that a calendar skips are noted ahead of time, many of them as one
+ * range. Only the part up to `after` stays.
  */
 async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, after: number): Promise<void> {
   if (!leavesOut(cadence)) return;
@@ -41,9 +41,9 @@ async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, aft
 }
 
 /**
- * The same for a cadence that cannot be read any more: its jobs are found by their rows. Waiting
- * jobs are in parcels of their shard, which are few beside the jobs of the same minutes. Jobs that
- * a calendar skipped are in no parcel, and are searched among those jobs.
+ * As `withdraw`, for a cadence that cannot be read any more: its jobs are found by their rows.
+ * Waiting jobs are in parcels of their shard, which are few beside the jobs of the same minutes.
+ * Jobs that a calendar skipped are in no parcel, and are searched among those jobs.
  */
 export async function withdrawUnread(
   tx: Tx,
@@ -101,7 +101,10 @@ export async function withdrawReleased(
     heldSince,
     heldUntil,
   }: {
-    /** Null if the cadence cannot be read: all jobs that were made for this end. */
+    /**
+     * The occurrences of the jobs. Null for all jobs that were made for this end, if the cadence
+     * cannot be read.
+     */
     released: readonly Date[] | null;
     heldSince: Date;
     heldUntil: Date;
@@ -126,7 +129,7 @@ export async function withdrawReleased(
     where id = ${scheduleId} and max_fires is not null`;
 }
 
-/** The same for many schedules. */
+/** As `withdrawAt`, for waiting jobs of many schedules. */
 export async function withdrawEach(
   tx: Tx,
   planned: readonly { scheduleId: string; occurrences: readonly Date[] }[],

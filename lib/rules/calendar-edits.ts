@@ -139,8 +139,8 @@ function asJson(body: CalendarBody | null): Json {
 }
 
 /**
- * Refused while a schedule refers to the calendar: without it, the schedule would run on unwanted
- * days.
+ * Deletes a calendar. Refused while a schedule refers to it: without the calendar, the schedule
+ * would run on unwanted days.
  */
 export async function removeCalendar({ sql }: EditDeps, params: CalendarParams): Promise<void> {
   await sql.begin(async (tx) => {

@@ -3,10 +3,11 @@ import type { Tx } from "../db/connect.ts";
 import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 
 /**
- * The progress of replanning after the edit of a calendar. The edit sets `replan_after` to 0. The
- * replanning goes through the schedules by id, and moves it past them. No schedule can get older
- * rules afterwards: an edit that refers to a calendar locks it (`findCalendar`), and an edit that
- * keeps its cadence was found by this walk before.
+ * The progress of replanning after the edit of a calendar. The edit sets `replan_after` to 0.
+ * Replanning goes through the schedules by id, and raises `replan_after` to the last one that is
+ * done. No schedule up to there gets older rules again: an edit that resolves a cadence locks its
+ * calendar (`findCalendar`), and an edit that keeps the cadence keeps the rules that it was
+ * replanned by.
  */
 const referringAfter = (
   tx: Tx,
@@ -34,7 +35,7 @@ export interface Referring {
   schedules: number;
   /** Schedules still planned by older rules. */
   pending: number;
-  /** There are more than were counted. */
+  /** Whether there are more than were counted. */
   more: boolean;
 }
 
@@ -84,7 +85,7 @@ export interface ReplanPlace {
   after: string;
 }
 
-/** Null if no schedule is left. */
+/** How far the schedules of a calendar are replanned; null if no schedule is left. */
 export async function findReplanPlace(tx: Tx, calendarId: number): Promise<ReplanPlace | null> {
   const [row] = await tx<ReplanPlace[]>`
     select c.id as "calendarId", v.id as "rulesId", c.rules_version as "rulesVersion", v.changed_by as author, c.replan_after as after
@@ -100,7 +101,7 @@ export interface ReferringSchedule {
   older: boolean;
 }
 
-/** The next schedules after the place. */
+/** The next schedules by id that are not done. */
 export async function nextReferring(tx: Tx, place: ReplanPlace, limit: number): Promise<ReferringSchedule[]> {
   return tx<ReferringSchedule[]>`
     select s.id, s.shard, r.older
@@ -108,8 +109,8 @@ export async function nextReferring(tx: Tx, place: ReplanPlace, limit: number): 
 }
 
 /**
- * Moves the place past schedules that are done. If the rules were edited meanwhile, the walk has
- * restarted, and the place is kept.
+ * Notes that the schedules up to `after` are done. If the rules were edited meanwhile, replanning
+ * has begun again, and nothing is noted.
  */
 export async function moveReplanPlace(
   tx: Tx,
@@ -122,7 +123,7 @@ export async function moveReplanPlace(
     where id = ${calendarId} and rules_version = ${rulesVersion} and replan_after is not null`;
 }
 
-/** Ends the walk after the last schedule, or restarts it if a schedule failed on the way. */
+/** Ends replanning after the last schedule, or begins it again if a schedule failed on the way. */
 export async function endReplanRound(
   tx: Tx,
   { calendarId, rulesVersion, after }: ReplanPlace,

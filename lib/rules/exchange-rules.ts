@@ -55,7 +55,7 @@ export function exchangeRules(
     const nominal = lastNominalOf(after, run, { nextAfter, previousBefore });
     return nominal === null ? null : movedTo(before, nominal);
   };
-  // A run that the old rules would have moved to before they came into force has never fired by
+  // A run that the old rules put before the moment at which they came into force has never fired by
   // them.
   const hasRun = (at: number | null) => at !== null && at > inForce && at <= doneUpTo;
   const done = lastDone(after, cut, (run) => hasRun(ranAt(run)));

@@ -28,15 +28,15 @@ export interface ReplanBounds {
    */
   failed: (scheduleId: string, error: unknown) => Promise<void>;
   /**
-   * Shards whose locks were not granted: each of their schedules would wait as long again. Their
-   * next attempt is in the next round.
+   * Shards whose lock was not granted. Their other schedules are skipped until the next round,
+   * since each would wait for the lock as long again.
    */
   left: Set<number>;
 }
 
 const consumer = "calendar-replan";
 
-/** Schedules read in one step; after each step the place moves past them. */
+/** The number of schedules read in one step; `replan_after` is raised after each step. */
 const pageMax = 100;
 
 export interface ReplanDone {
@@ -147,7 +147,10 @@ async function specSince(tx: Tx, { id, specVersion, createdAt }: StoredSchedule)
   return row?.changedAt ?? createdAt;
 }
 
-/** A lost run that has a job ran before an earlier edit of the calendar. */
+/**
+ * Notes lost runs as passed over. A lost run that has a job is left out: it ran before an earlier
+ * edit of the calendar.
+ */
 async function noteLost(
   tx: Tx,
   { id, shard, heldSince }: StoredSchedule,

@@ -2,7 +2,10 @@ import type { Tx } from "../db/connect.ts";
 import type { Replanned } from "../edit/replan.ts";
 import type { ZoneUpdate } from "./zone-data-updates.ts";
 
-/** Moves kept, over all updates, the newest ones. The update itself counts all of its moves. */
+/**
+ * The number of moves that are kept: the newest ones of all updates together. Each update also
+ * counts all moves of its own.
+ */
 export const zoneMovesKept = 10_000;
 
 /** Updates shown, the newest ones; there are a handful per year. */
@@ -28,7 +31,7 @@ export interface ZoneUpdateRead {
   /** The previous release; null for the first one recorded. */
   from: string | null;
   startedAt: Date;
-  /** When all schedules were checked. Also null if a newer release came before that. */
+  /** When all schedules were checked. Null until then, and also if a newer release came first. */
   finishedAt: Date | null;
   zones: string[];
   checked: number;
@@ -64,8 +67,8 @@ export interface ZoneMoveRead {
 }
 
 /**
- * Newest first. Null for a release that was never in force. `before` is the move at which the
- * previous page ended.
+ * A page of the moves of a release, newest first. Null for a release that was never in force.
+ * `before` is the move at which the previous page ended.
  */
 export async function zoneMovesOf(
   tx: Tx,

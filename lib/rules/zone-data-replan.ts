@@ -35,8 +35,8 @@ export interface ZoneReplanBounds {
 const consumer = "zone-replan";
 
 /**
- * `left`: shards whose locks were not granted. Each of their schedules would wait as long again;
- * the next round retries them.
+ * `left`: shards whose lock was not granted. Their other schedules are skipped until the next
+ * round, since each would wait for the lock as long again.
  */
 interface Bounds extends ZoneReplanBounds {
   left: Set<number>;
@@ -73,7 +73,7 @@ export async function replanForZones(
       const done = await replanSome(deps, { update, earlier, ids }, bounds);
       if (done === "time is up") return null;
       const place = { from: after, to, checked: ids.length, failed: done === "failed" };
-      // Another tick is on the same walk, and one is enough.
+      // Another tick is replanning for the same update, and one is enough.
       if (!(await moveZonePlace(deps.sql, update, place))) return null;
       after = to;
     }
@@ -88,9 +88,12 @@ interface Some {
 }
 
 /** Schedules replanned concurrently. */
-const lanes = 2;
+const concurrency = 2;
 
-/** Most schedules no longer follow earlier rules, which shows without a lock. */
+/**
+ * Replans those of some schedules that follow earlier rules. Most no longer do, which shows without
+ * a lock.
+ */
 async function replanSome(
   deps: EditDeps,
   { update, earlier, ids }: Some,
@@ -113,7 +116,7 @@ async function replanSome(
     }
   };
   let end: "through" | "failed" | "time is up" = "through";
-  const lane = async () => {
+  const runner = async () => {
     for (const schedule of schedules) {
       if (timeIsUp()) {
         end = "time is up";
@@ -123,7 +126,7 @@ async function replanSome(
       if (!isDone && end === "through") end = "failed";
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrency }, runner));
   return end;
 }
 
@@ -190,8 +193,9 @@ async function byRulesInForce(
 }
 
 /**
- * Whether jobs or the plan row of a schedule follow the earlier rules, or anything is not planned:
- * it may have fired or been edited by either rules since.
+ * Whether a schedule is still planned by the earlier rules. It is if its plan row or a waiting job
+ * has an instant that only they give, or if a job that only the current rules give is missing.
+ * Otherwise a function with the current rules has fired or edited it since.
  */
 async function followsEarlier(
   tx: Tx,
@@ -214,7 +218,7 @@ async function followsEarlier(
   return row?.earlier === true || (row?.made ?? 0) < missing.length;
 }
 
-/** Null if everything follows the current rules. */
+/** How to plan the schedule again; null if everything follows the current rules. */
 async function planOn(
   tx: Tx,
   current: StoredSchedule,

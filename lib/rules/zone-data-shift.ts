@@ -13,10 +13,11 @@ import { dueAt, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/
 
 /** The difference for a schedule that was planned by earlier rules of its zone. */
 export interface ZoneShift {
-  /** Planned by the earlier rules and not by the current ones. */
+  /** Occurrences that were planned by the earlier rules and that the current rules do not have. */
   gone: number[];
   /**
-   * Planned by the current rules and not by the earlier ones, as far as they must be jobs by now.
+   * Occurrences that the current rules have and the earlier ones do not, as far as they must be
+   * jobs by now.
    */
   missing: number[];
   /**
@@ -25,7 +26,9 @@ export interface ZoneShift {
   cadence: Cadence | null;
 }
 
-/** Null if everything planned so far is the same. */
+/**
+ * The difference between both rules for a schedule; null if everything planned so far is the same.
+ */
 export function zoneShift(schedule: StoredSchedule, state: ShardState, earlier: Zone): ZoneShift | null {
   const cadence = resolvedByCurrentRules(schedule, state.now.getTime(), earlier);
   const before = withZones(only(schedule, earlier), () => plannedBy(schedule, state));
@@ -35,7 +38,10 @@ export function zoneShift(schedule: StoredSchedule, state: ShardState, earlier: 
   return gone.length + missing.length === 0 && cadence === null ? null : { gone, missing, cadence };
 }
 
-/** Replaces the zone of the schedule, and no other: a schedule follows the clocks of one zone. */
+/**
+ * For `withZones`: replaces the zone of the schedule and no other, since a schedule follows the
+ * clocks of one zone.
+ */
 export function only({ body }: Pick<StoredSchedule, "body">, zone: Zone): (timezone: string) => Zone | null {
   return (timezone) => (timezone === body.timezone ? zone : null);
 }
@@ -63,7 +69,10 @@ function plannedBy(schedule: StoredSchedule, state: ShardState): { planned: numb
   return { planned, made };
 }
 
-/** Null if no stored instant depends on the earlier rules, or all of those are past. */
+/**
+ * The cadence with its stored instants by the current rules; null if none of them depends on the
+ * earlier rules, or if all that do are past.
+ */
 function resolvedByCurrentRules(schedule: StoredSchedule, now: number, earlier: Zone): Cadence | null {
   const { cadence } = schedule;
   const moved = { times: movedTimes(schedule, now, earlier), anchors: movedAnchor(schedule, now, earlier) };
@@ -73,8 +82,9 @@ function resolvedByCurrentRules(schedule: StoredSchedule, now: number, earlier: 
 }
 
 /**
- * A calendar interval that begins at a given instant counts from the wall time of that instant by
- * the zone's rules.
+ * A calendar interval that begins at `startsAt` is stored with the wall time of that instant.
+ * Returns the wall time by the earlier rules with the one by the current rules; empty if they are
+ * the same.
  */
 function movedAnchor(
   { body: { startsAt, timezone } }: StoredSchedule,
@@ -89,8 +99,9 @@ function movedAnchor(
 }
 
 /**
- * `at 2026-12-01T09:00` is stored as an instant by the rules of that time. If it was due by now, it
- * has fired and stays. If the current rules put it in the past, it runs at once.
+ * `at 2026-12-01T09:00` is stored as the instant by the rules of its zone at that time. Returns the
+ * stored instants with those by the current rules. An instant that was due by now has fired and
+ * stays; one that the current rules put into the past runs at once.
  */
 function movedTimes(
   { key, body, cadence }: StoredSchedule,
@@ -151,8 +162,8 @@ function withMoved(cadence: Cadence, moved: Moved): Cadence {
 }
 
 /**
- * Where a cadence continues after the cut at which its zone's rules change. Null if that is just
- * after the cut.
+ * Where a cadence continues after the cut at which its zone's rules change. Null if the current
+ * rules alone give its next run.
  */
 export type GoesOn =
   /** A run that the clocks have skipped: it runs at once. */
@@ -201,7 +212,10 @@ function passedBy(cadence: Cadence, change: number, across: (of: Cadence) => num
   return isPassed ? previousRunBefore(cadence, change) : null;
 }
 
-/** A cadence that begins later; an earlier `startsAt` is ignored. */
+/**
+ * The cadence without its occurrences before `startsAt`. A cadence that already begins later stays
+ * as it is.
+ */
 export function beginningAt(cadence: Cadence, startsAt: number): Cadence {
   if (cadence.kind !== "window") return { kind: "window", of: cadence, startsAt, endsAt: null };
   return { ...cadence, startsAt: Math.max(cadence.startsAt ?? startsAt, startsAt) };

@@ -36,9 +36,9 @@ export async function findZoneData(tx: Tx, version: string): Promise<ZoneData | 
 }
 
 /**
- * Puts a release in force, unless another tick has brought it or a newer one meanwhile. Zones that
- * an unfinished update has not checked are taken over by this one, because schedules may be planned
- * by either's rules.
+ * Puts a release in force, unless another tick has brought it or a newer one meanwhile. If an
+ * update before it is unfinished, this one checks the zones of that update too: schedules in them
+ * may be planned by the rules of either.
  */
 export async function recordZoneData(sql: Sql, data: ZoneData): Promise<ZoneUpdate | null> {
   return sql.begin(async (tx) => {
@@ -72,7 +72,7 @@ export async function recordZoneData(sql: Sql, data: ZoneData): Promise<ZoneUpda
 
 /**
  * Starts the next round through the schedules if it is due. Returns the id after which the round
- * continues.
+ * continues; null if none is due.
  */
 export async function beginZoneRound(tx: Tx, { id }: ZoneUpdate): Promise<string | null> {
   const [row] = await tx<{ after: string | null }[]>`
@@ -132,7 +132,10 @@ export async function nextInZones(
   return row ?? { last: null, concerned: [] };
 }
 
-/** Moves the place past checked schedules. False if another tick has already moved it. */
+/**
+ * Notes that the schedules up to `to` were checked. False if another tick has already gone on from
+ * `from`.
+ */
 export async function moveZonePlace(
   tx: Tx,
   { id }: ZoneUpdate,

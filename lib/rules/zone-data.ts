@@ -47,8 +47,8 @@ function releaseOf(version: string): { year: number; letters: string } | null {
 }
 
 /**
- * Zones read between two checks of the time. After each batch, other work of the process gets a
- * turn.
+ * The number of zones that are read between two checks of the time. After each batch, other work of
+ * the process can run.
  */
 const zonesAtOnce = 10;
 
@@ -75,7 +75,7 @@ export async function runtimeRules(
   return rules;
 }
 
-/** Plans that an update can affect may be this old. */
+/** How far into the past rules are compared: a plan that an update can affect may be this old. */
 const stillPlannedMs = 2 * dayMs;
 
 /** The zones whose future rules differ between two releases, in the range that both cover. */
@@ -107,7 +107,10 @@ function offsetChangesWithin(changes: readonly OffsetChange[], from: number, unt
   return begun === undefined ? later : [{ ...begun, from }, ...later];
 }
 
-/** A zone by the rules of a stored release, and by the runtime's rules after the end of that. */
+/**
+ * A zone by the rules of a stored release and, after the years that the release covers, by the
+ * runtime's own rules.
+ */
 export function storedZone(timezone: string, offsets: StoredOffsets, coversUntil: Date): Zone {
   return joinedZones(zoneOf(changesOf(offsets)), zoneNamed(timezone), coversUntil.getTime());
 }

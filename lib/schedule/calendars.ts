@@ -24,10 +24,10 @@ export interface CalendarBody {
 }
 
 /**
- * A calendar with its current rules; null if no calendar has this name. The rules stay current
- * until the transaction ends: a later edit of them finds the schedule that is resolved now. Locked
- * first, then read: a single statement that waited for the lock would join the new head with the
- * old version.
+ * A calendar with its current rules; null if no calendar has this name. It is locked until the
+ * transaction ends, so that an edit of its rules waits and then finds the schedule that is resolved
+ * here. The lock and the read are two statements: a single one that waited for the lock would join
+ * the new head with the old version.
  */
 export async function findCalendar(tx: Tx, name: string): Promise<CalendarRef | null> {
   const [held] = await tx<{ id: number }[]>`
@@ -40,7 +40,10 @@ export async function findCalendar(tx: Tx, name: string): Promise<CalendarRef | 
   return row === undefined ? null : { ...row, rules: sameRules(row.rules) };
 }
 
-/** The calendars with these names and their current rules, without a lock, and the time. */
+/**
+ * The calendars with these names and their current rules, without a lock, each with the database's
+ * time.
+ */
 export async function calendarsNamed(
   tx: Tx,
   names: readonly string[],
@@ -77,7 +80,10 @@ export async function lockCalendar(tx: Tx, name: string): Promise<StoredCalendar
 
 export type CalendarHead = Omit<StoredCalendar, "rules">;
 
-/** In the order of names; `after` is the last name of the previous page. */
+/**
+ * Calendars without their rules, in the order of names; `after` is the last name of the previous
+ * page.
+ */
 export async function listCalendarHeads(
   tx: Tx,
   { after, limit }: { after?: string | undefined; limit: number },
@@ -103,8 +109,8 @@ export async function insertCalendar(
 }
 
 /**
- * Writes the next version. With other rules, every schedule that refers to the calendar has to be
- * planned again.
+ * Writes the next version of a calendar. If its rules are other ones, every schedule that refers to
+ * it is to be planned again.
  */
 export async function replaceCalendar(
   tx: Tx,

@@ -25,14 +25,14 @@ export type Access =
 const mergedMax = 100;
 
 /**
- * Up to this many schedules of one creator are sorted. With more of them, a search of all keys
- * finds enough.
+ * Up to this many schedules of one creator are read and sorted by key. If there are more, reading
+ * all schedules by key finds a page of them soon enough.
  */
 const sortedMax = 5_000;
 
 /**
- * Chooses the index of a filter. The choice changes only when few schedules become many; the order
- * is that of keys either way.
+ * Chooses the index for a filter. The next page may use another one, if few schedules have become
+ * many; every index gives the order of keys.
  */
 export async function accessFor(tx: Tx, filter: HeadFilter): Promise<Access> {
   const { group, tag, target, createdBy, held } = filter;
@@ -56,7 +56,10 @@ async function targetsNamed(tx: Tx, name: string): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Null if there are too many, or if schedules are older than the rows of their targets. */
+/**
+ * The ids of all targets of a kind. Null if there are too many, or if a schedule has no target id,
+ * because it is older than the rows of targets.
+ */
 async function targetsOfKind(tx: Tx, kind: string): Promise<number[] | null> {
   const rows = await tx<{ id: number | null }[]>`
     (select id from carillon.targets where name >= ${`${kind}/`} and name < ${`${kind}/${highestCharacter}`} order by name limit ${mergedMax + 1})
@@ -66,8 +69,8 @@ async function targetsOfKind(tx: Tx, kind: string): Promise<number[] | null> {
 }
 
 /**
- * One id more than `sortedMax` means that there may be many more. The query has bounds instead of
- * equality, because only the index of names has that order.
+ * The schedules of one creator; one more than `sortedMax` means that there may be many more. The
+ * query has two bounds instead of equality, so that only the index of creators can give its order.
  */
 async function madeBy(tx: Tx, name: string): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
@@ -152,7 +155,7 @@ export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange
   }
 }
 
-/** Whether a schedule `s` matches the filter. */
+/** SQL: whether a schedule `s` matches the filter. */
 export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held }: HeadFilter) {
   return tx`(true
     ${prefix === undefined ? tx`` : tx`and ${isUnder(tx, prefix)}`}
@@ -163,7 +166,10 @@ export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held }: He
     ${held === undefined ? tx`` : tx`and ${isHeld(tx)} = ${held}`})`;
 }
 
-/** A hold whose end has passed does not hold, even before the tick has removed it. */
+/**
+ * SQL: whether a schedule `s` is on hold. A hold whose end has passed does not count, even before
+ * the tick has removed it.
+ */
 export const isHeld = (tx: Tx) =>
   tx`(s.held_since is not null and (s.held_until is null or s.held_until > (select carillon.clock())))`;
 

@@ -7,7 +7,7 @@ import type { Tried } from "../quarantine/try-rows.ts";
 /** The object of a hold: the schedule itself, or a group or tag that it belongs to. */
 export type HoldScope = "schedule" | "group" | "tag";
 
-/** An owner has at most one hold on one object. */
+/** The name of a hold of a schedule: an owner has at most one for each scope and name. */
 export interface HoldName {
   scope: HoldScope;
   /** The name of the group or tag; empty for a schedule's own hold. */
@@ -46,8 +46,8 @@ export function holdsAfter(holds: readonly Hold[], { set = [], remove = [] }: Ho
 }
 
 /**
- * The change of holds for a schedule whose labels are now these; `brought` are the holds of new
- * labels.
+ * The change of a schedule's holds when `labels` become its labels: holds of labels that it has
+ * lost are removed. `brought` are the holds of labels that are new to it.
  */
 export function holdsOfLabels(
   holds: readonly Hold[],
@@ -89,7 +89,7 @@ export async function holdsOfOne(tx: Tx, scheduleId: string): Promise<Hold[]> {
   return (await holdsOf(tx, [scheduleId])).get(scheduleId) ?? [];
 }
 
-/** Renewing a hold keeps its `since`. */
+/** Writes the changed holds of a schedule. A hold that is renewed keeps its `since`. */
 export async function writeHolds(
   tx: Tx,
   scheduleId: string,
@@ -174,10 +174,10 @@ export interface EndedHold extends Tried {
 }
 
 /**
- * Schedules with holds whose end has passed, the oldest first, except those in the lists. Schedules
- * that could not be planned are left out: their occurrences passed over under the hold are recorded
- * once they can be planned. The clock is read once, in a query of its own, so that the index can be
- * searched with its value.
+ * Schedules with holds whose end has passed, the oldest first, except the schedules `without` and
+ * those of the shards `notOf`. Schedules that could not be planned are left out: their occurrences
+ * passed over under the hold are recorded once they can be planned. The clock is read once, in a
+ * query of its own, so that the index can be searched with its value.
  */
 export function schedulesWithEndedHolds(
   tx: Tx,

@@ -15,7 +15,7 @@ import type { Spec } from "./stored/version-rows.ts";
 
 /**
  * The fields that determine the cadence. If none of them changes, the cadence stays as it was
- * resolved. `delivery` is one of them, since pulses and jobs count from different beginnings.
+ * resolved. `delivery` is one of them, since the interval of a pulse begins at a whole second.
  */
 const cadenceFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "dst", "delivery"] as const;
 export type CadenceBody = Pick<ScheduleBody, (typeof cadenceFields)[number]>;
@@ -24,7 +24,7 @@ export function hasSameCadence(a: CadenceBody, b: CadenceBody): boolean {
   return cadenceFields.every((name) => sameJson(a[name], b[name]));
 }
 
-/** True for a `when` that counts from now: another put with it means a new instant. */
+/** True for a `when` that counts from now: each put of it means another instant. */
 export function isRelative({ when, timezone }: Pick<ScheduleBody, "when" | "timezone">): boolean {
   if (!mayBeRelative(when)) return false;
   const parsed = parseWhen(when, { timezone, now: 0, key: "" });
@@ -50,8 +50,9 @@ export async function resolveSpec(
 }
 
 /**
- * A time that counts from an earlier moment may be past by now. It then runs at once, and late,
- * instead of being refused: the caller is not at fault.
+ * The cadence of a body, whose relative time counts from `countFrom`: the moment of a command that
+ * is applied later. An instant that is past by now runs at once, and late, instead of being
+ * refused: the caller is not at fault.
  */
 function cadenceCounted(
   key: string,
@@ -170,7 +171,8 @@ function neverRuns({ startsAt, endsAt }: CadenceBody, calendar: CalendarRef | nu
 }
 
 /**
- * Every edit moves the occurrences that are not due yet, so there must not be thousands of them.
+ * Refuses a spread or slot by which thousands of occurrences could wait to be due, since every edit
+ * plans all of them again.
  */
 function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence): void {
   const lag = longestLag(body);

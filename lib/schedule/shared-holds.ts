@@ -23,14 +23,17 @@ export function labelsBesides(labels: readonly Label[], others: readonly Label[]
   );
 }
 
-/** Each label once: the schedules of a batch usually share theirs. */
+/** Each label once: the schedules of a batch usually have the same labels. */
 export function distinctLabels(labels: readonly Label[]): Label[] {
   return [...new Map(labels.map((label) => [lockName(label), label])).values()];
 }
 
 const lockName = ({ scope, name }: Label) => `${scope}:${name}`;
 
-/** For schedules that get these labels, and for the walk that applies holds to members. */
+/**
+ * Locks labels in shared mode: for schedules that get these labels, and for the walk that applies
+ * holds to members.
+ */
 export function lockLabels(tx: Tx, labels: readonly Label[]): PromiseLike<unknown> {
   return lockLabelsShared(tx, labels.map(lockName));
 }
@@ -40,7 +43,7 @@ export function callerOfHold({ author, origin }: Pick<SharedHold, "author" | "or
   return origin === null ? { name: author } : { name: author, origin };
 }
 
-/** For setting and releasing a hold of a label. */
+/** Locks a label exclusively: for setting and releasing its holds. */
 export function lockLabelAlone(tx: Tx, label: Label): PromiseLike<unknown> {
   return lockLabel(tx, lockName(label));
 }
@@ -51,19 +54,22 @@ export interface SharedHold extends Label, Omit<Hold, keyof HoldName> {
   /** Binds only members whose keys begin with this; empty for all members. */
   prefix: string;
   author: string;
-  /** The source of the request that set or released it; null in rows of older versions. */
+  /** The source of the request that set or released the hold; null in rows of older versions. */
   origin: Origin | null;
   revision: string;
-  /** Set once it is released; the walk then takes it off the members. */
+  /** Set once the hold is released; the walk then takes it off the members. */
   releasedAt: Date | null;
-  /** The place that the walk has reached; null when it has visited every member. */
+  /**
+   * The last member that the walk has visited: its key, or its id if the hold is released. Empty at
+   * the beginning; null when every member has been visited.
+   */
   reached: string | null;
   members: number;
 }
 
 export type SharedHoldName = Label & Pick<SharedHold, "owner" | "prefix">;
 
-/** The limit per label, because each new member gets all of them. */
+/** The most holds of a label, because each new member gets all of them. */
 export const sharedHoldsMax = 50;
 
 const columns = (tx: Tx) => tx`
@@ -72,7 +78,7 @@ const columns = (tx: Tx) => tx`
 const named = (tx: Tx, { scope, name, prefix, owner }: SharedHoldName) =>
   tx`scope = ${scope} and name = ${name} and prefix = ${prefix} and owner = ${owner}`;
 
-/** Includes holds that have ended or are being released. */
+/** The holds of a label, also those that have ended or are being released. */
 export async function sharedHoldsOf(tx: Tx, { scope, name }: Label): Promise<SharedHold[]> {
   return tx<SharedHold[]>`
     select ${columns(tx)} from carillon.shared_holds h where scope = ${scope} and name = ${name} order by since, owner, prefix`;
@@ -159,8 +165,8 @@ export interface Member {
 }
 
 /**
- * The next members whose holds are not as requested. An index has them in order, so the cost of a
- * walk grows with the members, not with all schedules.
+ * The next members on which the walk has to set the hold or, if it is released, to end it. An index
+ * has them in order, so the cost of a walk grows with the members, not with all schedules.
  */
 export function nextMembers(tx: Tx, hold: SharedHold, after: string, limit: number): PromiseLike<Member[]> {
   const { scope, name, owner, prefix, reason, until, releasedAt } = hold;
@@ -202,7 +208,10 @@ export async function countMembers(tx: Tx, hold: SharedHold, more: number): Prom
     update carillon.shared_holds set members = members + ${more} where ${named(tx, hold)} and revision = ${hold.revision}`;
 }
 
-/** Concurrent walks are harmless: each has applied the hold up to the place it writes. */
+/**
+ * Notes the member that the walk has reached. Concurrent walks are harmless: each has applied the
+ * hold up to the member that it notes.
+ */
 export async function moveReached(tx: Tx, hold: SharedHold, place: string): Promise<void> {
   await tx`
     update carillon.shared_holds set reached = ${place}

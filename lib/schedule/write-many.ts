@@ -89,7 +89,7 @@ export async function deleteEndedVersions(
     select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised`;
 }
 
-/** The columns of a raised head that only the database knows. */
+/** After a version was raised: the columns of the schedule that only the database knows. */
 export interface Raised {
   version: number;
   fires: number | null;

@@ -74,8 +74,8 @@ export async function raiseVersion(
 }
 
 /**
- * One of several edits of a schedule in a batch. Only the last of them writes the head; all others
- * are between.
+ * An edit to write. If a batch has several of one schedule, only the last one writes the head; the
+ * others are marked by `isBetween`.
  */
 export interface Raising {
   current: StoredSchedule;
@@ -139,9 +139,9 @@ export async function noteResumed(
 }
 
 /**
- * Whether the rechecks of the version before end: another time, target or payload is another
- * request. A cadence that was planned again because its calendar or zone has newer rules counts as
- * the same.
+ * Whether an edit ends the rechecks of the version before it: with another time, target or payload
+ * it asks for something else. A cadence that was planned again because its calendar or zone has
+ * newer rules counts as the same.
  */
 export function asksForElse(
   current: StoredSchedule,

@@ -11,11 +11,11 @@ const DAY = 86_400_000;
 export interface Placed {
   cadence: Cadence;
   timezone: string;
-  /** An instant with an event nearby. */
+  /** An instant near which the cadence occurs and, mostly, the clocks change. */
   at: number;
 }
 
-/** Overrides of one part, of both and of none. */
+/** Rules for clock changes that override one part, both or none. */
 export function arbitraryDst(): fc.Arbitrary<Dst | undefined> {
   return fc.option(
     fc.oneof(

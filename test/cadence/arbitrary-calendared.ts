@@ -8,8 +8,8 @@ const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
 /**
- * A zone with a day near one of its clock changes: by half an hour, by two hours, over midnight, by
- * a whole day.
+ * Zones, each with a day near one of its clock changes: by half an hour, by two hours, over
+ * midnight, by a whole day.
  */
 const changes = [
   ["Europe/Berlin", "2026-03-29"],

@@ -35,7 +35,7 @@ function backward(cadence: Cadence, from: number, upTo: number): number[] {
 }
 
 describe("every kind of cadence, with every rule for clock changes", () => {
-  test("L6, L7: has the occurrences that a walk through every minute finds, forwards, backwards and counted", () => {
+  test("a cadence of any kind has exactly the occurrences that a check of every minute finds, forwards, backwards and counted", () => {
     fc.assert(
       fc.property(arbitraryPlaced(), ({ cadence, at }) => {
         const upTo = at + 36 * HOUR;
@@ -50,7 +50,7 @@ describe("every kind of cadence, with every rule for clock changes", () => {
     );
   });
 
-  test("L1, L2, L5: has its next occurrence on a whole minute after the given instant, the same from every instant before it, and previous is the inverse of next", () => {
+  test("the next occurrence of a cadence is later, on a whole minute, and the same from every instant before it, and previous is the inverse of next", () => {
     fc.assert(
       fc.property(
         arbitraryPlaced(),
@@ -78,7 +78,7 @@ describe("every kind of cadence, with every rule for clock changes", () => {
     );
   });
 
-  test("L3: has the same result after any earlier searches", () => {
+  test("a search has the same result whatever was searched for before", () => {
     fc.assert(
       fc.property(
         arbitraryPlaced(),
@@ -92,7 +92,7 @@ describe("every kind of cadence, with every rule for clock changes", () => {
     );
   });
 
-  test("runs at each of its occurrences if no calendar skips them", () => {
+  test("a cadence without a calendar that skips runs at each of its occurrences", () => {
     fc.assert(
       fc.property(arbitraryPlaced(), ({ cadence, at }) => {
         const next = nextAfter(cadence, at);

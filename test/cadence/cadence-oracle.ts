@@ -52,7 +52,8 @@ function wallsOf({ every, unit, anchor, from }: CalendarInterval, upTo: number):
     if (unit === "week") wall.setUTCDate(first.getUTCDate() + 7 * units);
     if (unit === "month") wall.setUTCMonth(first.getUTCMonth() + units);
     if (unit === "year") wall.setUTCFullYear(first.getUTCFullYear() + units);
-    // A month that is too short has rolled over into the next one: back to its last day.
+    // In a month that is too short, the date has rolled over into the next month: it goes back to
+    // the last day.
     const rolledOver = (unit === "month" || unit === "year") && wall.getUTCDate() !== first.getUTCDate();
     if (rolledOver) wall.setUTCDate(0);
     if (wall.getTime() > upTo) return walls;

@@ -7,12 +7,12 @@ import { countWithin } from "../../lib/cadence/count-within.ts";
 describe("a cadence of one instant", () => {
   const once: Cadence = { kind: "once", at: 1_000 };
 
-  test("is next before its instant and previous after it", () => {
+  test("a single instant is the next occurrence before it, and the previous one after it", () => {
     expect([nextAfter(once, 999), nextAfter(once, 1_000)]).toEqual([1_000, null]);
     expect([previousBefore(once, 1_000), previousBefore(once, 1_001)]).toEqual([null, 1_000]);
   });
 
-  test("counts in the range that ends with its instant, not in the one that begins with it", () => {
+  test("a single instant counts in the range that ends with it, not in the one that begins with it", () => {
     expect(countWithin(once, 0, 1_000)).toEqual({ count: 1, more: false });
     expect(countWithin(once, 1_000, 2_000)).toEqual({ count: 0, more: false });
     expect(countWithin(once, 0, 2_000, 0)).toEqual({ count: 0, more: true });
@@ -28,7 +28,7 @@ describe("an interval", () => {
     [1_000, 1_250],
     [1_249, 1_250],
     [1_250, 1_500],
-  ])("after %i comes %i", (after, next) => {
+  ])("after %i the interval's next occurrence is %i", (after, next) => {
     expect(nextAfter(interval, after)).toBe(next);
   });
 
@@ -38,11 +38,11 @@ describe("an interval", () => {
     [1_250, 1_000],
     [1_251, 1_250],
     [-5_000, null],
-  ])("before %i came %s", (before, previous) => {
+  ])("before %i the interval's previous occurrence is %s", (before, previous) => {
     expect(previousBefore(interval, before)).toBe(previous);
   });
 
-  test("has the count of stepping through it, and detects more than the maximum without stepping", () => {
+  test("an interval has the count of steps through it, and more than the maximum is noticed without steps", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 5_000 }), (after, upTo) => {
         let steps = 0;
@@ -60,7 +60,7 @@ describe("an interval", () => {
 });
 
 describe("a cron cadence", () => {
-  test("stops counting at the maximum", () => {
+  test("the count of a cron stops at the maximum", () => {
     const cron: Cadence = { kind: "cron", expression: "* * * * *", timezone: "UTC" };
     expect(countWithin(cron, 0, 10_000 * 60_000)).toEqual({ count: 10_000, more: false });
     expect(countWithin(cron, 0, 10_001 * 60_000)).toEqual({ count: 10_000, more: true });
@@ -71,7 +71,7 @@ describe("a union", () => {
   const every = (everyMs: number): Cadence => ({ kind: "interval", everyMs, firstAt: 0 });
   const union: Cadence = { kind: "union", of: [every(4), every(6), { kind: "once", at: 7 }] };
 
-  test("has one occurrence at an instant of several members", () => {
+  test("an instant that several members of a union share is one occurrence", () => {
     const forward: (number | null)[] = [];
     for (let at = nextAfter(union, -1); at !== null && at <= 12; at = nextAfter(union, at)) forward.push(at);
     expect(forward).toEqual([0, 4, 6, 7, 8, 12]);
@@ -87,7 +87,7 @@ describe("a union", () => {
     expect(countWithin(union, 0, 12)).toEqual({ count: 5, more: false });
   });
 
-  test("stops counting at the maximum", () => {
+  test("the count of a union stops at the maximum", () => {
     const same: Cadence = { kind: "union", of: [every(1_000), every(1_000), every(500)] };
     expect(countWithin(same, 0, 5_000_000)).toEqual({ count: 10_000, more: false });
     expect(countWithin(same, 0, 5_000_500)).toEqual({ count: 10_000, more: true });
@@ -98,7 +98,7 @@ describe("a window", () => {
   const seconds: Cadence = { kind: "interval", everyMs: 1_000, firstAt: 0 };
   const window: Cadence = { kind: "window", of: seconds, startsAt: 2_000, endsAt: 5_000 };
 
-  test("includes an occurrence at its start and not one at its end", () => {
+  test("a window includes an occurrence at its start and not one at its end", () => {
     expect([0, 1_999, 2_000, 3_999, 4_000].map((after) => nextAfter(window, after))).toEqual([
       2_000,
       2_000,
@@ -117,7 +117,7 @@ describe("a window", () => {
     expect(countWithin(window, 2_000, 4_000)).toEqual({ count: 2, more: false });
   });
 
-  test("may be open at either end", () => {
+  test("a window may be open at either end", () => {
     expect(previousBefore({ ...window, startsAt: null }, 2_000)).toBe(1_000);
     expect(nextAfter({ ...window, endsAt: null }, 5_000)).toBe(6_000);
   });

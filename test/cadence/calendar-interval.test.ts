@@ -36,7 +36,7 @@ describe("an interval by the calendar", () => {
     ["every P1M", 1, "month", "every 1 month"],
     ["every P1Y6M", 18, "month", "every 18 months"],
     ["@every 3 days", 3, "day", "every 3 days"],
-  ])("%j is every %i of a %s", (when, every, unit, normal) => {
+  ])("%j means every %i of the calendar unit %s", (when, every, unit, normal) => {
     const parsed = parseWhen(when, berlin);
     const anchor = Date.parse("2026-11-21T09:00:00Z");
     const cadence = { kind: "calendar-interval", every, unit, anchor, from: 1, timezone: "Europe/Berlin" };
@@ -44,7 +44,7 @@ describe("an interval by the calendar", () => {
     expect(parseWhen(normal, berlin)).toEqual(parsed);
   });
 
-  test("begins one period from now, or with startsAt", () => {
+  test("an interval by the calendar begins one period from now, or at startsAt", () => {
     const startsAt = Date.parse("2026-12-07T05:30:00Z");
     expect(coming(cadenceOf("every 2 weeks", berlin), "2026-11-21T08:00Z", 2)).toEqual([
       "2026-12-05T08:00Z",
@@ -56,7 +56,7 @@ describe("an interval by the calendar", () => {
     ]);
   });
 
-  test("from the 31st occurs on the last day of shorter months, and on the 31st again after that", () => {
+  test("a monthly interval from the 31st occurs on the last day of shorter months, and on the 31st again after them", () => {
     const startsAt = Date.parse("2027-01-31T08:00:00Z");
     expect(coming(cadenceOf("every month", { ...berlin, startsAt }), "2027-01-01T00:00Z", 5)).toEqual([
       "2027-01-31T08:00Z",
@@ -74,7 +74,7 @@ describe("an interval by the calendar", () => {
     ).toEqual(["2128-02-29T08:00Z"]);
   });
 
-  test("keeps its wall time, runs at the end of a gap and on the first pass of a repeated hour", () => {
+  test("an interval by the calendar keeps its wall time, and runs at the end of a gap and on the first pass of a repeated hour", () => {
     const startsAt = Date.parse("2026-03-27T01:30:00Z");
     const daily = cadenceOf("every day", { ...berlin, startsAt });
     expect(coming(daily, "2026-03-27T12:00Z", 3)).toEqual([
@@ -88,7 +88,7 @@ describe("an interval by the calendar", () => {
     expect(coming(skipping, "2026-10-24T12:00Z", 2)).toEqual(["2026-10-25T00:30Z", "2026-10-25T01:30Z"]);
   });
 
-  test("is left out on a day that its zone has left out", () => {
+  test("an interval by the calendar has no occurrence on a day that its zone has left out", () => {
     const startsAt = Date.parse("2011-12-28T20:00:00Z");
     const apia = cadenceOf("every day", { timezone: "Pacific/Apia", now: startsAt, key: "a", startsAt });
     expect(coming(apia, "2011-12-28T00:00Z", 4)).toEqual([
@@ -106,7 +106,7 @@ describe("an interval by the calendar", () => {
     ).toEqual(["2011-12-28T20:00Z", "2011-12-31T20:00Z"]);
   });
 
-  test("has its k-th occurrence k periods after the anchor, in every search", () => {
+  test("the k-th occurrence of an interval by the calendar is k periods after its anchor, in every search", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("day", "week", "month", "year"),
@@ -151,7 +151,7 @@ describe("an interval by the calendar", () => {
 });
 
 describe("an exact interval", () => {
-  test("begins at startsAt, in ISO 8601 and in the short form", () => {
+  test("an exact interval begins at startsAt, written in ISO 8601 or in the short form", () => {
     const startsAt = now + 12_345;
     for (const when of ["every 90m", "every PT1H30M", "every PT90M", "rate(90 minutes)"]) {
       expect(cadenceOf(when, { ...berlin, startsAt })).toEqual({

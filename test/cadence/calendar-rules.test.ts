@@ -22,7 +22,7 @@ const excludedOf = (rules: CalendarRules, dates: readonly string[]) =>
   dates.filter((date) => isExcluded(rules, dayOn(date)));
 
 describe("a calendar", () => {
-  test("excludes the days that its rules name, in any year and order", () => {
+  test("a calendar excludes exactly the days that its rules name, looked up in any order", () => {
     fc.assert(
       fc.property(
         someDay.chain((day) => fc.tuple(fc.constant(day), arbitraryRulesAround(day))),
@@ -40,7 +40,7 @@ describe("a calendar", () => {
     );
   });
 
-  test("finds the nearest allowed day, which may be the day itself", () => {
+  test("the nearest allowed day is found, and may be the day itself", () => {
     fc.assert(
       fc.property(
         someDay.chain((day) => fc.tuple(fc.constant(day), arbitraryRulesAround(day))),
@@ -57,13 +57,13 @@ describe("a calendar", () => {
     );
   });
 
-  test("accepts a yearly range over the turn of the year", () => {
+  test("a yearly range may run over the turn of the year", () => {
     const rules = rulesOf({ dates: ["12-30..01-02"] });
     const dates = ["2026-12-29", "2026-12-30", "2026-12-31", "2027-01-01", "2027-01-02", "2027-01-03"];
     expect(excludedOf(rules, dates)).toEqual(["2026-12-30", "2026-12-31", "2027-01-01", "2027-01-02"]);
   });
 
-  test("excludes 29 February in leap years only, and yearly ranges include it in every leap year", () => {
+  test("a yearly 29 February is excluded in leap years, also inside of a yearly range", () => {
     expect(excludedOf(rulesOf({ dates: ["02-29"] }), ["2027-02-28", "2027-03-01", "2028-02-29"])).toEqual([
       "2028-02-29",
     ]);
@@ -73,7 +73,7 @@ describe("a calendar", () => {
     );
   });
 
-  test("allows an excepted day, even if other rules exclude it", () => {
+  test("a day in `except` is allowed, even if other rules exclude it", () => {
     const rules = rulesOf({ weekly: ["sat"], dates: ["2026-12-26"], except: ["2026-12-26"] });
     expect(excludedOf(rules, ["2026-12-19", "2026-12-26", "2027-01-02"])).toEqual([
       "2026-12-19",
@@ -81,7 +81,7 @@ describe("a calendar", () => {
     ]);
   });
 
-  test("searches no further than its limit for an allowed day", () => {
+  test("the search for an allowed day ends at its limit", () => {
     const never: CalendarRules = { dates: ["01-01..12-31"], weekly: [] };
     expect(nextAllowedDay(never, 20_000)).toBeNull();
     expect(previousAllowedDay(never, 20_000)).toBeNull();
@@ -91,7 +91,7 @@ describe("a calendar", () => {
 });
 
 describe("reading a calendar", () => {
-  test("sorts the entries, each once", () => {
+  test("the entries of a calendar are read sorted, each once", () => {
     const read = readCalendarRules({
       weekly: ["sun", "sat", "sun"],
       dates: ["2026-12-26", "12-25", "2026-12-26", "2026-05-01..2026-05-01", "12-24..12-24"],
@@ -103,7 +103,7 @@ describe("reading a calendar", () => {
     });
   });
 
-  test("reads its own result as the same rules", () => {
+  test("the rules of a calendar are read back as the same rules", () => {
     fc.assert(
       fc.property(someDay.chain(arbitraryRulesAround), (rules) => {
         expect(readCalendarRules(JSON.parse(JSON.stringify(rules)))).toEqual({ ok: true, rules });
@@ -111,7 +111,7 @@ describe("reading a calendar", () => {
     );
   });
 
-  test("accepts a calendar that excludes no day", () => {
+  test("a calendar may exclude no day", () => {
     expect(readCalendarRules({})).toEqual({ ok: true, rules: { dates: [], weekly: [] } });
   });
 
@@ -138,7 +138,7 @@ describe("reading a calendar", () => {
     ["", form],
     [1225, form],
     [null, form],
-  ])("refuses the date %j: it %s", (date, message) => {
+  ])("the calendar date %j is refused: it %s", (date, message) => {
     expect(refused({ dates: ["12-25", date] })).toEqual([`dates[1]: ${message}`]);
     expect(refused({ except: [date] })).toEqual([`except[0]: ${message}`]);
   });
@@ -156,7 +156,7 @@ describe("reading a calendar", () => {
       { dates: Array.from({ length: 2_001 }, () => "12-25") },
       ["dates: takes at most 2000 entries, has 2001"],
     ],
-  ])("refuses %j", (input, faults) => {
+  ])("the calendar rules %j are refused", (input, faults) => {
     expect(refused(input)).toEqual(faults);
   });
 
@@ -165,23 +165,23 @@ describe("reading a calendar", () => {
     [{ dates: ["03-01..02-28"], weekly: ["mon"] }],
     [{ dates: ["2030-01-01..2040-01-07", "2040-01-08..2040-01-09"] }],
     [{ dates: ["2189-12-24..2199-12-31", "01-01..01-10"] }],
-  ])("refuses %j, which allows no day for more than ten years", (input) => {
+  ])("the calendar rules %j are refused, since they allow no day for more than ten years", (input) => {
     expect(refused(input)).toEqual([
       expect.stringMatching(/^dates: leave no day free for more than 3660 days in a row, as around \d{4}-/),
     ]);
   });
 
-  test("accepts rules that allow a day every few years", () => {
+  test("calendar rules may allow a day only every few years", () => {
     expect(refused({ dates: ["03-01..02-28"] })).toEqual([]);
     expect(refused({ dates: ["01-01..12-31"], except: ["07-01"] })).toEqual([]);
     expect(refused({ dates: ["2030-01-01..2040-01-07", "2040-01-09..2050-01-01"] })).toEqual([]);
   });
 
-  test("reports the first hundred faults of a list", () => {
+  test("a list of dates with many faults is refused with the first hundred", () => {
     expect(refused({ dates: Array.from({ length: 2_000 }, () => "x") })).toHaveLength(100);
   });
 
-  test("never throws, for any input", () => {
+  test("reading a calendar throws no error, for any input", () => {
     const almost = fc.record({
       dates: fc.array(fc.anything()),
       weekly: fc.anything(),

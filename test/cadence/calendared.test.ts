@@ -38,7 +38,7 @@ function allBackOf(cadence: Cadence, from: number, upTo: number): number[] {
 }
 
 describe("a calendar that moves occurrences off excluded days", () => {
-  test("has the occurrences that a move of each one by wall time gives, forwards and backwards", () => {
+  test("a calendar that moves gives the occurrences that a move of each one by its wall time gives, forwards and backwards", () => {
     fc.assert(
       fc.property(arbitraryCase(fc.constantFrom("next", "previous")), ({ cadence, at }) => {
         const wallAt = rememberedClock(cadence.timezone);
@@ -62,7 +62,7 @@ describe("a calendar that moves occurrences off excluded days", () => {
     );
   });
 
-  test("L1, L2, L5: next is later, is the same from every instant before it, and previous is its inverse", () => {
+  test("with a calendar that moves, the next occurrence is later and the same from every instant before it, and previous is the inverse of next", () => {
     fc.assert(
       fc.property(
         arbitraryCase(fc.constantFrom("next", "previous")),
@@ -86,7 +86,7 @@ describe("a calendar that moves occurrences off excluded days", () => {
     );
   });
 
-  test("moves a weekend's run to Monday or to Friday, with the same wall time", () => {
+  test("a weekend's run moves to Monday or to Friday, at the same wall time", () => {
     // The clocks go forward on Sunday 29 March.
     const rules = rulesOf({ weekly: ["sat", "sun"] });
     const saturdays = cron("30 9 * * 6", "Europe/Berlin");
@@ -102,7 +102,7 @@ describe("a calendar that moves occurrences off excluded days", () => {
     expect(moved("previous")).toBe("2026-03-27T08:30:00.000Z");
   });
 
-  test("merges occurrences that move to one instant, and lists their nominal instants", () => {
+  test("occurrences that a calendar moves to one instant are one, and their nominal instants are listed", () => {
     const rules = rulesOf({ dates: ["12-24..12-26"] });
     const daily = calendared(cron("0 9 * * *", "UTC"), "next", rules);
     const from = Date.parse("2026-12-23T12:00Z");
@@ -119,14 +119,14 @@ describe("a calendar that moves occurrences off excluded days", () => {
     expect(nominalOf(daily, Date.parse("2026-12-27T09:01Z"), inner)).toEqual([]);
   });
 
-  test("does not move onto the day that Apia left out", () => {
+  test("an occurrence does not move to a day that its zone left out", () => {
     const rules = rulesOf({ dates: ["2011-12-29"] });
     const nightly = calendared(cron("0 9 * * 4", "Pacific/Apia"), "next", rules, "Pacific/Apia");
     const moved = nextAfter(nightly, Date.parse("2011-12-28T00:00Z")) ?? 0;
     expect(wallClock("Pacific/Apia")(moved)).toBe(Date.parse("2011-12-31T09:00Z"));
   });
 
-  test("leaves out occurrences that would move by more than 31 days, and returns their stretches", () => {
+  test("occurrences that would move by more than 31 days are left out, and the stretches of their days are returned", () => {
     const rules = rulesOf({ dates: ["2026-06-01..2026-08-31"] });
     const weekly = cron("0 9 * * 1", "UTC");
     const from = Date.parse("2026-05-26T00:00Z");
@@ -149,14 +149,14 @@ describe("a calendar that moves occurrences off excluded days", () => {
     });
   });
 
-  test("has no occurrence if all of them are left out", () => {
+  test("a cadence whose occurrences are all left out has no next and no previous one", () => {
     const rules = rulesOf({ dates: ["06-01..08-31"], weekly: ["sun"] });
     const each = calendared(cron("0 9 15 7 *", "Europe/Berlin"), "next", rules, "Europe/Berlin");
     expect(nextAfter(each, Date.parse("2026-01-01"))).toBeNull();
     expect(previousBefore(each, Date.parse("2026-01-01"))).toBeNull();
   });
 
-  test("finds the only occurrence from any distance", () => {
+  test("a moved single occurrence is found from any distance", () => {
     const once: Cadence = { kind: "once", at: Date.parse("2026-12-26T09:00Z") };
     const monday = Date.parse("2026-12-28T09:00Z");
     const moved = calendared(once, "next", rulesOf({ weekly: ["sat", "sun"] }));
@@ -169,7 +169,7 @@ describe("a calendar that moves occurrences off excluded days", () => {
 });
 
 describe("a calendar that skips", () => {
-  test("keeps the occurrences, and runs those on an allowed day", () => {
+  test("a calendar that skips keeps all occurrences, and those on allowed days run", () => {
     fc.assert(
       fc.property(arbitraryCase(fc.constant("skip")), ({ cadence, at }) => {
         const wallAt = rememberedClock(cadence.timezone);
@@ -188,7 +188,7 @@ describe("a calendar that skips", () => {
     );
   });
 
-  test("ends the search if no occurrence ever runs", () => {
+  test("the search for a run ends if a calendar skips every occurrence", () => {
     const never = calendared(cron("0 9 * * 0,6", "UTC"), "skip", rulesOf({ weekly: ["sat", "sun"] }));
     expect(nextRunAfter(never, Date.parse("2026-01-01"))).toBeNull();
     expect(previousRunBefore(never, Date.parse("2026-01-01"))).toBeNull();
@@ -205,14 +205,14 @@ describe("an excluded year of a cadence of each second", () => {
     ["skip", end],
     ["previous", end],
     ["next", end],
-  ] as const)("is passed in few steps with %s", (on, first) => {
+  ] as const)("a search passes an excluded year of seconds in few steps with %s", (on, first) => {
     const steps = counting();
     expect(iso(nextCalendarRun(each(on), start - 1_000, steps.inner))).toBe(iso(first));
     expect(iso(previousCalendarRun(each(on), end, steps.inner))).toBe(iso(start - 1_000));
     expect(steps.taken()).toBeLessThan(200);
   });
 
-  test("costs few steps for each occurrence after it, although a month of days moves there", () => {
+  test("each occurrence after an excluded year costs few steps, although a month of days moves to its day", () => {
     const steps = counting();
     let at: number | null = end - 1;
     for (let second = 0; second < 10; second += 1) {

@@ -6,8 +6,8 @@ import { wallClock } from "./minute-scan.ts";
 const DAY = 86_400_000;
 
 /**
- * Every kind of clock change: by half an hour, two hours or a whole day, at midnight, at one minute
- * past, in Ramadan.
+ * Zones with every kind of clock change: by half an hour, two hours or a whole day, at midnight, at
+ * one minute past, in Ramadan.
  */
 export const zones = [
   "Africa/Cairo",
@@ -53,8 +53,8 @@ export function arbitraryNearChange(): fc.Arbitrary<{ timezone: string; at: numb
 const everyZone = Intl.supportedValuesOf("timeZone").flatMap((name) => canonicalTimezone(name) ?? []);
 
 /**
- * The same in any zone. The code under test finds the changes here, but only as places to test; the
- * oracles check the results.
+ * As `arbitraryNearChange`, in any zone. The code under test finds the changes here, but only to
+ * choose the instants; the oracles check the results.
  */
 export function arbitraryNearAnyChange(): fc.Arbitrary<{ timezone: string; at: number }> {
   const decade = fc.integer({ min: 2010, max: 2035 }).map((year) => Date.UTC(year, 0, 1));

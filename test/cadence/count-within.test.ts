@@ -37,7 +37,7 @@ function walked(cadence: Cadence, after: number, upTo: number, max: number) {
   return { count, more: false };
 }
 
-test("A cron has the count of a walk through its occurrences, over clock changes and for any range", () => {
+test("A cron has the count of steps through its occurrences, over clock changes and for any range", () => {
   const dst = fc.record(
     { gap: fc.constantFrom("next", "skip"), overlap: fc.constantFrom("first", "last", "both") },
     { requiredKeys: [] },
@@ -77,7 +77,7 @@ test("Occurrences that a calendar skips are counted too", () => {
   expect(countWithin(cadence, after, after + 30 * day)).toEqual({ count: 30, more: false });
 });
 
-test("A year of seconds is counted without a walk through them", () => {
+test("A year of seconds is counted without a step for each second", () => {
   const cadence: Cadence = { kind: "cron", expression: "* * * * * *", timezone: "Europe/Berlin" };
   const after = Date.UTC(2026, 0, 1) - 1;
   expect(countWithin(cadence, after, after + 365 * day, Number.MAX_SAFE_INTEGER)).toEqual({
@@ -86,7 +86,7 @@ test("A year of seconds is counted without a walk through them", () => {
   });
 });
 
-test("A union has the count of a walk through its occurrences: an instant of several members counts once", () => {
+test("A union has the count of steps through its occurrences: an instant that several members share counts once", () => {
   const from = Date.UTC(2025, 2, 1);
   const member = fc.oneof(
     fc.record({

@@ -36,7 +36,7 @@ function following(cadence: Cadence, from: number, count: number): (number | nul
 }
 
 describe("a cron expression in UTC", () => {
-  test("L1, L5: the next occurrence is after the given instant, on a whole minute", () => {
+  test("a cron's next occurrence is after the given instant, on a whole minute", () => {
     fc.assert(
       fc.property(arbitraryCron(), arbitraryInstant(), (expression, after) => {
         const next = nextAfter(cron(expression), after);
@@ -48,7 +48,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("L2: the next occurrence is the same from every instant before it", () => {
+  test("a cron's next occurrence is the same from every instant before it", () => {
     fc.assert(
       fc.property(
         arbitraryCron(),
@@ -65,7 +65,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("L7: a scan of every minute finds the same occurrences", () => {
+  test("a cron has the occurrences that a check of every minute finds", () => {
     fc.assert(
       fc.property(arbitraryCron(), arbitraryInstant(), (expression, from) => {
         const cadence = cron(expression);
@@ -79,7 +79,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("L7: a scan of three months finds the same last days, nearest weekdays and nth weekdays", () => {
+  test("a cron has the last days, nearest weekdays and nth weekdays that a check of every minute of three months finds", () => {
     fc.assert(
       fc.property(arbitrarySpecialCron(), arbitraryInstant(), (expression, from) => {
         const cadence = cron(expression);
@@ -95,7 +95,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("L7: a scan of every second finds the same occurrences of six fields", () => {
+  test("a cron with six fields has the occurrences that a check of every second finds", () => {
     fc.assert(
       fc.property(arbitrarySecondCron(), arbitraryInstant(), (expression, after) => {
         const cadence = cron(expression);
@@ -110,7 +110,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("the previous occurrence is the inverse of the next", () => {
+  test("a cron's previous occurrence is the inverse of the next", () => {
     fc.assert(
       fc.property(arbitraryCron(), arbitraryInstant(), (expression, after) => {
         const cadence = cron(expression);
@@ -124,7 +124,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("the count of a range is the number of steps through it", () => {
+  test("a cron's count in a range is the number of steps through it", () => {
     fc.assert(
       fc.property(
         arbitraryCron(),
@@ -142,7 +142,7 @@ describe("a cron expression in UTC", () => {
     );
   });
 
-  test("croner finds the same occurrences", () => {
+  test("a cron in UTC has the occurrences that the package croner finds", () => {
     fc.assert(
       fc.property(arbitraryAnyCron(), arbitraryInstant(), (expression, after) => {
         // croner has no days before the last, and the last workday only as a single item.
@@ -171,7 +171,7 @@ describe("a cron expression in UTC", () => {
     expect(nextAfter(cron(expression), Date.parse(after))).toBe(Date.parse(next));
   });
 
-  test("L4: the occurrence of the sparsest expression is found within the step limit, also over 2100", () => {
+  test("the occurrence of the sparsest cron is found within the step limit, also over the year 2100, which is no leap year", () => {
     const leapDay = cron("0 0 29 2 *");
     expect(nextAfter(leapDay, Date.UTC(2096, 2, 1))).toBe(Date.UTC(2104, 1, 29));
     expect(previousBefore(leapDay, Date.UTC(2104, 1, 29))).toBe(Date.UTC(2096, 1, 29));
@@ -180,7 +180,7 @@ describe("a cron expression in UTC", () => {
     expect(previousBefore(fifthSundayOfFebruary, Date.UTC(2128, 1, 29))).toBe(Date.UTC(2088, 1, 29));
   });
 
-  test("beyond the range of dates there is no occurrence, and no error", () => {
+  test("a search beyond the range of dates finds no occurrence, and throws no error", () => {
     for (const instant of [8.64e15, -8.64e15, Number.POSITIVE_INFINITY, Number.NaN]) {
       expect(nextAfter(cron("* * * * *"), instant)).toBeNull();
       expect(previousBefore(cron("* * * * *"), instant)).toBeNull();

@@ -11,7 +11,7 @@ import { scanZone } from "./minute-scan.ts";
 const HOUR = 3_600_000;
 
 describe("a cron expression in a zone", () => {
-  test("L6, L7: a walk through every minute around a clock change finds the same occurrences", () => {
+  test("around a clock change a cron has the occurrences that a check of every minute finds", () => {
     fc.assert(
       fc.property(
         fc.oneof(arbitraryNightly(), arbitraryCron()),
@@ -42,7 +42,7 @@ describe("a cron expression in a zone", () => {
     );
   });
 
-  test("L1, L2, L5: next is later, on a whole minute, and is the same from every instant before it", () => {
+  test("around a clock change a cron's next occurrence is later, on a whole minute, and the same from every instant before it", () => {
     fc.assert(
       fc.property(
         fc.oneof(arbitraryNightly(), arbitraryCron()),
@@ -62,7 +62,7 @@ describe("a cron expression in a zone", () => {
     );
   });
 
-  test("croner finds the same occurrences around clock changes, in every zone", () => {
+  test("around a clock change a cron has the occurrences that the package croner finds, in every zone", () => {
     fc.assert(
       fc.property(
         fc.oneof(arbitraryNightly(), arbitraryCron(), arbitrarySecondCron()),
@@ -81,7 +81,7 @@ describe("a cron expression in a zone", () => {
     );
   });
 
-  test("the occurrence of the sparsest expression is found across all clock changes between", () => {
+  test("the occurrence of the sparsest cron is found across all clock changes before it", () => {
     const leapDay = cron("30 2 29 2 *", "America/New_York");
     expect(nextAfter(leapDay, Date.UTC(2096, 2, 1))).toBe(Date.UTC(2104, 1, 29, 7, 30));
     expect(previousBefore(leapDay, Date.UTC(2104, 1, 29, 7, 30))).toBe(Date.UTC(2096, 1, 29, 7, 30));
@@ -105,13 +105,13 @@ describe("a wall time in a zone", () => {
     ["2025-10-05T02:15", "Australia/Lord_Howe", "2025-10-04T15:30:00Z"],
     ["2026-01-01T00:00", "Pacific/Kiritimati", "2025-12-31T10:00:00Z"],
     ["2026-03-29T02:30+01:00", "Europe/Berlin", "2026-03-29T01:30:00Z"],
-  ])("%s in %s is %s", (wall, timezone, instant) => {
+  ])("the wall time %s in %s is %s", (wall, timezone, instant) => {
     expect(parseWhen(`at ${wall}`, { timezone, now, key: "a" })).toMatchObject({
       cadence: { kind: "once", at: Date.parse(instant) },
     });
   });
 
-  test("is refused on a day that the zone left out", () => {
+  test("a wall time on a day that its zone left out is refused", () => {
     const parsed = parseWhen("at 2011-12-30T12:00", { timezone: "Pacific/Apia", now, key: "a" });
     expect(parsed).toMatchObject({ ok: false, kind: "invalid", position: 3 });
   });

@@ -29,7 +29,7 @@ describe("in a missing hour", () => {
     ["*/30 1-3 * * *", { gap: "next" }, ["00:00", "00:30", "01:00", "01:30"]],
     ["*/30 1-3 * * *", { gap: "skip" }, ["00:00", "00:30", "01:00", "01:30"]],
     ["10/20 1-3 * * *", { gap: "next" }, ["00:10", "00:30", "00:50", "01:00", "01:10", "01:30", "01:50"]],
-  ])("%j under %j runs at %j", (when, dst, times) => {
+  ])("in a missing hour %j with `dst` %j runs at %j", (when, dst, times) => {
     expect(on("2026-03-29", when, dst)).toEqual(times);
   });
 });
@@ -46,7 +46,7 @@ describe("in a repeated hour", () => {
     ["*/30 2 * * *", { overlap: "first" }, ["00:00", "00:30"]],
     ["*/30 2 * * *", { overlap: "last" }, ["01:00", "01:30"]],
     ["*/30 1-2 * * *", { gap: "next", overlap: "last" }, ["23:00", "23:30", "01:00", "01:30"]],
-  ])("%j under %j runs at %j", (when, dst, times) => {
+  ])("in a repeated hour %j with `dst` %j runs at %j", (when, dst, times) => {
     expect(on("2026-10-25", when, dst)).toEqual(times);
   });
 });
@@ -59,13 +59,13 @@ describe("a time of the wall clock", () => {
     ["at 2026-03-29T02:30", { gap: "next" }, "2026-03-29T01:00Z"],
     ["at 2026-03-29T02:30+01:00", { gap: "skip" }, "2026-03-29T01:30Z"],
     ["at 2026-03-29T03:00", { gap: "skip" }, "2026-03-29T01:00Z"],
-  ])("%j under %j is %s", (when, dst, instant) => {
+  ])("%j with `dst` %j is %s", (when, dst, instant) => {
     expect(parseWhen(when, { ...berlin, dst })).toMatchObject({
       cadence: { kind: "once", at: Date.parse(instant) },
     });
   });
 
-  test("has a warning about its pass, or about its new time if it does not exist", () => {
+  test("a wall time that comes twice or does not exist has a warning that says when it runs", () => {
     const warnings = (when: string, dst: Dst | null) => {
       const parsed = parseWhen(when, { ...berlin, dst });
       return parsed.ok ? parsed.warnings : [];
@@ -82,7 +82,7 @@ describe("a time of the wall clock", () => {
     expect(warnings("at 2026-10-25T03:00", { overlap: "both" })).toEqual([]);
   });
 
-  test("that dst.gap skips is refused, since it never runs", () => {
+  test("a wall time that dst.gap skips is refused, since it never runs", () => {
     expect(parseWhen("at 2026-03-29T02:30", { ...berlin, dst: { gap: "skip" } })).toMatchObject({
       ok: false,
       kind: "invalid",
@@ -92,7 +92,7 @@ describe("a time of the wall clock", () => {
   });
 });
 
-test("an override without fields counts as none", () => {
+test("a `dst` without fields counts as none", () => {
   for (const dst of [null, {}, { gap: undefined, overlap: undefined }]) {
     expect(parseWhen("0 9 * * *", { ...berlin, dst })).toEqual(parseWhen("0 9 * * *", berlin));
   }

@@ -16,7 +16,7 @@ describe("a duration", () => {
     ["P1W2DT3H4M5.006S", 604_800_000 + 172_800_000 + 10_800_000 + 240_000 + 5_006],
     ["PT0.5S", 500],
     ["PT0S", 0],
-  ])("%s is %i ms", (text, ms) => {
+  ])("the duration %s is %i ms", (text, ms) => {
     expect(durationMs(text)).toBe(ms);
   });
 

@@ -30,7 +30,9 @@ export interface Rule {
 
 type Override = { [Side in keyof Rule]?: Rule[Side] | undefined };
 
-/** The same in a zone, with the rule for clock changes; `dst` overrides parts of it. */
+/**
+ * As `scanUtc`, in a zone and with the rule for clock changes; `dst` overrides parts of the rule.
+ */
 export function scanZone(
   expression: string,
   timezone: string,
@@ -50,8 +52,8 @@ export function scanZone(
 const LOOK_AROUND = 30 * 60 * MINUTE;
 
 /**
- * Walks through real time minute by minute, from well before to well after the range, and reads the
- * wall time of each minute.
+ * Checks real time minute by minute, from well before to well after the range, by the wall time of
+ * each minute.
  */
 export function walkZone(
   matches: (wall: number) => boolean,
@@ -110,9 +112,9 @@ export function wallClock(timezone: string): (instant: number) => number {
 }
 
 /**
- * The same for instants in rising order. It calls Intl at each full hour, and at each instant only
- * in an hour whose two ends have different offsets. Clocks that moved and moved back within one
- * hour would be missed, and no zone has had any.
+ * As `wallClock`, for instants in rising order. It calls Intl at each full hour, and at each
+ * instant only in an hour whose two ends have different offsets. Clocks that moved and moved back
+ * within one hour would be missed, and no zone has had any.
  */
 function wallClockInOrder(timezone: string): (instant: number) => number {
   const wallAt = wallClock(timezone);

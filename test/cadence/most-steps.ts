@@ -1,7 +1,10 @@
 import { mostWithin } from "../../lib/cadence/most-within.ts";
 import { cron } from "./arbitrary-calendared.ts";
 
-/** An expression is compiled at its first use; later uses do not count that. */
+/**
+ * Two checks of each cadence. The first one compiles the expression, so the second one shows the
+ * steps of the check alone.
+ */
 export function* cases(): Generator<[string, () => unknown]> {
   for (const [expression, zone] of [
     ["0 9 * * *", "UTC"],

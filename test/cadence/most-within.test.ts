@@ -28,8 +28,8 @@ const changes = [
 ] as const;
 
 /**
- * The largest number of occurrences in one window, found by a walk that begins two days before an
- * instant.
+ * The largest number of occurrences in any window of a length, found by stepping through the six
+ * days around an instant.
  */
 function mostFound(cadence: Cadence, around: number, length: number): number {
   const found: number[] = [];
@@ -73,7 +73,7 @@ function arbitraryInner(timezone: string, at: number): fc.Arbitrary<Cadence> {
 }
 
 describe("the largest number of occurrences in a window of a length", () => {
-  test("is never less than the number in any window, for every cadence, zone and clock change", () => {
+  test("the bound of occurrences in a window is never too low, for every cadence, zone and clock change", () => {
     fc.assert(
       fc.property(
         arbitraryPlace.chain(({ timezone, at }) =>
@@ -93,7 +93,7 @@ describe("the largest number of occurrences in a window of a length", () => {
     );
   });
 
-  test("is never less than the number in any window if a calendar moves several days to one", () => {
+  test("the bound of occurrences in a window is never too low if a calendar moves several days to one", () => {
     fc.assert(
       fc.property(
         arbitraryPlace.chain(({ timezone, at }) =>
@@ -115,7 +115,7 @@ describe("the largest number of occurrences in a window of a length", () => {
     );
   });
 
-  test("is exact for a cron of whole minutes that runs every day in UTC, and for an interval", () => {
+  test("the bound of occurrences in a window is exact for a cron of whole minutes that runs every day in UTC, and for an interval", () => {
     fc.assert(
       fc.property(arbitraryCron(), arbitraryLength, (expression, length) => {
         const [minute, hour] = expression.split(" ");
@@ -134,11 +134,14 @@ describe("the largest number of occurrences in a window of a length", () => {
     ["* * * * * *", "UTC", HOUR, 3_601],
     ["0-20 0 * * * *", "UTC", DAY, 525],
     ["* * 1 * *", "Australia/Lord_Howe", 16 * HOUR, 964],
-  ])("is close to the real number for `%s` in %s", (expression, timezone, length, most) => {
-    expect(mostWithin(cron(expression, timezone), length)).toBe(most);
-  });
+  ])(
+    "the bound of occurrences in a window is close to the real number for `%s` in %s",
+    (expression, timezone, length, most) => {
+      expect(mostWithin(cron(expression, timezone), length)).toBe(most);
+    },
+  );
 
-  test("is bounded by the length of the cadence's own window", () => {
+  test("the bound of occurrences counts no more time than the cadence's own window", () => {
     const of: Cadence = { kind: "interval", everyMs: MINUTE, firstAt: 0 };
     expect(mostWithin({ kind: "window", of, startsAt: 0, endsAt: HOUR }, DAY)).toBe(61);
     expect(mostWithin({ kind: "window", of, startsAt: 0, endsAt: null }, DAY)).toBe(1_441);

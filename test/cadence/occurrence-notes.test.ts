@@ -32,7 +32,7 @@ describe("the wall time of an instant", () => {
     ["2026-06-01T00:00:00Z", "America/St_Johns", "2026-05-31T21:30:00-02:30"],
     ["2026-06-01T00:00:00Z", "UTC", "2026-06-01T00:00:00+00:00"],
     ["1960-01-01T00:00:00Z", "Africa/Monrovia", "1959-12-31T23:15:30-00:44:30"],
-  ])("of %s in %s is %s", (instant, timezone, wall) => {
+  ])("the wall time of %s in %s is %s", (instant, timezone, wall) => {
     expect(wallText(Date.parse(instant), timezone)).toBe(wall);
   });
 });
@@ -80,11 +80,11 @@ describe("a note on a gap", () => {
       ],
     ],
     ["45 1,3 * * *", undefined, []],
-  ] as const)("explains the effect of a gap on %j with %j", (expression, dst, expected) => {
+  ] as const)("a note explains the effect of a clock gap on %j with %j", (expression, dst, expected) => {
     expect(notes(zoned(expression, dst), spring, 200)).toEqual(expected);
   });
 
-  test("names the day before if the gap ends at midnight, and is right for a gap of half an hour", () => {
+  test("a note names the day before if the gap ends at midnight, and the times of a gap of half an hour", () => {
     const greenland = "America/Scoresbysund";
     expect(notes(zoned("30 23 * * *", undefined, greenland), "2025-03-29T12:00Z", 2, greenland)).toEqual([
       "2025-03-30T00:00:00-01:00 | 23:30 does not exist on 2025-03-29: the clocks go from 23:00 to 00:00",
@@ -95,14 +95,14 @@ describe("a note on a gap", () => {
     ]);
   });
 
-  test("names a day that a zone left out", () => {
+  test("a note names a day that a zone left out", () => {
     const apia = "Pacific/Apia";
     expect(notes(zoned("0 9 * * *", undefined, apia), "2011-12-29T00:00Z", 3, apia)).toEqual([
       "2011-12-31T09:00:00+14:00 | 09:00 does not exist on 2011-12-30 and is left out: the clocks go from 2011-12-30 00:00 to 2011-12-31 00:00",
     ]);
   });
 
-  test("exists for intervals by the calendar, in a union and in a window too", () => {
+  test("a note on a gap is also given for an interval by the calendar, in a union and in a window", () => {
     const monthly: Cadence = {
       kind: "calendar-interval",
       every: 1,
@@ -120,7 +120,7 @@ describe("a note on a gap", () => {
     expect(notes(window, "2026-01-01", 3)).toEqual([note]);
   });
 
-  test("does not mention a gap before a window", () => {
+  test("a note does not mention a gap before the window of its cadence", () => {
     const from = (startsAt: string): Cadence => ({
       kind: "window",
       of: zoned("30 2 * * *", { gap: "skip" }),
@@ -144,11 +144,11 @@ describe("a note on a repeated hour", () => {
     ["30 * * * *", undefined, [`${first}; this is the first`, `${second}; this is the second`]],
     ["30 * * * *", { overlap: "first" }, [`${first}; runs on the first`]],
     ["30 1,3 * * *", undefined, []],
-  ] as const)("says which pass %j with %j runs on", (expression, dst, expected) => {
+  ] as const)("a note says on which pass of a repeated hour %j with %j runs", (expression, dst, expected) => {
     expect(notes(zoned(expression, dst), autumn, 40)).toEqual(expected);
   });
 
-  test("exists for exact intervals and for a single time too", () => {
+  test("a note on a repeated hour is also given for an exact interval and for a single time", () => {
     const every: Cadence = { kind: "interval", everyMs: HOUR, firstAt: Date.parse("2026-01-01T00:30Z") };
     expect(notes(every, autumn, 40)).toEqual([
       `${first}; this is the first`,
@@ -164,14 +164,14 @@ describe("a note on a calendar", () => {
   const weekends = rulesOf({ weekly: ["sat", "sun"], dates: ["12-25"] });
   const before = "2026-12-23T12:00Z";
 
-  test("counts the occurrences that were skipped since the run before", () => {
+  test("a note counts the occurrences that a calendar skipped since the run before", () => {
     const daily = calendared(zoned("0 9 * * *"), "skip", weekends, berlin);
     expect(notes(daily, before, 4)).toEqual([
       "2026-12-28T09:00:00+01:00 | 3 left out by the calendar before this",
     ]);
   });
 
-  test("names the days whose occurrences moved to the run", () => {
+  test("a note names the days whose occurrences a calendar moved to the run", () => {
     const sundays = (on: "next" | "previous") => calendared(zoned("0 9 * * 0"), on, weekends, berlin);
     expect(notes(sundays("next"), before, 1)).toEqual([
       "2026-12-28T09:00:00+01:00 | moved from 2026-12-27 by the calendar",
@@ -184,21 +184,21 @@ describe("a note on a calendar", () => {
     ]);
   });
 
-  test("counts occurrences without a day to move to, and shortens a long list of days", () => {
+  test("a note counts occurrences without a day to move to, and names at most three days", () => {
     const frozen = calendared(zoned("0 9 * * *"), "next", rulesOf({ dates: ["06-01..08-31"] }), berlin);
     expect(notes(frozen, "2026-05-31T12:00Z", 2)).toEqual([
       "2026-09-01T09:00:00+02:00 | 61 left out by the calendar before this; also takes what the calendar moved from 2026-08-01, 2026-08-02, 2026-08-03 and other days",
     ]);
   });
 
-  test("stops counting at a thousand, and earlier if many runs have a thousand before them", () => {
+  test("a note counts at most a thousand left-out occurrences, and fewer if many runs have a thousand before them", () => {
     const seldom: Cadence = { kind: "union", of: [zoned("* * * * 0,6"), zoned("0 9 * * 1")] };
     const described = notes(calendared(seldom, "skip", weekends, berlin), before, 30);
     expect(described[0]).toMatch(/\| more than 1,000 left out by the calendar before this$/);
     expect(described.at(-1)).toMatch(/\| some left out by the calendar before this$/);
   });
 
-  test("names a clock change that moved an occurrence after the calendar had", () => {
+  test("a note names a clock change that moved an occurrence after a calendar had moved it", () => {
     const saturdays = calendared(zoned("30 2 * * 6"), "next", rulesOf({ weekly: ["sat"] }), berlin);
     expect(notes(saturdays, "2026-03-27", 1)).toEqual([
       "2026-03-29T03:00:00+02:00 | moved from 2026-03-28 by the calendar; 02:30 does not exist on this day: the clocks go from 02:00 to 03:00",
@@ -208,7 +208,7 @@ describe("a note on a calendar", () => {
     ]);
   });
 
-  test("does not mention a gap on a day that is skipped anyway", () => {
+  test("a note does not mention a gap on a day that a calendar skips anyway", () => {
     const halfHourly = calendared(zoned("30 2 * * *", { gap: "skip" }), "skip", weekends, berlin);
     expect(notes(halfHourly, "2026-03-27T12:00Z", 2)).toEqual([
       "2026-03-30T02:30:00+02:00 | 1 left out by the calendar before this",
@@ -222,7 +222,7 @@ describe("the coming runs", () => {
     return wallAt(upTo) - wallAt(from) !== upTo - from;
   };
 
-  test("are those of the cadence, in order, with wall times that name the same instants", () => {
+  test("the described runs are those of the cadence, in order, with wall times that name the same instants", () => {
     fc.assert(
       fc.property(arbitraryCase(fc.constantFrom("skip", "next", "previous")), ({ cadence, at }) => {
         const described = describeOccurrences(cadence, { timezone: cadence.timezone, after: at, n: 20 });
@@ -239,7 +239,7 @@ describe("the coming runs", () => {
     );
   });
 
-  test("have no note if the wall time fits the expression, and one if it does not", () => {
+  test("a run has a note if its wall time does not fit the expression, and none far from a clock change", () => {
     fc.assert(
       fc.property(arbitraryCase(fc.constant("skip")), ({ cadence: { of }, at }) => {
         fc.pre(of.kind === "cron");
@@ -258,7 +258,7 @@ describe("the coming runs", () => {
     );
   });
 
-  test("are at most a thousand, and fewer if the cadence ends", () => {
+  test("at most a thousand runs are described, and fewer if the cadence ends", () => {
     const each = zoned("* * * * *");
     const asked = (cadence: Cadence, n: number): DescribedOccurrence[] =>
       describeOccurrences(cadence, { timezone: "UTC", after: 0, n });

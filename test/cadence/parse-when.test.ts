@@ -29,7 +29,7 @@ describe("a time", () => {
     ["at( 2026-12-01T09:00 )", "2026-12-01T09:00:00Z"],
     ["@at 1800000000", "2027-01-15T08:00:00Z"],
     ["at 2026-11-21T07:59:00Z", "2026-11-21T07:59:00Z"],
-  ])("%j is once at %s", (when, instant) => {
+  ])("%j is read as one run at %s", (when, instant) => {
     const at = Date.parse(instant);
     expect(parseWhen(when, context)).toEqual({
       ok: true,
@@ -57,7 +57,7 @@ describe("a time", () => {
     });
   });
 
-  test("more than a minute past is refused as past, in every form", () => {
+  test("a time more than a minute ago is refused as past, in every form", () => {
     expect(parseWhen("at 2026-11-21T07:58:59Z", context)).toMatchObject({ kind: "past", position: 3 });
     expect(parseWhen("@at 1647067401", context)).toMatchObject({ kind: "past", position: 4 });
     expect(parseWhen("cron(0 9 ? * 2 2020-2025)", context)).toMatchObject({ kind: "past", position: 0 });
@@ -75,7 +75,7 @@ describe("an interval", () => {
     ["every 30 seconds", 30_000, "every 30s", "every 30 seconds"],
     ["rate(5 minutes)", 300_000, "every 5m", "every 5 minutes"],
     ["rate( 1 day )", 86_400_000, "every 1d", "every day"],
-  ])("%j begins one period from now", (when, everyMs, normal, description) => {
+  ])("the interval %j begins one period from now", (when, everyMs, normal, description) => {
     expect(parseWhen(when, context)).toEqual({
       ok: true,
       cadence: { kind: "interval", everyMs, firstAt: now + everyMs },
@@ -157,7 +157,7 @@ describe("a cron expression", () => {
     expect(parseWhen(when, context)).toMatchObject({ description });
   });
 
-  test("L8: the normal form is its own normal form, and has the same occurrences", () => {
+  test("the normal form of a cron is its own normal form, and has the same occurrences", () => {
     fc.assert(
       fc.property(arbitraryAnyCron(), arbitraryInstant(), (expression, after) => {
         const parsed = parseWhen(expression, context);

@@ -49,7 +49,7 @@ type Read = ReturnType<typeof readByUs>;
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-test("cron-parser reads the same values into every field of five and of six", () => {
+test("each field of a cron has the values that the package cron-parser reads, with five fields and with six", () => {
   fc.assert(
     fc.property(fc.oneof(arbitraryCron(), arbitrarySecondCron()), (expression) => {
       const theirs = readByCronParser(expression);

@@ -11,7 +11,7 @@ function normal(when: string, key: string): string {
   return parsed.normal;
 }
 
-describe("a place by key", () => {
+describe("the value of an `H`, which the key determines", () => {
   test.each([
     ["a", "H H * * *", "43 7 * * *"],
     ["reports/daily", "H H H H H", "15 0 24 8 2"],
@@ -25,7 +25,7 @@ describe("a place by key", () => {
     ["a", "H H LW,H * *", "43 7 26,LW * *"],
     ["a", "H,30 H/6 * * *", "30,43 1/6 * * *"],
     ["a", "@hourly", "0 * * * *"],
-  ])("of the key %j turns %j into %j, always", (key, when, expected) => {
+  ])("the key %j turns %j into %j, always", (key, when, expected) => {
     expect(normal(when, key)).toBe(expected);
   });
 
@@ -36,27 +36,28 @@ describe("a place by key", () => {
     ["month", 12],
     ["day-of-week", 7],
     ["minute", 10],
-  ])("is spread evenly over the field %s of %i", (field, size) => {
+  ])("the values of `H` are spread evenly over the field %s of %i", (field, size) => {
     const keys = 400 * size;
     const counts = new Array<number>(size).fill(0);
     for (let number = 0; number < keys; number += 1) {
       const place = placeByKey(`team-${number % 7}/job-${number}`, field, size);
       counts[place] = (counts[place] ?? 0) + 1;
     }
-    // The standard deviation is 20. An even spread over 60 places does not reach six of them.
+    // The standard deviation of a count is 20. With an even spread over 60 values, no count is six
+    // deviations off.
     expect(counts).toHaveLength(size);
     expect(Math.min(...counts)).toBeGreaterThan(400 - 6 * 20);
     expect(Math.max(...counts)).toBeLessThan(400 + 6 * 20);
   });
 
-  test("differs between the fields of one key", () => {
+  test("an `H` has different values in the fields of one key", () => {
     const same = Array.from({ length: 1_000 }, (_, number) => `key ${number}`).filter(
       (key) => placeByKey(key, "minute", 60) === placeByKey(key, "second", 60),
     );
     expect(same.length).toBeLessThan(50);
   });
 
-  test("is in its range, and a step continues from it to the end of the range", () => {
+  test("the value of an `H` is in its range, and a step continues from it to the end of the range", () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -82,7 +83,7 @@ describe("a place by key", () => {
     );
   });
 
-  test("in day-of-month is a day that every month has, unless the expression has a range", () => {
+  test("an `H` in day-of-month is a day that every month has, unless the expression has a range", () => {
     const days = new Set(
       Array.from({ length: 2_000 }, (_, number) =>
         Number(normal("0 0 H * *", `key ${number}`).split(" ")[2]),

@@ -35,13 +35,13 @@ describe("the stored form of a cadence", () => {
       "0 9 * * 1-5 | at 2026-12-24T12:00:00.000Z | every 1h30m1ms from 1970-01-01T00:00:00.000Z",
       "",
     ],
-  ])("of %j is %j with %j", (cadence, expression, dst) => {
+  ])("the stored form of %j is %j with %j", (cadence, expression, dst) => {
     const stored = { expression, timezone: "Europe/Berlin", dst };
     expect(storedForm(cadence)).toEqual(stored);
     expect(readStoredForm(stored)).toEqual(cadence);
   });
 
-  test("reads back exactly", () => {
+  test("a stored cadence is read back exactly", () => {
     const cadences = arbitraryNearChange().chain(({ timezone, at }) =>
       fc.oneof(arbitraryMember(timezone, at), arbitraryUnion(timezone, at)),
     );
@@ -55,7 +55,7 @@ describe("the stored form of a cadence", () => {
     );
   });
 
-  test("is refused for members that differ in their zone or their rule for clock changes", () => {
+  test("a union whose members differ in their zone or their rule for clock changes is not stored", () => {
     const elsewhere: Cadence = { kind: "cron", expression: "0 9 * * *", timezone: "UTC" };
     const skipping: Cadence = { ...cron, dst: { gap: "skip" } };
     for (const other of [elsewhere, skipping]) {
@@ -69,7 +69,7 @@ describe("the stored form of a cadence", () => {
     ["every 2 month from then", ""],
     ["at noon", ""],
     ["0 9 * * *", "gap sometimes"],
-  ])("refuses texts that it did not write: %j with %j", (expression, dst) => {
+  ])("a text that is no stored form of a cadence is refused: %j with %j", (expression, dst) => {
     expect(() => readStoredForm({ expression, timezone: "UTC", dst })).toThrow(/not the stored form/);
   });
 });

@@ -13,7 +13,7 @@ describe("a zone's name", () => {
     ["Asia/Calcutta", "Asia/Kolkata"],
     ["europe/kiev", "Europe/Kyiv"],
     ["Japan", "Asia/Tokyo"],
-  ])("%s is stored as %s", (name, canonical) => {
+  ])("the zone %s is stored as %s", (name, canonical) => {
     expect(canonicalTimezone(name)).toBe(canonical);
   });
 
@@ -27,11 +27,11 @@ describe("a zone's name", () => {
     ["Europe/Berlin\u0000", "a name with a control character"],
     ["Factory", "a placeholder"],
     ["a".repeat(10_000), "no name at all"],
-  ])("%s is refused, being %s", (name) => {
+  ])("the zone %s is refused: it is %s", (name) => {
     expect(canonicalTimezone(name)).toBeNull();
   });
 
-  test("is accepted for every zone of the runtime, and its stored name is stored unchanged", () => {
+  test("every zone of the runtime is accepted, and its stored name is stored unchanged", () => {
     for (const name of Intl.supportedValuesOf("timeZone")) {
       const canonical = canonicalTimezone(name);
       expect(canonical, name).not.toBeNull();

@@ -8,7 +8,7 @@ const now = Date.parse("2026-11-21T08:00:00Z");
 const context = { timezone: "UTC", now, key: "a" };
 
 describe("a list of whens", () => {
-  test("unites its entries; the normal form sorts them, and the description has them as written", () => {
+  test("a list of whens is the union of its entries: sorted in the normal form, and as written in the description", () => {
     const parsed = parseWhen(["every 1h", "0 17 * * fri", "at 2026-12-24T12:00"], context);
     expect(parsed).toMatchObject({
       ok: true,
@@ -21,7 +21,7 @@ describe("a list of whens", () => {
     expect(reordered).toMatchObject({ cadence: parsed.ok ? parsed.cadence : {} });
   });
 
-  test("has equal entries once, and a list of one entry is no union", () => {
+  test("equal entries of a list are one, and a list of one entry is no union", () => {
     const alone = parseWhen("0 9 * * 1-5", context);
     expect(parseWhen(["0 9 * * 1-5"], context)).toEqual(alone);
     expect(parseWhen(["0 9 * * MON-FRI", "00 09 * * 1,2,3,4,5", "cron(0 9 ? * 2-6 *)"], context)).toEqual(
@@ -32,7 +32,7 @@ describe("a list of whens", () => {
     });
   });
 
-  test("with a time counted from now may have no other entry", () => {
+  test("a list with a time counted from now may have no other entry", () => {
     expect(parseWhen(["in 3h"], context)).toMatchObject({ ok: true, relative: true });
     expect(parseWhen(["0 9 * * *", "in 3h"], context)).toMatchObject({
       ok: false,
@@ -42,7 +42,7 @@ describe("a list of whens", () => {
     });
   });
 
-  test("is refused with the index of the wrong entry", () => {
+  test("a list is refused with the index of the wrong entry", () => {
     expect(parseWhen(["0 9 * * *", "0 25 * * *"], context)).toMatchObject({
       ok: false,
       index: 1,
@@ -58,7 +58,7 @@ describe("a list of whens", () => {
     expect(parseWhen("0 9 * * * | 0 10 * * *", context)).toMatchObject({ ok: false, position: 10 });
   });
 
-  test("is refused if its stored form would be too long", () => {
+  test("a list is refused if its stored form would be too long", () => {
     const odd = Array.from({ length: 30 }, (_, index) => 2 * index + 1).join(",");
     const long = Array.from({ length: 20 }, (_, hour) => `${odd} ${odd} ${hour} 1,3,5,7,9,11,13,15 * *`);
     expect(parseWhen(long.slice(0, 10), context)).toMatchObject({ ok: true });
@@ -66,12 +66,12 @@ describe("a list of whens", () => {
     expect(parseWhen("cron(0 0 1-31/2 1-12/2 ? 1970-2199/2)", context)).toMatchObject({ ok: true });
   });
 
-  test("has warnings with the text of their entry, each once", () => {
+  test("a list has the warnings of its entries, each once and with the text of the entry", () => {
     const parsed = parseWhen(["0 9 * * *", "every 5s", "every 5 seconds"], context);
     expect(parsed).toMatchObject({ warnings: ['"every 5s": It runs more often than once a minute.'] });
   });
 
-  test("occurs whenever one of its entries occurs", () => {
+  test("a list occurs whenever one of its entries occurs", () => {
     fc.assert(
       fc.property(
         fc.array(arbitraryCron(), { minLength: 1, maxLength: 20 }),

@@ -121,7 +121,7 @@ describe("a refusal", () => {
     ["0 9 * * * | 0 10 * * *", 10],
     ["evry 5m", 0],
     ["0 0 * * monday", 8],
-  ])("of %j points at character %i", (when, position) => {
+  ])("the refusal of %j points at character %i", (when, position) => {
     expect(parseWhen(when, context)).toMatchObject({ ok: false, kind: "invalid", position });
   });
 
@@ -140,18 +140,18 @@ describe("a refusal", () => {
     ["0 9 * * * | 0 10 * * *", "a list"],
     ["H(5) * * * *", "H(0-29)"],
     ["* * * * 9", "0–7, names (sun–sat)"],
-  ])("of %j has the hint: %s", (when, hint) => {
+  ])("the refusal of %j has the hint: %s", (when, hint) => {
     expect(parseWhen(when, context)).toMatchObject({ ok: false, message: expect.stringContaining(hint) });
   });
 
-  test("of a time counted from now beside startsAt points at the time", () => {
+  test("a time counted from now is refused beside startsAt, and the refusal points at the time", () => {
     expect(parseWhen("in 3h", { ...context, startsAt: context.now })).toMatchObject({
       kind: "invalid",
       position: 3,
     });
   });
 
-  test("of years before startsAt is marked as past", () => {
+  test("a cron whose years are all before startsAt is refused as past", () => {
     const startsAt = Date.parse("2028-01-01T00:00:00Z");
     expect(parseWhen("cron(0 9 ? * 2 2027)", { ...context, startsAt })).toMatchObject({ kind: "past" });
     expect(parseWhen("cron(0 9 ? * 2 2028)", { ...context, startsAt })).toMatchObject({ ok: true });

@@ -18,7 +18,7 @@ const rarest = [
   "cron(59 23 31 12 ? 2199)",
 ];
 
-/** Each text by its JSON, and its parse. */
+/** The parse of each text, named by the JSON of the text. */
 export function* cases(): Generator<[string, () => unknown]> {
   for (const when of rarest)
     yield [JSON.stringify(when), () => parseWhen(when, { ...context, timezone: "Europe/Berlin", key: "a" })];

@@ -41,7 +41,7 @@ describe("a warning", () => {
     ["cron(0 9 ? * 2 2030)", ["The next run is over a year away, on 2030-01-07."]],
     ["every 2 years", ["The next run is over a year away, on 2028-11-21."]],
     ["at 2032-11-21T08:00Z", ["The next run is over a year away, on 2032-11-21."]],
-  ])("is given for %j: %j", (when, warnings) => {
+  ])("a warning is given for %j: %j", (when, warnings) => {
     expect(warningsOf(when)).toEqual(warnings);
   });
 
@@ -60,7 +60,7 @@ describe("a warning", () => {
     "every year",
     "in 800d",
     "at 2027-11-21T08:00Z",
-  ])("is not given for %j", (when) => {
+  ])("no warning is given for %j", (when) => {
     expect(warningsOf(when)).toEqual([]);
   });
 
@@ -91,11 +91,11 @@ describe("a warning", () => {
       "2027-03-28 02:00 does not exist in Antarctica/Troll; it runs at 03:00 then.",
     ],
     ["0 0 * * *", "Africa/Cairo", "2027-04-30 00:00 does not exist in Africa/Cairo; it runs at 01:00 then."],
-  ])("names the gap into which the fixed time %j falls in %s", (when, timezone, warning) => {
+  ])("a warning names the gap into which the fixed time %j falls in %s", (when, timezone, warning) => {
     expect(warningsOf(when, { timezone })).toEqual([warning]);
   });
 
-  test("of a gap is given only for fixed times in it, from the beginning of the schedule on", () => {
+  test("a warning of a gap is given only for fixed times in it, from the beginning of the schedule on", () => {
     const berlin = { timezone: "Europe/Berlin" };
     for (const when of [
       "30 2 * * 1-5",
@@ -118,14 +118,14 @@ describe("a warning", () => {
     ]);
   });
 
-  test("of a far run counts from the beginning of the schedule", () => {
+  test("a warning of a far run counts from the beginning of the schedule", () => {
     const startsAt = Date.parse("2029-11-21T08:00Z");
     expect(warningsOf("0 9 * * *", { startsAt })).toEqual([]);
     expect(warningsOf("every 2 years", { startsAt })).toEqual([]);
     expect(warningsOf("0 0 1 11 *", { startsAt: Date.parse("2027-11-01T00:00:00Z") })).toEqual([]);
   });
 
-  test("is given for a time before startsAt, which never runs", () => {
+  test("a warning is given for a time before startsAt, which never runs", () => {
     const startsAt = Date.parse("2026-12-01T00:00Z");
     expect(warningsOf("at 2026-11-30T23:59Z", { startsAt })).toEqual([
       "It is before startsAt, so it never runs.",

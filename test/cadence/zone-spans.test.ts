@@ -21,7 +21,7 @@ const FROM = Date.UTC(2010, 0, 1);
 const TO = Date.UTC(2040, 0, 1);
 
 describe("the offset of a zone", () => {
-  test("agrees with the fields of Intl, in every zone at any time", () => {
+  test("the offset of a zone agrees with the fields of Intl, in every zone at any time", () => {
     const clocks = new Map(Intl.supportedValuesOf("timeZone").map((name) => [name, wallClock(name)]));
     fc.assert(
       fc.property(fc.constantFrom(...clocks.keys()), arbitraryInstant(), (timezone, at) => {
@@ -36,7 +36,7 @@ describe("the offset of a zone", () => {
 });
 
 describe("the changes of a zone", () => {
-  test("begin with the current offset, and list every later one with its instant", () => {
+  test("the changes of a zone begin with the current offset, and list every later one with its instant", () => {
     expect(offsetChanges("Europe/Berlin", Date.UTC(2026, 0, 1), Date.UTC(2027, 0, 1))).toEqual([
       { from: Date.UTC(2026, 0, 1), offset: HOUR },
       { from: Date.parse("2026-03-29T01:00:00Z"), offset: 2 * HOUR },
@@ -46,7 +46,7 @@ describe("the changes of a zone", () => {
     expect(offsetChanges("Asia/Tokyo", FROM, TO)).toEqual([{ from: FROM, offset: 9 * HOUR }]);
   });
 
-  test("make a zone that has the same occurrences", () => {
+  test("a zone made of another zone's changes has the same occurrences", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
@@ -73,13 +73,13 @@ describe("other rules of a zone", () => {
   const at = Date.parse("2026-07-01T00:00:00Z");
   const noSummer = () => zoneOf([{ from: 0, offset: HOUR }]);
 
-  test("apply only while the work runs", () => {
+  test("other rules of a zone apply only while the work runs", () => {
     const changed = withZones(noSummer, () => nextAfter(nine, at));
     expect(changed).toBe(Date.parse("2026-07-01T08:00:00Z"));
     expect(nextAfter(nine, at)).toBe(Date.parse("2026-07-01T07:00:00Z"));
   });
 
-  test("end with work that fails, and then the outer rules apply again", () => {
+  test("other rules of a zone end with work that fails, and then the outer rules apply again", () => {
     const inner = () => {
       throw new Error("failed");
     };
@@ -101,7 +101,7 @@ describe("a clock change anywhere in a block of weeks", () => {
   };
   const hours = [-WEEK / HOUR, -25, -2, -1, -0.5, 0, 0.5, 1, 2, 25, WEEK / HOUR];
 
-  test.each(hours)("%d hours from its end repeats an hour once", (distance) => {
+  test.each(hours)("a clock change %d hours from the end of a block repeats an hour once", (distance) => {
     const change = block + distance * HOUR;
     const zone = makeZone((instant) => (instant < change ? HOUR : 0));
     const first = { gap: "next", overlap: "first" } as const;
@@ -117,21 +117,24 @@ describe("a clock change anywhere in a block of weeks", () => {
     expect(previousInZone(everyHalfHour, last, zone, change)).toBe(change - 1.5 * HOUR);
   });
 
-  test.each(hours)("%d hours from its end moves a time in the gap to one instant", (distance) => {
-    const change = block + distance * HOUR;
-    const zone = makeZone((instant) => (instant < change ? 0 : HOUR));
-    const wall = change + HOUR / 2;
-    const search = {
-      atOrAfter: (from: number) => (from <= wall ? wall : null),
-      atOrBefore: (from: number) => (from >= wall ? wall : null),
-    };
-    const rule = { gap: "next", overlap: "first" } as const;
-    expect(nextInZone(search, rule, zone, change - 30 * 24 * HOUR)).toBe(change);
-    expect(nextInZone(search, rule, zone, change)).toBeNull();
-    expect(previousInZone(search, rule, zone, change + 30 * 24 * HOUR)).toBe(change);
-    expect(previousInZone(search, rule, zone, change)).toBeNull();
-    expect(nextInZone(search, { gap: "skip", overlap: "first" }, zone, change - HOUR)).toBeNull();
-  });
+  test.each(hours)(
+    "a clock change %d hours from the end of a block moves a time in the gap to one instant",
+    (distance) => {
+      const change = block + distance * HOUR;
+      const zone = makeZone((instant) => (instant < change ? 0 : HOUR));
+      const wall = change + HOUR / 2;
+      const search = {
+        atOrAfter: (from: number) => (from <= wall ? wall : null),
+        atOrBefore: (from: number) => (from >= wall ? wall : null),
+      };
+      const rule = { gap: "next", overlap: "first" } as const;
+      expect(nextInZone(search, rule, zone, change - 30 * 24 * HOUR)).toBe(change);
+      expect(nextInZone(search, rule, zone, change)).toBeNull();
+      expect(previousInZone(search, rule, zone, change + 30 * 24 * HOUR)).toBe(change);
+      expect(previousInZone(search, rule, zone, change)).toBeNull();
+      expect(nextInZone(search, { gap: "skip", overlap: "first" }, zone, change - HOUR)).toBeNull();
+    },
+  );
 
   function all(from: number, next: (at: number) => number | null): number[] {
     const found: number[] = [];
@@ -159,7 +162,7 @@ describe("a search in a zone", () => {
     };
   }
 
-  test("L4: finds a wall time a century away in few steps, and ends in few steps if there is none", () => {
+  test("a search finds a wall time a century away in few steps, and ends in few steps if there is none", () => {
     const wall = Date.UTC(2126, 6, 1, 12);
     const once = {
       atOrAfter: (from: number) => (from <= wall ? wall : null),
@@ -178,7 +181,7 @@ describe("a search in a zone", () => {
     }
   });
 
-  test("L4: ends at the limit of dates", () => {
+  test("a search ends at the limit of dates", () => {
     const never = { atOrAfter: () => null, atOrBefore: () => null };
     const [rule = { gap: "next", overlap: "first" }] = rules;
     for (const at of [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 8.64e15, Number.NaN]) {

@@ -8,7 +8,7 @@ import { again, done, giveUp, retryAfter, retryAt } from "../../lib/job/handler-
 const base = { name: "x", payload: z.unknown(), run: async () => {} };
 
 describe("the definition of a handler", () => {
-  test("has the traits of its handler", () => {
+  test("a definition has the traits of its handler, and defaults for those left out", () => {
     expect(defineJob(base)).toMatchObject({
       name: "x",
       grouped: false,
@@ -42,30 +42,33 @@ describe("the definition of a handler", () => {
     [{ maxAhead: "a month" }, /maxAhead takes a duration/],
     [{ maxAhead: "0s" }, /maxAhead/],
     [{ maxAhead: "367d" }, /maxAhead/],
-  ])("with the invalid setting %j is refused when the program starts", (part, message) => {
+  ])("a definition with the invalid setting %j is refused when the program starts", (part, message) => {
     expect(() => defineJob({ ...base, ...part })).toThrow(message);
   });
 });
 
 describe("a result of a handler", () => {
-  test.each(["soon", "", "-1h", "2 hours", "1.5h"])("takes no duration like %j", (text) => {
-    expect(() => again(text)).toThrow(`again(${JSON.stringify(text)}): a duration has the form`);
-    expect(() => retryAfter(text)).toThrow("retryAfter(");
-  });
+  test.each(["soon", "", "-1h", "2 hours", "1.5h"])(
+    "`again` and `retryAfter` take no duration like %j",
+    (text) => {
+      expect(() => again(text)).toThrow(`again(${JSON.stringify(text)}): a duration has the form`);
+      expect(() => retryAfter(text)).toThrow("retryAfter(");
+    },
+  );
 
-  test("takes no invalid date", () => {
+  test("`again` and `retryAt` take no invalid date", () => {
     expect(() => again(new Date("?"))).toThrow("again() was given an invalid date");
     expect(() => retryAt(new Date("?"))).toThrow("retryAt() was given an invalid date");
   });
 
-  test("keeps its date when the caller's date object changes", () => {
+  test("the result of a handler keeps its date when the caller's date object changes", () => {
     const date = new Date(0);
     const made = [again(date), retryAt(date)];
     date.setTime(Number.NaN);
     expect(made).toMatchObject([{ wanted: { at: new Date(0) } }, { wanted: { at: new Date(0) } }]);
   });
 
-  test("that is thrown is an error with its message and its cause", () => {
+  test("the result that a handler throws is an error with its message and its cause", () => {
     const cause = new Error("why");
     for (const error of [
       giveUp("no", { cause }),
@@ -84,7 +87,7 @@ describe("the types of a handler", () => {
   const payload = z.object({ orderId: z.int(), since: z.coerce.date().optional() });
   type Payload = { orderId: number; since?: Date | undefined };
 
-  test("depend on its schema, on `grouped` and on `transaction`", () => {
+  test("the types of a handler depend on its schema, on `grouped` and on `transaction`", () => {
     const made: JobHandler[] = [
       defineJob({
         name: "single",
@@ -139,7 +142,7 @@ describe("the types of a handler", () => {
     expect(made.map(({ grouped }) => grouped)).toEqual([false, false, true, true]);
   });
 
-  test("allow no other result", () => {
+  test("the types of a handler allow no other result", () => {
     // @ts-expect-error a number is no result
     defineJob({ name: "number", payload, run: async () => 7 });
     // @ts-expect-error a failure is thrown

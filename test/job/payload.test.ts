@@ -21,28 +21,28 @@ describe("a payload that does not fit the handler's schema is refused", () => {
   const bad = { orderId: "", escalateAfter: "soon" };
   const paths = ["payload.orderId", "payload.escalateAfter"];
 
-  test("when a schedule is put, with every fault and its path, and nothing is stored", async () => {
+  test("a payload that does not fit is refused when a schedule is put, with every fault and its path, and nothing is stored", async () => {
     expectRefused(await put("put", { ...unshipped, payload: bad }), paths);
     expect(await api.send("GET", "/v1/schedules/put")).toMatchObject({ status: 404 });
   });
 
-  test("when it is missing", async () => {
+  test("a missing payload is refused if the handler's schema needs one", async () => {
     expectRefused(await put("put", unshipped), ["payload"]);
   });
 
-  test("when a schedule is posted, and when it is previewed", async () => {
+  test("a payload that does not fit is refused when a schedule is posted or previewed", async () => {
     expectRefused(await api.send("POST", "/v1/schedules", { body: { ...unshipped, payload: bad } }), paths);
     expectRefused(await api.send("POST", "/v1/preview", { body: { ...unshipped, payload: bad } }), paths);
   });
 
-  test("when a patch changes it, or names another handler", async () => {
+  test("a payload that does not fit is refused when a patch brings it, or names another handler", async () => {
     expect(await put("patched", { ...unshipped, payload: fits })).toMatchObject({ status: 201 });
     expectRefused(await patch("patched", { payload: { orderId: null } }), ["payload.orderId"]);
     expectRefused(await patch("patched", { target: { handler: "greet" } }), ["payload.orderId"]);
     expect(await patch("patched", { payload: { orderId: "8" } })).toMatchObject({ status: 200 });
   });
 
-  test("when a manual fire brings it; without it the fire uses the schedule's payload", async () => {
+  test("a manual fire with a payload that does not fit is refused; without a payload it uses the schedule's", async () => {
     await put("fired", { ...unshipped, payload: fits });
     const fire = (body?: object) =>
       api.send("POST", "/v1/schedules/fired/fire", body === undefined ? {} : { body });
@@ -52,7 +52,7 @@ describe("a payload that does not fit the handler's schema is refused", () => {
     expect(await fire()).toMatchObject({ status: 202 });
   });
 
-  test("when the version that has it is restored", async () => {
+  test("a version with a payload that does not fit is not restored", async () => {
     await put("restored", { ...unshipped, payload: fits });
     await patch("restored", { payload: { orderId: 8 } });
     await api.sql`
@@ -63,12 +63,12 @@ describe("a payload that does not fit the handler's schema is refused", () => {
 });
 
 describe("a payload that fits the handler's schema", () => {
-  test("is stored as the caller sent it, without the defaults of the schema", async () => {
+  test("a payload is stored as the caller sent it, without the defaults of the handler's schema", async () => {
     const payload = { orderId: 7, note: "x" };
     expect(await put("stored", { ...unshipped, payload })).toMatchObject({ status: 201, json: { payload } });
   });
 
-  test("does not fail a patch of another field if it no longer fits", async () => {
+  test("a stored payload that no longer fits does not fail a patch of another field", async () => {
     await put("aged", { ...unshipped, payload: fits });
     await api.sql`
       update carillon.schedule_versions v set payload = '{"orderId": null}'
@@ -76,7 +76,7 @@ describe("a payload that fits the handler's schema", () => {
     expect(await patch("aged", { description: "still runs" })).toMatchObject({ status: 200 });
   });
 
-  test("is not checked when the target is no handler", async () => {
+  test("a payload is not checked if the target is no handler", async () => {
     expect(
       await put("queue", { when: "every 1h", target: { queue: "q" }, payload: { orderId: null } }),
     ).toMatchObject({

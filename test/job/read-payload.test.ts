@@ -30,7 +30,7 @@ test("a payload is refused with every fault that its handler's schema finds", ()
   expect(faultsOf({}, "of another deployment")).toBeNull();
 });
 
-test("a payload at which its handler's schema throws is refused, and the message contains nothing of it", () => {
+test("a payload at which its handler's schema throws is refused, and the message contains nothing of the payload", () => {
   expect(faultsOf({ text: "secret" })).toEqual([
     { path: "payload", message: "cannot be read: its schema threw SyntaxError" },
   ]);
@@ -91,19 +91,22 @@ describe("a schema that returns a promise", () => {
     ["once", z.string().refine(rejects)],
     ["twice", z.string().refine(rejects).refine(rejects)],
     ["in a union with a schema that accepts the payload", z.union([z.string().refine(rejects), z.string()])],
-    ["and accepts", z.string().refine(async () => true)],
+    ["that accepts the payload", z.string().refine(async () => true)],
     [
       "beside one that throws",
       z.preprocess((text) => [text, text], z.tuple([z.string().refine(rejects), throwsAtOnce])),
     ],
-  ])("%s is refused with a sentence, and its rejection does not end the process", async (_, schema) => {
-    expect(faultsOf("text", "own", schemaOf(schema))).toEqual([
-      {
-        path: "payload",
-        message: "cannot be read: its schema returned a promise, and has to be synchronous",
-      },
-    ]);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(rejections).toEqual([]);
-  });
+  ])(
+    "a schema that returns a promise (%s) is refused with a sentence, and a rejection does not end the process",
+    async (_, schema) => {
+      expect(faultsOf("text", "own", schemaOf(schema))).toEqual([
+        {
+          path: "payload",
+          message: "cannot be read: its schema returned a promise, and has to be synchronous",
+        },
+      ]);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(rejections).toEqual([]);
+    },
+  );
 });

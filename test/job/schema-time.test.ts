@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { eachWithinLimit, SchemaTooSlow, withinLimit } from "../../lib/job/schema-time.ts";
 
-/** Only a time limit ends it. */
+/** A loop that only a time limit can end. */
 function endless(): never {
   for (;;);
 }

@@ -69,7 +69,7 @@ const nines = (...days: number[]) =>
   });
 
 describe("a schedule with a calendar", () => {
-  test("A schedule with a calendar skips excluded days, and the ledger notes it at their time", async () => {
+  test("A schedule with a calendar skips excluded days, and the ledger notes each when its time comes", async () => {
     await put({ dates: ["2026-03-03", "03-05"] });
     await world.put("daily", { when: "0 9 * * *", ...by() });
     expect(await nextAt("daily")).toEqual(new Date("2026-03-04T09:00Z"));
@@ -126,7 +126,7 @@ describe("a schedule with a calendar", () => {
     ]);
   });
 
-  test("A run of every minute notes a long freeze as ranges, and an excluded day in an outage apart from missed runs", async () => {
+  test("After an outage the missed minutes are noted as one range, and the minutes of an excluded day as another", async () => {
     await put({ dates: ["2026-03-03"] });
     await world.put("often", { when: "* * * * *", ...by() });
     await visit("2026-03-04T00:00:00Z");
@@ -184,7 +184,7 @@ describe("the edit of a calendar", () => {
     expect(await ledger("plain")).toHaveLength(2);
   });
 
-  test("The edit of a calendar withdraws jobs of a day that becomes a holiday, and runs those due before", async () => {
+  test("The edit of a calendar withdraws jobs of a day that becomes a holiday, and jobs that were due before it still run", async () => {
     await put({ dates: [] });
     await world.put("often", { when: "* * * * *", ...by() });
     await world.clock.advance(minute);
@@ -281,7 +281,7 @@ describe("the edit of a calendar", () => {
     expect((await put({ dates: ["2026-03-04"] })).replanned).toBe(2);
   });
 
-  test("An identical put of a calendar changes nothing, in any notation", async () => {
+  test("A put of a calendar with the same content in another notation changes nothing", async () => {
     await put({ dates: ["2026-03-03", "12-25"], weekly: ["sun", "sat"] });
     const again = await put({ dates: ["12-25", "2026-03-03", "12-25"], weekly: ["sat", "sun"], except: [] });
     expect(again).toMatchObject({ change: "unchanged", calendar: { version: 1 } });
@@ -353,7 +353,7 @@ describe("the replanning that an edit leaves pending", () => {
     expect(await readSchedule(world.sql, "a")).toMatchObject({ version: 2 });
   });
 
-  test("Replanning continues when an identical edit is sent", async () => {
+  test("Pending replanning continues when the identical edit is sent again", async () => {
     await put({ dates: ["2026-03-03"] }, { atOnce: { most: 2, ms: 5_000 } });
     expect(await put({ dates: ["2026-03-03"] })).toMatchObject({ change: "unchanged", replanned: 3 });
     expect(await pending()).toBe(0);
@@ -371,7 +371,7 @@ describe("the replanning that an edit leaves pending", () => {
     for (const key of keys) expect(await nextAt(key)).toEqual(new Date("2026-03-03T09:00Z"));
   });
 
-  test("Replanning keeps its place although a schedule is edited meanwhile", async () => {
+  test("A schedule that is edited while its replanning is pending is still replanned, unless the edit resolves its cadence or deletes it", async () => {
     await put({ dates: ["2026-03-03"] }, { atOnce: nothingAtOnce });
     await world.patch("c", { payload: 1 });
     expect(await nextAt("c")).toEqual(new Date("2026-03-03T09:00Z"));
@@ -421,7 +421,7 @@ describe("the replanning that an edit leaves pending", () => {
   });
 });
 
-describe("at the same moment", () => {
+describe("a calendar and its schedules, edited at the same moment", () => {
   const waiting = (most: number) =>
     until(`${most} wait for a lock`, async () => {
       const rows = await world.sql`

@@ -20,7 +20,7 @@ async function live(until: Date, step = minute) {
   await world.work();
 }
 
-test("An `at` a little past runs at once with a calendar too", async () => {
+test("An `at` that is a little past runs at once, with a calendar too", async () => {
   world = await carillon();
   await world.tick();
   const read = readCalendarRules({ weekly: ["sun"] });
@@ -35,7 +35,7 @@ test("An `at` a little past runs at once with a calendar too", async () => {
   expect(world.delivered.map((d) => d.key).sort()).toEqual(["beside", "plain"]);
 });
 
-test("An `at` a little past runs at once in a list", async () => {
+test("An `at` that is a little past runs at once, also in a list", async () => {
   world = await carillon();
   await world.tick();
   await world.put("list", { when: ["at 2026-03-02T09:59:30", "at 2026-03-02T12:00"] });
@@ -74,7 +74,7 @@ test("With queued overlaps, jobs of a released open hold run before those due af
   expect("jobs" in claimed ? claimed.jobs.map((j) => j.occurrence.toISOString()) : []).toEqual([]);
 });
 
-test("A shard that fails while a hold ends plans everything once", async () => {
+test("If firing a shard fails while a hold ends, the next tick plans the schedule once", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "every 10m", catchUp: { policy: "all" } });
@@ -111,7 +111,7 @@ test("An early resume of a hold with an end keeps `maxFires`", async () => {
   expect(r?.["fires"]).toBe(5);
 });
 
-test("A resume after a pause longer than the retention leaves the schedule active", async () => {
+test("A pause longer than the retention does not end a schedule, which is active after a resume", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "0 9 * * 3", catchUp: { policy: "skip" } });
@@ -124,7 +124,7 @@ test("A resume after a pause longer than the retention leaves the schedule activ
   expect((await readSchedule(world.sql, "k"))?.state).toBe("active");
 }, 60000);
 
-test("A smaller slot under a hold with an end loses nothing", async () => {
+test("A patch to a smaller slot under a hold with an end loses no occurrence", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "*/10 * * * *", slot: "15m", catchUp: { policy: "all" } });
@@ -136,7 +136,7 @@ test("A smaller slot under a hold with an end loses nothing", async () => {
   expect((await world.jobs("k")).map((j) => hm(j.occurrence))).toContain("10:10");
 });
 
-test("A new `when` with an `at` a little past runs it at once", async () => {
+test("A patch to a `when` with an `at` that is a little past runs that `at` at once", async () => {
   world = await carillon();
   await world.tick();
   await world.put("k", { when: "every 1h" });
@@ -168,7 +168,7 @@ test("A payload edit on the day of creation does not start a daily run with a sp
   );
 }, 60000);
 
-test("A limited schedule with queued overlaps keeps its limit through holds, outages and edits, under the functions' roles", async () => {
+test("A schedule with `maxFires` and queued overlaps keeps its limit through holds, outages and edits, under the functions' roles", async () => {
   world = await carillon({ roles: functionRoles });
   await world.tick();
   await world.put("k", {

@@ -14,7 +14,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
-/** In this November Berlin is in winter time, and by the earlier rules still in summer time. */
+/** At this time Berlin is in winter time, and by the earlier rules it is still in summer time. */
 const start = "2026-11-02T10:00:00.000Z";
 const coversUntil = new Date("2036-01-01T00:00Z");
 const berlin = { timezone: "Europe/Berlin" };
@@ -58,7 +58,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** As in a new database. */
+/** Removes the zone data, as in a new database. */
 async function forgetZoneData(): Promise<void> {
   await world.sql`truncate carillon.zone_data, carillon.zone_updates, carillon.zone_moves`;
 }
@@ -185,7 +185,7 @@ describe("newer zone data", () => {
     ]);
   });
 
-  test("Newer zone data does not touch intervals, other zones, and runs that are the same so far", async () => {
+  test("Newer zone data does not touch intervals, other zones, and schedules whose planned runs stay the same", async () => {
     await world.put("utc", { when: "0 9 * * *" });
     await world.put("paris", { when: "0 9 * * *", timezone: "Europe/Paris" });
     await world.put("interval", { when: "every 1h", ...berlin });
@@ -222,7 +222,7 @@ describe("newer zone data", () => {
     expect(await states("list")).toEqual(["2026-11-20T08:00 succeeded", "2026-11-21T09:00 succeeded"]);
   });
 
-  test("Newer zone data withdraws jobs made ahead of time, and runs due ones", async () => {
+  test("Newer zone data withdraws jobs made ahead of time, and jobs that are due still run", async () => {
     await putEarlier("due", { when: "4 12 * * *", ...berlin });
     await putEarlier("ahead", { when: "6 12 * * *", ...berlin });
     await world.clock.advance(3 * minute);
@@ -277,7 +277,7 @@ describe("newer zone data", () => {
     expect(await states("fixed")).toEqual(["2026-11-02T09:30 succeeded"]);
   });
 
-  test("A change by newer zone data follows `dst`", async () => {
+  test("Runs that newer zone data skips or repeats follow the `dst` of their schedule", async () => {
     await putEarlier("fixed", { when: "30 18 * * *", ...tokyo, dst: { gap: "skip" } });
     await putEarlier("both", { when: "30 11 * * *", ...berlin, dst: { overlap: "both" } });
     await world.tick({ zoneData: "2026b" });
@@ -412,7 +412,7 @@ describe("an update", () => {
     for (const key of keys) await putEarlier(key, { when: "0 9 * * *", ...berlin });
   });
 
-  /** Time is up at the given check of the clock. */
+  /** Replans until the check of the clock with this number, at which time is up. */
   const go = (looks: number) => {
     let left = looks;
     return replanZones(world, "2026b", {
@@ -423,7 +423,7 @@ describe("an update", () => {
     });
   };
 
-  /** As after a tick that recorded a release and was then killed. */
+  /** Leaves an update as a tick does that recorded a release and was then killed. */
   async function beginUpdate(version: string): Promise<void> {
     await world.sql`
       insert into carillon.zone_updates (version, from_versions, zones, started_at, replan_after)
@@ -438,7 +438,7 @@ describe("an update", () => {
     await beginUpdate("2026b");
     await go(0);
     expect(await moves()).toEqual([]);
-    // One check for the page, one for its part, and one for each schedule.
+    // The clock is checked once for the page, once for its part, and once for each schedule.
     await go(4);
     expect(await moves()).toEqual(["a", "b"]);
     await go(5);
@@ -458,7 +458,7 @@ describe("an update", () => {
     expect(await update()).toMatchObject({ checked: keys.length, moved: keys.length });
   });
 
-  test("An update plans every schedule once while they are edited, paused or deleted", async () => {
+  test("An update plans each schedule once, also those that are edited, paused or deleted meanwhile", async () => {
     await Promise.all([
       world.tick({ zoneData: "2026b" }),
       world.patch("a", { payload: 1 }),

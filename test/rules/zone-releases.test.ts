@@ -10,7 +10,7 @@ describe("releases", () => {
     ["2026a", "2026a", false],
     ["2026aa", "2026z", true],
     ["odd", "2026a", null],
-  ])("%s is newer than %s: %s", (version, than, newer) => {
+  ])("release %s is newer than %s: %s", (version, than, newer) => {
     expect(isNewer(version, than)).toBe(newer);
   });
 

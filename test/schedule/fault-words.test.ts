@@ -28,7 +28,7 @@ describe("a fault has Carillon's own words", () => {
     ["takes a string or a list", z.union([z.string(), z.array(z.string())]), 1],
     ["has none of the allowed forms", z.union([z.uuid(), z.url()]), ""],
     ["is not understood", z.string().refine(() => false), ""],
-  ])("%s", (message, schema, input) => {
+  ])("the fault of a schema is worded: %s", (message, schema, input) => {
     const said = messagesOf(schema, input);
     expect(said).toEqual([message]);
   });

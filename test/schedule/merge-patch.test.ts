@@ -38,16 +38,16 @@ describe("a merge patch", () => {
     [{ e: null }, { a: 1 }, { e: null, a: 1 }],
     [[1, 2], { a: "b", c: null }, { a: "b" }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
-  ])("follows RFC 7396: %j with %j is %j", (target, patch, result) => {
+  ])("a merge patch follows RFC 7396: %j with %j is %j", (target, patch, result) => {
     expect(mergePatch(target, patch, 0)).toEqual(result);
   });
 
-  test("keeps the fields that it does not name", () => {
+  test("a merge patch keeps the fields that it does not name", () => {
     expect(patched({ description: "new" })).toEqual({ ...stored, description: "new" });
     expect(patched({})).toEqual(stored);
   });
 
-  test("restores the default with null", () => {
+  test("a null in a merge patch restores the default", () => {
     expect(patched({ timezone: null, group: null, payload: null })).toEqual({
       ...stored,
       timezone: "UTC",
@@ -58,16 +58,16 @@ describe("a merge patch", () => {
     expect(patched({ retry: null }).retry.attempts).toBe(5);
   });
 
-  test("merges into the payload", () => {
+  test("a merge patch of the payload keeps the members that it does not name", () => {
     expect(patched({ payload: { b: { d: 3 }, a: null } }).payload).toEqual({ b: { c: 2, d: 3 } });
   });
 
-  test("changes the kind of a target when it removes the old kind", () => {
+  test("a merge patch changes the kind of a target if it removes the old kind", () => {
     expect(patched({ target: { handler: null, queue: "demo" } }).target).toEqual({ queue: "demo" });
     expect(() => patched({ target: { queue: "demo" } })).toThrow(Refusal);
   });
 
-  test("changes no hold when paused is null", () => {
+  test("a merge patch whose `paused` is null changes no hold", () => {
     expect(patched({ paused: null })).toEqual(stored);
     expect(patched({ paused: true }).paused).toBe(true);
   });
@@ -83,16 +83,16 @@ describe("a merge patch", () => {
     null,
     JSON.parse('{"__proto__":null}'),
     JSON.parse('{"__proto__":{"when":"every 1s"}}'),
-  ])("refuses %j", (patch) => {
+  ])("the merge patch %j is refused", (patch) => {
     expect(() => patched(patch)).toThrow(Refusal);
   });
 
-  test("of any depth is refused without a crash", () => {
+  test("a merge patch that is nested too deep is refused without a crash", () => {
     const deep: unknown = JSON.parse(`${'{"payload":'.repeat(50_000)}1${"}".repeat(50_000)}`);
     expect(() => patched(deep)).toThrow(Refusal);
   });
 
-  test("with a member named __proto__ in the payload changes only the payload", () => {
+  test("a merge patch with a member named __proto__ in the payload changes only the payload", () => {
     const { payload } = patched(JSON.parse('{"payload":{"__proto__":{"x":1}}}'));
     expect(JSON.stringify(payload)).toBe('{"a":1,"b":{"c":2},"__proto__":{"x":1}}');
     expect(Object.getPrototypeOf(payload)).toBe(Object.prototype);
@@ -105,7 +105,7 @@ describe("a patch of a retry policy", () => {
     return parseScheduleBody(patchedSchedule(found, { retry: patch })).retry;
   };
 
-  test("of the same kind keeps the members that it does not name", () => {
+  test("a patch of a retry policy of the same kind keeps the members that it does not name", () => {
     expect(retryOf({ base: "3s", attempts: 9 }, { max: "9s" })).toMatchObject({
       base: "3s",
       max: "9s",
@@ -114,7 +114,7 @@ describe("a patch of a retry policy", () => {
     expect(retryOf({ jitter: "none" }, { backoff: "exponential" })).toMatchObject({ jitter: "none" });
   });
 
-  test("that names another kind starts from the defaults of that kind", () => {
+  test("a patch that names another kind of retry policy starts from the defaults of that kind", () => {
     expect(retryOf({ base: "3s", attempts: 9 }, { backoff: "fixed" })).toEqual({
       attempts: 9,
       backoff: "fixed",
@@ -158,7 +158,7 @@ describe("a patch of the payload alone", () => {
     }
   }
 
-  test("has the same result as reading the whole body again", () => {
+  test("a patch of the payload alone has the same result as reading the whole body again", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...bodies),
@@ -181,14 +181,17 @@ describe("a patch of the payload alone", () => {
     ["nested too deep", nested(200)],
     ["a character that Postgres cannot store", { a: "\u0000" }],
     ["none", null],
-  ])("is refused in the same words: %s", (_, payload) => {
-    for (const bodyWith of bodies) {
-      const body = bodyWith({ a: 1 });
-      expect(readOrRefusal(() => patchedBody(body, { payload }))).toEqual(
-        readOrRefusal(() => whole(body, { payload })),
-      );
-    }
-  });
+  ])(
+    "a patch of the payload alone is accepted, or refused in the same words, as a whole body is: %s",
+    (_, payload) => {
+      for (const bodyWith of bodies) {
+        const body = bodyWith({ a: 1 });
+        expect(readOrRefusal(() => patchedBody(body, { payload }))).toEqual(
+          readOrRefusal(() => whole(body, { payload })),
+        );
+      }
+    },
+  );
 
   function nested(depth: number): unknown {
     return depth === 0 ? 1 : { in: nested(depth - 1) };

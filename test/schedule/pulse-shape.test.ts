@@ -34,7 +34,7 @@ describe("a pulse", () => {
         maxFires: null,
       },
     ],
-  ])("accepts %j", (body) => {
+  ])("a pulse may have %j", (body) => {
     expect(parseScheduleBody({ ...least, ...body })).toMatchObject({ delivery: "pulse" });
   });
 
@@ -63,7 +63,7 @@ describe("a pulse", () => {
     [{ target: { lambda: "greet" } }, "target"],
     [{ payload: "x".repeat(pulsePayloadBytesMax - 1) }, "payload"],
     [{ payload: Array.from({ length: 100 }, () => 1e300) }, "payload"],
-  ])("refuses %j with its path", (body, path) => {
+  ])("a pulse with %j is refused with the path of the fault", (body, path) => {
     const { kind, faults } = refusalOf({ ...least, ...body });
     expect([kind, faults.map((fault) => fault.path)]).toEqual(["impossible", [path]]);
     // A job accepts the same body.
@@ -72,7 +72,7 @@ describe("a pulse", () => {
     );
   });
 
-  test("is refused with all faults, and with the faults of its shape first", () => {
+  test("a pulse is refused with all of its faults, but with those of its shape alone if it has any", () => {
     expect(refusalOf({ ...least, maxFires: 1, slot: "5s" }).faults).toHaveLength(2);
     expect(refusalOf({ ...least, maxFires: 1, tags: 1 })).toMatchObject({
       kind: "invalid",
@@ -80,7 +80,7 @@ describe("a pulse", () => {
     });
   });
 
-  test("has its payload measured in the bytes that the database writes", () => {
+  test("the payload of a pulse is measured in the bytes that the database writes", () => {
     const sizes: [Json, string][] = [
       [{ a: [1, -2.5, {}], b: [] }, '{"a": [1, -2.5, {}], "b": []}'],
       [
@@ -108,7 +108,7 @@ describe("the `batch` of a queue target", () => {
     ],
     [{ ...least, target: { event: { batch: 5 } } }, "invalid", "target.event.batch"],
     [{ ...least, target: { queue: "demo", batch: 5 }, delivery: "ledger" }, "impossible", "target.batch"],
-  ])("is refused in %j", (body, kind, path) => {
+  ])("the `batch` of a queue target is refused in %j", (body, kind, path) => {
     const refusal = refusalOf(body);
     expect([refusal.kind, refusal.faults.map((fault) => fault.path)]).toEqual([kind, [path]]);
   });

@@ -23,7 +23,7 @@ describe("a retry policy", () => {
       { delays: ["5s", "1m", "2h"] },
       { attempts: 4, backoff: "list", base: "10s", max: "30d", jitter: "none", delays: ["5s", "1m", "2h"] },
     ],
-  ])("%j is read with every default", (given, whole) => {
+  ])("the retry policy %j is read with every default", (given, whole) => {
     expect(retryShape.parse(given)).toEqual(whole);
   });
 
@@ -32,7 +32,7 @@ describe("a retry policy", () => {
     { backoff: "linear" },
     { backoff: "fixed", base: "2h", max: "3h" },
     { delays: ["1s"], jitter: "full" },
-  ])("%j keeps its meaning when it is read back", (given) => {
+  ])("the retry policy %j keeps its meaning when it is read back", (given) => {
     const whole = retryShape.parse(given);
     expect(retryShape.parse(whole)).toEqual(whole);
   });
@@ -49,7 +49,7 @@ describe("a retry policy", () => {
     [{ attempts: 101 }, ["attempts"]],
     [{ backoff: "quadratic" }, ["backoff"]],
     [{ tries: 3 }, ["tries"]],
-  ])("%j is refused with the path of its fault", (given, paths) => {
+  ])("the retry policy %j is refused with the path of its fault", (given, paths) => {
     expect(faultsOf(given)).toEqual(paths);
   });
 });

@@ -15,7 +15,7 @@ describe("two values are the same JSON", () => {
       { b: 2, a: 1 },
     ],
     [{ deep: [{ zero: -0 }] }, { deep: [{ zero: 0 }] }],
-  ])("%j and %j", (a, b) => {
+  ])("%j and %j are the same JSON", (a, b) => {
     expect(sameJson(a, b)).toBe(true);
     expect(sameJson(b, a)).toBe(true);
   });
@@ -36,12 +36,12 @@ describe("two values are the same JSON", () => {
     [JSON.parse('{"__proto__": 1}'), {}],
     [JSON.parse('{"__proto__": 1}'), JSON.parse('{"__proto__": 2}')],
     [{ toString: 1 }, { valueOf: 1 }],
-  ])("but %j and %j are not", (a, b) => {
+  ])("%j and %j are not the same JSON", (a, b) => {
     expect(sameJson(a, b)).toBe(false);
     expect(sameJson(b, a)).toBe(false);
   });
 
-  test("exactly if they are equal after writing and reading", () => {
+  test("two values are the same JSON exactly if they are equal after writing and reading", () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     fc.assert(
       fc.property(

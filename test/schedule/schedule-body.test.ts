@@ -19,7 +19,7 @@ const pathsOf = (input: unknown) => refusalOf(input).faults.map((fault) => fault
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
 
 describe("a schedule body", () => {
-  test("needs only when and target, and gets every default", () => {
+  test("a schedule body needs only `when` and `target`, and gets every default", () => {
     expect(parseScheduleBody(least)).toEqual({
       when: "every 5m",
       timezone: "UTC",
@@ -48,7 +48,7 @@ describe("a schedule body", () => {
     });
   });
 
-  test("reads its own output as the same body", () => {
+  test("a schedule body that was read is read again as the same body", () => {
     const body = parseScheduleBody({
       ...least,
       target: { event: {} },
@@ -59,11 +59,11 @@ describe("a schedule body", () => {
     expect(body.tags).toEqual(["x", "y"]);
   });
 
-  test("keeps the time zone in its canonical spelling", () => {
+  test("the time zone of a schedule body is kept in its canonical spelling", () => {
     expect(parseScheduleBody({ ...least, timezone: "europe/berlin" }).timezone).toBe("Europe/Berlin");
   });
 
-  test("fills in the members that an object leaves out", () => {
+  test("an object in a schedule body gets the members that it leaves out", () => {
     const body = parseScheduleBody({ ...least, retry: { attempts: 2 }, catchUp: { limit: 7 } });
     expect(body.retry).toEqual({
       attempts: 2,
@@ -75,7 +75,7 @@ describe("a schedule body", () => {
     expect(body.catchUp).toEqual({ policy: "latest", within: null, limit: 7 });
   });
 
-  test("names every fault at once, unknown fields included", () => {
+  test("the refusal of a schedule body names every fault at once, unknown fields included", () => {
     const faulty = {
       when: 5,
       target: { queue: "demo", colour: 1 },
@@ -139,7 +139,7 @@ describe("a schedule body", () => {
       JSON.parse('{"when":"every 5m","target":{"queue":"q"},"__proto__":{}}'),
       ["__proto__"],
     ],
-  ])("refuses %s with its path", (_, input, paths) => {
+  ])("a schedule body is refused with the path of its fault: %s", (_, input, paths) => {
     expect(refusalOf(input).kind).toBe("invalid");
     expect(pathsOf(input).sort()).toEqual(paths);
   });
@@ -161,12 +161,12 @@ describe("a schedule body", () => {
     [{ dst: { gap: "last" } }, ["dst.gap"]],
     [{ when: [] }, ["when"]],
     [{ when: Array.from({ length: 21 }, () => "@daily") }, ["when"]],
-  ])("refuses %j with its path", (timing, paths) => {
+  ])("a schedule body with %j is refused with the path of its fault", (timing, paths) => {
     expect(refusalOf({ ...least, ...timing }).kind).toBe("invalid");
     expect(pathsOf({ ...least, ...timing }).sort()).toEqual(paths);
   });
 
-  test("with `serial` needs a group", () => {
+  test("a schedule body with `serial` needs a group", () => {
     expect(refusalOf({ ...least, serial: true }).kind).toBe("invalid");
     expect(pathsOf({ ...least, serial: true })).toEqual(["serial"]);
     expect(parseScheduleBody({ ...least, serial: true, group: "order:1" }).serial).toBe(true);
@@ -184,7 +184,7 @@ describe("a schedule body", () => {
     expect(faults).toEqual([{ path: "payload", message: "takes at most 245760 bytes as JSON, has 480002" }]);
   });
 
-  test("with a thousand faults is answered with the first hundred, with shortened paths", () => {
+  test("a schedule body with a thousand faults is refused with the first hundred, with shortened paths", () => {
     const faulty = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, n) => [`${n}${"x".repeat(1_000)}`, 1]),
     );

@@ -14,7 +14,7 @@ describe("a schedule key", () => {
     "x".repeat(255),
     "🔔".repeat(255),
     "+&=;,'\"<>",
-  ])("may be %j", (key) => {
+  ])("a schedule key may be %j", (key) => {
     expect(keyFault(key)).toBeNull();
   });
 
@@ -42,7 +42,7 @@ describe("a schedule key", () => {
     "a\udc00b",
     "a\ufffeb",
     "\ufeffa",
-  ])("may not be %j", (key) => {
+  ])("a schedule key may not be %j", (key) => {
     expect(keyFault(key)).toEqual(expect.any(String));
   });
 });

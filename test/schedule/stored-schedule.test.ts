@@ -29,7 +29,7 @@ const everything = {
 };
 
 describe("the spec of a schedule", () => {
-  test("is stored without the defaults and read back whole", async () => {
+  test("the spec of a schedule is stored without the defaults and read back whole", async () => {
     const least = parseScheduleBody({ when: "every 5m", target: { handler: "greet" } });
     expect(sparseBody(least)).toEqual({ when: "every 5m" });
     for (const body of [least, parseScheduleBody(everything)])
@@ -43,7 +43,7 @@ describe("the spec of a schedule", () => {
     ["zero", { when: "every 5m", payload: 0 }],
     ["an empty list", { when: "every 5m", payload: [] }],
   ])(
-    "is read back from the database unchanged, and the same put again changes nothing: %s",
+    "the spec of a schedule is read back from the database unchanged, and the same put again changes nothing: %s",
     async (key, body) => {
       await world.put(key, body);
       const expected = parseScheduleBody({ target: { queue: "demo" }, ...body });
@@ -52,7 +52,7 @@ describe("the spec of a schedule", () => {
     },
   );
 
-  test("is kept for every version, also with a pause in between", async () => {
+  test("the spec of every version is kept, also with a pause in between", async () => {
     await world.put("versions", { when: "every 5m", payload: 1 });
     await world.pause("versions");
     await world.patch("versions", { payload: 2 }, "bob");
@@ -66,7 +66,7 @@ describe("the spec of a schedule", () => {
     ]);
   });
 
-  test("with a new cron makes one cadence, also when many are put at once", async () => {
+  test("schedules with the same new cron share one cadence, also when many are put at once", async () => {
     await Promise.all(Array.from({ length: 8 }, (_, n) => world.put(`cron-${n}`, { when: "17 3 * * 2" })));
     await world.put("elsewhere", { when: "17 3 * * 2", timezone: "Asia/Tokyo" });
     const made =

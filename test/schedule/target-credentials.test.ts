@@ -27,7 +27,7 @@ function refused(wanted: Target, current: Target | null): [string, string][] {
 }
 
 describe("a webhook as it is shown", () => {
-  test("hides its secrets and the headers with credentials", () => {
+  test("a webhook is shown with its secrets and the headers with credentials hidden", () => {
     expect(shownTarget(standing)).toEqual({
       webhook: {
         url: "https://example.com/hook",
@@ -47,17 +47,17 @@ describe("a webhook as it is shown", () => {
     "X-Amz-Security-Token",
     "X-Session",
     "password",
-  ])("hides the header %s", (name) => {
+  ])("the header %s of a webhook is hidden", (name) => {
     expect(JSON.stringify(shownTarget(hook({ headers: { [name]: "canary" } })))).not.toContain("canary");
   });
 
-  test("keeps its credentials when it is written back", () => {
+  test("a webhook keeps its credentials when it is written back as it was shown", () => {
     expect(withCredentials(targetShape.parse(shownTarget(standing)), standing)).toEqual(standing);
     const elsewhere = targetShape.parse({ queue: "demo" });
     expect(withCredentials(elsewhere, standing)).toEqual(elsewhere);
   });
 
-  test("shows the paths of hidden values that differ, and never the values", () => {
+  test("a difference of hidden values is shown by its path, and never by the values", () => {
     expect(hiddenDifferences(standing, standing)).toEqual([]);
     const other = hook({ headers: { Authorization: "Bearer new", "x-kind": "x" }, secret: [one, three] });
     expect(hiddenDifferences(standing, other)).toEqual([
@@ -70,7 +70,7 @@ describe("a webhook as it is shown", () => {
 });
 
 describe("a stored credential", () => {
-  test("stays when the path, the method or other headers change", () => {
+  test("a stored credential stays when the path, the method or other headers change", () => {
     const wanted = hook(
       { method: "PUT", headers: { authorization: "***", b: "c" }, secret: "***" },
       "https://EXAMPLE.com:443/other",
@@ -83,17 +83,17 @@ describe("a stored credential", () => {
     );
   });
 
-  test("is removed when the request leaves it out", () => {
+  test("a stored credential is removed when the request leaves it out", () => {
     expect(withCredentials(hook({}), standing)).toEqual(hook({}));
   });
 
-  test("stays beside a new one, as the older of two", () => {
+  test("a stored secret stays beside a new one, as the older of two", () => {
     expect(withCredentials(hook({ secret: [three, "***"] }), standing)).toEqual(
       hook({ secret: [three, one] }),
     );
   });
 
-  test("is sent to no other host, so a caller cannot direct it to a host of their own", () => {
+  test("a stored credential is sent to no other host, so a caller cannot direct it to a host of their own", () => {
     const wanted = { headers: { authorization: "***" }, secret: "***" };
     for (const url of ["https://evil.example/hook", "https://example.com:444/", "http://example.com/"]) {
       const faults = refused(hook(wanted, url), standing);
@@ -112,13 +112,13 @@ describe("a stored credential", () => {
     ["a new schedule", null],
     ["a schedule with another target", targetShape.parse({ queue: "demo" })],
     ["a webhook without credentials", hook({})],
-  ])("does not exist for %s", (_, current) => {
+  ])("`***` is refused if no credential is stored: %s", (_, current) => {
     const faults = refused(hook({ headers: { cookie: "***" }, secret: "***" }), current);
     expect(faults.map(([path]) => path)).toEqual(["target.webhook.headers.cookie", "target.webhook.secret"]);
     expect(faults[0]?.[1]).toContain("send the value itself");
   });
 
-  test("does not matter for a header without a credential", () => {
+  test("`***` is a plain value in a header without a credential", () => {
     expect(withCredentials(hook({ headers: { "x-stars": "***" } }), null)).toEqual(
       hook({ headers: { "x-stars": "***" } }),
     );

@@ -56,7 +56,7 @@ describe("a target", () => {
       { lambda: "arn:aws:lambda:eu-central-1:000000000000:function:resize:live", invocation: "sync" },
     ],
     [{ lambda: "resize:$LATEST" }, { lambda: "resize:$LATEST", invocation: "async" }],
-  ])("%j is accepted", (input, target) => {
+  ])("the target %j is accepted", (input, target) => {
     expect(targetShape.parse(input)).toEqual(target);
   });
 
@@ -129,7 +129,7 @@ describe("a target", () => {
     [{ lambda: "two words" }, ["lambda"]],
     [{ lambda: "arn:aws:lambda:eu-central-1:0:function:resize" }, ["lambda"]],
     [{ lambda: "resize", invocation: "later" }, ["invocation"]],
-  ])("%j is refused at its faults", (input, paths) => {
+  ])("the target %j is refused with the paths of its faults", (input, paths) => {
     const result = targetShape.safeParse(input, { reportInput: true });
     expect(result.success).toBe(false);
     expect(
@@ -140,7 +140,7 @@ describe("a target", () => {
   test.each([
     [hook({ headers: { Host: "evil.example" } }), "is a header that Carillon sets itself"],
     [hook({ headers: { "a b": "x" } }), "is not a valid name of a header"],
-  ])("%j is refused with the fault of the name", (input, message) => {
+  ])("the target %j is refused with the fault of the header's name", (input, message) => {
     const { error } = targetShape.safeParse(input, { reportInput: true });
     expect(error === undefined ? [] : shapeFaults(error)).toMatchObject([{ message }]);
   });

@@ -4,8 +4,8 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 
 /**
- * No tick for a while, over the night of the clock change in Berlin and Cairo, or in New York; then
- * one each minute.
+ * How long no tick runs, from just before the clocks go forward in Berlin. The longest also covers
+ * a change of clocks on Lord Howe. After it, a tick runs each minute.
  */
 const outages = [
   { name: "3 minutes", length: 3 * minute },
@@ -54,7 +54,7 @@ const schedules: Scheduled[] = zones.flatMap((timezone) =>
 );
 
 test.each(outages)(
-  "After $name without a tick each policy runs what it promises, and the ledger has everything else",
+  "After $name without a tick each catch-up policy runs what it promises, and the ledger has everything else",
   async ({ length }) => {
     world = await carillon({ start: new Date(darkness - hour).toISOString() });
     await world.tick();
@@ -77,7 +77,10 @@ test.each(outages)(
 
 const scanned = new Map<string, number[]>();
 
-/** Computed from wall clock times; once for all policies. */
+/**
+ * The occurrences of a schedule, found by the wall clock of its zone; computed once for all
+ * policies.
+ */
 function occurrencesOf({ timezone, when }: Scheduled, from: number, upTo: number): number[] {
   const name = `${timezone} ${when} ${from} ${upTo}`;
   const known = scanned.get(name) ?? scanZone(when, timezone, { from, upTo });
@@ -85,7 +88,7 @@ function occurrencesOf({ timezone, when }: Scheduled, from: number, upTo: number
   return known;
 }
 
-/** As the EventBridge rule starts them: a tick each minute, with the workers at work. */
+/** A tick each minute, as the EventBridge rule starts it, with the workers at work. */
 async function minutes(from: number, to: number): Promise<void> {
   for (let now = from; now <= to; now += minute) {
     await world.clock.setNow(new Date(now));
@@ -95,8 +98,8 @@ async function minutes(from: number, to: number): Promise<void> {
 }
 
 /**
- * The policies as documented: occurrences planned in time or at most two minutes late run, and the
- * policy chooses among the rest.
+ * The outcome by the policies as documented: occurrences planned in time or at most two minutes
+ * late run, and the policy chooses among the rest.
  */
 function expected(all: readonly number[], policy: keyof typeof policies, light: number): Told {
   // The last tick before the outage planned three minutes ahead.

@@ -25,17 +25,17 @@ const zones = [
   "UTC",
 ];
 
-/**
- * In, before and after the hours in which clocks change somewhere: at midnight, at one, at two, and
- * at three.
- */
+/** Fixed times in the hours in which clocks change in some of the zones. */
 const daily = ["30 2 * * *", "0 0 * * *"];
-/** Follows real time: only around the changes, because it would fill the year. */
+/**
+ * An expression that follows real time. Its schedules run only around the clock changes, because
+ * they would fill the year.
+ */
 const often = "*/20 0-3 * * *";
 
 /**
- * The first of as many shares as there are shards: it has the housekeeping, and the one shard in
- * use.
+ * A share of the tick, as if it were divided into one share for each shard. The first share has the
+ * housekeeping, and the one shard in use.
  */
 const ownShare = { share: 0, of: 16 };
 

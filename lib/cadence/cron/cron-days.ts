@@ -9,8 +9,8 @@ export interface DaySearch {
 }
 
 /**
- * The calendar repeats after 400 years. A day that is not found within as many months does not
- * exist.
+ * The calendar repeats after 400 years, which have 4,800 months. A day that is not found within
+ * them does not exist.
  */
 const MONTHS_MAX = 4_800;
 
@@ -59,8 +59,8 @@ function highestBit(mask: number): number {
 }
 
 /**
- * The matching days of a month as bits: bit n is day n, bit 0 stays empty. The days of a weekday
- * depend only on the weekday of the first, so these masks are made once.
+ * The matching days of a month as bits: bit n is day n, bit 0 stays empty. Which days are, say,
+ * Mondays depends only on the weekday of the 1st, so the masks of weekdays are made once.
  */
 function monthMasks({ days, weekdays }: CronFields): (year: number, month: number) => number {
   const everyDay = days === null && weekdays === null;

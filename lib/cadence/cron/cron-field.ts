@@ -15,9 +15,9 @@ export interface Field {
   /** In rising order, each once. */
   values: readonly number[];
   specials: readonly SpecialDay[];
-  /** Exactly `*` or `?`: the field does not restrict. */
+  /** True for exactly `*` or `?`: the field does not restrict. */
   open: boolean;
-  /** Contains a `*` or a `/`. */
+  /** True if the field contains a `*` or a `/`. */
   stepped: boolean;
 }
 

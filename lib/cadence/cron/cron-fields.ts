@@ -22,8 +22,8 @@ const AWS = "cron(…) has six fields: minute hour day-of-month month day-of-wee
 
 /**
  * Reads an expression of five or six fields or, beginning with `cron(`, one of AWS. `text` begins
- * at `start` of the caller's text; positions of faults count from its beginning. `key` determines
- * the value of an `H`; the normal form has none.
+ * at `start` of the caller's text; positions of faults are positions in the caller's text. `key`
+ * determines the value of an `H`. An expression in normal form has no `H`, and so needs no key.
  */
 export function readCronFields(text: string, start: number, key = ""): CronFields | WhenFault {
   if (/^cron\(/i.test(text)) return readAwsFields(text, start, key);
@@ -136,7 +136,7 @@ function assemble({ second, minute, hour, day, month, weekday, year }: Expressio
   };
 }
 
-/** Special days in a fixed order, each once. */
+/** The field with its special days in a fixed order, each once. */
 function dayField({ values, specials }: Field): DayField {
   const byText = new Map(specials.map((special) => [specialText(special, weekdayShape), special]));
   const inOrder = [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, special]) => special);
@@ -151,7 +151,10 @@ interface Texts {
   years: readonly number[] | null;
 }
 
-/** The normal form has the shape of AWS only with a year, for which no other shape has a field. */
+/**
+ * The normal form has the shape of AWS only if years are restricted: the other shapes have no field
+ * for them.
+ */
 function normalText({ time, days, months, weekdays, years }: Texts): string {
   if (years === null) {
     return [time, dayText(days, weekdayShape), months, dayText(weekdays, weekdayShape)].join(" ");

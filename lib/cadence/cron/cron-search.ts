@@ -6,7 +6,10 @@ import { timeSearch } from "./cron-times.ts";
 
 const SECONDS_PER_DAY = 86_400;
 
-/** A time that is not found within a whole cycle of the calendar does not exist. */
+/**
+ * A search for the wall times of an expression. A time that it does not find within a whole cycle
+ * of the calendar does not exist.
+ */
 export function cronSearch(fields: CronFields): CountingSearch {
   const times = timeSearch(fields);
   const days = daySearch(fields);

@@ -61,7 +61,7 @@ export const dayShape: FieldShape = {
   min: 1,
   max: 31,
   last: 31,
-  /** Every month has these. */
+  /** Every month has these days. */
   spread: { from: 1, to: 28 },
   specials: "day",
 };
@@ -117,6 +117,6 @@ const specialsOf = {
 export function allowedIn(shape: FieldShape): string {
   const names = shape.names.length === 0 ? "" : `, names (${shape.names[0]}–${shape.names.at(-1)})`;
   const lists = "lists (a,b), ranges (a-b), steps (*/n, a-b/n, a/n)";
-  const spread = shape.spread === null ? "" : ", H and H(a-b) for a place by key";
+  const spread = shape.spread === null ? "" : ", H and H(a-b) for a value that the key determines";
   return `${shape.min}–${shape.max}${names}, *, ${lists}${specialsOf[shape.specials]}${spread}`;
 }

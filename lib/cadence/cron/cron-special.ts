@@ -57,7 +57,6 @@ function readDayOfWeek(text: string, at: number, shape: FieldShape): SpecialDay 
   return invalid(at + dayText.length + 1, "# takes the number of that weekday in the month, 1 to 5.");
 }
 
-/** The normal spelling of a special day. */
 export function specialText(special: SpecialDay, weekdayShape: FieldShape): string {
   const shift = weekdayShape === awsWeekdayShape ? 1 : 0;
   switch (special.kind) {
@@ -75,8 +74,8 @@ export function specialText(special: SpecialDay, weekdayShape: FieldShape): stri
 }
 
 /**
- * The day of the month that a special day is; null in a month without it. `firstWeekday` is the
- * weekday of the month's first day.
+ * The number of the day on which a special day falls in a month; null if the month does not have
+ * it. `firstWeekday` is the weekday of the 1st.
  */
 export function specialDayOf(special: SpecialDay, firstWeekday: number, length: number): number | null {
   const weekdayOf = (day: number) => (firstWeekday + day - 1) % 7;

@@ -16,7 +16,10 @@ export function timeText({ second, minute, hour }: { second: Field; minute: Fiel
   return `${secondText}${markedText(minute.values)} ${valuesText(hour.values)}`;
 }
 
-/** Uneven minutes, with a step nevertheless: `*\/15,7`, and as the last resort `9-9/1`. */
+/**
+ * Minutes at uneven distances, written with a step so that they do not read as a fixed time:
+ * `*\/15,7`, and as the last resort `9-9/1`.
+ */
 function markedText(values: readonly number[]): string {
   for (let step = 2; step <= 30; step += 1) {
     const rest = values.filter((value) => value % step !== 0);

@@ -66,7 +66,10 @@ interface Nearest {
   down(from: number): number;
 }
 
-/** Answers from tables, one entry for each position of the field. */
+/**
+ * The lookups for the values of a field, from tables with an entry for each value that the field
+ * can have.
+ */
 function nearest(values: readonly number[], size: number): Nearest {
   const up = new Int8Array(size).fill(-1);
   for (const value of values.toReversed()) up.fill(value, 0, value + 1);

@@ -25,12 +25,12 @@ export function cronWarnings(fields: CronFields): string[] {
 }
 
 /**
- * A short list of days is meant day by day. For a longer one it is obvious that some months lack
- * its last days.
+ * Up to this many listed days get a warning if some months lack them. In a longer list it is
+ * obvious that some months lack the last days.
  */
 const NAMED_MAX = 4;
 
-/** Days that some of the months do not have. Nothing runs in their place. */
+/** Warnings about days that some of the months do not have: nothing runs in their place. */
 function missingDays({ values, specials }: DayField, months: readonly number[]): string[] {
   const warnings: string[] = [];
   const named = values.length <= NAMED_MAX ? values : [];

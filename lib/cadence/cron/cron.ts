@@ -5,7 +5,10 @@ import { cronSearch } from "./cron-search.ts";
 
 /** An expression that is ready for searching its wall times. */
 export interface CompiledCron extends CountingSearch {
-  /** Clock changes treat fixed times differently. */
+  /**
+   * True for an expression at fixed times, which has no `*` or `/` in second, minute and hour. Its
+   * rule for clock changes is in clock-rule.ts.
+   */
   fixedTime: boolean;
   times: TimesOfDay;
 }

@@ -18,7 +18,10 @@ const monthWords = [
   "December",
 ];
 
-/** A longer list of single times is described by its fields instead. */
+/**
+ * Up to this many times of day are listed one by one. More are described by hours, minutes and
+ * seconds.
+ */
 const TIMES_MAX = 4;
 
 /** A cron expression in plain English: `at 09:00 on Monday to Friday`. */
@@ -122,13 +125,16 @@ function weekOf(weekdays: readonly number[]): number[] {
   return weekdays.map((day) => (day === 0 ? 7 : day)).sort((a, b) => a - b);
 }
 
-/** The step, if the values are `0, n, 2n …` all round a circle of that size. */
+/** The step n if the values are `0, n, 2n …` up to `size`, and n divides `size`; otherwise null. */
 function evenStep(values: readonly number[], size: number): number | null {
   const step = size / values.length;
   return Number.isInteger(step) && values.every((value, index) => value === index * step) ? step : null;
 }
 
-/** The constant distance of many values, if it is more than one. */
+/**
+ * The distance between neighbours if there are many values, all at the same distance of more than
+ * 1; otherwise null.
+ */
 function longStep(values: readonly number[]): number | null {
   const [first = 0, second = 0] = values;
   const step = second - first;

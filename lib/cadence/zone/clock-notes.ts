@@ -43,7 +43,10 @@ const GAPS_MAX = 3;
  */
 const SPANS_MAX = 2_000;
 
-/** Notes on the times in `(since, at]` that do not exist, except on days that do not count. */
+/**
+ * Notes on the wall times in `(since, at]` that do not exist, except those for which `countsOn` is
+ * false.
+ */
 export function leftOutNotes(
   { search, rule, zone }: ZonedTimes,
   { since, at, countsOn }: { since: number; at: number; countsOn: (wall: number) => boolean },
@@ -63,7 +66,10 @@ export function leftOutNotes(
   return notes;
 }
 
-/** A note on which pass it is, if the clocks show this time more than once. */
+/**
+ * A note that says whether this is the first or the second pass, if the clocks show this time
+ * twice.
+ */
 export function passNotes(zone: Zone, overlap: ClockRule["overlap"], at: number): string[] {
   const { start, end, offset } = zone.spanAt(at);
   if (at - start > OFFSET_MAX_MS && end - at > OFFSET_MAX_MS) return [];
@@ -99,7 +105,10 @@ function wallsIn(search: WallSearch, { from, end }: Gap): number[] {
   return last === null ? walls : [...walls, last];
 }
 
-/** `at` is the wall time of the occurrence that has the note; the note does not name its day. */
+/**
+ * The text of a note. `at` is the wall time of the occurrence that has it; the day of `at` is
+ * written as "this day".
+ */
 function gapNote(span: ZoneSpan, missing: readonly number[], at: number, tail: string): string {
   const { from, end } = gapOf(span);
   const [first = from] = missing;

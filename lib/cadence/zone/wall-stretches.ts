@@ -10,13 +10,12 @@ export interface Walls {
   end: number;
 }
 
-/** A stretch of time. */
 export interface Stretch {
   /** Inclusive. */
   start: number;
   /** Exclusive. */
   end: number;
-  /** The difference between an instant of the stretch and its wall time. */
+  /** Added to an instant of the stretch, it gives the wall time. */
   offset: number;
 }
 
@@ -37,7 +36,10 @@ export function stretchesShowing(zone: Zone, { from, end }: Walls): Stretch[] {
   return stretches;
 }
 
-/** The first wall time that comes, on its first pass, after an instant. */
+/**
+ * The lowest wall time that the clocks have not yet shown at an instant. In a repeated hour it is
+ * the end of that hour.
+ */
 export function wallAfter(zone: Zone, instant: number): number {
   let wall = Number.NEGATIVE_INFINITY;
   for (let at = instant - OFFSET_MAX_MS; at <= instant; ) {

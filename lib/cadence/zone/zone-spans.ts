@@ -91,8 +91,8 @@ export function offsetChanges(timezone: string, from: number, to: number): Offse
 }
 
 /**
- * A zone with these offsets, in rising order. Before the first change it has the offset of that
- * change.
+ * A zone with these offsets, which are in rising order. Before the first change it already has the
+ * offset of that change.
  */
 export function zoneOf(changes: readonly OffsetChange[]): Zone {
   const spans = changes.map(({ from, offset }, index): ZoneSpan => {
@@ -137,10 +137,11 @@ export function makeZone(offsetAt: (instant: number) => number): Zone {
 }
 
 /**
- * The spans that lie in a block, whole or in part. It reads the offset once a week and halves the
- * way to each change. A change that is undone within a week would be missed; the shortest span of
- * any zone since 2005 has 21 days. It reads a week further on both sides, so that a change near the
- * end of a block is seen from beyond it: a repeated hour may follow the change.
+ * The spans that lie in a block, whole or in part. The offset is read once a week, and each change
+ * between two readings is found by halving. A change that is undone within a week would be missed;
+ * the shortest span of any zone since 2005 has 21 days. A week more is read on both sides, so that
+ * a span at an end of the block has the change just outside of it: the hour that the change repeats
+ * may lie inside.
  */
 function spansOfBlock(blockStart: number, offsetAt: (instant: number) => number): ZoneSpan[] {
   const scanEnd = blockStart + BLOCK_MS + WEEK_MS;

@@ -3,13 +3,14 @@ import type { CountingSearch, WallSearch } from "./wall-search.ts";
 import type { Zone, ZoneSpan } from "./zone-spans.ts";
 
 /**
- * A change of more than three hours is a correction of the calendar: times in it do not run later.
+ * A longer gap is a correction of the calendar, such as a day that a zone left out: times in it do
+ * not run after it.
  */
 export const GAP_MAX_MS = 3 * 3_600_000;
 
 /**
- * Most searches need few steps: each goes from one wall time of the cadence to the next, and reads
- * only the spans around it.
+ * The most steps of a search. Most searches need few: a step goes from one wall time of the cadence
+ * to the next, and reads only the spans around it.
  */
 const SPANS_MAX = 1_000;
 
@@ -20,8 +21,8 @@ export const OFFSET_MAX_MS = 26 * 3_600_000;
 const INSTANT_MAX = 8e15;
 
 /**
- * Both functions read one span of the zone after the other. The occurrences in a span depend on the
- * span alone, so the start of a search does not change them.
+ * `nextInZone` and `previousInZone` read one span of the zone after the other. The occurrences in a
+ * span depend on the span alone, so the start of a search does not change them.
  */
 export function nextInZone(search: WallSearch, rule: ClockRule, zone: Zone, after: number): number | null {
   if (!(Math.abs(after) < INSTANT_MAX)) return null;

@@ -10,7 +10,7 @@ type Branches = readonly (readonly Issue[])[];
  */
 const { localeError: libraryWords } = english();
 
-/** A sentence part about the fault at an issue's path. */
+/** The words for a fault; a sentence puts them behind the path of the fault. */
 export function faultWords(issue: Issue): string {
   // `libraryWords` is typed for issues that have no message yet.
   const words: unknown = Reflect.apply(libraryWords, undefined, [issue]);
@@ -62,7 +62,10 @@ function typeName(type: string): string {
   return typeNames[type] ?? `a ${type}`;
 }
 
-/** The actual type of the input. For a number that is not whole it says nothing more. */
+/**
+ * The actual type of the input, as `, not a list`; empty for a number where a whole number is
+ * expected.
+ */
 function besides({ expected, input }: z.core.$ZodIssueInvalidType): string {
   if (typeof input === "number" && (expected === "int" || expected === "number")) return "";
   if (input === null || typeof input === "boolean") return `, not ${input}`;

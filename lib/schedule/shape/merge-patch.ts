@@ -9,7 +9,7 @@ const depthMax = jsonDepthMax + 1;
 /** Objects with a fixed set of members: a null for an unknown member is a mistake. */
 const fixedObjects = ["catchUp", "retry"] as const;
 
-/** The target as it is read: its hidden values stay as they are. */
+/** A body whose target may have `***` for its hidden values, which a patch leaves as they are. */
 type Patched = Omit<ScheduleBody, "target"> & { target: object };
 
 /**

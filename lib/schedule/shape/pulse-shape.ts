@@ -44,7 +44,7 @@ export function refuseByDelivery(body: ScheduleBody, plain: object): void {
   refuse(body, body.delivery === "pulse" ? pulseFaults(body, plain) : ledgerFaults(body));
 }
 
-/** The same check if only the payload has changed. */
+/** As `refuseByDelivery`, if only the payload has changed. */
 export function refusePayloadByDelivery(body: ScheduleBody): void {
   refuse(body, body.delivery === "pulse" ? payloadFaults(body) : []);
 }
@@ -91,7 +91,8 @@ function payloadFaults({ payload }: ScheduleBody): Fault[] {
 }
 
 /**
- * The fault of an interval. A text that is no valid `when` is refused when its cadence is resolved.
+ * The fault of a pulse's `when`; null if there is none. A text that is no valid `when` is refused
+ * when its cadence is resolved.
  */
 function intervalFault({ when, timezone }: ScheduleBody): string | null {
   const parsed = parseWhen(when, { timezone, now: 0, key: "" });

@@ -9,7 +9,9 @@ export type Priority = "high" | "normal" | "low";
 
 /** A schedule's body, with every default filled in. */
 export interface ScheduleBody {
-  /** The union of several: an instant that more than one of them names occurs once. */
+  /**
+   * A list is the union of its entries: an instant that more than one of them names occurs once.
+   */
   when: string | string[];
   /** Canonical IANA name. */
   timezone: string;
@@ -17,7 +19,8 @@ export interface ScheduleBody {
   payload: Json;
   group: string | null;
   /**
-   * The jobs of its group's serial schedules run one at a time, in the order in which they are due.
+   * The jobs of all serial schedules of the group run one at a time, in the order in which they are
+   * due.
    */
   serial: boolean;
   /** Ready jobs of a higher priority are handed over first. */
@@ -25,8 +28,8 @@ export interface ScheduleBody {
   tags: string[];
   description: string | null;
   /**
-   * Instants as JavaScript writes them. No occurrence before the first, none at or after the
-   * second.
+   * `startsAt` and `endsAt` are instants as JavaScript writes them. No occurrence is before
+   * `startsAt`, and none at or after `endsAt`.
    */
   startsAt: string | null;
   endsAt: string | null;

@@ -25,8 +25,8 @@ export function keyFault(key: string, lengthMax = keyLengthMax): string | null {
 }
 
 /**
- * The part of these rules that a regular expression can express for every tool: it lacks the
- * unprintable characters beyond U+FFFF.
+ * The rules of `keyFault` as far as a regular expression can express them for every tool: it lacks
+ * the unprintable characters beyond U+FFFF.
  */
 const neverInKeys =
   "/?#%\\\\\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb\\ufffe\\uffff";

@@ -20,8 +20,8 @@ import {
 } from "./timing-shape.ts";
 
 /**
- * In UTF-8, as the JSON that is sent. With its envelope and attributes it fits into one message of
- * SQS or EventBridge (256 KB).
+ * The largest payload: the bytes of its JSON in UTF-8, as it is sent. With its envelope and
+ * attributes it fits into one message of SQS or EventBridge (256 KB).
  */
 export const payloadBytesMax = 240 * 1024;
 

@@ -40,7 +40,7 @@ function issueFaults(issue: Issue, above: string): Fault[] {
       ? [{ path, message: faultWords(issue) }]
       : branch.flatMap((inner) => issueFaults(inner, path));
   }
-  // The rules of the name say why a record does not take it.
+  // A record refuses a member because of its name, so the faults of the name are reported.
   if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => issueFaults(inner, path));
   return [{ path, message: faultWords(issue) }];
 }

@@ -8,7 +8,10 @@ type Webhook = WebhookTarget["webhook"];
 const secretPath = "target.webhook.secret";
 const headersPath = "target.webhook.headers";
 
-/** It rather hides one value too many: hiding a harmless value does no harm. */
+/**
+ * Whether a header seems to have a credential. In doubt it counts as one: hiding a harmless value
+ * does no harm.
+ */
 export function carriesCredential(header: string): boolean {
   return /auth|token|secret|key|passw|cookie|credential|session|signature/i.test(header);
 }

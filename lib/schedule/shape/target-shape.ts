@@ -28,7 +28,10 @@ const queueForms = [
 ];
 
 export const attributesMax = 10;
-/** With the largest payload and its envelope, they fit into one message. */
+/**
+ * The most bytes of all attributes together. With the largest payload and its envelope, they fit
+ * into one message.
+ */
 export const attributeBytesMax = 12_000;
 
 /** The size as SQS counts it: names, types and values. */
@@ -65,7 +68,7 @@ const attributes = textRecord(
   })
   .meta({ maxProperties: attributesMax });
 
-/** A message may reach its size limit before. */
+/** The most pulses in one message. A message may reach its limit in bytes with fewer. */
 const pulsesTogetherMax = 1_000;
 
 export const queueTarget = z

@@ -20,8 +20,8 @@ function urlFault(text: string): string | null {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
     return "takes a URL such as `https://example.com/hook`";
   const { hostname, username, password, hash } = new URL(text);
-  // Measured as it is resolved: a host in another alphabet is longer there, and its target is named
-  // by that form.
+  // Measured in the form in which it is resolved, which is also part of the target's name. A host
+  // in another alphabet is longer in that form.
   if (hostname.length > hostLengthMax) return `takes a host of at most ${hostLengthMax} characters`;
   if (username !== "" || password !== "")
     return "takes no user and no password: send them in the header `authorization`";

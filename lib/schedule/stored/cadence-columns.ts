@@ -87,7 +87,9 @@ export function asStored(cadence: Cadence): Cadence {
   });
 }
 
-/** Why the columns hold no valid cadence: a caller cannot have given such an instant. */
+/**
+ * Why the columns are no valid cadence; null if they are. No caller can have given such an instant.
+ */
 export function columnsFault({ onceAt, firstAt }: Pick<CadenceColumns, "onceAt" | "firstAt">): string | null {
   const odd =
     onceAt !== null && isOutermost(onceAt)

@@ -47,8 +47,8 @@ export interface StoredSchedule extends StoredSpec {
   shard: number;
   version: number;
   /**
-   * The highest version number among its rows. It is above `version` if the tables were restored to
-   * different moments.
+   * The highest version number among the schedule's rows in carillon.schedule_versions. It is above
+   * `version` if the tables were restored to different moments.
    */
   lastVersion: number;
   /**
@@ -79,7 +79,7 @@ type StoredRow = Omit<StoredSchedule, keyof StoredSpec | "calendar" | "lastVersi
   SpecColumns &
   VersionColumns;
 
-/** For reads of many schedules, since payloads may be large. */
+/** Null in place of the payload, for reads of many schedules: payloads may be large. */
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
 
 const storedColumns = (tx: Tx, payload = tx`v.payload`, rules = tx`r.rules`) => tx`
@@ -130,20 +130,20 @@ export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule 
   return row === undefined ? null : stored(row);
 }
 
-/** The parameters of a schedule's locks. */
+/** The id and the shard of a schedule, by which its locks are taken. */
 export interface Place {
   id: string;
   shard: number;
 }
 
-/** Reads the place of a schedule only. */
+/** The id and the shard of a schedule, read without its spec. */
 export async function findPlace(tx: Tx, key: string): Promise<Place | null> {
   const [row] = await tx<Place[]>`
     select id, shard from carillon.schedules where key = ${key} and deleted_at is null`;
   return row ?? null;
 }
 
-/** The place of a schedule, or the id for a new one. */
+/** The id and the shard of a schedule; if no schedule has this key, an id for a new one. */
 export async function findPlaceOrNewId(tx: Tx, key: string): Promise<Place | { newId: string }> {
   const [row] = await tx<{ id: string; shard: number | null }[]>`
     select coalesce(s.id, nextval('carillon.schedules_id_seq')) as id, s.shard

@@ -24,7 +24,10 @@ export interface StoredSpec {
   unread: string | null;
 }
 
-/** `versionsFault` says why the version is the wrong one. Its own columns may all be null then. */
+/**
+ * The spec in a row. `versionsFault` says why this is not the row of the current version; its
+ * columns may all be null then.
+ */
 export function specOf(row: SpecColumns, versionsFault: string | null = null): StoredSpec {
   const { body, fault } = readBody(row);
   const cadence = cadenceOf(row);

@@ -13,7 +13,7 @@ export interface Timetable {
   cadence: Cadence;
   /** The time from an occurrence to its due time, from `spread`; the same for every occurrence. */
   lagMs: number;
-  /** Due is rounded up to a multiple of this. */
+  /** The due time is rounded up to a multiple of this. */
   slotMs: number | null;
   catchUp: CatchUp;
   /** The remaining number of cadence jobs; null without a limit. */
@@ -52,8 +52,8 @@ export function timetableOf({
 }
 
 /**
- * True if the columns of a plan row do not contain all of these rules, or its jobs need a place in
- * a lane. The tick then reads the rules of the schedule.
+ * True if the columns of a plan row do not contain all rules of a schedule, or if its jobs pass a
+ * lane. The tick then reads the rules of the schedule.
  */
 export function isGoverned({
   slot,
@@ -87,8 +87,8 @@ export function spreadOffset(key: string, spreadMs: number): number {
 }
 
 /**
- * Remembered, because an edit needs it before and after, and a batch of a thousand for each of its
- * keys.
+ * The number of a key for its spread. It is remembered: an edit needs it for the schedule before
+ * and after, and a batch for each of a thousand keys.
  */
 function placeOf(key: string): bigint {
   const known = placeByKey.get(key);
@@ -100,7 +100,10 @@ function placeOf(key: string): bigint {
 
 const placeByKey = new BoundedMap<string, bigint>(2_000);
 
-/** Due times never fall as occurrences rise, so each can be computed from the other. */
+/**
+ * When an occurrence is due. A later occurrence is never due earlier, so `occurrenceDueBy` can
+ * compute the opposite.
+ */
 export function dueAt({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "slotMs">, occurrence: number): number {
   const due = occurrence + lagMs;
   return slotMs === null ? due : Math.ceil(due / slotMs) * slotMs;
@@ -122,11 +125,15 @@ export function firstOf(cadence: Cadence, now: number): number | null {
   );
 }
 
-/** The grace of parsing, and a little more for the time between parsing and planning. */
+/**
+ * How far a single instant may be in the past: the grace of parsing, and a little more for the time
+ * between parsing and planning.
+ */
 const singleGraceMs = 61_000;
 
 /**
- * The limit of occurrences between nominal and due. With more of them every edit would take long.
+ * The most occurrences of a schedule that may wait to be due, by its spread and slot. With more of
+ * them every edit would take long.
  */
 export const pendingMax = 1_000;
 

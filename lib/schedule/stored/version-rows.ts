@@ -17,11 +17,11 @@ export interface VersionWritten extends RaisedVersion {
   shard: number;
   version: number;
   specVersion: number;
-  /** The body of its spec, even if that is the one of an earlier version. */
+  /** The body of the version's spec, even if an earlier version has written the spec. */
   body: ScheduleBody;
   /**
-   * The number of the newest version whose spec differs from the one before it, if this batch
-   * writes that version.
+   * The number of the newest version that ends the rechecks of the versions before it, if this
+   * batch writes that version.
    */
   freshVersion?: number | undefined;
   /**
@@ -84,16 +84,16 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
 }
 
 /**
- * A lag marks a version as a pulse for the database, which then writes the rows that its beats
- * read.
+ * The lag of a pulse; undefined for other schedules. The database takes a version with a lag as a
+ * pulse, and writes the rows that the beats read.
  */
 function pulseLagSeconds(key: string, body: ScheduleBody): number | undefined {
   return body.delivery === "pulse" ? lagMsOf(key, body) / 1_000 : undefined;
 }
 
 /**
- * The values of the body that tick, claim and settle need are in the head; null if they need no
- * check.
+ * Columns of the head, in which the tick, the claim and the settle find these values of the body.
+ * Null means that nothing has to be checked.
  */
 function headColumns({ target, serial, maxFires, overlap, deadline, priority, holdAfter }: ScheduleBody) {
   return {
@@ -148,13 +148,16 @@ function byKind(wanted: readonly WantedRow[]): { rows: object[]; kinds: readonly
 }
 
 /**
- * The lane that its jobs pass because they share a group. Only the database knows whether the
- * handler takes a group together.
+ * The lane that the jobs of a schedule pass because they share a group. Only the database knows
+ * whether the handler takes a group together.
  */
 export const laneOfRow = (tx: Tx) =>
   tx`case when w.group_key is not null then carillon.lane_for(w.target_name, w.group_key, w.serial) end`;
 
-/** A payload of null counts as a payload. */
+/**
+ * Writes the versions. The payload of a new spec is written even if it is null (JSON); SQL's null
+ * means that the version has no spec of its own.
+ */
 export const versionsWritten = (tx: Tx) => tx`
   versions as (
     insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,

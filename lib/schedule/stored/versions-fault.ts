@@ -2,7 +2,8 @@ import type { Tx } from "../../db/connect.ts";
 import { Refusal } from "../../refusal.ts";
 
 /**
- * Whether the rows of its versions exist. Of the tables s (schedules) and v (the version with its
+ * The number of a schedule's version whose row is missing, and the highest number above its current
+ * one; null if there is none. Columns of the tables s (schedules) and v (the version with the
  * spec).
  */
 export interface VersionColumns {
@@ -11,7 +12,8 @@ export interface VersionColumns {
 }
 
 /**
- * Costs one more index lookup for each schedule, and a second if a version changed only its state.
+ * Costs one more index lookup for each schedule, and a second if the current version changed only
+ * the state.
  */
 export const versionColumns = (tx: Tx) => tx`
   case when v.schedule_id is null then s.spec_version when s.version <> s.spec_version and not exists (
@@ -32,7 +34,7 @@ export function versionsFault({
   return null;
 }
 
-/** The fault of a schedule that is not deleted. */
+/** As `versionsFault`, for the schedule with this id. Null if it is deleted. */
 export async function versionsFaultOf(tx: Tx, id: string): Promise<string | null> {
   const [row] = await tx<(VersionColumns & { version: number })[]>`
     select s.version, ${versionColumns(tx)}
