@@ -31,8 +31,8 @@ export function applyOperations(
   operations: readonly Operation[],
   options: ApplyOptions = {},
 ): Promise<Applied[]> {
-  // With several operations it is unknown which schedule's jobs cannot be written: the caller
-  // halves them.
+  // If the jobs of a schedule cannot be written, only a single operation shows which schedule that
+  // is. So the caller halves the operations.
   return operations.length > 1
     ? applyBy(makeAtOnce, deps, operations, options)
     : owingWhatFails((maker) => applyBy(maker, deps, operations, options));

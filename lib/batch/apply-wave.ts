@@ -61,7 +61,7 @@ type Unlocked = { operation: Operation; unlocked: readonly Label[] };
 /** Payloads that the app's code must check before the transaction. */
 type NotChecked = { operation: Operation; unchecked: readonly Asked[] };
 
-/** `isFolded`: the next change of its key writes it. */
+/** `isFolded`: the next change of the same key writes this one too. */
 type ToChange = { operation: Operation; change: DecidedEdit; isFolded?: true };
 
 type Decided = MissingDecided | Unlocked | NotChecked | ToChange;
@@ -113,7 +113,10 @@ export async function applyWave(
 
 type Decisive = Exclude<Decided, Unlocked | NotChecked>;
 
-/** Throws with everything that is missing, so that the transaction begins again only once. */
+/**
+ * Decides the next operations of every key. If labels are not locked or payloads not checked, it
+ * throws with all of them, so that the transaction begins again only once.
+ */
 async function decideAll(
   tx: Tx,
   ofKeys: readonly (readonly Operation[])[],
@@ -131,7 +134,7 @@ async function decideAll(
       if ("unlocked" in each) unlocked.push(...each.unlocked);
       else if ("unchecked" in each) unchecked.push(...each.unchecked);
       else decided.push(each);
-      // Its decision has already cancelled a job.
+      // Counts as done alone, because its decision has already cancelled a job.
       if ("change" in each && each.change.freed !== undefined) oneByOne += 1;
     }
     if (oneByOne > budget) throw new TooMuchAtOnce();
@@ -183,7 +186,7 @@ function folded(decided: readonly Decided[]): Decided[] {
 }
 
 interface DecideMeans {
-  /** Called before each decision. */
+  /** Awaited before each decision, so that other work of the process can run. */
   turn: () => Promise<void>;
   known: Lookups;
   maker: Maker;
@@ -203,7 +206,7 @@ async function decide(
     const state = stateOf(states, found.shard);
     const current = await afterEndedHold(tx, found, state, maker);
     existing.set(key, current);
-    // Its holds have changed since the shared lookup.
+    // The hold that has ended was removed after the shared lookup.
     const knownNow = current === found ? known : lookUpOneByOne(tx, state.now);
     return await decideEdit(tx, operation, { current, state, labels, known: knownNow });
   } catch (error) {

@@ -18,8 +18,9 @@ export interface WavesParams {
 }
 
 /**
- * Operations of one key follow each other: first the first operation of every key, then the second
- * of every key that has one, and so on.
+ * Operations of one key are applied in their order. The first wave has the first operation of every
+ * key, the second wave the next one of every key that has more, and so on. Operations of a key that
+ * fold share a wave.
  */
 export async function applyWaves(
   tx: Tx,

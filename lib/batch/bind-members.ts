@@ -31,7 +31,8 @@ export interface Bound {
   changed: number | "overtaken";
   parcels: OutgoingParcel[];
   /**
-   * Members that take longer, beyond the limit of one transaction: claims of the shard are waiting.
+   * Members that need an edit of their own, beyond the limit of one transaction. Claims of the
+   * shard wait for that, so these members are left to the next one.
    */
   left: ReadonlySet<string>;
 }
@@ -51,8 +52,8 @@ interface BindMeans {
 }
 
 /**
- * Puts a hold on members of one shard, or releases it: one edit of each, with shared locks and a
- * shared cut.
+ * Puts a hold on members of one shard, or releases it: one edit of each, with the same locks and
+ * the same cut for all.
  */
 export async function bindMembers(
   tx: Tx,
@@ -62,7 +63,7 @@ export async function bindMembers(
 ): Promise<Bound> {
   const ids = found.map(({ id }) => id);
   const shard = found[0]?.shard ?? 0;
-  // Statements with a snapshot each, sent in this order.
+  // Separate statements, each with its own snapshot, sent in this order.
   const waitingForRows = waitsForRows ? undefined : ids.length;
   const [, hold, schedules, state, holds] = await Promise.all([
     lockForChange(tx, { labels: [asked], shards: [shard], briefly, noteLocked, waitingForRows }),
@@ -148,7 +149,10 @@ function isToChange(
   return existing?.reason !== hold.reason || existing.until?.getTime() !== hold.until?.getTime();
 }
 
-/** Each member handles the end of the hold itself. */
+/**
+ * Whether a hold has ended by itself. Such a hold needs no change here: it ends on each member by
+ * itself too.
+ */
 function hasEnded({ until }: Pick<Hold, "until">, now: Date): boolean {
   return until !== null && until <= now;
 }

@@ -44,7 +44,9 @@ export interface CancelBounds {
 /** The most schedules that one call deletes before it answers. */
 const mostAtOnce = 10_000;
 const pageMax = 1_000;
-/** Claims of a shard wait while schedules of it are deleted. */
+/**
+ * The most schedules of a shard that one transaction deletes. Claims of the shard wait meanwhile.
+ */
 const batchMax = 25;
 
 /**
@@ -157,8 +159,8 @@ async function deleteBatch(
 }
 
 /**
- * One edit of each, under shared locks. A schedule that has left the label meanwhile stays
- * unchanged.
+ * One edit of each schedule, with the same locks for all. A schedule that has left the label
+ * meanwhile stays unchanged.
  */
 async function deleteTogether(
   tx: Tx,
@@ -166,7 +168,7 @@ async function deleteTogether(
   members: readonly Member[],
 ): Promise<{ deleted: number; running: number; parcels: OutgoingParcel[] }> {
   const shard = members[0]?.shard ?? 0;
-  // Statements with a snapshot each, sent in this order.
+  // Separate statements, each with its own snapshot, sent in this order.
   const [, schedules, state] = await Promise.all([
     lockForChange(tx, { shards: [shard] }),
     lockSchedules(
@@ -194,7 +196,10 @@ async function deleteTogether(
   return { deleted: found.length, running, parcels };
 }
 
-/** The lock order: before any lane, and parcels before their jobs. */
+/**
+ * Asks the running jobs of these schedules to stop, and returns their number. The lock order
+ * requires that this comes before any lane, and that parcels are locked before their jobs.
+ */
 async function askToStop(tx: Tx, shard: number, ids: string[]): Promise<number> {
   // Among parcels of other shards, only laned ones can hold jobs of this shard.
   const parcels = await tx<{ id: string }[]>`

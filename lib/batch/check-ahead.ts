@@ -6,8 +6,8 @@ import type { Operation } from "./operation.ts";
 
 /**
  * Checks the bodies that a transaction has met, and the bodies that later patches of the same key
- * would produce: each would begin the transaction again. This decides nothing: the transaction uses
- * the result for the body that the schedule has by then.
+ * would produce: each unchecked body would make the transaction begin again. This decides nothing:
+ * the transaction uses the result for the body that the schedule has by then.
  */
 export function checkAhead(met: readonly Asked[], operations: readonly Operation[]): void {
   const ofKeys = Map.groupBy(operations, ({ key }) => key);

@@ -31,8 +31,8 @@ const attemptsMax = 50;
  * settle. Each edit does the same as it would alone, but all locks of all edits are taken first, in
  * the global lock order, so that no deadlock is possible. The edits go back to a savepoint and
  * start again if another caller creates or deletes one of the schedules, or if a search takes long:
- * that search then runs without their locks. All searches and counts together have a time limit,
- * since the handler's transaction stays open meanwhile.
+ * that search then runs without the locks of the edits. All searches and counts together have a
+ * time limit, since the handler's transaction stays open meanwhile.
  */
 export async function applyEditsInside(
   tx: Tx,
@@ -94,7 +94,7 @@ async function applyOnce(
   return joinParcels(tx, parcels);
 }
 
-/** The edits of a job succeed together or not at all. */
+/** Throws the refusal of an edit, because the edits of a job succeed together or not at all. */
 function refuseWhole(results: ReadonlyMap<Operation, Applied>): void {
   for (const [{ kind, key }, applied] of results) {
     if (applied.change !== "refused") continue;

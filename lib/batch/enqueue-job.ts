@@ -80,7 +80,7 @@ export function enqueueSteps(params: PutParams & { ifExists: IfExists }): EditSt
 async function cancelReplaced(tx: Tx, job: JobRead, caller: Caller): Promise<OutgoingParcel[]> {
   const by = { caller, detail: { job: job.id, replaced: true } };
   const { done, parcels } = await cancelJobsInside(tx, [job], by);
-  // A claim has just queued the job at its target: it would run beside the new job.
+  // A claim has just queued the old job at its target, where it would run beside the new one.
   if (done.some(({ became }) => became === "moved")) throw new RestartTransaction();
   return parcels;
 }

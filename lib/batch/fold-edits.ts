@@ -12,10 +12,10 @@ import type { Operation } from "./operation.ts";
 
 /**
  * Whether an edit can be written together with the next edit of the same schedule in a batch. Both
- * have one cut, and the second withdraws everything that the first would plan: only the row and the
- * audit entry of the first remain, and the last edit writes those of all. Only for schedules
- * without lanes, holds, limits and calendars, whose ticks are not late, and only if the version
- * between has no occurrence due by the cut.
+ * have the same cut, and the second would withdraw everything that the first plans. So of the first
+ * only its version row and its audit entry remain, and the last edit that is folded writes these
+ * for all. The schedule must have no lane, hold, limit or calendar, its ticks must not be late, and
+ * the version of the first edit must have no occurrence due by the cut.
  */
 export function isFoldable({ current, state, edit, holdsAfter, freed = [] }: DecidedEdit): boolean {
   const { spec, change } = edit;

@@ -33,9 +33,9 @@ export async function foreseeRuns(
 }
 
 /**
- * The same for edits of existing schedules: their next occurrences are known only after reading
- * them. Called after a transaction has met a long search, since the reads cost as much as the batch
- * has schedules.
+ * Like `foreseeRuns`, for edits of existing schedules, whose next occurrences are known only after
+ * the schedules are read. Called only once a transaction has met a long search, because it reads
+ * all schedules of the batch.
  */
 export async function foreseeEdits(
   tx: Tx,
@@ -88,12 +88,15 @@ function unlessRefused<Result>(act: () => Result): Result | undefined {
   }
 }
 
-/** One operation per cadence text, to search for it once. */
+/** One entry per cadence text, so that each cadence is searched once. */
 function differing(foreseen: readonly Foreseen[]): Foreseen[] {
   return [...new Map(foreseen.map((each) => [cadenceText(each), each])).values()];
 }
 
-/** The key is part of the text of an `H` cadence, whose place depends on it. */
+/**
+ * The times of `H` depend on the key, so the text of a cadence that may contain `H` includes the
+ * key.
+ */
 function cadenceText({ key, body: { when, timezone, startsAt, endsAt, dst, calendar } }: Foreseen): string {
   const text = JSON.stringify([when, timezone, startsAt, endsAt, dst, calendar]);
   return /h/i.test(JSON.stringify(when)) ? `${text} ${key}` : text;

@@ -81,7 +81,8 @@ async function carryOut(deps: EditDeps, asked: SharedHold, bounds: WalkBounds): 
   const { done, atEnd, failure } = await walkMembers(deps, asked, bounds);
   if (failure !== undefined) throw failure;
   const hold = await findSharedHold(deps.sql, asked);
-  // Members still open at the end are in quarantine, and the caller cannot speed them up.
+  // Members that are not done when the walk has reached the end are in quarantine. Another call
+  // would not change them sooner.
   const unfinished = !atEnd && hold !== null && hold.revision === asked.revision && hold.reached !== null;
   return { done, hold, ...(unfinished ? { unfinished: asked.revision } : {}) };
 }

@@ -132,7 +132,7 @@ async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<M
   return bodies;
 }
 
-/** The stored bodies of patches that cannot change their locks. */
+/** The stored bodies of schedules whose patch cannot change which locks are needed. */
 function keptBodies(
   operations: readonly Operation[],
   bodies: ReadonlyMap<Operation, ScheduleBody>,
@@ -156,7 +156,7 @@ function patchedOrNone(before: ScheduleBody | undefined, operation: Operation): 
 
 /**
  * The puts that may create a schedule: those of a free key, or of a key that an earlier operation
- * deletes. One of them does, unless it is refused.
+ * deletes. For each such key one of them does, unless it is refused.
  */
 function madeBy(operations: readonly Operation[], live: ReadonlySet<string>): Operation[] {
   const existing = new Set(live);
@@ -194,7 +194,7 @@ async function lockLanesToPass(
 ): Promise<void> {
   const grouped = bodies.filter(({ group }) => group !== null);
   const willExclude = bodies.some(({ overlap }) => overlap !== "allow");
-  // Under the gate no new recheck is made.
+  // The gate is held, so no new recheck is made meanwhile.
   const rechecked = await withWaitingRechecks(
     tx,
     stored.flatMap(({ id, body }) => ("handler" in body.target ? [id] : [])),

@@ -12,8 +12,8 @@ export type Operation = {
   caller: Caller;
   ifMatch?: IfMatch | undefined;
   /**
-   * Start of a relative `when` such as `in 3h`; now if left out. An instant that has passed by then
-   * runs at once.
+   * Start of a relative `when` such as `in 3h`; now if left out. If the instant has passed when the
+   * operation is applied, the job runs at once.
    */
   countFrom?: Date | undefined;
 } & (
@@ -48,7 +48,7 @@ export type Applied =
   | { change: "passed-over"; key: string }
   | { change: "refused"; key: string; refusal: Refused };
 
-/** As plain data: it is stored with the answer to an idempotent request. */
+/** A refusal as plain data, because it is stored with the answer to an idempotent request. */
 export type Refused = Pick<Refusal, "kind" | "message" | "faults">;
 
 export interface ApplyOptions {

@@ -14,7 +14,10 @@ import type { Raised } from "../schedule/write-many.ts";
 import { asksForElse, raiseVersions } from "../schedule/write-schedule.ts";
 import { type DecidedEdit, isKept } from "./divide-edits.ts";
 
-/** Has the same result as `applyEdit` of each, under the locks of all. */
+/**
+ * Applies plain edits together, with the same result as `applyEdit` of each. Requires the locks of
+ * all of them.
+ */
 export async function applyPlainEdits(tx: Tx, edits: readonly DecidedEdit[]): Promise<OutgoingParcel[]> {
   if (edits.length === 0) return [];
   const withJobs = edits.filter(({ current }) => current.body.delivery !== "pulse");
@@ -71,8 +74,8 @@ function passingOf(schedule: StoredSchedule): Passing {
 }
 
 /**
- * The lanes stay, unless a handler has begun to take groups together since the schedule got its
- * lane.
+ * The lanes of plain edits stay, unless a handler has begun to take groups together since the
+ * schedule got its lane.
  */
 async function followLanes(
   tx: Tx,

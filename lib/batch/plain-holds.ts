@@ -36,14 +36,14 @@ export interface PlainChange {
   rows: PlannedRow[];
   /** Occurrences that are already due when it is released. */
   begins: Beginning[];
-  /** Whether the pulse may run from now on, or when its hold ends. */
+  /** Whether a pulse may fire from now on, or once its hold ends, and so may need parcels. */
   pulse?: boolean;
 }
 
 /**
- * Null if `applyEdit` has more to do: a lane or a limit, a due occurrence that no tick has made, a
- * governed schedule with occurrences owed since the hold began, or a hold that ends by itself.
- * Otherwise it has the same result as `applyEdit`.
+ * The change of the holds of one schedule, with the same result as `applyEdit`. Null if `applyEdit`
+ * has more to do: a lane or a limit, a due occurrence that no tick has made, a governed schedule
+ * with occurrences that were due since the hold began, or a hold that ends by itself.
  */
 export function plainChangeOf(
   current: StoredSchedule,
@@ -107,7 +107,10 @@ function begun(current: StoredSchedule, until: Date | null, state: ShardState): 
   return { ...change, rows };
 }
 
-/** Under the locks of an edit of each schedule. The caller writes carillon.holds. */
+/**
+ * Writes the changes. Requires the locks of an edit of each schedule. The caller writes the rows in
+ * carillon.holds.
+ */
 export async function applyPlainChanges(
   tx: Tx,
   state: ShardState,

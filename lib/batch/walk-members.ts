@@ -33,7 +33,7 @@ export interface Walked {
 /** Members read at a time; those of one shard are changed together. */
 const pageMax = 3_200;
 
-/** Claims of a shard wait while members of it are changed. */
+/** The most members of a shard that one transaction changes. Claims of the shard wait meanwhile. */
 const batchMax = 200;
 
 /**
@@ -65,8 +65,8 @@ export async function walkMembers(deps: EditDeps, hold: SharedHold, bounds: Walk
 }
 
 /**
- * A page that was cut short by the time limit is read again: members that were set aside since wait
- * for their next retry.
+ * Leaves out members that wait in quarantine for their next retry. A page may have such members if
+ * the time limit has cut it short and it is read again.
  */
 async function withoutAside(
   sql: Sql,
@@ -124,7 +124,10 @@ export async function changeMember(deps: EditDeps, hold: SharedHold, member: Mem
   await changeBatch(deps, hold, [member], { briefly: true, waitsForRows: false });
 }
 
-/** Lanes are locked before parcels: a schedule that passes one is changed alone. */
+/**
+ * Members of one shard are changed together. A member that passes a lane is changed alone, because
+ * lanes must be locked before parcels.
+ */
 function batches(page: readonly Member[]): Member[][] {
   const found = page.filter(({ laned }) => laned).map((member) => [member]);
   for (const ofShard of Map.groupBy(
@@ -154,7 +157,8 @@ async function changeBatch(
           ),
         ),
       );
-    // With several schedules it is unknown which one's jobs cannot be written: they are halved.
+    // If the jobs of a schedule cannot be written, only an edit of that schedule alone shows it. So
+    // several schedules are halved.
     const bound = await (some.length === 1 ? owingWhatFails(bind) : bind(makeAtOnce));
     await handOver(sql, queue, bound.parcels);
     if (bound.changed === "overtaken") return "overtaken";

@@ -17,8 +17,8 @@ export function timeOfCall(): () => boolean {
 export type Part = "batch" | "half";
 
 /**
- * Statement limit of a batch. A batch of some hundreds takes a tenth of it. With the retries of its
- * halves a call still ends within the API's time limit.
+ * Time limit of each statement of a batch. A batch of some hundreds takes a tenth of it. With the
+ * retries of its halves a call still ends within the API's time limit.
  */
 const batchMsMax = 5_000;
 
@@ -39,9 +39,9 @@ export interface Acting<Item> {
 
 /**
  * Acts on a batch of jobs or schedules, and on its halves if that fails. An item that fails alone
- * is logged and counted, and the items after it are still processed. At least one item is passed
- * before the time limit applies: otherwise the next call would meet the same failure at the same
- * place.
+ * is logged and counted, and the items after it are still processed. The time limit applies only
+ * after one item has succeeded or failed alone: otherwise the next call would meet the same failure
+ * at the same item.
  */
 export async function actInHalves<Item>(
   items: readonly Item[],

@@ -37,7 +37,8 @@ interface Verdict {
 const verdictsOf = new WeakMap<object, Verdict[]>();
 
 /**
- * Limit of checks of one edit: each time, other edits have changed the schedule under the patch.
+ * How often the app checks the body of one edit. A further check is needed if another edit has
+ * changed the schedule since the last one.
  */
 const verdictsMax = 10;
 

@@ -77,7 +77,7 @@ export async function lockForEdit(
   found: { id: string; shard: number },
   { labels = [], maker = makeAtOnce, noteLocked }: EditLocks = {},
 ): Promise<EditContext | null> {
-  // Statements with a snapshot each, sent in this order.
+  // Separate statements, each with its own snapshot, sent in this order.
   const waitingForRows = noteLocked === undefined ? undefined : 1;
   const [, current, state] = await Promise.all([
     lockForChange(tx, { labels, shards: [found.shard], noteLocked, waitingForRows }),
@@ -144,8 +144,8 @@ export async function applyEdit(
   const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state, maker);
   const isHeld = holdsAfter.length > 0 && edit.delete !== true;
   const cadence = edit.spec?.cadence ?? current.cadence;
-  // If the cadence is the same, a hold continues, and the resume handles the occurrences owed since
-  // the hold began.
+  // If the cadence is the same, a hold continues, and the resume handles the occurrences that were
+  // due since the hold began.
   const kept = edit.kept ?? isDeepStrictEqual(cadence, current.cadence);
   const ending = await endVersion(tx, current, state, {
     keepPending: !kept && edit.delete !== true,
@@ -205,7 +205,7 @@ export async function applyEdit(
   }
   const rules = { before: laneRules(current), after: laneRules({ body, lane: raised.lane }) };
   const moved = await rearrangeLanes(tx, current, { ...rules, cut, isHeld: held !== null });
-  // Only after all lanes are locked, in their order.
+  // The rechecks end only after all lanes are locked in their order.
   const done = [...lagging, ...moved, ...(await endRechecksBy(tx, current, edit))];
   const schedule = { ...current, cadence, body, cadenceId: id, version: raised.version, fires: raised.fires };
   const timetable = timetableOf(schedule);
@@ -221,8 +221,8 @@ export async function applyEdit(
 }
 
 /**
- * For a hold that ended by itself before the ticks reached its end: its released jobs are made now,
- * once.
+ * A hold that has ended by itself may still be stored, because the ticks have not reached its end
+ * or the cadence cannot be read. Makes the jobs that it releases, and clears it.
  */
 async function madeByEndedHold(
   tx: Tx,

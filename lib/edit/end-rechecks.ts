@@ -26,7 +26,7 @@ export async function endRechecksBy(
   return asksForElse(current, edit) ? endRechecks(tx, current.id, "superseded") : [];
 }
 
-/** The given schedules that have waiting rechecks. */
+/** Selects those of the given schedules that have waiting rechecks. */
 export async function withWaitingRechecks(
   tx: Tx,
   scheduleIds: readonly string[],
@@ -42,10 +42,10 @@ export async function withWaitingRechecks(
 }
 
 /**
- * Cancels the waiting rechecks of a schedule, due or not, also those that are to be retried. Under
- * the gate, so none starts and none is made meanwhile. A running recheck ends, and a further
- * recheck that it requests is dropped. A recheck whose worker died is cancelled when it is claimed
- * again. Returns the parcels of other jobs that may now pass a lane.
+ * Cancels the waiting rechecks of a schedule, due or not, also those that are to be retried. The
+ * gate is held, so meanwhile no recheck starts and none is made. A running recheck ends, and a
+ * further recheck that it requests is dropped. A recheck whose worker died is cancelled when it is
+ * claimed again. Returns the parcels of other jobs that may now pass a lane.
  */
 async function endRechecks(
   tx: Tx,
@@ -59,8 +59,8 @@ async function endRechecks(
     cross join lateral (select from carillon.parcels where id = j.parcel_id and lease_until is null offset 0) p
     where j.state = 'waiting'`);
   if (waiting.length === 0) return [];
-  // The lane is locked before their parcels. Some of these may wait in the lane, and no other
-  // transaction that needs the lane holds a lock on the rest.
+  // The lane is locked before the parcels of the rechecks. Some of these parcels may wait in the
+  // lane. On the others, no transaction that needs the lane holds a lock.
   await lockLane(tx, scheduleId);
   const occurrences = tx.array(waiting.map(({ occurrence }) => occurrence));
   const ns = waiting.map(({ n }) => n);

@@ -21,18 +21,21 @@ import { notePassedUnderHolds } from "./ended-hold.ts";
 /** How a version ends. */
 export interface VersionEnd {
   /**
-   * The cadence changes: occurrences by the cut that are due later (spread, slot) can only be
-   * planned by this version, and keep their due time.
+   * Set if the cadence changes. Occurrences up to the cut may be due after it (`spread`, `slot`).
+   * Only this version can plan these, so it does, and they keep their due time.
    */
   keepPending: boolean;
-  /** Whether the jobs that late ticks have not made are already made. */
+  /** Whether this transaction has already made the jobs that late ticks have not made. */
   isPlanned: boolean;
-  /** The next version cannot be planned and needs the same jobs: jobs made ahead stay. */
+  /**
+   * Set if the next version has the same cadence, which cannot be read: jobs made ahead then stay,
+   * because they could not be made again.
+   */
   keepAhead: boolean;
   maker: Maker;
 }
 
-/** Ends a version: it has its jobs up to the cut, and none after it. */
+/** Ends a version: makes its missing jobs up to the cut, and withdraws those after the cut. */
 export async function endVersion(
   tx: Tx,
   current: StoredSchedule,
@@ -59,7 +62,10 @@ export async function endVersion(
   return parcels;
 }
 
-/** Withdraws the jobs made ahead for the end of a hold that ends by itself, and for after it. */
+/**
+ * Withdraws the jobs that were made ahead for the end of a hold that ends by itself, and for the
+ * time after that end.
+ */
 async function withdrawBeyondHold(tx: Tx, current: StoredSchedule, state: ShardState): Promise<void> {
   const { id, cadence, heldSince, heldUntil } = current;
   if (heldSince === null || heldUntil === null) return;
@@ -87,8 +93,8 @@ async function withdrawAhead(
 }
 
 /**
- * If the ticks lag behind the cut, the jobs of the old version up to the cut are made now: its plan
- * rows expire with the version.
+ * Makes the jobs of the old version up to the cut that lagging ticks have not made: its plan rows
+ * end with the version.
  */
 export async function planPending(
   tx: Tx,
@@ -150,9 +156,9 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
 }
 
 /**
- * For a schedule in quarantine whose cadence cannot be read, and that is deleted or gets another
- * cadence. The first occurrence without a job is known. The other occurrences, and their number,
- * are not.
+ * Notes the occurrences without a job of a schedule in quarantine whose cadence cannot be read, if
+ * the schedule is deleted or gets another cadence. Only the first of them is known, so the range
+ * has no count.
  */
 export async function noteOwedUnread(
   tx: Tx,
@@ -174,8 +180,8 @@ export async function noteOwedUnread(
 
 /**
  * The schedule as the next tick would leave it: if its cadence cannot be read and one of its plan
- * rows is missed by now, it is in quarantine from that row on. Its plan rows end with the version,
- * and nothing else records the occurrences without a job.
+ * rows is missed by now, it is in quarantine from that row on. The edit ends its plan rows, and
+ * nothing but the quarantine would record the occurrences without a job.
  */
 export async function withMissedUnread(
   tx: Tx,

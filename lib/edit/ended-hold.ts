@@ -32,9 +32,9 @@ export function staysBeyondEnd(schedule: Ended, state: ShardState): boolean {
 }
 
 /**
- * Removes holds that have ended by themselves, of schedules of one shard. Their jobs were released
- * at the second of their end. This function notes the occurrences that were skipped under the
- * holds, and takes the holds off the schedules. The versions stay: nothing was edited.
+ * Removes holds that have ended by themselves, of schedules of one shard. When a hold ended, its
+ * jobs were released. This function notes the occurrences that were skipped under the holds, and
+ * takes the holds off the schedules. The versions stay: nothing was edited.
  */
 export async function clearEndedHolds(
   tx: Tx,

@@ -24,8 +24,8 @@ export function heldFrom(
 }
 
 /**
- * Occurrences in quarantine from before a hold are released with that hold: the version that
- * continues with them deletes the entry.
+ * Returns the schedule with its hold moved back to before the first occurrence in quarantine. The
+ * next version deletes the entry, so these occurrences must be released with the hold.
  */
 export function withOwed(held: StoredSchedule): StoredSchedule {
   const [owed] = owedOf(held);

@@ -22,13 +22,13 @@ export interface ChangeLocks {
   /** For a part of a failed batch: waits half a second for each lock. */
   briefly?: boolean;
   /**
-   * Called when these locks are held. An earlier failure concerns all schedules of the shard, and
-   * no single one.
+   * Called when these locks are held. A failure before that concerns all schedules of the shard,
+   * not a single one.
    */
   noteLocked?: (() => void) | undefined;
   /**
-   * For housekeeping: the number of rows that the caller locks next. From then on it waits only
-   * briefly, since another transaction may be editing one of them.
+   * For housekeeping: the number of rows that the caller locks next. The transaction waits for them
+   * only briefly, since another transaction may be editing one of them.
    */
   waitingForRows?: number | undefined;
 }

@@ -28,7 +28,7 @@ const nameOf = ({ scope, name }: Pick<Hold, "scope" | "name">) => `${scope}:${na
 
 /**
  * Reads the holds of these schedules and labels, which are locked. Changes by operations of the
- * same call are not included: they are read again after the operation.
+ * same wave are not included: the next wave reads again.
  */
 export async function lookUpTogether(
   tx: Tx,

@@ -37,8 +37,8 @@ export interface Prepared {
 }
 
 /**
- * Under the locks of its labels and of its shard's plan. Throws a Refusal if the schedule cannot be
- * planned.
+ * Checks a new schedule and computes what its insert needs. Called under the locks of its labels
+ * and of its shard's plan. Throws a Refusal if the schedule cannot be planned.
  */
 export async function prepareSchedule(
   known: Lookups,
@@ -57,7 +57,8 @@ export async function prepareSchedule(
 }
 
 /**
- * Whether its insert needs separate statements: its hold ends before the watermark of the ticks.
+ * Whether a new schedule needs statements of its own after its insert: its hold ends before the
+ * watermark of the ticks.
  */
 export function isMadeAlone({ params, state, spec, held }: Prepared): boolean {
   return endsByItself(held) && letsGoAtOnce(state, plannedFirst(params, spec, null), held);

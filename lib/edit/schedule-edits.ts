@@ -83,8 +83,8 @@ export function patchSchedule(
 }
 
 /**
- * Refuses a patched body that is not allowed. The check by the app's code is returned instead, to
- * run outside the transaction.
+ * Throws a Refusal if a patched body is not allowed. Returns the check by the app's code, if there
+ * is one, because that has to run outside the transaction.
  */
 export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => AppCheck | null;
 

@@ -10,8 +10,8 @@ const searchesMax = 10;
 interface Outside {
   foresee?: () => Promise<void>;
   /**
-   * A time limit for all searches of one job. With it the number of searches has no limit, and no
-   * search runs under the locks.
+   * Runs each search within a time limit for all searches of one job. Then the number of searches
+   * has no limit, and no search runs under the locks.
    */
   bounded?: Searching;
 }

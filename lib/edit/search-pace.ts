@@ -3,9 +3,7 @@ import type { TooLong } from "../plan/unfolding-time.ts";
 import { PassingConflict } from "../refusal.ts";
 import { yieldOften } from "./yield-often.ts";
 
-/**
- * Runs a search that may take long. Between two searches other work of the process gets its turn.
- */
+/** Runs a search that may take long. Between two searches other work of the process can run. */
 export type Searching = (search: () => void) => Promise<void>;
 
 export function unboundedSearches(): Searching {
@@ -17,8 +15,8 @@ export function unboundedSearches(): Searching {
 }
 
 /**
- * Postgres ends a transaction that idles for ten seconds, and on a busy machine computing takes
- * several times as long.
+ * Limit of the computing inside an open transaction. Postgres ends a transaction that idles for ten
+ * seconds, and on a busy machine computing takes several times as long.
  */
 const ownMsMax = 3_000;
 

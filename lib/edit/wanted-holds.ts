@@ -40,8 +40,8 @@ const raise = (error: unknown) => {
  * Holds the schedules that settles have requested to hold, in Carillon's own name. Each hold is an
  * edit with a version and an audit entry. A schedule stays as it is if an edit has changed its
  * time, target or payload since, if it is deleted, or if it already has this hold. A schedule that
- * fails is set aside, and a shard whose locks are not granted is left until the next tick. With
- * `only`, only those schedules.
+ * fails is set aside, and a shard whose locks are not granted is left until the next tick. `only`
+ * restricts this to the named schedules.
  */
 export async function applyWantedHolds(
   deps: WantedDeps,

@@ -1,6 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Reading a list of crons takes milliseconds. */
+/**
+ * How many steps are computed before other work of the process can run. One step, such as reading a
+ * list of crons, takes milliseconds.
+ */
 const stepsInATurn = 25;
 
 /**

@@ -125,7 +125,7 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   return { outcome: "held", sentence, heldBy };
 }
 
-/** Bounds the runs counted up to one that a limit may exclude. */
+/** The most runs that are counted to see whether `maxFires` excludes a run. */
 const countedMax = 20_000;
 
 function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict | null {

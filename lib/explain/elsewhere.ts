@@ -6,7 +6,7 @@ import { listText } from "../cadence/zone/wall-text.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./place.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
 
-/** Explains an instant that is not an occurrence of the version of its time. */
+/** Explains an instant that is not an occurrence of the version in force then. */
 export function explainElsewhere(
   facts: Facts,
   version: VersionFact,
@@ -45,8 +45,8 @@ function movedVerdict({ to, calendar }: Extract<Place, { kind: "moved" }>): Verd
 }
 
 /**
- * Finds the newest earlier version that had the instant as an occurrence: the version after it
- * withdrew it.
+ * Explains an instant that was an occurrence of an earlier version. The version after the newest
+ * such one has withdrawn it. Null if there is none.
  */
 function withdrawnVerdict({ versions, at, now }: Facts): Verdict | null {
   for (let index = indexAt(versions, at); index > 0; index--) {

@@ -51,7 +51,7 @@ export interface Explanation extends Verdict {
   asked: Date | null;
   /** In the schedule's zone, or in UTC if that is unknown here. */
   wall: string;
-  /** Whether it is an occurrence of the version of its time, and so in the ledger. */
+  /** Whether it is an occurrence of the version in force then, and so in the ledger. */
   occurrence: boolean;
   version: number | null;
   cadence: string | null;
@@ -128,7 +128,6 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
   };
 }
 
-/** Explains the facts. */
 export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked"> {
   const { key, at, versions, job, beside } = facts;
   const version = versionOf(versions, at);
@@ -170,8 +169,8 @@ function wallOf(at: number, version: VersionFact | undefined): string {
 }
 
 /**
- * An occurrence that was passed over singly was so by the policy of the version current at that
- * moment.
+ * The version whose catch-up policy left an occurrence out: the one in force when its job was
+ * written as skipped. Undefined for other jobs.
  */
 function decidedBy({ versions }: Facts, { state, reason, finishedAt }: JobRead): VersionFact | undefined {
   const isPassed = state === "skipped" && (reason === "missed" || reason === "paused");

@@ -49,7 +49,10 @@ export async function findSubject(tx: Tx, key: string, at: Date): Promise<Subjec
   throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}, and there was none.`);
 }
 
-/** Whether the instant is an `at` that lies a little before the schedule that names it. */
+/**
+ * Whether the schedule has an `at` at the instant that lies a little before the schedule's
+ * creation.
+ */
 async function hasEarlyJob(tx: Tx, { id, createdAt }: SubjectRow, at: Date): Promise<boolean> {
   if (at.getTime() <= createdAt.getTime() - earlyMs) return false;
   const found = await tx`
@@ -139,7 +142,7 @@ export async function travelOf(
   return row ?? null;
 }
 
-/** Ranges that end at or after an instant, checked for one that contains it. */
+/** How many ranges that end at or after an instant are searched for one that contains it. */
 const rangesMax = 100;
 
 /**
@@ -175,7 +178,7 @@ export async function owedBefore(tx: Tx, scheduleId: string, occurrence: Date): 
 
 export interface Standing {
   now: Date;
-  /** Everything due by then has been planned. */
+  /** Everything that was due up to this time has been planned. */
   plannedUpTo: Date;
   /** Jobs before this may have been dropped. */
   keptFrom: Date;

@@ -43,7 +43,8 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
   }
   if (byMs <= missedAfterMs) return { byMs, because: "unrecorded", why: unrecorded };
   const policy = version?.body.catchUp.policy;
-  // Under `skip`, an occurrence planned later than that does not run.
+  // Under `skip`, an occurrence that is planned later than `missedAfterMs` does not run. This one
+  // ran, so the worker was late.
   if (policy === "skip") return { byMs, because: "worker", why: "no worker claimed it earlier" };
   if (policy === "all") {
     const why = "it was missed, and missed occurrences run one after the other";
@@ -75,7 +76,7 @@ function endedBetween({ around, at }: Facts, due: number, started: number): JobR
   });
 }
 
-/** True if the occurrence before it was missed. */
+/** Whether the job runs in place of missed occurrences: the occurrence before it was missed. */
 function isCaughtUp({ around, at, passedBefore }: Facts, version: VersionFact | undefined): boolean {
   const neighbour = around.findLast(({ occurrence }) => occurrence.getTime() < at);
   const previous = version === undefined ? null : previousRunBefore(version.cadence, at);

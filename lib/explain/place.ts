@@ -55,7 +55,10 @@ function calendaredOf(cadence: Cadence): Calendared | null {
   return cadence.kind === "calendared" ? cadence : null;
 }
 
-/** The place of an occurrence that a calendar has moved to another day. */
+/**
+ * Where an occurrence went that a calendar has moved to another day. Null if no calendar has moved
+ * it.
+ */
 function movedAway(cadence: Cadence, name: string | undefined, at: number): Place | null {
   const calendared = calendaredOf(cadence);
   if (calendared === null || !occursAt(calendared.of, at)) return null;
@@ -77,8 +80,8 @@ function excludedDay(
 }
 
 /**
- * The index of the version that governs an instant. A version that begins at the instant comes
- * after it.
+ * The index of the version in force at an instant. A version that begins exactly at the instant
+ * does not count yet.
  */
 export function indexAt(versions: readonly VersionFact[], at: number): number {
   return versions.findLastIndex((version) => version.at < at);
@@ -125,8 +128,8 @@ export interface Nearest {
 }
 
 /**
- * The runs next to an instant, by the versions of their time, each with notes on clocks and
- * calendars.
+ * The runs just before and after an instant, by the version in force at each, with notes on clocks
+ * and calendars.
  */
 export function nearestTo(versions: readonly VersionFact[], at: number): Nearest {
   const before = nearestBefore(versions, at);

@@ -20,7 +20,7 @@ export async function pulseFactOf(
   return { ...state, passed: passed ?? null };
 }
 
-/** Explains an occurrence of a pulse from its arithmetic, the holds and the passed-over ranges. */
+/** Explains an occurrence of a pulse from its due time, the holds and the passed-over ranges. */
 export function explainPulse(facts: Facts, { pulsedTo, passed }: PulseFact, due: number): Verdict {
   const at = isoInstant(due);
   const held = heldAt(facts, due);
@@ -62,7 +62,7 @@ function explainPassed({ from, to, reason, notedAt, targetId, count }: PulsesPas
   const range = `from ${isoInstant(from.getTime())} to ${isoInstant(to.getTime())}`;
   const cause = causes[reason] ?? reason;
   const noted = `noted at ${isoInstant(notedAt.getTime())}`;
-  // The individual pulses of a target that were given up are not recorded.
+  // It is not recorded which pulses of a target were given up, only how many.
   const sentence =
     targetId === null
       ? `Was due at ${at} and did not go: all pulses of its shard ${range} were passed over, because ${cause} (${noted}).`

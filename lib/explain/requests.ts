@@ -17,8 +17,8 @@ export interface JobRequests {
 export const noJobRequests: JobRequests = { cancelled: null, retried: null };
 
 /**
- * The audit entry of a cancel is written just after the job; for a running job it comes long before
- * the job's end.
+ * How long after the end of a job the audit entry of its cancel may be dated: it is written just
+ * after the job. For a running job it is dated before the end.
  */
 const noteMs = 5_000;
 

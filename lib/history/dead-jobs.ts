@@ -44,9 +44,9 @@ const lookedMax = 1_000;
 const roundsMax = 5;
 
 /**
- * The keys of dead jobs in the order of their death. The filter is applied to the jobs of the named
- * schedules, or to all dead jobs in their order. Each round is bounded, so a page may have fewer
- * than `limit` items and still a `next`.
+ * The keys of dead jobs in the order of their death. If the filter names few schedules, only their
+ * dead jobs are read, otherwise all dead jobs. Each round is bounded, so a page may have fewer than
+ * `limit` items and still a `next`.
  */
 export async function findDead(
   tx: Tx,

@@ -16,7 +16,7 @@ const namedMax = 100;
 
 /**
  * The ids of the schedules with the key or group, or under the prefix. Null if there are too many,
- * or if the filter names none of these.
+ * or if the filter has neither key, group nor prefix.
  */
 export async function fewOwners(
   tx: Tx,

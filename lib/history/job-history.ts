@@ -9,8 +9,8 @@ const probesAtOnce = 250;
 const probesMax = 5_000;
 
 /**
- * The most occurrences of a pause that are looked up, from its end backwards. Cadence jobs exist only
- * near the end: occurrences passed over singly, those of the last two minutes, which run late, and
+ * The most occurrences of a pause that are looked up, from its end backwards. Cadence jobs exist
+ * only near the end: those skipped one by one, those of the last two minutes, which run late, and
  * catch-up jobs.
  */
 const heldProbesMax = 150;
@@ -58,7 +58,7 @@ export async function jobsOf(
   return from === null ? { items } : { items, next: { at: from, kind: null, n: 0 } };
 }
 
-/** Occurrences whose cadence jobs come after the place. */
+/** The occurrences, newest first, whose cadence jobs follow the place in the list. */
 function* occurrencesBackward(segments: readonly Segment[], place: JobPlace | null): Generator<number> {
   const isBeside = place !== null && place.kind !== null && place.kind !== "cadence";
   const before = place === null ? Number.POSITIVE_INFINITY : place.at + (isBeside ? 1 : 0);

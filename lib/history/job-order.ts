@@ -24,8 +24,8 @@ export function endOf(scheduleId: string, { at, kind, n }: JobPlace): JobKey {
 }
 
 /**
- * A page of jobs found, of a search that has read down to `end` (null: to the last job). It
- * continues after its last job, or at `end` if the page is not full.
+ * Makes a page of the jobs that a search has found down to `end` (null: down to the last job). The
+ * next page continues after the last job of this one, or at `end` if this one is not full.
  */
 export function pageUpTo(
   found: readonly JobRead[],

@@ -95,7 +95,7 @@ export function comingAfter(
   });
 }
 
-/** Bounds the time of counting up to a far `from`. */
+/** Bounds the time for counting up to a `from` that is far ahead. */
 const countedMax = 20_000;
 
 /** Number of runs in `(countFrom, after]`, counted no further than the limit. */

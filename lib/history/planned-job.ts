@@ -42,7 +42,10 @@ export async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule
   return schedule !== null && onceOf(schedule.cadence) === key.occurrence.getTime() ? schedule : null;
 }
 
-/** Null if the ticks have passed it: the job has a row, or had one. */
+/**
+ * The job of a one-time schedule while it has no row, or as cancelled if the schedule was deleted
+ * before the job was made. Null if the job has a row, or may have had one.
+ */
 export async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | null> {
   const [[row], state] = await Promise.all([
     tx<{ deletedAt: Date | null; keptFrom: Date }[]>`
@@ -53,8 +56,8 @@ export async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobR
   if (row === undefined) return null;
   if (row.deletedAt === null) return jobToCome(schedule, state);
   const job = jobNeverMade(schedule, row.deletedAt, row.keptFrom);
-  // The job may have been made, and the schedule deleted, since the jobs were read. None is made
-  // from now on.
+  // The job may have been made after the jobs were read, and before the schedule was deleted. A
+  // deleted schedule gets no more jobs.
   return job === null ? null : ((await readJob(tx, job.id)) ?? job);
 }
 
@@ -69,8 +72,8 @@ export function jobToCome(schedule: StoredSchedule, state: ShardState): JobRead 
 }
 
 /**
- * For a deleted one-time schedule whose job has no row: the job was never made, if the rows of its
- * day are still kept.
+ * The cancelled job of a deleted one-time schedule, if the job has no row because it was never
+ * made. Null if the rows of its day are no longer kept: then it may have been made.
  */
 function jobNeverMade(schedule: StoredSchedule, deletedAt: Date, keptFrom: Date): JobRead | null {
   const at = onceOf(schedule.cadence);

@@ -12,8 +12,8 @@ export interface PreviewParams {
   key?: string | undefined;
   body: ScheduleBody;
   /**
-   * Whether the request gave a target. A made-up target, as times need none, is not checked against
-   * the caller's rights.
+   * Whether the request gave a target. If not, the body has a made-up one, because a preview needs
+   * none; it is not checked against the caller's rights.
    */
   targeted: boolean;
   n: number;
@@ -59,7 +59,7 @@ export async function previewSchedule(
 const keyless =
   "The times are spread by the schedule's key. Without `key`, the preview differs from the times that will run.";
 
-/** `H` occurs only in cron expressions. */
+/** Whether the times depend on the key: through `spread`, or through `H` in a cron expression. */
 function isSpreadByKey({ when, spread }: ScheduleBody): boolean {
   const whens = typeof when === "string" ? [when] : when;
   const hashed = whens.some((text) => /^\s*(?:cron\s*\(|[\dH*?])/i.test(text) && /(?:^|[\s,(])H/i.test(text));

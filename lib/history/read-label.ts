@@ -7,8 +7,8 @@ import { listSchedules } from "./search-schedules.ts";
 import { jobsToCome } from "./unmade-jobs.ts";
 
 /**
- * A hold as it is shown. Members are null if the hold covers more keys than the reader may see:
- * their number is another team's.
+ * A hold as it is shown. The number of members is null if the hold covers more keys than the reader
+ * may see: it would count the schedules of another team.
  */
 export type SharedHoldRead = Omit<SharedHold, "members"> & { members: number | null };
 

@@ -159,8 +159,8 @@ function scheduleRead(
 const backlogLookedAt = 30;
 
 /**
- * The occurrences whose jobs decide a schedule's state: the newest due ones, and for a limited
- * schedule also the coming ones that have jobs already.
+ * The occurrences whose jobs decide a schedule's state: the newest due ones and, if `maxFires` is
+ * used up, also the coming ones that have jobs already.
  */
 function probesOf(
   schedule: StoredSchedule,

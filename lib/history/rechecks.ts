@@ -16,12 +16,16 @@ export interface Rechecks {
   since: Date | null;
 }
 
-/** Rechecks of one schedule that are checked, the newest first: of those due, and of all. */
+/**
+ * How many rechecks of one schedule are checked, newest first: once among all of them, and once
+ * among those that are due.
+ */
 const lookedAt = 30;
 
 /**
  * The rechecks of the current specs of these schedules. Schedules without rechecks have no entry.
- * Only handlers request rechecks, and most never do, which a lookup in a narrow index shows.
+ * Only handlers request rechecks, and most never do; one lookup in a narrow index shows that a
+ * schedule has none.
  */
 export async function rechecksOf(tx: Tx, ids: readonly string[], now: Date): Promise<Map<string, Rechecks>> {
   const rows = await keptPlan(tx<(Rechecks & { id: string })[]>`
@@ -52,7 +56,10 @@ export async function rechecksOf(tx: Tx, ids: readonly string[], now: Date): Pro
   return new Map(rows.map(({ id, ...rechecks }) => [id, rechecks]));
 }
 
-/** Rechecks after a run that are searched for its own, and the most that are returned. */
+/**
+ * How many rechecks after a run are searched for those that it led to (`lookedAt`), and how many of
+ * these are returned at most (`told`).
+ */
 const chain = { lookedAt: 1_000, told: 100 };
 
 /** The rechecks that a run led to, in order. */

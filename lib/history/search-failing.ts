@@ -6,14 +6,14 @@ import type { Looked, Walk } from "./search-page.ts";
 /**
  * SQL condition: schedule `s` has a dead job. A job that is retried is no longer dead. `offset 0`
  * and the order force an index lookup per schedule: where few schedules have most of the dead jobs,
- * the planner would read all of them once.
+ * the planner would read all dead jobs once.
  */
 export const hasDied = (tx: Tx) => tx`exists (
   select from carillon.dead_jobs d where d.schedule_id = s.id order by d.schedule_id desc, d.died_at desc limit 1 offset 0)`;
 
 /**
- * Those of these schedules that fail: one of their jobs is dead, and the newest due job has not
- * succeeded since.
+ * The ids of the given schedules that fail: a job of the schedule is dead, and its newest due job
+ * has not succeeded since.
  */
 export async function failingIn(tx: Tx, reads: readonly ScheduleRead[]): Promise<Set<string>> {
   const rows = await tx<{ id: string; diedOf: Date }[]>`

@@ -6,13 +6,12 @@ import { Refusal } from "../refusal.ts";
 import { endOf, newestFirst, pageUpTo } from "./job-order.ts";
 import { type HistoryTimes, historyOf } from "./search-history.ts";
 
-/** The histories share the rounds that a single history has. */
+/** How many rounds of reading one page may take. Several histories share them. */
 const roundsMax = 10;
 
 /**
- * The merged histories of a few schedules, newest occurrence first. The page ends at the first
- * place that some history has not been read beyond, so it may have fewer than `limit` items and
- * still a `next`.
+ * The merged histories of a few schedules, newest occurrence first. The page ends where the reading
+ * of one of the histories has ended, so it may have fewer than `limit` items and still a `next`.
  */
 export async function mergedHistories(
   tx: Tx,

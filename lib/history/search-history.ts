@@ -47,8 +47,8 @@ export async function searchHistory(
 type HistoryPage = { items: JobRead[]; next?: JobPlace };
 
 /**
- * Like `searchHistory`, also for a deleted schedule, and with the job that has no row. `rounds` is
- * lower if several histories are read.
+ * Like `searchHistory`, also for a deleted schedule, and with the job of a one-time schedule that
+ * has no row yet. `rounds` is lower if several histories are read.
  */
 export async function historyOf(
   tx: Tx,

@@ -21,12 +21,15 @@ export interface JobSearch {
 /** Whether a search may continue after that job. */
 export const isJobPlace = (text: string): boolean => parseJobId(text) !== null;
 
-/** Jobs checked by the statements of a page, one after the other until the page is full. */
+/**
+ * How many jobs the first, second and third statement of a page check. The page stops when it is
+ * full.
+ */
 const steps = [500, 2_000, 7_500];
 
 /**
  * The jobs of many schedules, newest occurrence first, through the primary key, which has that
- * order. Unsettled jobs are in parcels, and are searched there while these are few. Each page
+ * order. Unsettled jobs are in parcels, and are searched there if there are few parcels. Each page
  * checks a bounded number of jobs: it may have fewer than `limit` items, even none, and still a
  * `next`.
  */
@@ -100,7 +103,10 @@ async function searchMade(
   return { items: await inOrder(tx, found, filter), ...(place === undefined ? {} : { next: place }) };
 }
 
-/** A job may have changed its state meanwhile. */
+/**
+ * The jobs of the keys, in the order of the keys. Jobs whose state has changed meanwhile are left
+ * out.
+ */
 async function inOrder(tx: Tx, keys: readonly JobKey[], { state }: JobFilter): Promise<JobRead[]> {
   const jobs = new Map((await readJobsAt(tx, keys)).map((job) => [job.id, job]));
   return keys.flatMap((key) => {

@@ -97,8 +97,9 @@ async function countMeant<Place>(tx: Tx, walk: Walk<Place>, found: Looked<Place>
 }
 
 /**
- * Schedules that each statement checks. One beyond the limit shows whether another page follows. If
- * some do not match, the steps grow.
+ * How many schedules each statement of a page checks. If all of them match, one statement is
+ * enough, and one schedule beyond the limit shows whether another page follows. Otherwise the steps
+ * grow.
  */
 function stepsOf<Place>({ covered, judge, lookedMax }: Walk<Place>, limit: number): number[] {
   if (covered && judge === null) return [limit + 1];
@@ -108,7 +109,10 @@ function stepsOf<Place>({ covered, judge, lookedMax }: Walk<Place>, limit: numbe
 
 const nextOf = <Place>(place: Place | undefined) => (place === undefined ? {} : { next: place });
 
-/** In the order in which they were found, without those deleted meanwhile. */
+/**
+ * Reads the found schedules and returns those that match, in the same order. Schedules that were
+ * deleted meanwhile are left out.
+ */
 async function readMeant<Place>(
   tx: Tx,
   { judge }: Walk<Place>,

@@ -103,7 +103,10 @@ async function keyWalk(tx: Tx, { state, failing = false, ...filter }: ScheduleFi
   };
 }
 
-/** A walk that merges several targets checks as many schedules of each. */
+/**
+ * How many schedules one statement may check. If it merges the schedules of several targets, it
+ * reads that many of each, so the bound is divided by their number.
+ */
 function lookedThrough(access: Access): number {
   const walks = access.by === "targets" ? Math.max(1, access.ids.length) : 1;
   return Math.min(15_000, Math.floor(20_000 / walks));
@@ -138,10 +141,13 @@ async function look(
   return { found, last: looked < most.looked ? null : last };
 }
 
-/** Up to this many parcels are checked for open jobs; usually there are no more. */
+/**
+ * The most parcels, backlog rows and quarantine entries that are searched for a schedule. With more
+ * of them, the condition below does not narrow the search.
+ */
 const parcelsMax = 1_000;
 
-/** When the spec lets a schedule run, and its shard. */
+/** Joins to schedule `s` its shard, and what its spec says about when it runs. */
 const withTimes = (tx: Tx) => tx`
   join carillon.shards h on h.id = s.shard
   left join lateral (

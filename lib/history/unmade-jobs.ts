@@ -6,7 +6,10 @@ import { findScheduleById, findSchedulesById } from "../schedule/stored/stored-s
 import { isOwner, type JobOwners } from "./find-schedules.ts";
 import { isJob, jobToCome, plannedJob } from "./planned-job.ts";
 
-/** Restricts schedules `s` to those that are jobs and have no row in `jobs`. */
+/**
+ * Restricts schedules `s` to those that run once and delete themselves, and whose job has no row in
+ * `jobs`.
+ */
 const ofUnmade = (tx: Tx) => tx`
   cross join lateral (
     select v.once_at from carillon.schedule_versions v
@@ -15,7 +18,8 @@ const ofUnmade = (tx: Tx) => tx`
     select from carillon.jobs j where j.occurrence = v.once_at and j.schedule_id = s.id and j.kind = 'cadence' and j.n = 0 offset 0)`;
 
 /**
- * The job of a schedule that is one, if it has no row: not yet, or because it was cancelled before.
+ * The job of a schedule that runs once and deletes itself (`isJob`), if the job has no row: no tick
+ * has made it yet, or it was cancelled before one did.
  */
 export async function unmadeJob(tx: Tx, scheduleId: string): Promise<JobRead | null> {
   const [row] = await tx`select from carillon.schedules s ${ofUnmade(tx)} and s.id = ${scheduleId}`;
@@ -23,7 +27,9 @@ export async function unmadeJob(tx: Tx, scheduleId: string): Promise<JobRead | n
   return schedule === null || !isJob(schedule) ? null : plannedJob(tx, schedule);
 }
 
-/** The jobs to come of the schedules that are jobs and have no row yet. */
+/**
+ * The coming jobs without a row, of those schedules that run once and delete themselves (`isJob`).
+ */
 export async function jobsToCome(tx: Tx, scheduleIds: readonly string[]): Promise<JobRead[]> {
   if (scheduleIds.length === 0) return [];
   // `offset 0`: without statistics the planner would read an index of all live schedules.

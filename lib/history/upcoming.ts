@@ -12,7 +12,10 @@ export async function upcomingOf(tx: Tx, schedule: StoredSchedule, now: Date, mo
   return upcomingWith(schedule, now, Math.min(most, (await firesLeftFrom(tx, schedule, now)) ?? most));
 }
 
-/** How many of these the limit leaves; null without a limit. */
+/**
+ * How many occurrences `maxFires` still allows after `now`, or after the end of a hold that ends by
+ * itself. Null without `maxFires`.
+ */
 export function firesLeftFrom(tx: Tx, schedule: StoredSchedule, now: Date): Promise<number | null> {
   const { heldUntil } = schedule;
   return firesLeftAfter(tx, schedule, {

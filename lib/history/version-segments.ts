@@ -43,8 +43,8 @@ const versionRows = (tx: Tx, scheduleId: string) => tx`
   where own.schedule_id = ${scheduleId}`;
 
 /**
- * Newest first. `from` is set if there are more versions than one read allows: the segments then
- * begin there.
+ * The segments before an instant, newest first. `from` is set if there are more versions than one
+ * read allows: the segments then begin there.
  */
 export async function segmentsBefore(
   tx: Tx,
@@ -93,7 +93,10 @@ export async function segmentsWithin(
   return { segments, upTo: Math.min(to, beyond ?? to) };
 }
 
-/** A hold that ends by itself ends within its version. Newest first. */
+/**
+ * Splits a segment at the end of a hold that ends by itself, because no new version begins there.
+ * Newest first.
+ */
 function withHold(
   segment: Pick<Segment, "from" | "to" | "cadence">,
   { held, heldUntil }: VersionRow,

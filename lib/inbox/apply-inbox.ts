@@ -58,11 +58,11 @@ interface Run extends InboxDeps, Omit<InboxApplied, "more"> {
 }
 
 /**
- * Applies the commands of the inbox, oldest first, in transactions of up to a thousand. Appliers
- * take turns, and each command leaves the inbox in the transaction that applies it, so a crash
- * neither repeats nor loses one. A command that cannot be applied is refused and kept with the
- * reason. A command on which Carillon itself fails stays, is set aside until its next attempt, and
- * holds up only later commands of its key.
+ * Applies the commands of the inbox, oldest first, in transactions of up to a thousand. Of several
+ * runs at once, one applies at a time, and each command leaves the inbox in the transaction that
+ * applies it, so a crash neither repeats nor loses one. A command that cannot be applied is refused
+ * and kept with the reason. A command on which Carillon itself fails stays, is set aside until its
+ * next attempt, and holds up only later commands of its key.
  */
 export async function applyInbox(deps: InboxDeps, bounds: InboxBounds): Promise<InboxApplied> {
   const run: Run = {
@@ -203,7 +203,7 @@ function waitsFor(failedAt: string | undefined, { id }: InboxRow): boolean {
   return failedAt !== undefined && BigInt(id) > BigInt(failedAt);
 }
 
-/** Later commands of the key wait too. */
+/** Leaves a command to the next run, so that later commands of its key wait too. */
 function leave(run: Run, { id }: InboxRow, key: string | null): void {
   if (key === null) return;
   const known = run.failedAt.get(key);

@@ -27,7 +27,7 @@ export interface InboxRefusal {
 /** The most text of commands that is read at once; one command is always read. */
 const bytesMax = 8 * 1024 * 1024;
 
-/** Numbers of commands that may be read at once. */
+/** Commands, by number, that may be read together. */
 export interface Listed {
   ids: string[];
   /** Whether they have failed before. Such commands are read apart from new ones. */
@@ -69,7 +69,7 @@ const numberOf = (sql: Sql) => sql`case when ${isNumber(sql)} then item::bigint 
 const setAsideIds = (sql: Sql) =>
   sql`select ${numberOf(sql)} from carillon.quarantine where consumer = 'inbox' and ${isNumber(sql)}`;
 
-/** Usually there is no entry, and then the key of no command has to be extracted. */
+/** Usually there is no entry, and then no key has to be extracted from a command. */
 async function hasAside(sql: Sql): Promise<boolean> {
   const [some] = await sql`select from carillon.quarantine where consumer = 'inbox' limit 1`;
   return some !== undefined;
@@ -77,7 +77,7 @@ async function hasAside(sql: Sql): Promise<boolean> {
 
 const waits = (sql: Sql) => sql`next_at > (select carillon.clock())`;
 
-/** Not correlated, so that the list is read once and probed by hash. */
+/** The subquery is not correlated, so that its list is read once and probed by hash. */
 const hasNoKeyThatWaits = (sql: Sql) => sql`
   coalesce(${keyOf(sql)}, '') not in (
     select detail->>'key' from carillon.quarantine where consumer = 'inbox' and detail->>'key' is not null and ${waits(sql)})`;

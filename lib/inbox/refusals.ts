@@ -95,7 +95,7 @@ export async function readOneRefused(sql: Sql, id: string): Promise<RefusedComma
   return found ?? null;
 }
 
-/** Two weeks of holidays and a day. */
+/** How long refused commands are kept: two weeks of holidays and a day. */
 export const refusedKeptDays = 15;
 
 /** Drops refused commands past their retention. */

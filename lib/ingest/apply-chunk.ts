@@ -69,7 +69,8 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
   const isReleased = await readReleases(deps.sql, commands, markOf);
   const again = (kept: Kept) => operationAgain(deps, kept, now);
   const plan = planChunk(commands, { memoryOf: markOf, standingOf, isReleased, again });
-  // Marks only grow: a command that is late by now stays late, whatever other edits do meanwhile.
+  // Only the marks of these commands are locked. Commands that are late need none: marks only grow,
+  // so they stay late whatever other edits do meanwhile.
   const concerned = [
     ...plan.steps.map(({ operation }) => operation),
     ...plan.noted.map(({ operation }) => operation),

@@ -126,7 +126,7 @@ function entriesOf(run: Run, records: readonly SQSRecord[]): Entry[] {
   ];
 }
 
-/** A message on which Carillon itself fails stays alone; the others are applied. */
+/** A message on which Carillon itself fails stays on the queue. The others are applied. */
 function orStay<Read>({ deps, stay }: Run, messageId: string, act: () => Read, otherwise: Read): Read {
   try {
     return act();

@@ -80,8 +80,9 @@ export function isLate(kind: Operation["kind"], stamp: string, { base, gone }: M
 }
 
 /**
- * Records deletes that found no schedule, each with its stamp. No transaction that goes on to lock
- * a schedule holds these marks.
+ * Records deletes that found no schedule, each with its stamp. Requires the inbox lock: while it is
+ * held, no transaction that has locked marks goes on to lock a schedule, so no deadlock is
+ * possible.
  */
 export async function leaveTombstones(tx: Tx, stamps: ReadonlyMap<string, string>): Promise<void> {
   if (stamps.size === 0) return;

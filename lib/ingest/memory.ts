@@ -15,8 +15,8 @@ export interface KeptHold extends Kept {
 }
 
 /**
- * The mark of a key: enough of the commands that arrived, in any order, to bring the schedule to
- * the state that they give in their own order.
+ * The mark of a key: what must be kept of its commands so that, in whatever order they arrive, the
+ * schedule gets the state that they give in the order of their times.
  */
 export interface Memory {
   /** The stamp of the newest put or delete. */
@@ -44,11 +44,13 @@ export interface Stamped {
 
 export interface Remembered {
   memory: Memory;
-  /** False if the command is late, or a duplicate. */
+  /** Whether the command is applied: not if it is late or a duplicate. */
   does: boolean;
-  /** Newer patches, which this command has overwritten. */
+  /** Newer patches that this command overwrites, and that must be repeated after it. */
   again: readonly Kept[];
-  /** Holds that were set before a delete that arrives only now, and that it removes. */
+  /**
+   * Holds that this command removes: it is a delete that arrives late, and they were set before it.
+   */
   released: readonly KeptHold[];
 }
 
@@ -118,8 +120,8 @@ const keptMax = 50;
 const keptCharactersMax = 200_000;
 
 /**
- * A mark with too many patches or holds forgets the oldest, and from then on takes no command older
- * than those.
+ * A mark with too many patches or holds forgets the oldest, and from then on takes no command that
+ * is older than a forgotten one.
  */
 function bounded(memory: Memory): Memory {
   const patches = newestOf(memory.patches);

@@ -69,7 +69,10 @@ export function planChunk(commands: readonly Understood[], known: Known): ChunkP
   return { steps, passedOver, noted };
 }
 
-/** Earlier commands that must be repeated after this one, because they were given later. */
+/**
+ * Commands that arrived before this one, and must be repeated after it because they were given
+ * later.
+ */
 function toRepeat(
   { operation }: Understood,
   isThere: boolean,

@@ -16,7 +16,10 @@ const none: Releases = { endedAt: null, resumed: [] };
 
 const resumedShape = z.array(z.object({ owner: z.string(), at: z.coerce.date() }));
 
-/** Reads the releases of keys that the queue has paused or pauses now: nearly none. */
+/**
+ * Returns a function that tells whether a hold of the queue was removed by another caller or by the
+ * end of its schedule. Reads only keys that the queue has paused or pauses now, and these are few.
+ */
 export async function readReleases(
   sql: Tx,
   commands: readonly Understood[],
@@ -40,7 +43,10 @@ export async function readReleases(
   };
 }
 
-/** `since`: the beginning of the first hold of each key. A delete before it has released none. */
+/**
+ * `since`: the beginning of the first hold of each key. A delete before that cannot have released a
+ * hold.
+ */
 async function releasesOf(sql: Tx, since: ReadonlyMap<string, number>): Promise<Map<string, Releases>> {
   const keys = [...since.keys()];
   const began = [...since.values()].map((ms) => new Date(ms).toISOString());

@@ -1,8 +1,8 @@
 import type { Operation } from "../batch/operation.ts";
 
 /**
- * At one instant and place, the kind that ends something counts as the later one: an order that is
- * placed and shipped within a second is shipped.
+ * If two commands have the same time and position, the one whose kind ends something counts as the
+ * later one: an order that is placed and shipped within a second is shipped.
  */
 const ranks: Readonly<Record<Operation["kind"], number>> = {
   put: 1,

@@ -100,8 +100,8 @@ export function hasMoved(applied: readonly Applied[], standingOf: (key: string) 
 }
 
 /**
- * Null if the result does not tell. Then nothing was changed either, and the next result of the key
- * decides.
+ * The schedule and version that an operation found. Null if its result does not tell. Then nothing
+ * was changed either, and the next result of the key decides.
  */
 function metBy(result: Applied): Pick<Standing, "id" | "version"> | null {
   const none = { id: null, version: null };

@@ -36,7 +36,7 @@ export const backfillMax: number = rowMax;
 
 /**
  * Creates jobs for past occurrences that did not run, by the versions that were in force. Each
- * occurrence gets at most one, also if the backfill is repeated. They are admitted at the pace of
+ * occurrence gets at most one, also if the backfill is repeated. The jobs are made at the pace of
  * the backlog, the first of them at once.
  */
 export async function backfillSchedule(

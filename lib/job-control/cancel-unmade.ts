@@ -23,7 +23,7 @@ export interface UnmadeParams {
 const lookedMax = 20_000;
 const lookedAtOnce = 5_000;
 
-/** Claims of their shards wait while they are deleted. */
+/** The most schedules that one transaction deletes. Claims of their shards wait meanwhile. */
 const batchMax = 50;
 
 /** Limit of attempts for schedules that another transaction has changed meanwhile. */
@@ -77,7 +77,10 @@ interface Together {
   count: (deleted: number) => void;
 }
 
-/** A job that got a row meanwhile is left alone: the pass over the parcels finds it. */
+/**
+ * Deletes the schedules of those jobs that still have no row. A job that got a row meanwhile is
+ * left alone: the pass over the parcels finds it.
+ */
 async function cancelTogether(
   deps: EditDeps,
   ids: readonly string[],

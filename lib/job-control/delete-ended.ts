@@ -117,7 +117,10 @@ interface ShardCheck {
   briefly: boolean;
 }
 
-/** Under the gate no job of these schedules starts and no edit changes them. */
+/**
+ * Deletes those of the schedules that have ended, and returns their number. The gate is held, so
+ * meanwhile no job of these schedules starts and no edit changes them.
+ */
 async function checkShard(
   tx: Tx,
   { shard, ids, briefly }: ShardCheck,
@@ -135,7 +138,10 @@ async function checkShard(
   return once.length + (others.length === 0 ? 0 : await checkEach(tx, state, others));
 }
 
-/** Checks each schedule as the API would show it. */
+/**
+ * Checks schedules by the state that the API would show. Deletes those that have ended, and returns
+ * their number.
+ */
 async function checkEach(tx: Tx, state: ShardState, ids: readonly string[]): Promise<number> {
   const locked = await lockSchedules(tx, ids);
   refuseOtherMoment(locked);
@@ -197,9 +203,9 @@ async function standings(
 }
 
 /**
- * The schedules with an unsettled job before the last ones, or of a cadence before an edit: every
- * waiting job is in a parcel. Among parcels of other shards, only laned ones can hold jobs of this
- * shard.
+ * The schedules that still have a job in a parcel, as every waiting job is. Such a job may be older
+ * than the last ones that were checked, or of a cadence before an edit. Among parcels of other
+ * shards, only laned ones can hold jobs of this shard.
  */
 async function withOpenJobs(
   tx: Tx,
@@ -237,7 +243,10 @@ function standingOf(jobs: readonly JobRead[]): Standing {
 const soonMs = 60_000;
 const rarelyMs = 6 * 3_600_000;
 
-/** A schedule cannot have ended before its next occurrence, nor while it is held. */
+/**
+ * When to check a schedule again. It cannot have ended before its next occurrence, nor while it is
+ * held.
+ */
 function nextCheck(
   { heldUntil }: StoredSchedule,
   read: ScheduleRead | undefined,

@@ -2,9 +2,9 @@ import type { Tx } from "../db/connect.ts";
 
 /**
  * The given schedules that have ended, and had only one instant: their only job is settled, and not
- * dead. Nearly all schedules that end by themselves are of this kind, so they are not read for the
- * check. Held or edited schedules, and those with jobs beside the cadence, are not included. The
- * caller locks the schedules before, in a separate statement.
+ * dead. Nearly all schedules that end by themselves are of this kind, so this query saves reading
+ * them in full. Held or edited schedules, and those with jobs beside the cadence, are not included.
+ * The caller locks the schedules before, in a separate statement.
  */
 export function finishedOneTimeSchedules(tx: Tx, ids: readonly string[]): PromiseLike<{ id: string }[]> {
   return tx<{ id: string }[]>`

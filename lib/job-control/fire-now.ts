@@ -28,7 +28,7 @@ export async function fireNow(
 /**
  * Only the row of the schedule is locked. A concurrent delete either waits, and the claim then
  * finds the schedule deleted; or it is first, and there is no schedule to fire. Concurrent fires of
- * one schedule take turns, so each gets its own number.
+ * one schedule wait for each other, so each gets its own number.
  */
 export async function fireOnce(
   tx: Tx,

@@ -52,7 +52,7 @@ const batchesMax = 40;
 /**
  * Retries many jobs: dead ones in the order in which they died, cancelled ones newest first. Each
  * batch is a transaction, and a later failure does not undo earlier batches. A job that cannot be
- * written is passed over.
+ * written is left out.
  */
 export async function retryMany(
   deps: EditDeps & { log: Log },
@@ -97,8 +97,8 @@ async function owedUnderWay(tx: Tx): Promise<number> {
 }
 
 /**
- * The start of the first call. A job that dies later is not retried, neither by this call nor by
- * calls that continue it: otherwise a job that always fails would be retried endlessly.
+ * The place at which the first call starts. A job that dies later is not retried, neither by this
+ * call nor by calls that continue it: otherwise a job that always fails would be retried endlessly.
  */
 async function beginning(tx: Tx, filter: RetryFilter): Promise<string> {
   return filter.state === "cancelled" ? "" : String((await databaseClock(tx)).getTime() + 1);

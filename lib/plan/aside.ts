@@ -9,7 +9,7 @@ import {
 } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
-/** A plan row that a tick or an edit has passed over because it could not be planned. */
+/** A plan row that a tick or an edit has left out because it could not be planned. */
 export interface PassedRow {
   scheduleId: string;
   version: number;
@@ -29,9 +29,10 @@ export interface FailedRow {
 }
 
 /**
- * Notes for each schedule the occurrence from which planning continues later. Two rows of a
- * schedule may be passed over, by one batch or by two: the end of a hold and the next occurrence.
- * Runs in the transaction that passes the rows over, which holds the plan lock.
+ * Puts the schedules of these rows into quarantine, each with the occurrence from which planning
+ * continues later. A schedule may have two such rows, from one batch or from two: the one for the
+ * end of a hold, and the one of the next occurrence. Runs in the transaction that leaves the rows
+ * out, which holds the plan lock.
  */
 export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Promise<SetAside[]> {
   if (failed.length === 0) return [];
@@ -52,8 +53,8 @@ export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Prom
 }
 
 /**
- * Postgres has instants that a Date cannot hold: infinity, and years far before our era. They are
- * read as the earliest or latest Date.
+ * False for an instant that Postgres has and a Date cannot hold: infinity, or a year far before our
+ * era. Such an instant is read as the earliest or latest Date.
  */
 export function isReadable(instant: Date): boolean {
   return !isOutermost(instant);
@@ -62,8 +63,8 @@ export function isReadable(instant: Date): boolean {
 export const unreadableRow = () => new Error("The occurrence of the plan row is not a readable instant.");
 
 /**
- * For rows with an unreadable occurrence: the earliest instant from which the schedule's
- * occurrences are due with the row or later.
+ * For each row with an unreadable occurrence, the earliest instant at which that occurrence can
+ * lie: occurrences of the schedule from there on are due with the row or later.
  */
 async function firstOfUnreadable(
   tx: Tx,
@@ -101,7 +102,10 @@ export function readOccurrence(
   return new Date(nextAfter(schedule.cadence, from.getTime() - 1) ?? from);
 }
 
-/** An entry of an older version is replaced: the edit that ended that version has handled it. */
+/**
+ * Merges the entry of a schedule with a later one. An entry of an older version is replaced: the
+ * edit that ended that version has handled it.
+ */
 function withLater(kept: PlanAside | null, later: PlanAside): PlanAside {
   if (kept?.version !== later.version) return later;
   const far = [kept.far, later.far].filter((name) => name !== undefined).join();
@@ -129,7 +133,7 @@ export function asideOf({ aside, version }: StoredSchedule): PlanAside | null {
   return aside?.version === version ? aside : null;
 }
 
-/** Names of far rows that were passed over and may still be in `plan_far`. */
+/** Names of far rows that were left out and may still be in `plan_far`. */
 export function farNamesOf(aside: PlanAside | null): string[] {
   return aside?.far?.split(",") ?? [];
 }
@@ -177,10 +181,10 @@ export function isSetAside({ aside, cadence }: StoredSchedule): boolean {
 }
 
 /**
- * Moves or removes a schedule's quarantine entry when its version ends. `isMade`: the edit has
- * planned what the entry keeps. A schedule with an unreadable cadence has no next occurrence, so
- * nothing would plan it again. Its new version is therefore set aside, and continues from the old
- * entry's place or from the edit.
+ * Moves or removes a schedule's quarantine entry when its version ends. `isMade`: the edit has made
+ * the jobs for which the entry was kept. A schedule with an unreadable cadence has no next
+ * occurrence, so nothing would plan it again. Its new version is therefore set aside too, and
+ * continues from the occurrence of the old entry or from the edit.
  */
 export async function carryAside(
   tx: Tx,
@@ -216,8 +220,9 @@ export async function carryAside(
 }
 
 /**
- * Covers the occurrences due under the hold that ends and those after it, which are separated once
- * the cadence is readable.
+ * The entry for a hold that ends while the cadence cannot be read. It covers the occurrences due
+ * under the hold and those after it, which are separated once the cadence can be read. Null if
+ * there is no hold, or if its end has already made the jobs.
  */
 function releasedUnread(
   before: StoredSchedule,

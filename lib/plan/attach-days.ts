@@ -5,9 +5,10 @@ import type { ShardState } from "./shard.ts";
 const dayMs = 86_400_000;
 
 /**
- * A long pause may end with an occurrence on a day whose partition was dropped, and after days
- * without a tick the recent days have no partition yet. The tick has attached the days between,
- * from yesterday to the end of the near plan.
+ * Attaches the days of these occurrences that may have no partition. A long pause may end with an
+ * occurrence on a day whose partition was dropped, and after days without a tick the recent days
+ * have no partition yet. The days from yesterday to the end of the near plan were attached by the
+ * tick.
  */
 export async function attachMissingDays(
   tx: Tx,

@@ -7,8 +7,8 @@ import type { QueueClass } from "../parcel/parcel-queue.ts";
  */
 
 /**
- * Jobs that one tick makes of the backlog, spread over a minute. Also the limit under way of one
- * target while no other target has any.
+ * Jobs that one tick makes of the backlog, spread over a minute. Also the most jobs of the backlog
+ * that one target may have under way while no other target has any.
  */
 export const backlogBudget = 60_000;
 
@@ -30,9 +30,10 @@ export interface UnderWay extends Destination {
 }
 
 /**
- * The limit under way of a target is the budget less half of the jobs of all other targets in its
- * queue class. So a stuck target leaves half of the budget to the next one, and working targets get
- * equal shares. Jobs that wait for a turn, for the next attempt or for a worker all count.
+ * A target may have as many jobs under way as the budget less half of the jobs of all other targets
+ * in its queue class. So a stuck target leaves half of the budget to the next one, and working
+ * targets get equal shares. Jobs that wait for a turn, for the next attempt or for a worker all
+ * count.
  */
 export class BacklogRoom {
   readonly #budget: number;

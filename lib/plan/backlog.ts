@@ -10,7 +10,7 @@ import { passedEvents } from "./passed-events.ts";
  * rows take turns.
  */
 
-/** Occurrences admitted of one row before the next row's turn. */
+/** The most occurrences of one row that become jobs before the next row's turn. */
 export const turnMax = 100;
 
 /** Largest number of occurrences in one row. */
@@ -159,8 +159,8 @@ export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Pr
 }
 
 /**
- * Numbers the jobs into parcels of one shard, queue and step. The job's primary key makes a
- * repetition harmless.
+ * Packs the jobs into parcels, each of one shard, queue, target, priority and step. The job's
+ * primary key makes a repetition harmless.
  */
 function packedJobs(tx: Tx, { from, perSecond }: Pace) {
   return tx`
@@ -197,8 +197,9 @@ async function attachTheirDays(tx: Tx, turns: readonly Turn[]): Promise<void> {
 }
 
 /**
- * Moves rows that cannot be served now behind the others. After a hold that ends by itself, a row is
- * due just after its end: a row that is due exactly at the end is released by the end itself.
+ * Moves rows that cannot be served now behind the others. The next turn of a row under a hold that
+ * soon ends by itself is just after that end. Exactly at the end is the turn of rows that the
+ * release has made, and an edit of the hold withdraws these.
  */
 export async function postponeTurns(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;

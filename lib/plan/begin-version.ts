@@ -32,7 +32,7 @@ export async function planHeld(
 
 /**
  * Plans a version that begins: from the start of the hold if there was one, else from the cut.
- * Releases what waited for the hold.
+ * Releases the jobs that the hold kept waiting.
  */
 export async function planVersion(
   tx: Tx,
@@ -69,8 +69,8 @@ function firstOwed(before: StoredSchedule, heldSince: Date): number | null {
 }
 
 /**
- * Which occurrences due under a hold are missed when it is released at the cut, and which still
- * run.
+ * The bounds for occurrences due under a hold that is released at the cut: which of them are
+ * missed, and which still run.
  */
 export function owedAfterHold(timetable: Timetable, cut: number) {
   const { upTo: heldUpTo, ...moment } = momentOf(timetable, { now: cut, bound: cut, missedAfterMs });

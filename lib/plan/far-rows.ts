@@ -11,14 +11,13 @@ import type { ShardState } from "./shard.ts";
 export const farRowName = (tx: Tx) =>
   tx`(f.due_at at time zone 'UTC')::text || '/' || (f.occurrence at time zone 'UTC')::text`;
 
-/** Identifies a far row. */
 export interface FarRow {
   scheduleId: string;
   version: number;
   name: string;
 }
 
-/** Far rows that an earlier tick passed over and could not delete from the far table. */
+/** Far rows that an earlier tick left out and could not delete from the far table. */
 export async function passedBefore(tx: Tx, shard: number): Promise<FarRow[]> {
   return tx<FarRow[]>`
     select s.id as "scheduleId", s.version, name
@@ -29,9 +28,9 @@ export async function passedBefore(tx: Tx, shard: number): Promise<FarRow[]> {
 }
 
 /**
- * Deletes the far rows that were passed over when they came near. If one still cannot be deleted,
- * this fails and its schedule stays in quarantine: once the schedule is planned again, that row
- * could not be told from one that is yet to come near.
+ * Deletes the far rows that were left out when they came near, because they could not be planned.
+ * If one still cannot be deleted, this fails and its schedule stays in quarantine: once the
+ * schedule is planned again, that row could not be told from one that is yet to come near.
  */
 export async function takeOutPassed(
   tx: Tx,

@@ -32,8 +32,8 @@ export interface FireParams {
   somePassed?: boolean;
   someExist?: boolean;
   /**
-   * Start of the waits of parcels in the answer. Default: when the statement runs, for callers that
-   * send the parcels at once.
+   * The instant from which `waitMs` of the returned parcels counts. Default: when the statement
+   * runs, for callers that send the parcels at once.
    */
   waitsFrom?: Date;
   /**
@@ -66,9 +66,9 @@ export async function fire(tx: Tx, params: FireParams): Promise<Fired> {
     params.waitsFrom === undefined ? tx`carillon.clock()` : tx`${params.waitsFrom}::timestamptz`;
   const missedBefore = new Date(now.getTime() - missedAfterMs);
   // The planner estimates enough rows for JIT, and compiling takes longer than running the plan. It
-  // also estimates enough for memoize, which would cache schedules that do not recur. The plan is
-  // kept: one made while there were few schedules would scan all of them for each due row once
-  // there are many.
+  // also estimates enough for memoize, which would cache schedules that do not recur. Sequential
+  // scans are off because the plan is kept: if it was made while there were few schedules, it would
+  // scan all of them for each due row once there are many.
   const planning = tx`
     select set_config('jit', 'off', true), set_config('enable_memoize', 'off', true), set_config('enable_seqscan', 'off', true),
       set_config('plan_cache_mode', ${few ? "force_generic_plan" : "auto"}, true)`.execute();
@@ -154,7 +154,9 @@ function steppedIntervals(tx: Tx, missedBefore: Date) {
     )`;
 }
 
-/** The first occurrence beyond the bound, near or far. */
+/**
+ * The part that inserts the first occurrence beyond the bound as the next plan row, near or far.
+ */
 function plannedNext(tx: Tx, shard: number, nearUntil: Date, ofOwn: Fragment) {
   return tx`
     following as materialized (
@@ -182,8 +184,8 @@ function plannedNext(tx: Tx, shard: number, nearUntil: Date, ofOwn: Fragment) {
 }
 
 /**
- * The occurrences for the backlog and the count of a limited schedule's jobs, if there are such
- * rows.
+ * The part that puts occurrences into the backlog and counts the jobs of limited schedules. Empty
+ * if there is neither.
  */
 function owedLater(tx: Tx, shard: number, now: Date, unfolded: readonly UnfoldedRow[]) {
   const own = unfolded.filter(({ key }) => "scheduleId" in key);

@@ -65,7 +65,7 @@ export async function unfoldGoverned(
   return look;
 }
 
-/** A row that is due under a hold is ignored. */
+/** Whether a row counts: one that is due under a hold is ignored. */
 function isLive({ heldSince, heldUntil }: StoredSchedule, { dueAt }: GovernedRow): boolean {
   return heldSince === null || (heldUntil !== null && heldUntil <= dueAt);
 }

@@ -11,7 +11,8 @@ import { counted } from "./unfolding-time.ts";
 export const passedSinglyMax = 10;
 
 /**
- * Missed occurrences of a schedule that become jobs at once if all run; others go to the backlog.
+ * The most missed occurrences of a schedule that become jobs at once if `catchUp` is `all`. The
+ * others go to the backlog.
  */
 export const caughtUpAtOnceMax = 10;
 
@@ -36,7 +37,10 @@ export interface PassedRange {
   reason: PassedReason;
 }
 
-/** Result for the occurrences of a cadence from its planned one up to a bound. */
+/**
+ * The result for the occurrences of a cadence, from the planned one up to a bound: which run, which
+ * do not, and which is next.
+ */
 export interface Unfolded {
   runs: Run[];
   passed: Passed[];
@@ -46,7 +50,7 @@ export interface Unfolded {
   next: Run | null;
 }
 
-/** Bounds by occurrence, all inclusive. */
+/** Bounds for unfolding a timetable. They are inclusive, and all but `dueFrom` are occurrences. */
 export interface Moment {
   upTo: number;
   /**

@@ -94,8 +94,8 @@ async function owe(
   turnAt: Date,
 ): Promise<number> {
   const owed = [...runs, ...backlog].sort((a, b) => a.at - b.at);
-  // A row's occurrences are packed with those of other rows of the same turn, and none of these may
-  // wait for a later due time.
+  // One backlog row for each time at which occurrences may start. A parcel is ready only when the
+  // last of its jobs is due, so occurrences due at different times must not share one.
   const turns = Map.groupBy(owed, ({ due }) => Math.max(due, turnAt.getTime()));
   const dates = (values: readonly number[]) => tx.array(values.map((value) => new Date(value)));
   for (const [turn, ofTurn] of turns) {

@@ -8,9 +8,9 @@ import { parcelMax } from "../parcel/parcel-queue.ts";
 const parcelSpan = "250 milliseconds";
 
 /**
- * Number of parcels that are sent of those that a batch makes ready together for one target. The
- * others wait at the target until those are done, so that a burst of one target does not fill the
- * queue before others.
+ * If a batch makes many parcels for one target that are ready together, this many of them are sent.
+ * The others wait at the target until these are done, so that a burst of one target does not fill
+ * the queue before others.
  */
 const sentAtOnce = 4;
 

@@ -112,7 +112,9 @@ export function firePlanned(
   return firePlannedEach(tx, state, [{ planned, first, moment }]);
 }
 
-/** The occurrence from which a schedule is planned, and up to which moment. */
+/**
+ * A schedule to plan, with the occurrence from which and the bounds within which it is unfolded.
+ */
 export interface Beginning {
   planned: Planned;
   first: number;
@@ -198,7 +200,7 @@ export interface PendingRow {
  * Plan rows of this version that are due by now and that no tick has taken. They show from where
  * nothing is planned yet. The watermark cannot show that: it may be at a point where the version
  * had not begun, or where a batch has already unfolded the version to the horizon. `passed` names
- * far rows that were passed over.
+ * far rows that were left out because they could not be planned.
  */
 export async function pendingRows(
   tx: Tx,

@@ -4,8 +4,8 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 /**
  * Makes missing parcels of pulses. The ticks have made parcels up to `pulsed_to`, for each second
  * at which a pulse of the shard was due. A pulse that an edit or the end of a hold adds later may
- * need parcels for other seconds; there are rarely any. Runs after the write of the schedules,
- * under their plan lock, so that the next tick sees the pulses.
+ * need parcels for other seconds, which is rare. Runs after the write of the schedules, under their
+ * plan lock, so that the next tick sees the pulses.
  */
 export async function parcelsOfPulses(tx: Tx, scheduleIds: readonly string[]): Promise<OutgoingParcel[]> {
   if (scheduleIds.length === 0) return [];

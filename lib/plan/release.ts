@@ -111,12 +111,19 @@ export function unfoldHeld(timetable: Timetable, heldSince: Date, heldUntil: Dat
   return unfold(timetable, first, { ...moment, heldUpTo: moment.missedUpTo });
 }
 
-/** Applies only the policy: the limit may since have been used up by these runs themselves. */
+/**
+ * The timetable without its limit of fires. Once a hold has ended, only the catch-up policy says
+ * which occurrences under it were skipped: the runs that the end released may themselves have used
+ * up the limit.
+ */
 export function withoutLimit(timetable: Timetable): Timetable {
   return { ...timetable, firesLeft: null };
 }
 
-/** The end of a schedule's hold and the occurrences due under it; null if there were none. */
+/**
+ * The end of a schedule's hold and the occurrences due under it. `unfolded` is null if there were
+ * none.
+ */
 export interface Release {
   schedule: StoredSchedule;
   version: number;

@@ -15,7 +15,7 @@ export const horizonMs = 180_000;
 /** An occurrence planned later than this after its due time is missed; a younger one runs, late. */
 export const missedAfterMs = 120_000;
 
-/** In a watermark: after every schedule due at that instant. */
+/** The schedule part of a watermark that lies behind every schedule due at its instant. */
 export const greatestSchedule = "9223372036854775807";
 
 export function shardOf(scheduleId: string): number {

@@ -61,7 +61,7 @@ describe("many operations at once", () => {
     ]);
   });
 
-  test("many operations of one key follow each other: create, delete and create again", async () => {
+  test("many operations of one key are applied one after the other: create, delete and create again", async () => {
     const applied = await apply([
       put("a"),
       { kind: "delete", key: "a", caller },
@@ -161,7 +161,7 @@ describe("operations that cannot be done together", () => {
     expect(await changes(each(90, (n) => put("again", { payload: n, overlap: "queue" })))).toHaveLength(90);
   });
 
-  test("the limit of one by one does not hold for lanes, limits, spreads or a pause", async () => {
+  test("edits of schedules with lanes, limits or spreads, and pauses of schedules with a spread, do not count towards the limit of a hundred", async () => {
     const bodies = [{ overlap: "queue" }, { maxFires: 5 }, { spread: "10m" }, { group: "g", serial: true }];
     const all = each(200, (n) => put(`plain:${n}`, bodies[n % 4]));
     await apply(all);

@@ -46,7 +46,8 @@ test("a batch that changes times withdraws the jobs made ahead for the old times
 });
 
 test("a batch that changes times keeps a run that has occurred and still waits for its spread", async () => {
-  // Only the version that ends knows when it is due: otherwise the day has no run at all.
+  // Only the version that ends knows when that run is due. If it does not make the job, nothing
+  // does.
   const keys = Array.from({ length: 8 }, (_, n) => `kept-${n}`);
   await world.clock.setNow(at(28 * minute));
   for (const key of keys) await world.put(key, { when: "*/30 * * * *", spread: "25m" });

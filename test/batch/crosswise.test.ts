@@ -26,8 +26,8 @@ function operationsOn(round: number, from: number): Operation[] {
       when: `${(minute + 7 * index) % 60} ${round} * * *`,
       target: { queue: `p${round}-${from}` },
     };
-    // A refused operation, and a second change of a key, put operations of a key later than those
-    // of other keys.
+    // A refused operation, or a second change of a key, puts further operations of the key into a
+    // later wave than those of other keys.
     if (index % 3 === 0) return [{ kind: "resume", key, caller }, put];
     return index % 3 === 1 ? [put, { kind: "patch", key, caller, patch: later }] : [put];
   });
@@ -47,8 +47,8 @@ test("concurrent batches on the same keys in every order do not deadlock", async
     refused.push(...applied.flat().flatMap((each) => (each.change === "refused" ? [each.refusal.kind] : [])));
   }
   await sql.end();
-  // A batch that meets a key being taken begins again, and the statements that it had already sent
-  // are refused.
+  // A batch begins again if another transaction has taken a key meanwhile. The statements that it
+  // had already sent then fail.
   const passing = ["unique_violation", "failed_transaction"];
   expect(failures.filter((state) => !passing.includes(String(state)))).toEqual([]);
   expect(failures.length).toBeGreaterThan(0);

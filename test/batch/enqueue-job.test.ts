@@ -92,7 +92,7 @@ describe.each(ways)("%s", (_way, enqueue) => {
     expect(world.delivered.map(({ payload }) => payload).filter((each) => each !== null)).toEqual(["two", 2]);
   });
 
-  test("under a hold one enqueued job waits for its end", async () => {
+  test("under a hold an enqueue replaces the waiting job or keeps it, and one job runs when the hold ends", async () => {
     await enqueue({ payload: 1 });
     await world.pause("one");
     await world.clock.advance(second);
@@ -140,7 +140,7 @@ describe("an enqueue for the instant of an existing job", () => {
     },
   );
 
-  test("an enqueue with another payload is refused while the job of its instant runs, and replaces the payload before", async () => {
+  test("an enqueue with another payload replaces the payload of a job that has not started, and is refused while the job runs", async () => {
     await alone(1);
     await world.clock.advance(10 * second);
     expect(await alone(2)).toBe("changed");

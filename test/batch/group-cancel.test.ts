@@ -119,7 +119,7 @@ test("the cancel of a tag cancels its schedules in the same way", async () => {
   expect(await live()).toEqual(["untagged"]);
 });
 
-test("the open jobs of a group show the reason they wait for, in the order in which they are due", async () => {
+test("the open jobs of a group show what they wait for, in the order in which they are due", async () => {
   await world.put("later", { ...due, when: `at ${at(2 * minute).toISOString()}` });
   await dueJobs({ held: {}, plain: {}, running: { serial: true }, behind: { serial: true } });
   await world.put("over", { ...due, when: "every 10s", overlap: "queue" });

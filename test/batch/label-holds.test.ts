@@ -122,7 +122,7 @@ describe.each([
 describe("several holds", () => {
   beforeEach(() => world.put("member", { when: "every 10m", group: "shop", tags: ["nightly"] }));
 
-  test("one owner's holds of a schedule, its group and its tag are three, and each is released alone", async () => {
+  test("one owner's holds of a schedule, of its group and of its tag are three holds, and each is released alone", async () => {
     await world.pause("member");
     await pause(shop);
     await pause(nightly);
@@ -244,7 +244,7 @@ describe("many members", () => {
     expect(await resume(shop, { revision: released.unfinished })).toEqual({ done: 70, hold: null });
   });
 
-  test("members that no further call changes are left to the tick", async () => {
+  test("the tick changes the members that a pause or a resume has left, if no further call does", async () => {
     await members(60);
     expect(await pause(shop, {}, { most: 10, timeIsUp: () => false })).toMatchObject({ done: 10 });
     await world.tick();
@@ -322,7 +322,7 @@ function killedAtCommit(commit: number, killed: number[]): WrapLine {
   }
 }
 
-describe("at the same time", () => {
+describe("concurrent requests", () => {
   test("a pause misses no member and a resume leaves none held, while creates and edits run concurrently", async () => {
     const expectAll = async (expected: "held" | "free") => {
       const wrong = await world.sql`

@@ -9,7 +9,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour } from "../support/instants.ts";
 import { type Counting, countStatements } from "./counted-statements.ts";
 
-/** R6: the cost of a batch grows linearly with the batch. */
+/** The cost of a batch grows linearly with the number of its operations. */
 
 let world: Carillon;
 let counting: Counting;
@@ -94,7 +94,7 @@ async function statementsBySize(
   return counts;
 }
 
-describe.each(Object.entries(bodies))("of schedules that are %s", (name, body) => {
+describe.each(Object.entries(bodies))("a batch of schedules that are %s", (name, body) => {
   test("a batch takes the same number of statements for 400 operations as for 50, or the same number for each operation that it does alone", async () => {
     const wrong: Record<string, number[]> = {};
     if (oneByOne[name] !== undefined)

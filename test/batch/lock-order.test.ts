@@ -17,7 +17,7 @@ import { until } from "../support/until.ts";
 
 const caller = { name: "ann" };
 
-test("the lanes of schedules with rechecks are locked in order with all others", async () => {
+test("the lanes of schedules with rechecks are locked together with all other lanes, in their order", async () => {
   const world = await recheckWorld();
   const [behind, other] = await idsByLane(world.sql, 3, 2);
   const [before] = await idsByLane(world.sql, 9, 1);

@@ -10,9 +10,7 @@ import { minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 
-/**
- * A job that moves to the queue of its target at the moment at which it is cancelled or replaced.
- */
+/** A claim queues a job at its target at the moment at which the job is cancelled or replaced. */
 
 let world: Carillon;
 
@@ -53,7 +51,7 @@ async function whileMoved<T>(key: string, act: () => Promise<T>): Promise<T> {
 
 const states = async (key: string) => (await world.jobs(key)).map(({ state }) => state);
 
-test("the cancel checks a job again that was moved, and cancels it", async () => {
+test("a cancel tries a job again that was queued at its target meanwhile, and cancels it", async () => {
   // Otherwise the answer says that no job waited, and the job runs.
   const filter = { key: "one" };
   const done = await whileMoved("one", () => cancelMany(deps(), { filter, limit: 10, caller }));
@@ -70,7 +68,7 @@ const ways: readonly [string, () => Promise<unknown>][] = [
 ];
 
 test.each(ways)(
-  "the replacement of a moved job runs in its place, not beside it (%s)",
+  "the replacement of a job that was queued at its target meanwhile runs in its place, not beside it (%s)",
   async (_way, replace) => {
     await whileMoved("one", replace);
     expect(await states("one")).toEqual(["cancelled", "waiting"]);

@@ -17,19 +17,19 @@ const deps = () => ({ sql: world.sql, queue: world.queue });
 const pause = (params: Partial<SharedPauseParams> = {}) => pauseLabel(deps(), { ...shop, ...params });
 const resume = () => resumeLabel(deps(), shop);
 
-describe("a group's hold has the same result for a member as its own hold:", () => {
+describe("holds of a group", () => {
   const kinds: [string, object][] = [
     ["an interval", { when: "every 1m" }],
     ["a cron", { when: "*/5 * * * *" }],
-    ["a far one", { when: "0 9 1 * *" }],
-    ["one that is due soon", { when: "in 90s" }],
-    ["one that is over", { when: "at 2026-03-02T09:59:30" }],
-    ["one with an end", { when: "every 1m", endsAt: "2026-03-02T10:04:00Z" }],
-    ["a limited one", { when: "every 1m", maxFires: 4 }],
-    ["one with a slot", { when: "every 1m", slot: "5m" }],
-    ["one that catches up", { when: "every 1m", catchUp: { policy: "all" } }],
-    ["one that passes a lane", { when: "every 1m", overlap: "queue" }],
-    ["one that another holds", { when: "every 1m", paused: true }],
+    ["a run weeks ahead", { when: "0 9 1 * *" }],
+    ["a run that is due soon", { when: "in 90s" }],
+    ["a run that is over", { when: "at 2026-03-02T09:59:30" }],
+    ["an end", { when: "every 1m", endsAt: "2026-03-02T10:04:00Z" }],
+    ["a limit of fires", { when: "every 1m", maxFires: 4 }],
+    ["a slot", { when: "every 1m", slot: "5m" }],
+    ["catch-up of all occurrences", { when: "every 1m", catchUp: { policy: "all" } }],
+    ["a lane", { when: "every 1m", overlap: "queue" }],
+    ["another hold", { when: "every 1m", paused: true }],
   ];
 
   const traces = async (key: string) => {
@@ -62,28 +62,31 @@ describe("a group's hold has the same result for a member as its own hold:", () 
     ["for ever", {}],
     ["for an hour", { until: at(hour) }],
     ["for less than the horizon", { until: at(2 * minute) }],
-  ])("%s", (_, params) => {
-    test.each(kinds)("%s", async (__, body) => {
-      await world.put("alone", body, "bob");
-      await world.put("member", { ...body, group: "shop" }, "bob");
-      await world.tick();
-      await world.clock.advance(20 * second);
-      const same = async () => expect(await traces("member")).toEqual(await traces("alone"));
-      await world.pause("alone", { reason: "why", ...params });
-      await pause({ reason: "why", ...params });
-      await same();
-      await world.clock.advance(70 * second);
-      await world.tick();
-      await same();
-      await world.resume("alone");
-      await resume();
-      await same();
-      await world.pause("alone");
-      await pause();
-      await world.clock.advance(10 * minute);
-      await world.resume("alone");
-      await resume();
-      await same();
-    });
+  ])("holds of a group %s", (_, params) => {
+    test.each(kinds)(
+      "a group's hold has the same result for a schedule with %s as the schedule's own hold",
+      async (__, body) => {
+        await world.put("alone", body, "bob");
+        await world.put("member", { ...body, group: "shop" }, "bob");
+        await world.tick();
+        await world.clock.advance(20 * second);
+        const same = async () => expect(await traces("member")).toEqual(await traces("alone"));
+        await world.pause("alone", { reason: "why", ...params });
+        await pause({ reason: "why", ...params });
+        await same();
+        await world.clock.advance(70 * second);
+        await world.tick();
+        await same();
+        await world.resume("alone");
+        await resume();
+        await same();
+        await world.pause("alone");
+        await pause();
+        await world.clock.advance(10 * minute);
+        await world.resume("alone");
+        await resume();
+        await same();
+      },
+    );
   });
 });

@@ -29,7 +29,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** One search visits thousands of days. */
+/** Fewer visited days than one search takes, which visits thousands. */
 const few = 500;
 
 const put = (key: string, when: string): EditInside => ({
@@ -72,7 +72,8 @@ test("All of a handler's puts on days years from now, new or replacing, are sear
 test("A handler's edits search for jobs years from now without holding their locks, and once for all of them", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
   await inHandler(keys.map((key, n) => put(key, `cron(${n} 9 1 6 ? 2060)`)));
-  // This process has not searched for these instants, like any other process.
+  // This process has not searched for the instants of the year 2070 yet, so it has no result to
+  // remember.
   await world.sql`update carillon.cadences set expression = replace(expression, '2060', '2070')`;
   await inHandler(
     keys.map((key, n) => (n < 20 ? { kind: "cancel", key } : put(key, `cron(${n} 10 1 6 ? 2060)`))),

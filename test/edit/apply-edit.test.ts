@@ -99,7 +99,7 @@ describe("an edit", () => {
     });
   });
 
-  test("an edit counts a relative `when` again if it names it, and otherwise not", async () => {
+  test("an edit that names a relative `when` counts it from now, and one that does not keeps its instant", async () => {
     await world.put("relative", { when: "in 1h" });
     await world.clock.advance(10 * minute);
     expect(await world.patch("relative", { payload: 1 })).toMatchObject({

@@ -47,7 +47,7 @@ test.each(ways)(
 );
 
 test("an edit between two batches of a late tick notes skipped occurrences once", async () => {
-  // Both are due at the watermark: the first has been taken, the other has not.
+  // Both schedules are due at the watermark: the batch has taken the first, but not yet the second.
   const often = { when: "every 5s", catchUp: { policy: "skip" } };
   await world.put("taken", often);
   await world.put("left", often);

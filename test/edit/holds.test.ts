@@ -76,7 +76,7 @@ describe("a pause", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("a pause leaves the jobs of other schedules in their parcel", async () => {
+  test("a pause leaves the jobs of other schedules in the parcel that they share", async () => {
     for (const key of ["a", "b", "c"]) await world.put(key, { when: "at 2026-03-02T10:30" });
     await world.sql`update carillon.schedules set shard = 0`;
     await world.sql`update carillon.plan set shard = 0`;
@@ -193,7 +193,7 @@ describe("a resume", () => {
     expect(await passedOver()).toEqual([]);
   });
 
-  test("a resume runs a schedule that was created or put for now under the hold", async () => {
+  test("a resume runs a single run that was created or put under the hold and was due at once", async () => {
     await world.put("created", { when: "at 2026-03-02T10:00", paused: true });
     await world.put("put", { when: "every 1h", paused: true });
     await world.put("put", { when: "at 2026-03-02T09:59:30" });
@@ -206,8 +206,8 @@ describe("a resume", () => {
   });
 });
 
-describe("an edit while it is held", () => {
-  test("an edit of `when` under a hold skips the occurrences of the old cadence, with a record, and the new one counts from then", async () => {
+describe("an edit under a hold", () => {
+  test("an edit of `when` under a hold records the occurrences of the old cadence as skipped, and the new cadence counts from the edit", async () => {
     await world.put("often", { when: "every 10m" });
     await world.pause("often");
     await jump(at("10:35:00"));
@@ -221,7 +221,7 @@ describe("an edit while it is held", () => {
     expect(deliveredAt()).toEqual([at("10:50:00"), at("11:05:00")]);
   });
 
-  test("an edit that keeps `when` under a hold leaves the occurrences since the hold to the resume", async () => {
+  test("an edit that keeps `when` under a hold leaves the occurrences since the hold began to the resume", async () => {
     await world.put("often", { when: "every 10m" });
     await world.pause("often");
     await jump(at("10:35:00"));

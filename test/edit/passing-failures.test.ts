@@ -88,7 +88,7 @@ test("an edit that fails for any other reason returns the error at once", async 
   expect(await tries()).toBe(1);
 });
 
-test("a batch whose schedule is deleted while it waits creates the schedule again", async () => {
+test("a put in a batch creates its schedule again if that is deleted while the batch waits for it", async () => {
   // Otherwise the put is reported as done, or fails, and the schedule does not exist.
   const body = parseScheduleBody({ when: "every 1m", target: { queue: "demo" } });
   const put = (key: string) => ({ kind: "put", key, body, caller }) as const;

@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-describe("an edit between", () => {
+describe("an edit while a recheck waits or runs", () => {
   const cases: [string, object][] = [
     ["another time", { when: "in 3d", ...handler }],
     ["the same relative time, which counts again", { when: "in 1m", ...handler }],
@@ -155,7 +155,7 @@ describe("an edit between", () => {
     expect(job).toEqual({ state: "cancelled", reason: "deleted", ready_at: null });
   });
 
-  test("an edit leaves the granted turn of a recheck to its claim, which passes it on", async () => {
+  test("an edit that cancels a recheck leaves its granted turn to the next claim, which passes the turn on", async () => {
     await world.checkedTwice("order");
     await world.sql`
       update carillon.parcels p set turn = 'granted', slots = 1

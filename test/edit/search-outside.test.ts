@@ -39,7 +39,7 @@ afterEach(async () => {
 const caller = { name: "ann" };
 const deps = () => ({ sql: watched.sql, queue: world.queue });
 const onSpring = (on: "skip" | "next", when: string) => ({ when, calendar: { name: spring, on } });
-/** One search visits thousands of days. */
+/** Fewer visited days than one search takes, which visits thousands. */
 const few = 500;
 
 const rollbacks = () => watched.taken().filter((text) => text === "rollback").length;
@@ -86,7 +86,8 @@ test("Patches of a batch whose occurrences a calendar always excludes are search
 test("Patches of a batch of schedules that run years from now are searched before the locks, with one rollback", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
   for (const [n, key] of keys.entries()) await world.put(key, onSpring("next", `cron(${n} 9 1 6 ? 2060)`));
-  // This process has not searched for these instants, like any other process.
+  // This process has not searched for the instants of the year 2070 yet, so it has no result to
+  // remember.
   await world.sql`update carillon.cadences set expression = replace(expression, '2060', '2070')`;
   watched.looksInside();
   watched.taken();
@@ -104,7 +105,7 @@ test("An edit whose next occurrence lies within a year begins its transaction on
   expect(rollbacks()).toBe(0);
 });
 
-test("A transaction that meets a new long search each time makes it itself in the end", async () => {
+test("A transaction that meets a new long search at every attempt makes the search itself in the end", async () => {
   const rules = rulesOf({ dates: ["02-01..04-30"] });
   let begun = 0;
   const found = await searchingOutside(async () => {

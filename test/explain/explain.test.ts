@@ -126,7 +126,7 @@ describe("past and future instants", () => {
     });
   });
 
-  test("An `at` that lay a little before its schedule belongs to that schedule", async () => {
+  test("An `at` seconds before the creation of its schedule is explained by that schedule", async () => {
     await world.clock.setNow(at("10:05:30"));
     await world.put("just", { when: "at 2026-03-02T10:05:00Z" });
     await world.tick();
@@ -194,7 +194,7 @@ describe("occurrences planned late", () => {
     expect(await told("often", "13:00:00")).toMatchObject({ outcome: "ran", late: { because: "tick" } });
   });
 
-  test("A missed occurrence waits in the backlog until it is admitted; those beyond the limit are passed over", async () => {
+  test("A missed occurrence waits in the backlog until its job is made, and occurrences beyond the limit are passed over", async () => {
     await world.put("all", { when: "* * * * *", catchUp: { policy: "all", limit: 20 } });
     await world.clock.setNow(at("11:00:00"));
     await world.tick({ backlogBudget: 3, backlogPerTurn: 3 });
@@ -234,7 +234,7 @@ describe("occurrences planned late", () => {
 describe("clock changes", () => {
   const berlin = { timezone: "Europe/Berlin" };
 
-  test("A clock change explains the place of an occurrence, and the absence of one", async () => {
+  test("A clock change explains why an occurrence was moved, and why there is none at an instant", async () => {
     await world.put("night", { when: "30 2 * * *", ...berlin });
     await world.put("skipping", { when: "30 2 * * *", ...berlin, dst: { gap: "skip" } });
     const note = expect.stringContaining("02:30 does not exist on");

@@ -59,7 +59,7 @@ test("A recheck that an edit cancelled names the edit", async () => {
   });
 });
 
-test("A recheck requested during an edit is mentioned by the run that requested it", async () => {
+test("A run says that the recheck which it requested was dropped because of an edit during the run", async () => {
   world.outcome = async () => {
     await world.put("order", { when: "in 5h", ...handler });
     return again(hour);

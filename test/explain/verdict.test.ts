@@ -147,7 +147,7 @@ describe("an occurrence that ran", () => {
 describe("an occurrence whose job waits", () => {
   test.each<[string, Partial<Facts>, string, string]>([
     [
-      "in the pace of the backlog",
+      "at the pace of the backlog",
       { travel: { inLane: false, atTarget: null, startsAt: null, owed: true, offers: 0 } },
       "backlog",
       "has left the backlog",
@@ -254,7 +254,7 @@ describe("an occurrence that was passed over", () => {
     );
   });
 
-  test("An occurrence is passed over by the policy current at that moment", () => {
+  test("A passed-over occurrence is explained by the policy that was current when it was passed over", () => {
     const skipping = version(
       { version: 2, change: "patched", at: at("10:42:00").getTime() },
       { catchUp: { policy: "skip" } },
@@ -268,7 +268,7 @@ describe("an occurrence that was passed over", () => {
     );
   });
 
-  test("An instant inside a range that is no occurrence is not counted to the range", () => {
+  test("An instant inside a range of passed-over occurrences is not one of them if it is no occurrence", () => {
     const passed = { ...range, reason: "missed" };
     expect(tell({ at: at("10:12:00").getTime(), passed })).toMatchObject({ outcome: "not-an-occurrence" });
   });
@@ -396,7 +396,7 @@ describe("a schedule that is set aside", () => {
   const why =
     "The schedule has been set aside since 2026-03-02T10:09:00Z, because `plan` failed on it 2 times (TypeError: x is not a function): the next retry is at 2026-03-02T11:02:00Z.";
 
-  test("A schedule set aside by its plan has no job for a due occurrence, and says why", () => {
+  test("If the tick could not plan a schedule and set it aside, a due occurrence says that it has no job, and why", () => {
     expect(tell({ aside: [entry("plan")] })).toMatchObject({
       outcome: "set-aside",
       setAside: [entry("plan")],
@@ -421,7 +421,7 @@ describe("a schedule that is set aside", () => {
     );
   });
 
-  test("A schedule set aside by another part is explained after the outcome of the occurrence", () => {
+  test("If another part of Carillon set the schedule aside, the outcome of the occurrence comes first", () => {
     const told = tell({ aside: [entry("ended"), entry("follower")] });
     expect(told).toMatchObject({ outcome: "unrecorded", setAside: [entry("ended"), entry("follower")] });
     expect(told.sentence).toMatch(

@@ -78,7 +78,7 @@ describe("a schedule's history", () => {
     expect((await history(id)).map(({ state }) => state)).toContain("skipped");
   });
 
-  test("A history has the jobs of the last minute before a single run that was created a little late", async () => {
+  test("A history has a single run that was created seconds too late, and the jobs of the old cadence around it", async () => {
     await world.put("often", { when: "every 10s" });
     await minutes(1);
     await world.put("often", { when: "at 2026-03-02T10:00:35" });
@@ -86,7 +86,7 @@ describe("a schedule's history", () => {
     await expectComplete(await idOf("often"));
   });
 
-  test("The history of a deleted schedule is kept apart from that of its successor under the key", async () => {
+  test("The history of a deleted schedule does not mix with that of the next schedule of its key", async () => {
     await world.put("key", { when: "every 1m" });
     await minutes(2);
     const first = await idOf("key");
@@ -115,7 +115,7 @@ describe("a schedule's history", () => {
     expect(next).toBeUndefined();
   });
 
-  test("A history has the jobs at the end of a pause that its resume ran or passed over singly", async () => {
+  test("A history has the jobs at the end of a pause that the resume ran or recorded as skipped one by one", async () => {
     await world.put("minutes", { when: "every 1m" });
     await world.pause("minutes");
     await world.clock.advance(8 * minute + second);
@@ -133,7 +133,7 @@ describe("a schedule's history", () => {
     ]);
   });
 
-  test("A history has all catch-up jobs of a resume, also those admitted later", async () => {
+  test("A history has all catch-up jobs of a resume, also those that leave the backlog later", async () => {
     await world.put("seconds", { when: "every 1s", catchUp: { policy: "all", limit: 500 } });
     await world.pause("seconds");
     await world.clock.advance(20 * minute);
@@ -211,7 +211,7 @@ describe("a schedule's history with jobs beside its cadence", () => {
     });
   });
 
-  test("The history of a day ends when the day of its jobs is dropped", async () => {
+  test("A history no longer has the jobs of a day that was dropped", async () => {
     await world.put("daily", { when: "at 2027-01-01T00:00" });
     await fireNow(deps(), { key: "daily", caller });
     await world.work();
@@ -285,7 +285,7 @@ describe("a job as it is read", () => {
     });
   });
 
-  test("A job of a deleted schedule is cancelled, also before a claim has written that", async () => {
+  test("A job of a deleted schedule is shown as cancelled, also before a claim has written that", async () => {
     await world.put("job", { when: "in 10s" });
     await world.clock.setNow(at(12 * second));
     const job = await only("job");

@@ -28,7 +28,7 @@ const schedules = 100_000;
 const large =
   /^(jobs|plan|attempts)_\d+$|^(schedules|schedule_versions|parcels|holds|plan_far|audit|passed_over)$/;
 
-/** Filled once for all three: copying it takes a tenth of the time. */
+/** Filled once, and copied for each state of the statistics: a copy takes a tenth of the time. */
 let filled: TestDatabase;
 
 beforeAll(async () => {
@@ -98,7 +98,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     expect(daysOf(of, "plan")).toEqual(["20260302"]);
   });
 
-  test("Several parcels are claimed by one walk through their day, and settled by another", async () => {
+  test("Several parcels are claimed together, and settled together, by lookups in the day of their jobs alone", async () => {
     await fireShardBatch(sql, 1, 5_000, world.queue.timing);
     await world.clock.setNow(at(minute));
     const ready = await sql<{ id: string }[]>`
@@ -154,7 +154,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     expect(daysOf(settlingEach, "jobs")).toEqual(["20260302"]);
   });
 
-  test("A claim that sets jobs aside, and the resume that releases them, use lookups too", async () => {
+  test("A claim that meets jobs under a hold, and the resume that releases them, use lookups too", async () => {
     const { id, schedule } = await readyParcel();
     const edits = { sql, queue: world.queue };
     const params = { key: `k${schedule}`, caller: { name: "ann" } };
@@ -167,7 +167,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     expect((await sql`select from carillon.parcels where held_schedule is not null`).length).toBe(0);
   });
 
-  test("A sweep reads the parcels that are due to be offered, not those on their way", async () => {
+  test("A sweep reads the parcels whose message is due to be sent again, not those whose message is on its way", async () => {
     const of = await touched(sql, () => sweep(sql, world.log));
     expectProbesOnly(of, 1_000);
     expectProbesOnly(await touched(sql, async () => schedulesWithEndedHolds(sql, { limit: 500 })), 100);

@@ -103,11 +103,11 @@ describe("a schedule is ended", () => {
   });
 });
 
-describe("a list", () => {
+describe("a list of schedules", () => {
   const keys = async (filter: Parameters<typeof listSchedules>[1]) =>
     (await listSchedules(world.sql, filter)).items.map(({ key }) => key);
 
-  test("A list filters by prefix, group, tag, target and state, in the order of keys", async () => {
+  test("A list of schedules filters by prefix, group, tag, target and state, in the order of keys", async () => {
     await world.put("b:1", { when: "every 1m", group: "g", tags: ["x", "y"] });
     await world.put("a:1", { when: "every 1m", group: "g", target: { handler: "greet" } });
     await world.put("a:2", { when: "at 2026-03-02T10:00" });
@@ -127,7 +127,7 @@ describe("a list", () => {
     expect(await keys({ limit, prefix: "a:", tag: "x", state: "active" })).toEqual([]);
   });
 
-  test("A list has pages that together hold everything once, also with a filter by state", async () => {
+  test("A list of schedules has pages that together hold every schedule once, also with a filter by state", async () => {
     for (let n = 0; n < 23; n++)
       await world.put(`k${String(n).padStart(2, "0")}`, { when: "every 1m", paused: n % 3 === 0 });
     for (const state of [undefined, "paused", "active"] as const) {

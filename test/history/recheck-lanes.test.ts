@@ -52,7 +52,8 @@ test("A recheck goes through its group's lane, and hands it on", async () => {
 });
 
 test("A recheck in its group's lane runs although an edit has changed the schedule's tags since its request", async () => {
-  // Otherwise a claim takes it for a recheck of an older request, and it is lost because of a tag.
+  // Otherwise a claim takes the recheck for one of an older request, and cancels it because of a
+  // tag.
   await twoInLine();
   await world.patch("first", { tags: ["late"] });
   await world.workAt(hour);

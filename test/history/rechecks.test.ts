@@ -200,7 +200,7 @@ describe("a pause", () => {
   });
 });
 
-test("A schedule whose days are dropped still has its waiting recheck, and ends without its past", async () => {
+test("A recheck still waits after the days before it were dropped, and the schedule ends with its run", async () => {
   world.answers.set("order", [again(29 * day)]);
   await world.put("order", { when: "in 1m", ...handler });
   await world.workAt(minute);

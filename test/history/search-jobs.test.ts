@@ -87,7 +87,7 @@ describe.each<JobFilter>([
   { from: at(3 * minute), to: at(10 * minute) },
   { group: "g0", from: at(3 * minute), to: at(10 * minute) },
   { reason: "deleted" },
-])("of %o", (owners) => {
+])("a search among the jobs of %o", (owners) => {
   test.each<JobFilter>([{}, ...states.map((state) => ({ state }))])(
     "The pages for %o hold all matching jobs, once and newest first",
     async (rest) => {
@@ -98,13 +98,16 @@ describe.each<JobFilter>([
   );
 });
 
-test.each([1, 2])("Pages of %i end, also among jobs of one instant", async (limit) => {
-  for (const filter of [{ prefix: "a:1" }, { group: "g4" }]) {
-    const meant = all.filter(await isMeant(filter)).map(({ id }) => id);
-    expect(new Set(meant.map((id) => id.split("-")[1])).size).toBeLessThan(meant.length);
-    expect(await pagesOf(filter, limit)).toEqual(meant);
-  }
-});
+test.each([1, 2])(
+  "A search in pages of %i comes to its end, also among jobs of one instant",
+  async (limit) => {
+    for (const filter of [{ prefix: "a:1" }, { group: "g4" }]) {
+      const meant = all.filter(await isMeant(filter)).map(({ id }) => id);
+      expect(new Set(meant.map((id) => id.split("-")[1])).size).toBeLessThan(meant.length);
+      expect(await pagesOf(filter, limit)).toEqual(meant);
+    }
+  },
+);
 
 test("The test data has jobs in every state", () => {
   for (const state of [...states.filter((each) => each !== "skipped"), "dead"] as const)

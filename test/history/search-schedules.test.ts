@@ -150,7 +150,7 @@ const heads: ScheduleFilter[] = [
   { group: "g0", tag: "even", target: "queue/q0" },
 ];
 
-describe.each(heads)("of %o", (head) => {
+describe.each(heads)("a search among the schedules of %o", (head) => {
   test.each<ScheduleFilter>([
     {},
     { state: "active" },
@@ -159,7 +159,7 @@ describe.each(heads)("of %o", (head) => {
     { failing: true },
     { failing: true, state: "ended" },
   ])(
-    "The pages for %o of every size hold all matching schedules, once and in order, and the count agrees",
+    "Pages of every size for %o hold all matching schedules, once and in order, and the count agrees",
     async (rest) => {
       const filter = { ...head, ...rest };
       const meant = inOrder(

@@ -119,7 +119,7 @@ describe("restoring a version", () => {
     });
   });
 
-  test("Restoring a version of a held group starts the schedule held", async () => {
+  test("Restoring a version whose group is on hold puts that hold on the schedule", async () => {
     await world.put("k", { when: "every 1h", group: "g" });
     await world.patch("k", { group: null });
     const label = { scope: "group" as const, name: "g" };

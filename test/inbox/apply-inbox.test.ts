@@ -127,7 +127,7 @@ describe("each verb", () => {
     expect(await world.jobs("counted-late")).toMatchObject([{ dueAt: world.clock.now() }]);
   });
 
-  test("a job replaces a waiting job of its key, unless that is to be kept", async () => {
+  test("a job replaces a waiting job of its key, unless `ifExists` is keep", async () => {
     const { sql } = world.caller;
     for (const job of [{ payload: 1 }, { payload: 2 }, { payload: 3, ifExists: "keep" }])
       await sql`select carillon.enqueue_job(${JSON.stringify({ key: "only", target, at: "in 20m", ...job })}::text::jsonb)`;
@@ -280,8 +280,8 @@ describe("commands that cannot be applied", () => {
   });
 });
 
-describe("several appliers at once", () => {
-  test("several appliers at once apply each command once", async () => {
+describe("several runs of the inbox at once", () => {
+  test("several runs of the inbox at once apply each command once", async () => {
     const { sql } = world.caller;
     // A repeated put of `in …` makes a new version: a command that is applied twice would make a
     // third.
@@ -298,7 +298,7 @@ describe("several appliers at once", () => {
     expect(row).toEqual({ n: keys.length, version: 2 });
   });
 
-  test("an applier stops at its limits and reports it", async () => {
+  test("a run of the inbox stops at its limits and reports that there are more commands", async () => {
     const { sql } = world.caller;
     for (let n = 0; n < 5; n++) await put(sql, { key: `bound-${n}`, when: "every 1h", target });
     expect(await applyInbox(deps(world.as.api), { ...noBounds, most: 3 })).toMatchObject({

@@ -71,7 +71,7 @@ async function applyUnder(moment?: Moment): Promise<{ lit: Fuse; prefix: string 
   return { lit, prefix };
 }
 
-test("an applier may die at any statement, and each command is applied once by the next run", async () => {
+test("a run of the inbox may die at any statement, and each command is applied once by the next run", async () => {
   const whole = await applyUnder();
   expect(await outcome(whole.prefix)).toEqual(applied);
   const moments = whole.lit.operations.flatMap((operation): Moment[] => [

@@ -37,7 +37,7 @@ function atTheApi(payload: Json): boolean {
   }
 }
 
-/** As much of a text as fits beside `rest`, and this number of bytes more. */
+/** A payload filled with a text: as large as is allowed, and larger by `more` bytes. */
 function filled(text: string, rest: (text: string) => Json, more: number): Json {
   const room = payloadBytesMax - bytesOf(rest("")) + more;
   const each = bytesOf(text) - 2;

@@ -44,7 +44,7 @@ const kinds: Record<string, object> = {
   dying: { when: "every 1m", target, retry: { attempts: 1 }, holdAfter: 2 },
 };
 const keys = Object.keys(kinds);
-/** The other schedule has ended by itself by then. */
+/** The schedule `counted` has ended by itself when it would be edited. */
 const living = keys.filter((key) => key !== "counted");
 
 test("the tick has every right that edits need, for schedules of every kind and in every state", async () => {

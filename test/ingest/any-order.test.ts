@@ -63,7 +63,7 @@ async function drain(messages: readonly MessageSpec[]): Promise<void> {
 
 let runs = 0;
 
-test("commands in any order, doubled, in batches, by two workers at once, end as if applied one after the other", async () => {
+test("commands that arrive in any order, twice, in batches and at two workers at once have the result of one after the other", async () => {
   await fc.assert(
     fc.asyncProperty(given, fc.array(fc.nat(), { minLength: 40, maxLength: 40 }), async (all, dice) => {
       runs += 1;

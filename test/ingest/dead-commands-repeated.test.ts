@@ -18,7 +18,7 @@ test.each([
   ["tried again", { method: "POST", path: `${deadPath}/retry`, headers }, 200],
   ["deleted", { method: "DELETE", path: deadPath, headers }, 204],
 ])(
-  "if a request with a key dies at its last commit after a dead command was %s, its repetition gets the same answer",
+  "if a request with an Idempotency-Key dies at its last commit, after a dead command was %s, its repetition gets the same answer",
   async (_, request, status) => {
     const whole = await withDeadCommand();
     expect((await whole.sendToDoomed(request))?.status).toBe(status);

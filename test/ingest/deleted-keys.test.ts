@@ -63,10 +63,10 @@ test("the query for the release of a hold reads only the schedules that were del
 });
 
 test.each([
-  ["long ago", at(hour), 60],
-  ["at an instant of the last one", new Date(last.getTime() + 1_000), times],
-  ["at an instant after the last one", at(2 * times * minute), times],
-])("the schedule that had a key %s is found by reading few rows", async (_, instant, n) => {
+  ["an instant long ago", at(hour), 60],
+  ["an instant of the last schedule", new Date(last.getTime() + 1_000), times],
+  ["an instant after the last schedule", at(2 * times * minute), times],
+])("the schedule of a key at an instant is found by reading few rows (%s)", async (_, instant, n) => {
   const found = () => findSubject(own, key, instant);
   expect(await read(found)).toBeLessThan(20);
   expect(await found()).toMatchObject({ createdAt: at(n * minute) });

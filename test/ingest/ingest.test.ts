@@ -214,10 +214,10 @@ describe("a command that is not applied", () => {
 
   test.each([
     ["no JSON", "{", "The message is not JSON."],
-    ["nothing", "[]", "takes 1 to 1000 commands, has 0"],
+    ["no command", "[]", "takes 1 to 1000 commands, has 0"],
     ["a number", "7", "takes an object with one of"],
     ["numbers that would lose digits", '{"put":{"payload":12345678901234567890}}', "cannot be kept exactly"],
-    ["another time", JSON.stringify({ at: "yesterday", delete: "x" }), "takes an instant"],
+    ["a time that is no instant", JSON.stringify({ at: "yesterday", delete: "x" }), "takes an instant"],
     [
       "a time in the future",
       JSON.stringify({ at: "2199-01-01T00:00:00Z", delete: "x" }),
@@ -257,7 +257,7 @@ describe("a command that is not applied", () => {
 test.each([
   ["a failure that does not pass", "XX001"],
   ["a repeated deadlock", "40P01"],
-])("%s is isolated to its message", async (_, code) => {
+])("%s of one command keeps only its own message on the queue", async (_, code) => {
   const { sql } = world.deps;
   const poison = `${key}-poison`;
   await world.carillon.sql.unsafe(`

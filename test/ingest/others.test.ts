@@ -147,7 +147,7 @@ describe("a call in SQL", () => {
     await pass(20 * second);
     const at = now();
     await pass(20 * second);
-    if (order === "called first") await applied();
+    if (order === "the call in SQL is applied first") await applied();
     await pass(second);
     expect(await ingest({ at, ...given })).toEqual([]);
     await applied();
@@ -158,22 +158,22 @@ describe("a call in SQL", () => {
     await pass(20 * second);
     await called();
     await pass(20 * second);
-    if (order === "called first") await applied();
+    if (order === "the call in SQL is applied first") await applied();
     await pass(second);
     expect(await ingest({ at, ...given })).toEqual([]);
     await applied();
   }
 
-  test.each(["called first", "given first"])(
-    "a call that puts, and a later event that deletes, %s: the schedule is gone",
+  test.each(["the call in SQL is applied first", "the command of the queue is applied first"])(
+    "after a put in SQL and a later delete in the queue, the schedule is gone (%s)",
     async (order) => {
       await inEitherOrder(order, () => call("put_schedule", put("sql").put), { delete: key });
       expect(await read()).toBeNull();
     },
   );
 
-  test.each(["called first", "given first"])(
-    "a call that deletes, and a later event that puts, %s: the schedule exists",
+  test.each(["the call in SQL is applied first", "the command of the queue is applied first"])(
+    "after a delete in SQL and a later put in the queue, the schedule exists (%s)",
     async (order) => {
       await world.carillon.put(key, { when: "every 1h", target });
       await pass(second);
@@ -182,28 +182,28 @@ describe("a call in SQL", () => {
     },
   );
 
-  test.each(["called first", "given first"])(
-    "a call that puts, and a later event that puts, %s: the event's schedule wins",
+  test.each(["the call in SQL is applied first", "the command of the queue is applied first"])(
+    "after a put in SQL and a later put in the queue, the later put counts (%s)",
     async (order) => {
       await inEitherOrder(order, () => call("put_schedule", put("sql").put), put("queue"));
       expect((await read())?.body.payload).toBe("queue");
     },
   );
 
-  test.each(["called first", "given first"])(
-    "a call that deletes what an earlier event puts, %s: the schedule is gone",
+  test.each(["the call in SQL is applied first", "the command of the queue is applied first"])(
+    "after a put in the queue and a later delete in SQL, the schedule is gone (%s)",
     async (order) => {
       await afterwards(order, put("queue"), remove);
       expect(await read()).toBeNull();
-      // A later event makes it again.
+      // A later command of the queue makes the schedule again.
       await pass(second);
       await ingest(put("again"));
       expect((await read())?.body.payload).toBe("again");
     },
   );
 
-  test.each(["called first", "given first"])(
-    "a call that puts what an earlier event deletes, %s: the schedule exists",
+  test.each(["the call in SQL is applied first", "the command of the queue is applied first"])(
+    "after a delete in the queue and a later put in SQL, the schedule exists (%s)",
     async (order) => {
       await afterwards(order, { delete: key }, () => call("put_schedule", put("sql").put));
       expect((await read())?.body.payload).toBe("sql");

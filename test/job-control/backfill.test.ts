@@ -65,7 +65,7 @@ describe("a backfill", () => {
     });
   });
 
-  test("a backfill leaves out occurrences whose cadence job ran, waits or failed, and takes those skipped singly", async () => {
+  test("a backfill leaves out occurrences whose cadence job ran, waits or failed, and takes those skipped one by one", async () => {
     await world.put("minutes", { when: "every 1m", retry: { attempts: 1 } });
     await world.tick();
     await world.clock.setNow(at(minute));
@@ -85,7 +85,7 @@ describe("a backfill", () => {
     );
   });
 
-  test("a backfill of many goes through the backlog, the first of them at once, and is not accepted again meanwhile", async () => {
+  test("a backfill of many occurrences goes through the backlog, the first of them at once, and none is accepted again meanwhile", async () => {
     await outage();
     const done = await backfill("minutes", { to: at(5 * hour) });
     expect(done).toMatchObject({ accepted: 300, existing: 0, next: null });
@@ -232,7 +232,7 @@ describe("a backfill", () => {
     ]);
   });
 
-  test("a backfill finds the occurrence of a single run that was moved slightly", async () => {
+  test("a backfill takes the skipped occurrence of a single run, although an edit has moved the run by seconds since", async () => {
     await world.put("once", { when: `at ${at(minute).toISOString()}` });
     await world.tick();
     await world.sql`update carillon.jobs set state = 'skipped', reason = 'late', parcel_id = null, finished_at = due_at`;

@@ -114,9 +114,9 @@ test("each backfilled occurrence and each acknowledged fire runs once, whichever
     await world.tick();
     const end = { key: "minutes", from: at(0), to: at(10 * hour), limit: 10_000, caller };
     await backfillSchedule({ sql: world.sql, queue: world.queue }, end);
-    // Limited by turns and not by time, since the time of a turn depends on the machine.
+    // Limited by rounds and not by time, since the time of a round depends on the machine.
     let isLeft = true;
-    for (let turn = 0; isLeft && turn < 100; turn++) {
+    for (let round = 0; isLeft && round < 100; round++) {
       await world.clock.advance(minute);
       await world.tick();
       await handOver(world.sql, world.queue, await admitBacklog(world, { budget: 6_000, perTurn: 100 }));

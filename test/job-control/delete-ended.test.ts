@@ -182,7 +182,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await exists("early")).toBe(false);
   });
 
-  test("schedules with deleteOnEnd are read by probes, in any number", async () => {
+  test("schedules with deleteOnEnd are read by index lookups, however many there are", async () => {
     for (let each = 0; each < 30; each++)
       await world.put(`one:${each}`, { when: "in 30s", deleteOnEnd: true });
     await world.put("edited", { when: "in 40s", deleteOnEnd: true });

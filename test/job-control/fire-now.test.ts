@@ -89,7 +89,7 @@ describe("a schedule that is fired", () => {
     expect(world.delivered).toHaveLength(2);
   });
 
-  test("a fire attaches a missing day for its job", async () => {
+  test("a fire attaches the partition for the day of its job if that is missing", async () => {
     await world.put("daily", { when: "every 1d" });
     await world.clock.advance(20 * day);
     await fire("daily");

@@ -131,8 +131,8 @@ describe("the list of dead jobs", () => {
   });
 });
 
-describe("the retry of many", () => {
-  test("a retry of many retries all matching dead jobs, and returns a cursor if there are more", async () => {
+describe("the retry of many jobs", () => {
+  test("a retry of many jobs retries all matching dead jobs, and returns a cursor if there are more", async () => {
     await fiveDead();
     expect(await retryAll({ state: "dead", group: "g" })).toEqual([{ done: 2, leftOut: 0, failed: 0 }]);
     expect(await listAll({})).toEqual(["job-4", "job-3", "job-2"]);
@@ -154,7 +154,7 @@ describe("the retry of many", () => {
     ]);
   });
 
-  test("a retry of many passes over jobs that cannot be retried", async () => {
+  test("a retry of many jobs leaves out jobs that cannot be retried", async () => {
     await fiveDead();
     await world.remove("job-0");
     expect(await retryAll({ state: "dead" }, 1)).toEqual([
@@ -165,7 +165,7 @@ describe("the retry of many", () => {
     ]);
   });
 
-  test("a retry of many does not retry jobs that died after it began, in any number of calls", async () => {
+  test("a retry of many jobs does not retry jobs that died after it began, in any number of calls", async () => {
     await fiveDead();
     world.outcome = () => failed("no");
     const counts = [];
@@ -186,7 +186,7 @@ describe("the retry of many", () => {
     expect(await listAll({})).toHaveLength(5);
   });
 
-  test("a retry of many is admitted slowly, behind jobs already admitted", async () => {
+  test("a retry of many jobs starts them slowly, behind the backlog jobs that are under way", async () => {
     await oneParcel(world, 1);
     await world.sql`
       insert into carillon.jobs (occurrence, schedule_id, kind, n, due_at, version, state, attempt, reason, started_at, finished_at)
@@ -232,8 +232,8 @@ describe("the retry of many", () => {
   });
 });
 
-describe("the cancel of many", () => {
-  test("a cancel of many cancels matching jobs that wait, run or are to be retried, and no others", async () => {
+describe("the cancel of many jobs", () => {
+  test("a cancel of many jobs cancels matching jobs that wait, run or are to be retried, and no others", async () => {
     const parcel = await oneParcel(world, 6, { group: "g" });
     await world.put("job-7", { when: "at 2026-03-02T10:01:00", tags: ["red"] });
     await claimParcel(world.sql, parcel, 30 * second);
@@ -260,7 +260,7 @@ describe("the cancel of many", () => {
     expect((await world.jobs("job-7"))[0]).toMatchObject({ state: "succeeded" });
   });
 
-  test("a cancel of many stops in the middle of a parcel and continues there", async () => {
+  test("a cancel of many jobs stops in the middle of a parcel and continues there", async () => {
     await oneParcel(world, 8);
     expect(await cancelAll({ prefix: "job-" }, 3)).toEqual([
       { done: 3, running: 0, failed: 0 },
@@ -270,7 +270,7 @@ describe("the cancel of many", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("a cancel of many finds jobs in many parcels, by tag and by target", async () => {
+  test("a cancel of many jobs finds them in many parcels, by tag and by target", async () => {
     for (let index = 0; index < 900; index++)
       await world.sql`insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
         values (0, 'fast', 'infinity', 'infinity', '{}', '{}')`;
@@ -304,7 +304,7 @@ describe("the cancel of many", () => {
   });
 });
 
-describe("two at once", () => {
+describe("two requests at once", () => {
   test("a job with a concurrent cancel and claim is cancelled and does not start, or is asked to stop", async () => {
     for (let round = 0; round < 8; round++) {
       await world.put(`race-${round}`, { when: "in 1s" });

@@ -27,7 +27,8 @@ describe.each(statistics)(
       sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
       await fill(sql);
       await tell(sql, told);
-      // As for the role of the API: the planner has no statistics of its queues.
+      // Set as it is for the role of the API, because the planner has no statistics of tables that
+      // serve as queues.
       await sql`set enable_seqscan = off`;
       await sql`set jit = off`;
     }, 120_000);
@@ -55,7 +56,7 @@ describe.each(statistics)(
       expect(Object.entries(index).filter(([, read]) => read > entriesMax)).toEqual([]);
     }
 
-    test("one job is cancelled, retried and explained by probes", async () => {
+    test("one job is cancelled, retried and explained by index lookups", async () => {
       await expectProbes(() => cancelJob(deps(), { id: waitingId(7), caller }), 20);
       await expectProbes(() => retryJob(deps(), { id: waitingId(7), caller }), 20);
       await expectProbes(() => retryJob(deps(), { id: deadId(9), caller }), 20);
@@ -73,7 +74,7 @@ describe.each(statistics)(
       await expectProbes(page({ tag: "none", from: at(-60_000) }), 25_000);
     });
 
-    test("hundreds of jobs are retried by probes, a batch at a time", async () => {
+    test("hundreds of jobs are retried by index lookups, a batch at a time", async () => {
       await expectProbes(
         () => retryMany(deps(), { filter: { state: "dead" }, limit: 1_000, caller }),
         15_000,

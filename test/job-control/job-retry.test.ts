@@ -45,7 +45,10 @@ async function deadJob(body: object = {}): Promise<string> {
   return id;
 }
 
-/** As after ticks up to now: a day is dropped only when every shard is past it. */
+/**
+ * Drops old days as after ticks up to now: a day is dropped only when the watermark of every shard
+ * is past it.
+ */
 async function dropOldDays(): Promise<void> {
   await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
   await dropPastDays(world, 30);
@@ -182,7 +185,7 @@ describe("a dead job", () => {
 });
 
 describe("a cancelled job", () => {
-  test("a retried job that never started is as before, also after its deadline", async () => {
+  test("a cancelled job that never started is as before once it is retried, and runs also after its deadline", async () => {
     await oneParcel(world, 1, { deadline: "1m" });
     const id = await idOf("job-0");
     await cancelJob(deps(), { id, caller });
@@ -192,7 +195,7 @@ describe("a cancelled job", () => {
     expect(await readJob(world.sql, id)).toMatchObject({ state: "succeeded", attempt: 1 });
   });
 
-  test("a retried job in a lane that never started runs after its deadline too", async () => {
+  test("a cancelled job in a lane that never started runs once it is retried, also after its deadline", async () => {
     await oneParcel(world, 1, { deadline: "1m", overlap: "queue" });
     const id = await idOf("job-0");
     await cancelJob(deps(), { id, caller });
@@ -249,7 +252,7 @@ describe("a refused retry", () => {
   });
 });
 
-describe("many together", () => {
+describe("many retries together", () => {
   test("many retried jobs share parcels of their queue, with the rights of the API", async () => {
     await world.stop();
     world = await carillon({ roles: functionRoles });

@@ -108,7 +108,7 @@ describe("the backlog of a stuck target", () => {
     expect(await letIn("dead")).toBe(400);
   });
 
-  test("The backlog of a schedule that gets another target is not held by the old target", async () => {
+  test("The backlog of a schedule that gets another target does not wait for the old target", async () => {
     await owing("first", dead, 200);
     await admit();
     await owing("moved", dead, 10);
@@ -140,8 +140,8 @@ describe("the backlog of a queue with a limit", () => {
   });
 });
 
-describe("admitted jobs", () => {
-  test("Admitted jobs of queues without a limit take no room while they wait an hour for a retry", async () => {
+describe("jobs that left the backlog", () => {
+  test("Backlog jobs of queues without a limit do not count as under way while they wait an hour for a retry", async () => {
     world.outcome = ({ key }) => (key === "refused" ? failed("refused") : done);
     await owing("refused", { queue: "refused" }, 400);
     await admit();
@@ -152,7 +152,7 @@ describe("admitted jobs", () => {
     expect(await letIn("plain")).toBe(100);
   });
 
-  test("Admitted jobs take no room while their schedule is paused", async () => {
+  test("Backlog jobs do not count as under way while their schedule is paused", async () => {
     await owing("paused", { queue: "demo" }, 200);
     await admit();
     await world.pause("paused");
@@ -167,11 +167,11 @@ describe("admitted jobs", () => {
 describe("the room of the backlog", () => {
   const slow = (target: number) => ({ queue: "slow" as const, target });
 
-  test("The room of the backlog is all of one target's while no other has jobs under way", () => {
+  test("One target may have the whole budget of the backlog under way while no other target has any", () => {
     expect(new BacklogRoom(60_000, []).of(slow(1))).toBe(60_000);
   });
 
-  test("The room of the backlog is shared evenly by targets with further jobs", () => {
+  test("Targets that all have further backlog get equal shares of the budget", () => {
     const going = new Map([1, 2, 3].map((target) => [target, 0]));
     for (let minutes = 0; minutes < 50; minutes++) {
       for (const target of going.keys()) {
@@ -186,7 +186,7 @@ describe("the room of the backlog", () => {
     expect([...going.values()]).toEqual([30_000, 30_000, 30_000]);
   });
 
-  test("The room of each of a hundred targets is at least a hundredth of the budget, and of all together at most three times the budget", () => {
+  test("Each of a hundred targets may have a hundredth of the budget under way, and all together at most three times the budget", () => {
     const room = new BacklogRoom(60_000, []);
     const own = Array.from({ length: 1_000 }, (_, n) => {
       const jobs = room.of(slow(n));
@@ -197,7 +197,7 @@ describe("the room of the backlog", () => {
     expect(own.reduce((sum, jobs) => sum + jobs, 0)).toBe(180_000);
   });
 
-  test("The room of one queue class is not taken by the other", () => {
+  test("The backlog of one queue class takes nothing from the budget of the other", () => {
     const room = new BacklogRoom(60_000, [{ queue: "fast", target: null, jobs: 60_000 }]);
     expect(room.of(slow(1))).toBe(60_000);
     expect(room.of({ queue: "fast", target: null })).toBe(0);

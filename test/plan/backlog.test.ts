@@ -60,8 +60,8 @@ const passedOver = () =>
 
 const letIn = async () => (await world.jobs()).length;
 
-describe("a short list", () => {
-  test("A short list is admitted at once, oldest first, and its row is deleted", async () => {
+describe("a backlog row of few occurrences", () => {
+  test("A backlog row of few occurrences becomes jobs at once, oldest first, and is deleted", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(5));
     expect(await admit()).toBe(1);
@@ -106,8 +106,8 @@ describe("a short list", () => {
   });
 });
 
-describe("a long list", () => {
-  test("A long list is admitted at the pace, in steps of two seconds", async () => {
+describe("a backlog row of many occurrences", () => {
+  test("A backlog row of many occurrences becomes jobs at the set pace, in steps of two seconds", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(50));
     await admit({ budget: 600 });
@@ -125,7 +125,7 @@ describe("a long list", () => {
     expect(world.delivered).toHaveLength(50);
   });
 
-  test("A long list continues with the next tick when the budget is used up, and ends after the last occurrence", async () => {
+  test("A backlog row of many occurrences continues with the next tick when the budget is used up, and is deleted after the last", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(250));
     for (const owing of [150, 50]) {
@@ -143,7 +143,7 @@ describe("a long list", () => {
     );
   });
 
-  test("A long list waits while jobs admitted before are not worked", async () => {
+  test("A backlog row of many occurrences waits while the jobs made before are not done", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(250));
     await admit({ budget: 100 });
@@ -167,8 +167,8 @@ describe("a long list", () => {
   });
 });
 
-describe("several lists", () => {
-  test("Several lists take turns of a few occurrences each, and again while the budget lasts", async () => {
+describe("several backlog rows", () => {
+  test("Several backlog rows take turns of a bounded number of occurrences, again and again while the budget lasts", async () => {
     for (const id of await schedules(3)) await owe(id, seconds(250));
     await admit({ budget: 200 });
     expect(await rows()).toMatchObject([{ taken: 100 }, { taken: 100 }, { taken: 0 }]);
@@ -185,7 +185,7 @@ describe("several lists", () => {
     expect(new Set(world.delivered.map(({ key, occurrence }) => key + occurrence)).size).toBe(750);
   });
 
-  test("More lists than one round reads are all served", async () => {
+  test("All backlog rows become jobs, also if there are more of them than one round reads", async () => {
     const [id = ""] = await schedules(1);
     await world.sql`
       insert into carillon.backlog (schedule_id, shard, version, occurrences, dues, turn_at, noted_at)
@@ -199,7 +199,7 @@ describe("several lists", () => {
 });
 
 describe("the backlog of a held schedule", () => {
-  test("The backlog of a held schedule waits, blocks no other schedule, and continues when it is woken", async () => {
+  test("The backlog of a held schedule waits, blocks no other schedule, and continues when a resume wakes it", async () => {
     const [held = "", other = ""] = await schedules(2);
     await owe(held, seconds(5));
     await owe(other, seconds(5));
@@ -213,7 +213,7 @@ describe("the backlog of a held schedule", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("The backlog of a schedule whose hold is gone continues minutes later without a wake-up", async () => {
+  test("The backlog of a schedule whose hold is gone continues within minutes, also if no resume wakes it", async () => {
     const [held = ""] = await schedules(1);
     await owe(held, seconds(5));
     await world.pause("k0");
@@ -325,7 +325,7 @@ describe("occurrences that can no longer run", () => {
 });
 
 describe("an occurrence of long ago", () => {
-  test("An occurrence of long ago gets its day attached", async () => {
+  test("An occurrence of long ago runs, because the partition of its day is attached", async () => {
     const [id = ""] = await schedules(1);
     const old = [at(-20 * day), at(-18 * day), at(-18 * day + hour)];
     await owe(id, old);
@@ -403,7 +403,7 @@ describe("the backlog", () => {
     expect(Object.keys(of.scanned).filter((name) => !["backlog", "test_clock"].includes(name))).toEqual([]);
   });
 
-  test("The backlog of a schedule is known for an occurrence, and by its oldest one", async () => {
+  test("The backlog tells the oldest occurrence of a schedule, and whether it has one before a given occurrence", async () => {
     const [id = "", other = ""] = await schedules(2);
     await owe(id, [at(-3 * hour), at(-2 * hour)]);
     await owe(other, [at(-5 * hour)], "backfill");

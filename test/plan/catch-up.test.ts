@@ -37,7 +37,7 @@ const ranges = () =>
 const cases = { cron: { when: "*/10 * * * *" }, interval: { when: "every 10m" } };
 
 describe.each(Object.entries(cases))("after an outage, a schedule by %s", (_, body) => {
-  test("A missed occurrence: by default only the newest one runs", async () => {
+  test("By default only the newest of several missed occurrences runs", async () => {
     await world.put("latest", body);
     await outage(at("10:44:30"));
     expect(ran("latest")).toEqual(["10:40"]);
@@ -129,7 +129,7 @@ test("A due job is not delayed by thousands of catch-up jobs", async () => {
   expect(flood.length).toBeGreaterThanOrEqual(caughtUp);
 }, 60_000);
 
-test("A resume follows the same catch-up policies", async () => {
+test("After a resume the occurrences due under the hold follow `catchUp`, as missed ones do after an outage", async () => {
   await world.put("all", { when: "every 10m", catchUp: { policy: "all" } });
   await world.put("skip", { when: "every 10m", catchUp: { policy: "skip" } });
   for (const key of ["all", "skip"]) await world.pause(key);
@@ -170,7 +170,7 @@ describe("a hold that ends by itself", () => {
     ).toEqual([]);
   });
 
-  test("A hold that ends by itself passes over the occurrences that its policy does not choose, once", async () => {
+  test("When a hold ends by itself, the occurrences that the policy does not run are noted once", async () => {
     await world.put("often", { when: "every 1m" });
     await world.pause("often", { until: at("10:30:00") });
     for (let n = 1; n <= 33; n++) {
@@ -216,7 +216,7 @@ describe("a hold that ends by itself", () => {
     expect(await world.sql`select fires from carillon.schedules`).toEqual([{ fires: 3 }]);
   });
 
-  test("A hold that ends during an outage is made up for", async () => {
+  test("The occurrences due under a hold that ends during an outage run after the outage", async () => {
     await world.put("often", { when: "every 10m", catchUp: { policy: "all" } });
     await world.pause("often", { until: at("10:25:00") });
     await outage(at("11:05:30"));

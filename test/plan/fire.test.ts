@@ -68,7 +68,7 @@ interface Became {
   next: number | null;
 }
 
-/** As a plain schedule unfolds. */
+/** The result of unfolding a schedule without further rules in JavaScript. */
 function unfolded(cadence: Cadence, planned: number, bound: number, lagMs = 0): Became {
   const timetable = { cadence, lagMs, slotMs: null, catchUp: plainCatchUp, firesLeft: null };
   return becameOf(unfold(timetable, planned, momentOf(timetable, { now, bound, missedAfterMs })));

@@ -24,7 +24,7 @@ const planRows = (key: string) => world.sql`
   select p.due_at, p.occurrence from carillon.plan p join carillon.schedules s on s.id = p.schedule_id and s.version = p.version
   join carillon.shards h on h.id = p.shard where s.key = ${key} and (p.due_at, p.schedule_id) > (h.watermark_at, h.watermark_schedule)`;
 
-test("An unchanged put of a schedule whose hold has ended, while ticks lag, does not double its plan", async () => {
+test("An unchanged put of a schedule whose hold has ended, while ticks lag, leaves it one plan row", async () => {
   const body = { when: "every 10m", catchUp: { policy: "all" } };
   await world.put("k", body);
   await world.pause("k", { until: at("10:31:00") });
@@ -52,7 +52,7 @@ test("With `maxFires` and a backlog, an unchanged put after a hold that ended wh
   expect(row?.["fires"]).toBe(row?.["jobs"] + row?.["owed"]);
 });
 
-test("`maxFires` holds if a hold ends within the watermark", async () => {
+test("`maxFires` is not exceeded if a hold ends before the watermark", async () => {
   await world.put("k", { when: "every 10s", maxFires: 3 });
   await world.tick();
   await world.pause("k", { until: at("10:01:00") });
@@ -60,7 +60,7 @@ test("`maxFires` holds if a hold ends within the watermark", async () => {
   expect((await all("k")).length).toBe(3);
 });
 
-test("`maxFires` holds if an edit meets an ended hold while ticks lag", async () => {
+test("`maxFires` is not exceeded if an edit meets an ended hold while ticks lag", async () => {
   await world.put("k", { when: "every 10m", maxFires: 3, catchUp: { policy: "all" } });
   await world.pause("k", { until: at("10:31:00") });
   await world.clock.setNow(at("10:45:00"));
@@ -78,7 +78,7 @@ test("After a hold under `maxFires` the ledger has the runs at its end, and the 
   expect([ran, ranges]).toEqual([["14:00 succeeded"], [{ count: 23, reason: "paused" }]]);
 });
 
-test("Catch-up `all` with a limit runs the oldest occurrences of a hold", async () => {
+test("With `maxFires` and catch-up `all`, the end of a hold runs the oldest occurrences that were due under it", async () => {
   await world.put("k", { when: "every 10m", maxFires: 3, catchUp: { policy: "all" } });
   await world.pause("k", { until: at("14:05:00") });
   await live(at("14:10:00"));
@@ -87,7 +87,7 @@ test("Catch-up `all` with a limit runs the oldest occurrences of a hold", async 
   expect([ran, ranges]).toEqual([["10:10 succeeded", "10:20 succeeded", "10:30 succeeded"], []]);
 });
 
-test("A run kept from the old cadence survives the renewal of a hold", async () => {
+test("A run of the old cadence that an edit has kept still waits after a hold is renewed", async () => {
   await world.put("k", { when: "*/10 * * * *", slot: "15m" });
   await live(at("10:12:00"));
   await world.patch("k", { when: "0 * * * *" });
@@ -100,7 +100,7 @@ test("A run kept from the old cadence survives the renewal of a hold", async () 
   expect(await all("k")).toContain("10:10 waiting");
 });
 
-test("A smaller slot under a hold loses nothing", async () => {
+test("A smaller slot under a hold loses no occurrence", async () => {
   await world.put("k", { when: "*/10 * * * *", slot: "15m", catchUp: { policy: "all" } });
   await live(at("10:12:00"));
   await world.pause("k");
@@ -143,7 +143,7 @@ test("A payload edit does not bring back occurrences from before the schedule wa
   expect(next).toEqual((await world.jobs("plain"))[0]?.occurrence);
 });
 
-test("A hold longer than the retention ends", async () => {
+test("A hold that lasts longer than jobs are kept ends by itself too", async () => {
   await world.put("k", { when: "0 9 * * 3", catchUp: { policy: "skip" } });
   await world.pause("k", { until: at(40 * day) });
   for (let n = 1; n <= 41; n++) {

@@ -160,7 +160,7 @@ describe("spread and slot", () => {
     });
   });
 
-  test("A change of the spread inside its own window neither loses nor doubles the run", async () => {
+  test("While a run waits for its spread, a change of the spread neither loses nor doubles it", async () => {
     for (let n = 0; n < 30; n++) await world.put(`moved-${n}`, { when: "*/30 * * * *", spread: "20m" });
     await live(at("10:40:00"));
     for (let n = 0; n < 30; n++) await world.patch(`moved-${n}`, { spread: n % 2 === 0 ? "2m" : "29m" });
@@ -171,7 +171,7 @@ describe("spread and slot", () => {
     );
   });
 
-  test("A change of `when` inside the window keeps a run that had occurred", async () => {
+  test("While a run waits for its spread, a change of `when` keeps it", async () => {
     for (let n = 0; n < 10; n++) await world.put(`kept-${n}`, { when: "*/30 * * * *", spread: "25m" });
     await live(at("10:31:00"));
     for (let n = 0; n < 10; n++) await world.patch(`kept-${n}`, { when: "0 12 * * *" });
@@ -181,7 +181,7 @@ describe("spread and slot", () => {
     expect((await world.jobs()).filter(({ occurrence }) => occurrence > at("10:30:00"))).toEqual([]);
   });
 
-  test("The spread of a single run is kept after an edit", async () => {
+  test("A single run that its spread delays runs once, and its schedule has ended then", async () => {
     await world.put("once", { when: "at 2026-03-02T10:20", spread: "10m" });
     await live(at("10:31:00"));
     const [job] = await world.jobs("once");
@@ -191,7 +191,7 @@ describe("spread and slot", () => {
   });
 });
 
-test("Several cadences are united", async () => {
+test("A schedule with several cadences runs at the instants of each, once per instant", async () => {
   await world.put("several", { when: ["*/20 * * * *", "at 2026-03-02T10:33", "every 30m"] });
   await live(at("11:01:00"));
   expect(await occurrences()).toEqual(["10:20:00", "10:30:00", "10:33:00", "10:40:00", "11:00:00"]);
