@@ -13,8 +13,8 @@ export type DeadReason =
   /** The handler does not accept its payload. */
   | "payload"
   /**
-   * It asked for a recheck that its handler's limits do not allow: too many, in the past, or too
-   * far ahead.
+   * The job asked for a recheck that its handler's limits do not allow: one too many, one in the
+   * past, or one too far ahead.
    */
   | "max-checks"
   | "recheck-past"
@@ -159,8 +159,8 @@ export async function eachRequest<Entry>(
   send: (batch: Entry) => Promise<void>,
 ): Promise<void> {
   const waiting = batches.values();
-  const lane = async () => {
+  const sendWaiting = async () => {
     for (const batch of waiting) await send(batch);
   };
-  await Promise.all(Array.from({ length: Math.min(requestsInFlight, batches.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(requestsInFlight, batches.length) }, sendWaiting));
 }

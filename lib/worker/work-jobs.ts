@@ -55,15 +55,15 @@ const gatherMs = 1_000;
  */
 async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
   const places = new Places(sideBySideMax);
-  // Only the claimed parcel is settled last. Parcels that the others let start must not wait for
-  // it.
+  // No `next`: the worker goes on with a kept parcel only after the claimed one is settled, which
+  // comes last. Parcels that other settles let start must not wait for that, and are sent.
   const together = {
     ...deps,
     next: undefined,
     settleTogether: settleTogether({ ...deps, keep: deps.next?.keep }, 1),
   };
   const everyone = Promise.withResolvers<void>();
-  // The claimed parcel, and its company as a whole.
+  // What has not finished: the claimed parcel, and its company as a whole.
   let left = 2;
   const through = () => {
     left -= 1;

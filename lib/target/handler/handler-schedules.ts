@@ -5,7 +5,10 @@ import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import { keyFault } from "../../schedule/shape/schedule-key.ts";
 import { parseScheduleBody } from "../../schedule/shape/schedule-shape.ts";
 
-/** All edits are applied in one transaction, during which claims of their shards wait. */
+/**
+ * The most edits of one job. They are applied in one transaction, during which claims of their
+ * shards wait.
+ */
 const editsMax = 100;
 
 /** Refuses a valid body that is not possible in this deployment. */
