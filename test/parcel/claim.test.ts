@@ -76,7 +76,7 @@ describe("a claim", () => {
     expect(await claim(id)).toMatchObject({ outcome: "ended" });
   });
 
-  test("gets the parcel alone, among many claims at once", async () => {
+  test("among many claims at once, only one gets the parcel", async () => {
     const id = await oneParcel(world, 3);
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => claim(id)));
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(["claimed", ...Array(7).fill("leased")]);

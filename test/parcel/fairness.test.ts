@@ -102,7 +102,7 @@ describe("other targets are not delayed", () => {
     expect(worst("other")).toBeLessThanOrEqual(4 * second + 500);
   });
 
-  test("a host that hangs does not delay other hosts, though its jobs come before theirs for minutes", async () => {
+  test("a host that hangs does not delay other hosts, though all of its jobs are due before theirs", async () => {
     const webhook = (host: string) => ({ target: { webhook: { url: `https://${host}/in` } } });
     await dueOnce(world, "hung", 500, webhook("hangs.example.com"));
     await dueOnce(world, "other", 30, webhook("api.example.com"), at(minute + second));

@@ -17,8 +17,8 @@ afterEach(() => world.stop());
 const apart = 9;
 
 /**
- * This number of parcels of one job each, each due a second after the one before: the first in a
- * shard apart, the others in shards by turns.
+ * Makes this number of parcels of one job, each due a second after the one before: the first in a
+ * shard apart, the others spread over this number of shards.
  */
 async function smallParcels(count: number, shards: number): Promise<string[]> {
   for (let n = 0; n < count; n++)

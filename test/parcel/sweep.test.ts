@@ -157,7 +157,7 @@ describe("a lease that ended", () => {
   });
 
   test.each([1, 2])(
-    "a lease that ended of a parcel of %i whose jobs are gone leaves nothing behind",
+    "the end of the lease of a parcel of %i jobs, all of them gone, leaves nothing behind",
     async (count) => {
       const id = await oneParcel(world, count);
       await claimParcel(world.sql, id, lease);

@@ -24,7 +24,10 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** The same run for the same seed, as far as the database's own timing allows. */
+/**
+ * Numbers from a seed. The same seed gives the same run, as far as the database's own timing
+ * allows.
+ */
 function dice(seed: number): () => number {
   let state = seed;
   return () => {

@@ -15,7 +15,7 @@ afterEach(() => world.stop());
 const iso = (ms: number) => at(ms).toISOString();
 
 describe("a pulse", () => {
-  test("a pulse goes at each of its seconds and at no other, for any interval", async () => {
+  test("a pulse is sent at each of its seconds and at no other, for any interval", async () => {
     await world.store([
       { id: 1, every: 10 },
       { id: 2, every: 17, offset: 3 },
@@ -39,7 +39,7 @@ describe("a pulse", () => {
     expect(world.sent).toMatchObject([{ id: `3-${at(10 * second).getTime()}-c0`, due: iso(50 * second) }]);
   });
 
-  test("a pulse that is held, over or not begun does not go", async () => {
+  test("a pulse that is held, has ended or has not begun is not sent", async () => {
     await world.store([
       { id: 1, every: 1, starts: null },
       { id: 2, every: 1, ends: 3 },
@@ -51,7 +51,7 @@ describe("a pulse", () => {
     expect(world.secondsOf(3)).toEqual([4, 5]);
   });
 
-  test("a pulse goes as its row is at its second, and not at all if the row is gone", async () => {
+  test("a pulse is sent as its row is at its second, and not at all if the row is gone", async () => {
     await world.store([
       { id: 1, every: 10 },
       { id: 2, every: 10 },
@@ -91,7 +91,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("a late tick makes up two minutes, and reports the pulses that it passes over", async () => {
+  test("a late tick sends the pulses of the last two minutes, and reports earlier ones as missed", async () => {
     await world.store([{ id: 1, every: 10 }]);
     await world.tick();
     await world.sql`delete from carillon.parcels`;
@@ -131,7 +131,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("the tick finds the seconds of many intervals, and makes a parcel for each second if that would take long", async () => {
+  test("the tick makes parcels only for seconds with a pulse, or for every second if finding them would take long", async () => {
     const many = Array.from({ length: 100 }, (_, n) => ({
       id: 16 * n + 16,
       every: 3_600 + n,
@@ -282,7 +282,7 @@ describe("a target that does not take pulses", () => {
       }
       await world.clock.advance(second);
     }
-    // Plus the pauses within the work.
+    // Each interval is up to a second longer by the pauses within the work.
     const pauses = asked.slice(1).map((each, index) => each - (asked[index] ?? 0));
     expect(pauses.map((each, index) => each - 5 * 2 ** index)).toEqual(
       pauses.map(() => expect.toBeOneOf([0, 1])),

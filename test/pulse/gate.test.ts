@@ -144,7 +144,7 @@ test("a hold of a group waits for pulses under edit, and finds them as they are 
   }
 });
 
-test("any number of edits of one pulse at once take turns", async () => {
+test("edits of one pulse at the same moment are applied one after the other, without a conflict", async () => {
   await world.put("a", pulse);
   await Promise.all(Array.from({ length: 40 }, (_, n) => changed("a", { n })));
   expect((await readSchedule(world.sql, "a"))?.version).toBe(41);

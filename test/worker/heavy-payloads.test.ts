@@ -85,7 +85,7 @@ test("parcels that are worked along with another bring no large payload", async 
   expect(jobs.every(({ payload, isHeavy }) => payload === null && isHeavy === true)).toBe(true);
 });
 
-test("a payload that is read after the claim is that of the claimed version, or the job's own", async () => {
+test("a payload that is read after the claim is the job's own, or else that of the claimed version", async () => {
   const [id = "", other = ""] = await parcels([text(1, 20 * kilobyte), text(2, 20 * kilobyte)]);
   await world.sql`update carillon.jobs set payload = ${world.sql.json(text(3, 20 * kilobyte))} where parcel_id = ${other}`;
   const claimed = await claimTogether(world.sql, [id, other], minute);

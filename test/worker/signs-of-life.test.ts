@@ -157,7 +157,7 @@ describe("while a parcel is worked", () => {
 });
 
 describe("a stop", () => {
-  test("a stop of a job of another parcel is refused", async () => {
+  test("the stop of a job that is not in the parcel is refused, with the job's id", async () => {
     const parcel = await claimed(1);
     life = live(parcel);
     const [job] = parcel.jobs;
