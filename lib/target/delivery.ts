@@ -129,7 +129,7 @@ export function requests<Entry extends { bytes: number }>(entries: readonly Entr
   return batches;
 }
 
-/** As many entries from this position on as one request takes. */
+/** The entries of one request: as many from this position on as it takes. */
 export function firstRequest<Entry extends { bytes: number }>(entries: readonly Entry[], from = 0): Entry[] {
   let bytes = 0;
   let to = from;

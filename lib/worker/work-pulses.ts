@@ -24,8 +24,8 @@ export interface PulseDeps {
 }
 
 /**
- * With less time left than this no more pages are read: a second to read a page, and the time in
- * which it is sent and settled.
+ * With less time left than this no more pages are read: to read a page takes up to a second, and it
+ * must then be sent and settled.
  */
 const pageMinMs: number = sendingMinMs + 1_000;
 /**

@@ -160,7 +160,7 @@ describe("overlap: skip", () => {
     expect(await states(3)).toEqual(["dead: attempts", "skipped: overlap", "waiting"]);
   });
 
-  test("`overlap: skip` does not apply between schedules", async () => {
+  test("`overlap: skip` skips no job because of another schedule's job", async () => {
     for (const key of ["a", "b"]) await world.put(key, { when: "every 10s", overlap: "skip" });
     await world.tick();
     await world.clock.setNow(at(step));

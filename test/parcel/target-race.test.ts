@@ -166,7 +166,7 @@ test("a cancel does not keep a parcel locked that begins to wait at its target a
     await waiting(2);
     return [settled, cancelled] as const;
   });
-  // In either order: neither waits for the other.
+  // The two may end in either order: neither waits for the other.
   const [settled, cancelled] = await Promise.all(others);
   expect(settled).toMatchObject({ held: true });
   expect([[{ became: "moved" }], [{ became: "cancelled" }]]).toContainEqual([...cancelled]);

@@ -55,8 +55,8 @@ class Judge {
   }
 
   /**
-   * Of the pulses that were due by then and stayed due after every later edit: their number
-   * (`owed`), and those that were neither sent nor reported (`lost`).
+   * Counts the pulses that were due by then and stayed due after every later edit (`owed`), and
+   * lists those of them that were neither sent nor reported (`lost`).
    */
   verdict(until: number, passed: readonly { shard: number; from: number; to: number }[]) {
     const lost: string[] = [];

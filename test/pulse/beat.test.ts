@@ -116,7 +116,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("a late tick reports nothing for shards without a pulse, and a first pulse there gets parcels only beyond its horizon", async () => {
+  test("a late tick reports nothing for shards without a pulse, and a first pulse there gets parcels only beyond the tick's horizon", async () => {
     await world.clock.setNow(at(60 * minute));
     await world.tick();
     const reached = await world.sql`select distinct pulsed_to as at from carillon.shards`;
@@ -232,7 +232,7 @@ describe("a worker", () => {
     expect(Math.max(...world.calls)).toBeLessThanOrEqual(2_000);
   });
 
-  test("a worker hands on the pulses that it has no time for", async () => {
+  test("a worker that has time for one page leaves the other pulses to the next worker, and none is sent twice", async () => {
     await world.storeMany(5_000, { every: 60, offset: 20 });
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -249,7 +249,7 @@ describe("a worker", () => {
 });
 
 describe("a target that does not take pulses", () => {
-  test("a target that takes no pulses does not hold up the others, and its own pulses are retried apart", async () => {
+  test("a target that takes no pulses does not delay the others, and its own pulses are retried apart", async () => {
     await world.store([
       { id: 1, every: 600, offset: 20, queue: "gone" },
       { id: 17, every: 600, offset: 20, queue: "there" },
@@ -267,7 +267,7 @@ describe("a target that does not take pulses", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("a target that takes no pulses is retried within the work, and then six times at growing intervals; then its pulses are given up, reported and counted", async () => {
+  test("a target that takes no pulses is tried three times by each of six workers, at growing intervals; then its pulses are given up, reported and counted", async () => {
     await world.storeMany(3, { every: 600, offset: 20, queue: "gone" });
     await world.tick();
     await world.clock.setNow(at(20 * second));

@@ -70,7 +70,7 @@ describe("an answer", () => {
     [503, "Fri, 06 Nov 2026 08:51:37 GMT", 120_000],
     [404, "7", 7_000],
     [200, "30", null],
-  ])("the wait that an answer with status %d and `Retry-After: %s` asks for is returned, unless the status is a success", async (status, retryAfter, retryAfterMs) => {
+  ])("a failure has the wait that it asks for: status %d, Retry-After: %s", async (status, retryAfter, retryAfterMs) => {
     expect(
       await answered((response) => response.writeHead(status, { "retry-after": retryAfter }).end()),
     ).toMatchObject({ status, retryAfterMs });

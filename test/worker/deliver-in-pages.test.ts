@@ -126,7 +126,7 @@ test("jobs without a page when the time is up go back without an attempt", async
 test.each([
   ["slow", true, 2],
   ["fast", false, 10],
-])("if jobs of a %s parcel have no page when the parcel's turn is over, they go back: %s", async (_, hasTurn, delivered) => {
+])("jobs of a %s parcel without a page go back when its turn is over: %s", async (_, hasTurn, delivered) => {
   const [id] = await heavyParcels(1, 10);
   const deliver: Deliver = async (jobs) => {
     await world.clock.advance(turnMs);

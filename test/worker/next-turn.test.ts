@@ -144,7 +144,7 @@ describe("a worker after a settle", () => {
     expect(sent[0]).toBe(parcelMessage(two));
   });
 
-  test("a parcel whose turn comes later by a rate is sent with the wait that is left", async () => {
+  test("a parcel that a rate lets start later is sent with the wait that is left", async () => {
     await world.sql`insert into carillon.targets (name, concurrency, rate_count, rate_ms) values ('handler/a', 1, 1, 10000)`;
     await dueOnce(world, "a", 2);
     await world.tick();

@@ -63,7 +63,7 @@ class NotingSchedules implements HandlerSchedules {
 function readBody(key: string, input: ScheduleInput, accept: Accept): ScheduleBody {
   refuseOddKey(key, "put");
   try {
-    // As it would come over HTTP: dates as text, and no undefined members.
+    // The body as it would come over HTTP: dates as text, and no undefined members.
     const body = parseScheduleBody(JSON.parse(JSON.stringify(input)));
     accept(body);
     return body;
