@@ -44,7 +44,7 @@ describe("an answer", () => {
   });
 
   test.each([200, 204, 400, 404, 410, 500])(
-    "a status of %d is returned as it is",
+    "the status %d of an answer without a body is returned, with no excerpt and no wait",
     async (status) => {
       expect(await answered((response) => response.writeHead(status).end())).toEqual({
         kind: "answered",
@@ -70,7 +70,7 @@ describe("an answer", () => {
     [503, "Fri, 06 Nov 2026 08:51:37 GMT", 120_000],
     [404, "7", 7_000],
     [200, "30", null],
-  ])("a failure has the wait that it asks for: status %d, Retry-After: %s", async (status, retryAfter, retryAfterMs) => {
+  ])("only a failure has a wait: status %d, Retry-After: %s", async (status, retryAfter, retryAfterMs) => {
     expect(
       await answered((response) => response.writeHead(status, { "retry-after": retryAfter }).end()),
     ).toMatchObject({ status, retryAfterMs });
