@@ -70,7 +70,7 @@ test.each([
   expect(whole.map(({ isHeavy }) => isHeavy)).toEqual(Array(4).fill(undefined));
 });
 
-test("parcels that are worked along with another bring no large payload", async () => {
+test("a claim of a company brings no large payload", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 4));
   await world.sql`update carillon.schedule_versions set payload = to_jsonb(repeat('x', ${200 * kilobyte}))`;
   await world.clock.setNow(at(minute + second));
