@@ -10,10 +10,15 @@ import type { Tx } from "./connect.ts";
  * target. Class 8 is the session lock that lets one migration run at a time, and a transaction lock
  * while roles get their logins; no function takes it.
  *
- * Jobs are locked out of this order in two cases. A transaction that has locked a parcel locks the
- * parcel's own jobs right after it, before target and lanes (settle_parcel, settle_parcels,
- * end_lease). An edit is alone behind its gate and locks jobs before parcels. If two of these should
- * meet, Postgres ends one of them as a deadlock, and it is retried (`editConflicts`, settleSurely).
+ * Three cases leave this order. A transaction that has locked a parcel may lock the parcel's own
+ * jobs at any time, since other transactions lock the parcel before its jobs, or skip locked jobs:
+ * settle_parcel, settle_parcels and end_lease lock jobs before target and lanes, claim_parcel
+ * before lanes. An edit is alone behind its gate and locks jobs before parcels; a settle needs no
+ * gate, so the two may meet. A claim whose parcel turns out empty gives up its place last, and may
+ * lock the target after the lanes. If two transactions wait for each other because of this,
+ * Postgres ends one of them as a deadlock, and it is tried again: an edit (`editConflicts`) and a
+ * settle (`settleSurely`) at once, a claim when its message comes again, the end of a lease in
+ * parts or by the next sweep.
  *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |

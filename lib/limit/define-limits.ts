@@ -6,8 +6,8 @@ import type { Log } from "../log/log.ts";
 type Limited = Pick<HandlerTraits, "name" | "concurrency" | "rate">;
 
 /**
- * Stores the limits that the deployed handlers define, if they have changed. Limits that were set
- * through the API stay in force.
+ * Stores the limits that the deployed handlers define, and returns how many targets this changed.
+ * Limits that were set through the API stay in force.
  */
 export async function defineLimits(sql: Sql, handlers: readonly Limited[]): Promise<number> {
   const [defined] = await sql<{ changed: number }[]>`
@@ -18,8 +18,8 @@ export async function defineLimits(sql: Sql, handlers: readonly Limited[]): Prom
 }
 
 /**
- * Stores the limits once per function instance, before its first event. If that fails the event is
- * handled with the earlier limits, and the next event tries again.
+ * Stores the limits and groups that handlers define, once per function instance, before its first
+ * event. If that fails, the event is handled with the stored ones, and the next event tries again.
  */
 export function definedOnce(sql: Sql, log: Log, handlers: readonly HandlerTraits[]): () => Promise<void> {
   let defined: Promise<void> | undefined;
@@ -39,7 +39,7 @@ export function definedOnce(sql: Sql, log: Log, handlers: readonly HandlerTraits
 
 /**
  * Stores which handlers take all due jobs of a group together, if that has changed. The ticks apply
- * it to their schedules.
+ * a change to the schedules of these handlers.
  */
 export async function defineGroups(
   sql: Sql,

@@ -44,7 +44,7 @@ interface LimitsRow {
 export interface LimitsParams {
   target: string;
   caller: Caller;
-  /** The revisions that the limits may have; "*" for any, if limits are set. */
+  /** The change is refused unless the limits have one of these revisions or, with "*", are set. */
   ifMatch?: readonly number[] | "*" | undefined;
 }
 

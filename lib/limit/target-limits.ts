@@ -15,14 +15,14 @@ export function targetLimits(tx: Tx): postgres.PendingQuery<postgres.Row[]> {
 
 /** A new parcel. */
 export interface MadeParcel extends OutgoingParcel {
-  /** The target, if it has a rate: many new parcels are spread before they are sent. */
+  /** The target, if it has a rate: its new parcels are spread over time before they are sent. */
   rated: number | null;
 }
 
 /**
  * Spreads new parcels of targets with a rate over the time that their jobs will take, so that each
- * arrives when it may start. Each target has its own transaction. A parcel that is not spread is
- * held to the rate by the claim, which costs one message more.
+ * arrives when it may start. Each target has its own transaction. Returns the parcels that were
+ * spread. For the others the claim keeps the rate, at the cost of one more message each.
  */
 export async function spreadParcels(tx: Tx, parcels: readonly MadeParcel[]): Promise<OutgoingParcel[]> {
   const spread: OutgoingParcel[] = [];

@@ -65,7 +65,7 @@ export function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
   return claimed;
 }
 
-/** The rows are read along an index, so they are nearly always in order. */
+/** Sorts only if necessary: the rows are read along an index, and nearly always in order. */
 function putInOrder(jobs: ClaimedJob[]): void {
   const isInOrder = jobs.every((job, index) => {
     const before = jobs[index - 1];

@@ -15,19 +15,20 @@ export interface ClaimedParcel {
   /** The most jobs of the parcel that may be under way at once. */
   slots: number;
   /**
-   * How many waiting parcels of its target may be delivered with it, because their jobs are quick.
+   * How many waiting parcels of the same target may be delivered with this one, because the
+   * target's jobs are quick.
    */
   company: number;
   /**
    * Parcels that this claim has given a turn in a lane or at a target, and parcels of jobs that
-   * left it for another queue or target.
+   * left this parcel for another queue or target.
    */
   freed: OutgoingParcel[];
-  /** Parcels of jobs that left it because their schedule has no row of their version. */
+  /** Parcels of jobs that left this one because the version of their schedule has no row. */
   setAside?: SetAside[];
 }
 
-/** The pulses of a shard at one second. The worker reads its schedules page by page. */
+/** The pulses of a shard at one second. The worker reads the schedules page by page. */
 export interface ClaimedPulses {
   outcome: "pulses";
   id: string;
@@ -38,25 +39,25 @@ export interface ClaimedPulses {
   second: number;
   /** Only the pulses of these targets; null for all. */
   targets: number[] | null;
-  /** The pulses up to this place are done; null if none are. */
+  /** The pulses up to this position are done; null if none are. */
   after: PulsePlace | null;
-  /** Pulses that their targets do not take now are given up. */
+  /** True at the last try: pulses that their targets do not take now are given up. */
   lastTry: boolean;
   freed: OutgoingParcel[];
 }
 
-/** A place in the pulses of a second, which are sent in the order of interval and schedule. */
+/** A position in the pulses of a second, which are sent in the order of interval and schedule. */
 export interface PulsePlace {
   every: number;
   schedule: string;
 }
 
 /**
- * Why there is nothing to do: `early` (with the time to wait), `gone` (settled, split or never
- * there), `leased` (another worker has it), `ended` (its lease ran out: the sweep will bring its
- * jobs back), `held` (it waits for a hold to end, or for its turn in a lane or at its target),
- * `empty` (nothing in it may start), `aside` (it cannot be claimed, and is in quarantine until its
- * next attempt).
+ * Why there is nothing to do: `early` (with the time to wait), `gone` (settled, merged, split or
+ * never there), `leased` (another worker has it), `ended` (its lease has run out: the caller takes
+ * the jobs back with `endLease`), `held` (it waits for a hold to end, or for its turn in a lane or
+ * at its target), `empty` (nothing in it may start), `aside` (it cannot be claimed, and is in
+ * quarantine until its next attempt).
  */
 export interface NotClaimed {
   outcome: "early" | "gone" | "leased" | "ended" | "held" | "empty" | "aside";
@@ -91,7 +92,7 @@ export interface JobRow
   more: Partial<{ [Name in keyof JobDetails]: JobDetails[Name] | null }> | null;
 }
 
-/** Values that few jobs have other than the default. */
+/** Values that differ from the default in few jobs. */
 interface JobDetails {
   lane: string | null;
   checks: number;
@@ -135,7 +136,7 @@ export async function claimParcel(
   sql: Sql,
   id: string,
   leaseMs: number,
-  /** How many parcels of one target may be under way at once. */
+  /** How many parcels of one target may be under way at once; null for any number. */
   window: number | null = null,
 ): Promise<Claimed> {
   const rows = await keptPlan(sql<ClaimRow[]>`

@@ -13,7 +13,7 @@ export interface ClaimedJob extends JobKey {
   version: number;
   key: string;
   group: string | null;
-  /** The lane that it passes because of its group. */
+  /** The lane of its group, if the job passes one. */
   lane: string | null;
   /** For a recheck: how many rechecks there have been, this one included. */
   checks: number;

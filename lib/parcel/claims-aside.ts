@@ -52,7 +52,7 @@ async function wasOfferedAgain(sql: Sql, id: string): Promise<boolean> {
 
 /** The most entries that one sweep reads. */
 const lookedMax = 1_000;
-/** When the message is sent again, if it is lost. */
+/** If the message is lost, another one is sent after this time. */
 const nextOffer = "1 minute";
 
 /**
@@ -92,5 +92,5 @@ async function letClaimedGo(sql: Sql): Promise<void> {
   );
 }
 
-/** An entry may have been written by hand. */
+/** The parcel of an entry; null if the entry was written by hand and names none. */
 const idOf = (sql: Sql) => sql`case when q.item ~ '^[0-9]{1,18}$' then q.item::bigint end`;

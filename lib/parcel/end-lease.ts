@@ -19,9 +19,9 @@ export interface EndedLease extends Settled {
 }
 
 /**
- * Takes a parcel whose lease has ended from its worker; `held` is false if another process did, or
- * if the worker still lives. A job that cannot be written stays in the parcel, which gives up its
- * place at its target, and the other jobs are delivered again.
+ * Takes a parcel whose lease has ended from its worker; `held` is false if another process has
+ * taken it, or if the worker still lives. A job that cannot be written stays in the parcel, which
+ * gives up its place at its target, and the other jobs are delivered again.
  */
 export async function endLease(
   deps: Deps,
@@ -89,8 +89,8 @@ async function endSome(
 }
 
 /**
- * A parcel of one job is not divided: its job is charged an attempt, which only the end of the
- * whole lease writes.
+ * The positions of the jobs, counted from 1. Empty for a parcel of one job, which is not divided:
+ * its job is charged an attempt, which only the end of the whole lease writes.
  */
 async function placesOf(sql: Sql, id: string): Promise<number[]> {
   const [row] = await sql<

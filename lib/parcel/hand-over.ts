@@ -5,7 +5,7 @@ import { delayMaxMs, type OutgoingParcel, type ParcelQueue, sendParcels } from "
 /**
  * Sends parcels after the transaction that made them, and marks those that arrived. Parcels that
  * are ready later than a message can wait are left to the sweep, which offers them when their time
- * is near. Returns the ids that the queue's `time` did not suffice for.
+ * is near. Returns the ids of parcels that were not sent because the queue's `time` was up.
  */
 export async function handOver(
   sql: Sql,

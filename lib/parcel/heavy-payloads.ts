@@ -18,9 +18,9 @@ export const lightPayload = (sql: Sql): postgres.PendingQuery<postgres.Row[]> =>
   case when not carillon.is_light(payload, ${lightBytes}) then true end as "isHeavy"`;
 
 /**
- * The first of these jobs with their payloads: as many as have this number of bytes of heavy
- * payloads together, and at least one. A job stays heavy if its payload is gone because another
- * worker has settled it and it was purged.
+ * The first of these jobs with their payloads: as many as fit into this number of bytes of heavy
+ * payloads, and at least one. A job stays heavy if its payload is gone because another worker has
+ * settled it and it was purged.
  */
 export async function readPage(sql: Sql, jobs: readonly ClaimedJob[], bytes: number): Promise<ClaimedJob[]> {
   const heavy = jobs.filter(({ isHeavy }) => isHeavy);

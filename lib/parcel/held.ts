@@ -26,8 +26,8 @@ export async function releaseHeld(tx: Tx, scheduleIds: readonly string[]): Promi
 }
 
 /**
- * Keeps jobs that wait for the holds of schedules until the holds end, for ever if they have no
- * end.
+ * Makes jobs that wait for a hold of these schedules wait until this end, or without one until the
+ * hold is released. Returns their parcels to be sent, if there is an end.
  */
 export async function holdParked(
   tx: Tx,

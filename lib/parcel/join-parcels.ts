@@ -1,13 +1,13 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
-/** An edit that makes more parcels does not join them, since it holds its shard's gate. */
+/** An edit that makes more parcels joins none: it would hold its shard's gate for longer. */
 const joinedMax = 10;
 
 /**
  * Joins slow parcels of an edit with parcels of other edits for the same target and time, as the
- * tick does by itself: a thousand schedules put one by one for one instant are a hundred messages.
- * Returns the parcels that remain to be sent.
+ * tick packs jobs anyway: a thousand schedules that are put one by one for one instant then need a
+ * hundred messages. Returns the parcels that remain to be sent.
  */
 export async function joinParcels(tx: Tx, parcels: readonly OutgoingParcel[]): Promise<OutgoingParcel[]> {
   const slow = parcels.filter(({ queue }) => queue === "slow");

@@ -16,7 +16,7 @@ export interface LaneRules {
   lane: string | null;
 }
 
-interface Place {
+interface InShard {
   id: string;
   shard: number;
 }
@@ -26,9 +26,10 @@ export function laneRules({ body, lane }: { body: ScheduleBody; lane: string | n
 }
 
 /**
- * Part of a statement that makes jobs: enters their places in lanes, so that no job that is due
- * later passes before them. `occurrences` there has schedule_id, due_at, occurrence, kind, whether
- * it is only passed over (passed), and the schedule's overlap and lane (null: none).
+ * Part of a statement that makes jobs: enters the jobs into their lanes, so that no job that is due
+ * later passes before them. The statement's `occurrences` has the columns schedule_id, due_at,
+ * occurrence, kind, passed (the occurrence gets no job), and the schedule's overlap and lane (null:
+ * none).
  */
 export function laneEntries(tx: Tx): postgres.PendingQuery<postgres.Row[]> {
   return tx`
@@ -43,21 +44,21 @@ export function laneEntries(tx: Tx): postgres.PendingQuery<postgres.Row[]> {
 }
 
 /**
- * Adapts the lanes of a schedule to an edit: after its new version is written and jobs not due at
- * the cut are withdrawn, before the next occurrences are planned. If a rule changes, waiting jobs
- * are released to a claim, which decides by the new rule.
+ * Adapts the lanes of a schedule to an edit. The edit has written its new version and withdrawn the
+ * jobs that are not due at the cut, and has not planned the next occurrences yet. If a rule
+ * changes, waiting jobs are released to a claim, which decides by the new rule.
  */
 export async function rearrangeLanes(
   tx: Tx,
-  schedule: Place,
+  schedule: InShard,
   { before, after, cut, isHeld }: { before: LaneRules; after: LaneRules; cut: Date; isHeld: boolean },
 ): Promise<OutgoingParcel[]> {
   const [left, stands] = [lanesOf(schedule.id, before), lanesOf(schedule.id, after)];
   const all = [...new Set([...left, ...stands])];
   if (all.length === 0) return [];
   const entered = stands.filter((lane) => !left.includes(lane));
-  // Before the lanes are locked, because of the lock order. The gate keeps new claims out, so no
-  // other job is running.
+  // Before the lanes are locked, since parcels come before lanes in the lock order. The gate keeps
+  // new claims out, so no other job starts meanwhile.
   if (entered.length > 0) await markRunning(tx, schedule);
   await lockLanes(tx, schedule.id, all);
   if (entered.length > 0) await enterLanes(tx, schedule, entered, left);
@@ -78,8 +79,8 @@ export interface Passing {
 }
 
 /**
- * Like `rearrangeLanes`, for schedules whose lanes do not change: withdrawn jobs give up their
- * places.
+ * Like `rearrangeLanes`, for schedules whose lanes do not change: takes withdrawn jobs out of the
+ * lanes.
  */
 export async function keepLanes(tx: Tx, schedules: readonly Passing[], cut: Date): Promise<OutgoingParcel[]> {
   const { lanes, ids } = placesOf(schedules);
@@ -106,7 +107,7 @@ export async function cancelInLanes(
   return cancelInLanesOf(tx, [passing]);
 }
 
-/** The same for several schedules, whose lanes are locked. */
+/** As `cancelInLanes`, for several schedules whose lanes the caller has locked. */
 export async function cancelInLanesOf(tx: Tx, schedules: readonly Passing[]): Promise<OutgoingParcel[]> {
   const { lanes, ids } = placesOf(schedules);
   if (lanes.length === 0) return [];
@@ -138,25 +139,28 @@ function ownLane(scheduleId: string): string {
   return `schedule/${scheduleId}`;
 }
 
-/** In the order in which a job waits for them. */
+/** The lanes of a schedule's jobs, in the order in which a job waits for them. */
 function lanesOf(scheduleId: string, { overlap, lane }: LaneRules): string[] {
   return [...(overlap === "allow" ? [] : [ownLane(scheduleId)]), ...(lane === null ? [] : [lane])];
 }
 
-/** A running job that was claimed without a lane hands the lane over when it is settled. */
-async function markRunning(tx: Tx, { id, shard }: Place): Promise<void> {
+/**
+ * Marks parcels with a running job of the schedule that was claimed without a lane: their settle
+ * hands the lane over.
+ */
+async function markRunning(tx: Tx, { id, shard }: InShard): Promise<void> {
   await tx`
     update carillon.parcels set laned = true
     where shard = ${shard} and lease_until is not null and laned is not true and ${id}::bigint = any(schedule_ids)`;
 }
 
 /**
- * Gives waiting jobs places in lanes that are new to their schedule. A running job counts as
- * entered. So does a job that had entered one of the earlier lanes: no job may be inside one serial
- * lane and outside another. Lanes of grouped handlers are excepted, since jobs pass them together.
- * In other shards only parcels of grouped handlers hold jobs of this schedule.
+ * Enters waiting jobs into lanes that are new to their schedule. A running job counts as entered.
+ * So does a job that had entered one of the earlier lanes: no job may be inside one serial lane and
+ * outside another. Lanes of grouped handlers are excepted, since jobs pass them together. In other
+ * shards only parcels of grouped handlers hold jobs of this schedule.
  */
-async function enterLanes(tx: Tx, { id, shard }: Place, lanes: string[], left: string[]): Promise<void> {
+async function enterLanes(tx: Tx, { id, shard }: InShard, lanes: string[], left: string[]): Promise<void> {
   await tx`
     insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n, entered)
     select l.lane, j.due_at, j.occurrence, j.schedule_id, j.kind, j.n, p.lease_until is not null or (l.lane not like 'grouped/%' and exists (
@@ -175,12 +179,12 @@ async function enterLanes(tx: Tx, { id, shard }: Place, lanes: string[], left: s
 }
 
 /**
- * Deletes places in lanes that the schedule no longer passes, and places of withdrawn jobs: these
- * may come again with another due time.
+ * Deletes the entries of lanes that the schedule no longer passes, and the entries of withdrawn
+ * jobs: such a job may come again with another due time.
  */
 async function leaveLanes(
   tx: Tx,
-  { id }: Place,
+  { id }: InShard,
   { stands, left, cut }: { stands: string[]; left: string[]; cut: Date },
 ): Promise<void> {
   await tx`
@@ -201,8 +205,8 @@ async function release(tx: Tx, scheduleId: string, lanes: string[]): Promise<Out
 }
 
 /**
- * Jobs that wait for their turn wait for the hold instead, which may end by itself. They keep their
- * places for then, and hold up no other job.
+ * Makes jobs that wait for their turn wait for the hold instead, which may end by itself. They keep
+ * their order in the lane for that time, and delay no other job meanwhile.
  */
 async function holdInLanes(tx: Tx, scheduleId: string, lanes: string[]): Promise<void> {
   await tx`
@@ -210,7 +214,7 @@ async function holdInLanes(tx: Tx, scheduleId: string, lanes: string[]): Promise
     where lane = any(${lanes}::text[]) and schedule_ids[1] = ${scheduleId} and kinds[1] <> 'manual'`;
 }
 
-/** The parcels that have the turn in these lanes after the edit. */
+/** Gives the turns in these lanes after the edit, and returns the parcels that have them. */
 async function handOverLanes(tx: Tx, lanes: string[]): Promise<OutgoingParcel[]> {
   if (lanes.length === 0) return [];
   return tx<

@@ -41,7 +41,9 @@ export async function leaveParcel(
   ];
 }
 
-/** The next tick gives the turns that are not given here. */
+/**
+ * Gives the free places of a target to waiting parcels. If this fails, the next tick gives them.
+ */
 export async function leavePlaces({ sql, log }: Deps, target: number): Promise<OutgoingParcel[]> {
   try {
     return await sql<OutgoingParcel[]>`
@@ -83,7 +85,7 @@ async function leaveLanes(
   return outgoing;
 }
 
-/** Takes adjacent positions. */
+/** The positions must be adjacent. */
 function leaveSome(sql: Sql, own: Lists, part: readonly number[]): Promise<OutgoingParcel[]> {
   const [from = 0, to = 0] = [part[0], (part.at(-1) ?? 0) + 1];
   const some = <Value>(list: readonly Value[] | null) => list?.slice(from, to) ?? null;

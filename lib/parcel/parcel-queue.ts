@@ -13,8 +13,8 @@ export type QueueClass = "fast" | "slow";
 export const parcelMax: Readonly<Record<QueueClass, number>> = { fast: 250, slow: 10 };
 
 /**
- * The most jobs of a slow parcel that are under way at once, of any number in it:
- * `carillon.side_by_side()`.
+ * The most jobs of a slow parcel that are under way at once, however many it holds. The database
+ * has the same number: `carillon.side_by_side()`.
  */
 export const sideBySideMax = 10;
 
@@ -29,7 +29,7 @@ export interface ParcelQueue {
   sqs: SQSClient;
   urls: Readonly<Record<QueueClass, string>>;
   log: Log;
-  /** The clock that shortens waits which were computed a while ago. */
+  /** The clock by which waits are shortened that were computed a while ago. */
   timing: Timing;
   /** The time limit for sending; without it everything is sent. */
   time?: SendingTime | undefined;

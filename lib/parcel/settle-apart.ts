@@ -89,8 +89,8 @@ const onlyAt = (places: readonly number[], settlements: Settlements): Settlement
 };
 
 /**
- * Waits only briefly for a locked job or a hanging statement: about sixteen parts of a parcel of
- * 250 jobs contain it.
+ * Waits only briefly for a locked job or a hanging statement, since it meets each job at fault
+ * again and again: about sixteen parts of a parcel of 250 jobs contain the job.
  */
 async function settleSome(
   sql: Sql,

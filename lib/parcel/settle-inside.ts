@@ -6,7 +6,8 @@ import { type Notify, type Settled, type SettleRow, settledOf } from "./settle.t
  * Settles one job as succeeded inside the transaction of its handler, as its last statement: the
  * job and the handler's writes commit together. If `held` is false (the lease is lost, or a caller
  * has cancelled the job) nothing was written, and the transaction must not commit. The day of a
- * recheck must exist (`attachDaysFor`): making it takes locks that outlive this statement.
+ * recheck must exist (`attachDaysFor`): to make it here would take locks that last until the
+ * transaction ends.
  */
 export async function settleInside(
   tx: Tx,

@@ -19,8 +19,8 @@ interface SettleDeps {
   log: Log;
   notify: Notify;
   /**
-   * Keeps the parcels that the worker goes on with itself, of those that have their turn, and
-   * returns the others.
+   * Gets the parcels that have their turn. Keeps those that the worker goes on with itself, and
+   * returns the others, to be sent.
    */
   keep?: ((turns: readonly OutgoingParcel[]) => readonly OutgoingParcel[]) | undefined;
 }
@@ -32,8 +32,9 @@ interface Waiting {
 }
 
 /**
- * Settles parcels whose jobs have all succeeded together: those that finish at the same moment, or
- * while earlier ones are being settled. Fewer than `fewest` are settled alone.
+ * Settles several parcels by one statement, if all jobs of each have succeeded: those that finish
+ * at the same moment, or while earlier ones are being settled. Fewer than `fewest` are left to be
+ * settled alone.
  */
 export function settleTogether(deps: SettleDeps, fewest = 2): SettleTogether {
   let waiting: Waiting[] = [];
@@ -83,7 +84,10 @@ async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise
   return new Set(rows.flatMap(({ settled }) => settled ?? []));
 }
 
-/** The settle stays in any case: the next tick gives turns that are left. */
+/**
+ * Gives the free places of a target to waiting parcels, and sends these. A failure does not undo
+ * the settle: the next tick gives the turns that are left.
+ */
 async function handOverPlaces(deps: SettleDeps, target: number): Promise<void> {
   const { sql, queue, log, keep } = deps;
   const turns = await leavePlaces(deps, target);

@@ -119,8 +119,8 @@ export function settlementLists(tx: Tx, parcel: ClaimedParcel, perJob: readonly 
 }
 
 /**
- * The day of a recheck may have no partition yet. Making one takes locks that a settle must not
- * hold.
+ * Makes the partitions that the days of rechecks do not have yet. This takes locks that a settle
+ * must not hold.
  */
 export async function attachDaysOf(sql: Sql, settlements: readonly (Settlement | null)[]): Promise<void> {
   const again = settlements.flatMap((each) => (each?.kind === "again" ? [each.at] : []));

@@ -5,10 +5,10 @@ import { blameOnceLocked, inHalves } from "../quarantine/in-halves.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
 /**
- * Splits a parcel that cannot be claimed: its first half moves into a new parcel, and a job there
- * that cannot be written stays. If there is such a job, the second half leaves the parcel too. If
- * the claim failed for another reason, the next claims find out which half is at fault. A failure
- * of the gate, which an edit may hold, is thrown: it does not concern a job.
+ * Splits a parcel that cannot be claimed. The jobs of its first half move into new parcels, except
+ * those that cannot be written. If there are such jobs, the second half moves too. If all of the
+ * first half could be moved, the next claims find out which half is at fault. A failure of the
+ * gate, which an edit may hold, is thrown: it does not concern a job.
  */
 export async function splitParcel(sql: Sql, id: string, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
   const [parcel] = await sql<{ shard: number; jobs: number }[]>`
@@ -30,7 +30,7 @@ export async function splitParcel(sql: Sql, id: string, timeIsUp: () => boolean)
   return outgoing;
 }
 
-/** Takes adjacent positions, counted from 1. */
+/** The positions count from 1, and must be adjacent. */
 function moveSome(sql: Sql, id: string, shard: number, places: readonly number[]): Promise<OutgoingParcel[]> {
   return blameOnceLocked((noteLocked) =>
     sql.begin(async (tx) => {

@@ -12,8 +12,8 @@ interface Deps {
 }
 
 /**
- * Sweeps the lanes in one statement that locks all of them first and no waiting parcel; if that
- * fails, lane by lane.
+ * Gives turns in lanes that no worker has given: for all lanes by one statement and, if that fails,
+ * for each half of them, until the lane at fault is alone.
  */
 export async function sweepLanes(deps: Deps, most: number, timeIsUp: () => boolean): Promise<Swept> {
   let swept: Swept;
@@ -27,7 +27,7 @@ export async function sweepLanes(deps: Deps, most: number, timeIsUp: () => boole
   return swept;
 }
 
-/** No due lane has failed, so all due entries of lanes can go. */
+/** Deletes the due entries of lanes from the quarantine, since no due lane has failed. */
 async function letSweptGo(sql: Sql): Promise<void> {
   await dropEntries(sql, sql`q.consumer = 'lane' and q.next_at <= (select carillon.clock())`);
 }
@@ -50,7 +50,10 @@ interface DueLane extends Tried {
   schedules: string[];
 }
 
-/** Tries all due lanes: swept together, the sound ones would fail again. */
+/**
+ * Tries all due lanes, not `most` of them: those left over would be swept by one statement again,
+ * and fail again.
+ */
 async function sweepApart({ sql, log }: Deps, most: number, timeIsUp: () => boolean): Promise<Swept> {
   const outgoing: OutgoingParcel[] = [];
   for (let tried: Pick<Tried, "item">[] = []; !timeIsUp(); ) {
@@ -83,7 +86,7 @@ function dueLanes(sql: Sql, most: number): PromiseLike<DueLane[]> {
     group by due.lane`;
 }
 
-/** The same as carillon.sweep_lanes. */
+/** The same as carillon.sweep_lanes, for these lanes. */
 async function sweepSome(tx: Tx, lanes: readonly DueLane[]): Promise<OutgoingParcel[]> {
   const names = lanes.map(({ item }) => item);
   const ofGroups = lanes.filter(({ schedules }) => schedules.length === 0).map(({ item }) => item);
@@ -99,7 +102,7 @@ async function sweepSome(tx: Tx, lanes: readonly DueLane[]): Promise<OutgoingPar
 }
 
 export interface Swept {
-  /** `sweepMax` if there may be more. */
+  /** The number of parcels that were looked at; `sweepMax` if there may be more. */
   looked: number;
   outgoing: OutgoingParcel[];
 }

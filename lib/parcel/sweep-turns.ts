@@ -54,8 +54,8 @@ async function turnsAt(deps: Deps, target: string, timeIsUp: () => boolean): Pro
 }
 
 /**
- * Waits for the lock of the target as long as other transactions that give turns do: all parcels of
- * the target need it.
+ * The lock of the target comes before the short lock timeout, which is for rows: all parcels of the
+ * target need that lock, so it is waited for as long as in other transactions.
  */
 function nextTurns(sql: Sql, target: string): Promise<OutgoingParcel[]> {
   return sql.begin(async (tx) => {
@@ -110,8 +110,8 @@ export async function writeParcels(sql: Sql, ids: readonly string[]): Promise<vo
 }
 
 /**
- * A parcel that can be written again, or is gone, leaves the quarantine, and gets its turn with its
- * target.
+ * Tries the parcels in quarantine whose next attempt is due. A parcel that can be written again, or
+ * is gone, leaves the quarantine, and gets its turn when its target is swept.
  */
 async function retryParcels({ sql, log }: Deps, timeIsUp: () => boolean): Promise<void> {
   const due = await sql<Tried[]>`

@@ -53,7 +53,10 @@ export async function sweep(
 
 /** A lease that may end before the next tick is watched by a message that arrives at its end. */
 export const watchedMs = 75_000;
-/** A message is sent a second early, and the lease must have ended. */
+/**
+ * How long after the lease a watching message arrives. A message may come a second early, and must
+ * find the lease ended.
+ */
 const afterLeaseMs = 2_000;
 
 /**
@@ -76,8 +79,9 @@ interface Deps {
 }
 
 /**
- * Parcels that no transaction has locked. The clock is read in a subquery: compared with directly
- * it would be read again for each parcel.
+ * Parcels that are to be offered by now, or whose lease has ended, except those that a transaction
+ * has locked. The clock is read in a subquery: without it the clock would be read again for each
+ * parcel.
  */
 function dueParcels(sql: Sql): PromiseLike<DueParcel[]> {
   const id = sql`p.id`;

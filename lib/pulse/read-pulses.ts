@@ -10,18 +10,21 @@ export interface PulsesOfTarget {
 
 export interface PulsePage {
   pulses: PulsesOfTarget[];
-  /** The place to continue from; null after the last page. */
+  /** The position to continue from; null after the last page. */
   next: PulsePlace | null;
 }
 
 /**
- * The limits of one page, by rows and by bytes, with some hundreds of rows more: a page is in
- * memory while it is sent.
+ * The limits of one page, which is in memory while it is sent. A page may exceed them by some
+ * hundreds of rows.
  */
 const rowsMax = 2_000;
 const bytesMax = 2_000_000;
 
-/** Never occurs in JSON text, where each control character is escaped. */
+/**
+ * Separates the envelopes of a row. It never occurs in JSON text, where each control character is
+ * escaped.
+ */
 const separator = "\u001f";
 
 interface PageRow {
@@ -32,8 +35,8 @@ interface PageRow {
 }
 
 /**
- * Reads the pulses at the second of a claimed parcel, after a place. Their envelopes are encoded by
- * the database.
+ * Reads the pulses at the second of a claimed parcel, from a position on. The database encodes
+ * their envelopes.
  */
 export async function readPulses(
   sql: Sql,
@@ -56,7 +59,10 @@ export async function readPulses(
   return { pulses: listed(byTarget), next: lastOf(rows) };
 }
 
-/** The rows of the last interval are ordered by schedule within each target only. */
+/**
+ * The position to continue from: the last schedule of the last interval. Within an interval the
+ * rows are ordered by schedule for each target only.
+ */
 function lastOf(rows: readonly PageRow[]): PulsePlace {
   const every = rows.at(-1)?.every;
   if (every === undefined || every === null)

@@ -4,17 +4,17 @@ import { type Settled, type SettleRow, settledOf } from "../parcel/settle.ts";
 
 /** The result of the pulses of a claimed parcel. */
 export interface PulsesWorked {
-  /** Pulses that their targets took: the lateness in milliseconds, and the number. */
+  /** Pulses that their targets took: their lateness in milliseconds, and how many had it. */
   taken: readonly { lateMs: number; pulses: number }[];
   /**
-   * Pulses that were not taken, as numbers by target. They are tried again after this place, unless
-   * it was the last attempt.
+   * How many pulses were not taken, by target. They are tried again from `failedAfter` on, unless
+   * this was the last attempt.
    */
   failed: ReadonlyMap<number, number>;
   failedAfter: PulsePlace | null;
-  /** Pulses that their targets will never take. */
+  /** How many pulses are given up because their targets will never take them, by target. */
   refused: ReadonlyMap<number, number>;
-  /** The place where the time was up; null if all were read. */
+  /** The position at which the time was up; null if all were read. */
   rest: PulsePlace | null;
 }
 

@@ -72,7 +72,7 @@ export function boundedAttempt<Answer>(
 const worthStartingMs = 30_000;
 
 const timeoutsKept = 100;
-/** A parcel has few different timeouts. */
+/** Parsed timeouts: jobs have few different ones. */
 const timeouts = new BoundedMap<string, number>(timeoutsKept);
 
 export function timeoutMsOf(timeout: string): number {

@@ -13,8 +13,8 @@ export type DeadReason =
   /** The handler does not accept its payload. */
   | "payload"
   /**
-   * It asked for a recheck that its handler's limits do not allow: too many, in the past, or too
-   * far ahead.
+   * The job asked for a recheck that its handler's limits do not allow: one too many, one in the
+   * past, or one too far ahead.
    */
   | "max-checks"
   | "recheck-past"
@@ -129,7 +129,7 @@ export function requests<Entry extends { bytes: number }>(entries: readonly Entr
   return batches;
 }
 
-/** As many entries from this position on as one request takes. */
+/** The entries of one request: as many from this position on as it takes. */
 export function firstRequest<Entry extends { bytes: number }>(entries: readonly Entry[], from = 0): Entry[] {
   let bytes = 0;
   let to = from;
@@ -159,8 +159,8 @@ export async function eachRequest<Entry>(
   send: (batch: Entry) => Promise<void>,
 ): Promise<void> {
   const waiting = batches.values();
-  const lane = async () => {
+  const sendWaiting = async () => {
     for (const batch of waiting) await send(batch);
   };
-  await Promise.all(Array.from({ length: Math.min(requestsInFlight, batches.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(requestsInFlight, batches.length) }, sendWaiting));
 }

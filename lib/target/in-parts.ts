@@ -15,7 +15,7 @@ const tooLarge = 413;
 /**
  * Sends the entries of one request and returns their outcomes. If the request is refused as a whole
  * for its content, its halves are sent, until the entry at fault is alone. Otherwise each attempt
- * would send it with the same others again, and they would lose their attempts.
+ * would send that entry together with the same others again, until these have no attempts left.
  */
 export async function inParts<Entry>(
   batch: readonly Entry[],

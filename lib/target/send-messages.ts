@@ -23,7 +23,9 @@ export interface QueueMessage {
   target: QueueTarget;
   /** A FIFO queue drops a second message with the same id for five minutes. */
   id: string;
-  /** Messages of one name arrive in order in a FIFO queue whose target names no group. */
+  /**
+   * In a FIFO queue whose target names no group, messages with the same text here arrive in order.
+   */
   orderedBy: string;
 }
 
@@ -152,7 +154,10 @@ function messageGroup({ target, orderedBy }: Entry): string {
   return target.groupId ?? groupOf(orderedBy);
 }
 
-/** A name may be longer than a group's id, and have characters that SQS does not take. */
+/**
+ * The message group of a name, hashed if the name is too long or has characters that SQS does not
+ * take.
+ */
 function groupOf(name: string): string {
   return /^[\x21-\x7e]{1,128}$/.test(name)
     ? name

@@ -125,8 +125,8 @@ function idOf(envelope: string): string {
 }
 
 /**
- * Null if the envelope is not JSON: its row was written before the database refused such rows, or
- * is damaged.
+ * The key of the schedule; null if the envelope is not JSON: its row was written before the
+ * database refused such rows, or is damaged.
  */
 function keyOf(envelope: string): string | null {
   try {

@@ -9,9 +9,9 @@ import { type Back, type Failure, isUnanswered, type Sent } from "./delivery.ts"
 export const sendingMinMs: number = requestMsMax + settleMs;
 
 /**
- * The requests of one call to its service, for any number of queues or buses. None begins when time
- * is short, or after a request without an answer: each would wait as long, and all together would
- * exceed the time left.
+ * The requests of one call that sends to a service, for any number of queues or buses. None begins
+ * when time is short, or after a request without an answer: each would wait as long, and all
+ * together would exceed the time left.
  */
 export class Sending {
   readonly #timeLeftMs: () => number;

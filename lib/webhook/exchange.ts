@@ -60,7 +60,8 @@ export async function exchange({ target, addresses, body, ...rest }: Exchange): 
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on("response", resolve).on("error", reject);
-      // Node hands over the connection of such an answer, and does not close it.
+      // If the receiver switches to another protocol, Node hands over the connection and does not
+      // close it.
       outgoing.on("upgrade", (head, socket) => {
         socket.destroy();
         resolve(head);

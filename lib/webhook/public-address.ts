@@ -40,8 +40,8 @@ const special = Object.entries({
 }).map(([text, what]) => ({ network: network(text), what }));
 
 /**
- * Leads to the IPv4 address in its last 32 bits. From a network with IPv6 only, public servers have
- * such addresses.
+ * An address of this network leads to the IPv4 address in its last 32 bits. In a network with IPv6
+ * only, public servers with IPv4 have such addresses.
  */
 const nat64 = network("64:ff9b::/96");
 

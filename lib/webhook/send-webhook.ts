@@ -84,7 +84,8 @@ async function attempt(
   const found = target.isAddress ? [target.host] : await unlessAborted(resolve(target.host, signal), signal);
   if (found.length === 0) return { kind: "failed", error: `${target.host} has no address in DNS.` };
   if (!target.allowed) {
-    // One forbidden address is enough, since any of the addresses may be connected to.
+    // One forbidden address is enough to refuse the host, since the connection may go to any of its
+    // addresses.
     for (const address of found) {
       const reason = forbids(address, reach.denied);
       if (reason === null) continue;

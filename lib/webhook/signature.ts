@@ -5,7 +5,7 @@ const secretPrefix = "whsec_";
 
 /**
  * The value of `webhook-signature` after Standard Webhooks: one signature for each secret, so that
- * a receiver may have either.
+ * a receiver with any of the secrets can check it.
  */
 export function signatures(
   secrets: readonly string[],

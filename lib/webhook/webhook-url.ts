@@ -48,8 +48,8 @@ function whyNot(
 }
 
 /**
- * Refuses names that differ from machine to machine. Other names are resolved, and their addresses
- * checked, at each attempt.
+ * Why a name is refused: on each machine it leads to another host. Other names are resolved, and
+ * their addresses checked, at each attempt.
  */
 function notPublicName(host: string): string | null {
   if (host.endsWith(".")) return `Write the host without the dot at its end: ${host.replace(/\.+$/, "")}.`;

@@ -2,9 +2,10 @@ import type { Clock } from "../clock.ts";
 import type { OutgoingParcel, QueueClass } from "../parcel/parcel-queue.ts";
 
 /**
- * How long an invocation goes on with parcels that its settles let start: a message would have to
- * pass the queue first, while a place at a target or in a lane stays empty. Parcels of other
- * targets wait for a worker meanwhile, so it takes no more after this time.
+ * How long an invocation goes on to take parcels that its own settles let start. A message for such
+ * a parcel would have to pass the queue first, while its place at the target or in the lane stays
+ * empty. Meanwhile parcels of other targets wait for a worker, so the invocation takes no more
+ * after this time.
  */
 export const goOnMs = 2_000;
 

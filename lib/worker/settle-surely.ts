@@ -12,8 +12,8 @@ const mayPass: ReadonlySet<SqlState | undefined> = new Set([
 const settlesMax = 3;
 
 /**
- * Retries a settle that lost against another transaction. Without it the delivered jobs would be
- * delivered again.
+ * Retries a settle that lost against another transaction. Without the retry the delivered jobs
+ * would be delivered again.
  */
 export async function settleSurely(
   log: Log,

@@ -40,9 +40,7 @@ export async function workJobs(deps: WorkerDeps, claimed: ClaimedParcel, work: W
   await settleDelivered(deps, claimed, await deliver(deps, claimed, work), work);
 }
 
-/**
- * With less time left than this, no company is claimed: their attempts might not start any more.
- */
+/** With less time left than this, no company is claimed: its jobs might not start any more. */
 const companyMinMs = 40_000;
 /** How long finished parcels wait for the others of their company, to be settled together. */
 const gatherMs = 1_000;
@@ -55,15 +53,15 @@ const gatherMs = 1_000;
  */
 async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
   const places = new Places(sideBySideMax);
-  // Only the claimed parcel is settled last. Parcels that the others let start must not wait for
-  // it.
+  // No `next`: the worker goes on with a kept parcel only after the claimed one is settled, which
+  // comes last. Parcels that other settles let start must not wait for that, and are sent.
   const together = {
     ...deps,
     next: undefined,
     settleTogether: settleTogether({ ...deps, keep: deps.next?.keep }, 1),
   };
   const everyone = Promise.withResolvers<void>();
-  // The claimed parcel, and its company as a whole.
+  // How many have not finished, of two: the claimed parcel, and its company as a whole.
   let left = 2;
   const through = () => {
     left -= 1;

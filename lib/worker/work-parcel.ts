@@ -141,7 +141,7 @@ async function isKeptForLater(
 
 /**
  * The worker of the parcel has died: its jobs move into new parcels. The sweep of the next tick
- * takes the jobs that stay in the parcel.
+ * tries those again that cannot be moved.
  */
 async function takeOver(deps: WorkerDeps, parcelId: string, timeLeftMs: () => number): Promise<void> {
   const { held, outgoing, error } = await endLease(

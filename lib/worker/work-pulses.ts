@@ -24,8 +24,8 @@ export interface PulseDeps {
 }
 
 /**
- * With less time left than this no more pages are read: a second to read a page, and the time in
- * which it is sent and settled.
+ * With less time left than this no more pages are read: to read a page takes up to a second, and it
+ * must then be sent and settled.
  */
 const pageMinMs: number = sendingMinMs + 1_000;
 /**
@@ -118,7 +118,7 @@ class Work {
     }
   }
 
-  /** Given up at once: refused by their targets, or not made into a message. */
+  /** How many pulses are given up at once, by target: refused, or not made into a message. */
   #lost(): Map<number, number> {
     const lost = new Map(this.#refused);
     for (const [target, ids] of this.#unmade) add(lost, target, ids.length);
@@ -134,7 +134,7 @@ class Work {
     }
     for (const [target, failure] of this.#failures) {
       const pulses = (this.#failed.get(target) ?? 0) + (this.#refused.get(target) ?? 0);
-      // All were taken at another attempt.
+      // A later attempt has delivered all of them.
       if (pulses === 0) continue;
       const fields = { parcel: id, at: new Date(second * 1_000).toISOString(), target, pulses };
       const error = loggableFailure(failure);

@@ -15,7 +15,7 @@ import type { NextTurn } from "./next-turn.ts";
 /** How pulses are sent. */
 export interface PulseSending {
   send: SendPulses;
-  /** Their targets by number; may return more targets than requested. */
+  /** The targets of pulses by number; may return more targets than requested. */
   targets: (ids: readonly number[]) => Promise<ReadonlyMap<number, PulseTarget>>;
 }
 

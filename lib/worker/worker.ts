@@ -84,7 +84,10 @@ async function workMessage(
   }
 }
 
-/** Parcels that are not claimed here are claimed by their own messages. */
+/**
+ * Claims the parcels of a batch of the fast queue together. A parcel that is not claimed here is
+ * claimed when its own message is worked.
+ */
 async function claims(
   deps: WorkerDeps,
   [first]: readonly SQSRecord[],

@@ -76,7 +76,7 @@ describe("a claim", () => {
     expect(await claim(id)).toMatchObject({ outcome: "ended" });
   });
 
-  test("gets the parcel alone, among many claims at once", async () => {
+  test("among many claims at once, only one gets the parcel", async () => {
     const id = await oneParcel(world, 3);
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => claim(id)));
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(["claimed", ...Array(7).fill("leased")]);
@@ -90,7 +90,7 @@ describe("a claim", () => {
     expect(await claim("9223372036854775807")).toEqual({ outcome: "gone", waitMs: 0, freed: [] });
   });
 
-  test("a claim leaves out jobs that were withdrawn, and deletes a parcel without jobs", async () => {
+  test("a claim leaves out jobs that were withdrawn", async () => {
     const id = await oneParcel(world, 2);
     await world.clock.setNow(at(30 * second));
     await world.patch("job-0", { when: "in 1h" });
@@ -117,7 +117,7 @@ describe("a claim", () => {
     expect((await claimed(job?.parcelId ?? "")).jobs).toMatchObject([{ payload: "again" }]);
   });
 
-  test("a claim parks the jobs of a held schedule, cancels those of a deleted one, and takes the others", async () => {
+  test("a claim moves the jobs of a held schedule into a parcel that waits, cancels those of a deleted one, and takes the others", async () => {
     const id = await oneParcel(world, 3);
     await world.pause("job-0");
     await world.remove("job-1");

@@ -6,8 +6,8 @@ import { touched } from "../support/touched.ts";
 import { claimedBeforeOthers, lease } from "./limit-world.ts";
 
 /**
- * Plans that were made while the tables had other contents, which every long-lived connection
- * keeps.
+ * Query plans that were made while the tables had other contents: a long-lived connection keeps its
+ * plans.
  */
 
 let world: Carillon;
@@ -24,7 +24,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** Plans the statement without effects. */
+/** Makes the statement's query plan, without effects. */
 async function planned(statement: () => PromiseLike<unknown>): Promise<void> {
   await own`begin`;
   await statement();
@@ -44,7 +44,7 @@ describe("a cached plan", () => {
     "%s with a query plan from before an import of schedules still reads only the schedules of its jobs",
     async (which) => {
       const head = await claimedBeforeOthers(world, 12);
-      // Also removes index entries of the rows before they were given a shard.
+      // Also removes the index entries of the rows as they were before the test gave them a shard.
       await world.sql`vacuum analyze`;
       if (which === "claim_parcel")
         await world.sql`update carillon.parcels set turn = null, ready_at = '2000-01-01' where turn = 'waits'`;
@@ -67,7 +67,7 @@ describe("a cached plan", () => {
   );
 
   test.each(["claim_company", "claim_parcel", "claim_parcels"])(
-    "a plan lets %s read one version of each schedule, however often they were edited",
+    "%s reads one version of each schedule, however often the schedules were edited since it was planned",
     async (which) => {
       const head = await claimedBeforeOthers(world, 12);
       await world.sql`analyze`;
@@ -103,12 +103,12 @@ describe("a cached plan", () => {
       });
       expect(jobs).toBeGreaterThan(0);
       expect(index["schedule_versions_pkey"]).toBeGreaterThanOrEqual(jobs);
-      // Two for every third schedule.
+      // Two reads for every third schedule, and one for each of the others.
       expect(index["schedule_versions_pkey"]).toBeLessThanOrEqual(1.5 * jobs);
     },
   );
 
-  test("a plan from when there were few parcels lets a company read only parcels that wait at its target", async () => {
+  test("claim_company with a query plan from when there were few parcels still reads only parcels that wait at its target", async () => {
     const head = await claimedBeforeOthers(world, 12);
     const claim = () => own`select from carillon.claim_company(${head.id}, ${head.fence}, 9, ${lease})`;
     await planned(claim);
@@ -123,7 +123,7 @@ describe("a cached plan", () => {
 });
 
 test.each(["never", "before", "after"])(
-  "a settle reads its own target, though many parcels wait elsewhere and tables were %s analyzed",
+  "a settle reads only parcels of its own target, though many parcels wait elsewhere (tables analyzed: %s)",
   async (analyzed) => {
     const head = await claimedBeforeOthers(world, 5);
     const all = [head, ...(await claimCompany(world.sql, { ...head, company: 3 }, lease))];

@@ -203,7 +203,7 @@ test("a worker whose parcel another worker has claimed since takes no parcels al
   expect(sizes(await companyOf(head))).toEqual([10, 10, 10]);
 });
 
-test("the time of parcels settled together counts once", async () => {
+test("the time of parcels that are settled together is noted once for their target, not for each parcel", async () => {
   const head = await claimedBeforeOthers(world, 5);
   const company = await companyOf(head);
   await world.clock.advance(100);
@@ -211,7 +211,7 @@ test("the time of parcels settled together counts once", async () => {
   expect(await world.sql`select jobs, ms from carillon.target_work`).toEqual([{ jobs: 50, ms: 1_000 }]);
 });
 
-test("the time of parcels settled together counts for each place that they had, also if each is one job", async () => {
+test("the time of parcels that are settled together counts for each place that they had, also if each parcel is one job", async () => {
   await dueOnce(world, "a", 10);
   await world.sql`update carillon.schedules set shard = substring(key from 3)::int`;
   await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
@@ -227,7 +227,7 @@ test("the time of parcels settled together counts for each place that they had, 
   expect(await world.sql`select jobs, ms from carillon.target_work`).toEqual([{ jobs: 10, ms: 1_000 }]);
 });
 
-test("a parcel that is settled alone after a failed job counts its part of the time", async () => {
+test("a parcel of a company that is settled alone after a failed job counts only its part of the time", async () => {
   const head = await claimedBeforeOthers(world, 10, { costMs: 10 });
   const all = [head, ...(await companyOf(head))];
   await world.clock.advance(100);

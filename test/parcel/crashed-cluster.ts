@@ -22,7 +22,7 @@ export interface CrashedCluster {
   stop(): Promise<void>;
 }
 
-/** Off, because the background writer flushes pages, and the log before them. */
+/** The background writer is off: it flushes pages, and the log before them. */
 const settings = {
   fsync: "off",
   shared_buffers: "16MB",

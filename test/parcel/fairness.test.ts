@@ -81,7 +81,8 @@ describe("other targets are not delayed", () => {
       () => count("other") === 40,
     );
     expect(count("stuck")).toBeLessThanOrEqual(50);
-    // Four parcels for half of the remaining workers: the fourth waits for one of three.
+    // Five workers are left, and a target gets half of them, which is three: its fourth parcel
+    // waits for one of the first three.
     expect(worst("other")).toBeLessThanOrEqual(second + 500);
   });
 
@@ -102,7 +103,7 @@ describe("other targets are not delayed", () => {
     expect(worst("other")).toBeLessThanOrEqual(4 * second + 500);
   });
 
-  test("a host that hangs does not delay other hosts, though its jobs come before theirs for minutes", async () => {
+  test("a host that hangs does not delay other hosts, though all of its jobs are due before theirs", async () => {
     const webhook = (host: string) => ({ target: { webhook: { url: `https://${host}/in` } } });
     await dueOnce(world, "hung", 500, webhook("hangs.example.com"));
     await dueOnce(world, "other", 30, webhook("api.example.com"), at(minute + second));
@@ -115,7 +116,8 @@ describe("other targets are not delayed", () => {
       () => count("other") === 30,
     );
     expect(count("hung")).toBe(20);
-    // Two workers remain for three parcels.
+    // Two workers are left, and a target gets one of them: its third parcel waits for the first
+    // two.
     expect(worst("other")).toBeLessThanOrEqual(2 * second + 500);
   });
 

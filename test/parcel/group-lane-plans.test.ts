@@ -33,8 +33,8 @@ describe.each(statistics)(
     });
 
     /**
-     * No table and no index is read through; the rows that are read may grow with the delivered
-     * jobs.
+     * Expects that no table and no index is read through. The rows that are read may grow with the
+     * delivered jobs.
      */
     function expectProbesOnly({ scanned, index }: Touched, entriesMax: number): void {
       const large = Object.entries(scanned).filter(([table, read]) => table !== "test_clock" && read > 500);
@@ -70,7 +70,7 @@ describe.each(statistics)(
     test.each([
       ["first in the long lane", hot],
       ["alone in its group", others + 5],
-    ])("a job %s starts at once, and reads a few entries", async (_name, schedule) => {
+    ])("a job %s starts at once, and its claim and settle read a few entries", async (_name, schedule) => {
       const { parcel, looked } = await claimOf(schedule);
       expectProbesOnly(looked, 100);
       const settling = await touched(sql, async () => {
@@ -79,7 +79,7 @@ describe.each(statistics)(
       expectProbesOnly(settling, 100);
     });
 
-    test("a grouped handler gets 250 jobs of its hot group, and reads few more", async () => {
+    test("a claim for a grouped handler brings 250 of thousands of due jobs of a group, and reads few rows more", async () => {
       const { parcel, looked } = await claimOf(hotGrouped);
       expect(parcel.jobs).toHaveLength(250);
       expectProbesOnly(looked, 3_000);
@@ -97,9 +97,9 @@ describe.each(statistics)(
 );
 
 /**
- * This number of schedules of one serial group and of one group of a grouped handler, each with a
- * job, of which all but the first wait in the lane; and this number of groups of one schedule with
- * an unclaimed job.
+ * Stores `many` schedules of one serial group and `many` of one group of a grouped handler, each
+ * with a job; all but the first job of each group wait in its lane. Stores `many` other groups too,
+ * each of one schedule with an unclaimed job.
  */
 async function fill(sql: Sql): Promise<void> {
   const start = at(0);

@@ -25,8 +25,8 @@ const when = (ms: number) => `at ${at(ms).toISOString()}`;
 const serial = { group: "order:1", serial: true };
 
 /**
- * One job each, due a second after the other in this order, and all due now; their schedules are in
- * several shards.
+ * Makes a job for each key, due a second after the one before. Afterwards all are due. Their
+ * schedules are in several shards.
  */
 async function dueInTurn(keys: readonly string[], body: object = serial): Promise<void> {
   for (const [index, key] of keys.entries()) {
@@ -234,7 +234,7 @@ describe("serial schedules of a group", () => {
 });
 
 describe("a crash in a group", () => {
-  test("after a crash the job keeps its place and is retried before the next; its last attempt hands over", async () => {
+  test("after a crash a job of a group is retried before the next job starts; if that was its last attempt, the next job starts", async () => {
     await dueInTurn(["a", "b"], { ...serial, retry: { attempts: 2 } });
     await claimed("a");
     await claim("b");
@@ -248,7 +248,7 @@ describe("a crash in a group", () => {
     expect((await claimed("b")).jobs).toHaveLength(1);
   });
 
-  test("the sweep recovers from a crash between any two steps", async () => {
+  test("the sweep lets the next job of a group start if the running one is gone without a settle", async () => {
     await dueInTurn(["a", "b"]);
     const running = await claimed("a");
     await claim("b");
@@ -260,7 +260,7 @@ describe("a crash in a group", () => {
 });
 
 describe("an edit in a group", () => {
-  test("a hold of one schedule delays no other, and its jobs take their places when it is released", async () => {
+  test("a hold of one schedule of a group delays no other, and its jobs run in due order again after the hold", async () => {
     await dueInTurn(["a", "b", "c", "d"]);
     const running = await claimed("a");
     for (const key of ["b", "c", "d"]) await claim(key);
@@ -274,7 +274,7 @@ describe("an edit in a group", () => {
     expect((await claimed("d")).jobs).toHaveLength(1);
   });
 
-  test("a hold of the schedule that others wait for lets them go at once", async () => {
+  test("a hold of the schedule whose job the rest of the group waits for lets the other jobs start at once", async () => {
     await dueInTurn(["a", "b"]);
     await claim("b");
     await world.pause("a");
@@ -282,7 +282,7 @@ describe("an edit in a group", () => {
     expect(order()).toEqual(["b"]);
   });
 
-  test("a hold of a schedule whose job is to be retried lets the others go, too", async () => {
+  test("a hold of a schedule whose running job is then to be retried lets the other jobs of the group start", async () => {
     await dueInTurn(["a", "b"]);
     await claim("b");
     const running = await claimed("a");
@@ -301,7 +301,7 @@ describe("an edit in a group", () => {
     expect((await claimed("b")).jobs).toHaveLength(1);
   });
 
-  test("a delete of a schedule cancels its waiting jobs; while one is running the lane is taken", async () => {
+  test("a delete of a schedule cancels its waiting jobs, and the group waits until its running job ends", async () => {
     await dueInTurn(["a", "b", "c"]);
     const running = await claimed("a");
     for (const key of ["b", "c"]) await claim(key);
@@ -339,7 +339,7 @@ describe("an edit in a group", () => {
     expect(await world.sql`select from carillon.lane_entries`).toEqual([]);
   });
 
-  test("an edit that moves the cadence leaves no place behind that others would wait for", async () => {
+  test("an edit that moves the due times of a schedule leaves no entry in the lane for which other jobs would wait", async () => {
     await dueInTurn(["a"]);
     await world.put("s", { when: "every 10s", spread: "5s", ...serial });
     await world.tick();

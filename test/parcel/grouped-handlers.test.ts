@@ -26,7 +26,7 @@ const failed = { kind: "retry", afterMs: second, error: "no" } as const;
 const noteGrouped = (grouped: boolean) =>
   world.sql`select carillon.note_grouped(array['handler/digest'], array[${grouped}::boolean])`;
 
-/** Schedules whose jobs are made and due, each in a parcel of its own shard. */
+/** Makes a due job for each key, in a parcel of its schedule's shard. */
 async function dueJobs(keys: readonly string[], body: object = digest): Promise<void> {
   for (const key of keys) await world.put(key, { ...due, ...body });
   await world.tick();
@@ -161,7 +161,8 @@ describe("a grouped handler", () => {
   test("a claim of a parcel does not take a job back that a grouped handler has just taken from it", async () => {
     await dueJobs(["a", "moved"]);
     const [moved] = await world.jobs("moved");
-    // The state after an edit that sent it to the handler: its parcel is still of the other queue.
+    // The state after an edit has given the job this handler: its parcel is still of the other
+    // queue.
     await world.sql`update carillon.parcels set queue = 'fast', target_id = null where id = ${moved?.parcelId ?? "0"}`;
     let other: Promise<unknown> | undefined;
     const [a] = await world.jobs("a");
@@ -249,7 +250,7 @@ describe("a grouped handler", () => {
     );
   });
 
-  test("a grouped handler's hot group does not delay its other groups", async () => {
+  test("a group with many jobs does not delay the other groups of its grouped handler", async () => {
     await world.put("hot", { ...digest, when: "every 1s" });
     await world.tick();
     await dueJobs(["cold"], { ...digest, group: "person:2" });

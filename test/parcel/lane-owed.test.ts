@@ -21,13 +21,13 @@ test("an occurrence waits for an earlier one that is still in the backlog, and n
     select id, shard, 'cadence', version, array[${at(-minute)}::timestamptz], array[${at(-minute)}::timestamptz], carillon.clock(), carillon.clock()
     from carillon.schedules where key = 's'`;
   const [job] = await world.jobs("s");
-  // Without the wait the schedule's jobs run out of their order, which it forbids.
+  // Otherwise the schedule's jobs run out of order, which `overlap: queue` forbids.
   const claimed = await claimParcel(world.sql, job?.parcelId ?? "0", 30 * second);
   expect(claimed.outcome).toBe("empty");
   const [waiting] = await world.jobs("s");
   await world.clock.advance(2 * minute);
   const offered = async () => (await sweep(world.sql, world.log)).outgoing.map(({ id }) => id);
-  // A worker that was sent for it would find it waiting, and be sent again at once, as long as
+  // A message for this parcel would find it waiting, and be followed by another at once, as long as
   // there is a backlog.
   expect(await offered()).not.toContain(waiting?.parcelId);
   await world.sql`delete from carillon.backlog`;

@@ -51,8 +51,8 @@ test("a dead job that is retried by hand while the next one runs waits for that,
 });
 
 test("a grouped handler's job that waits for its retry does not count as inside the serial lane that an edit moves it to", async () => {
-  // Otherwise the group's earlier job, whose message comes late, waits for the retry of the other
-  // one.
+  // Otherwise the group's earlier job, whose message comes late, waits for the retry of the moved
+  // job.
   await world.sql`select carillon.note_grouped(array['handler/digest'], array[true])`;
   const group = { group: "order:1", serial: true };
   await world.put("early", { when: `at ${at(minute - second).toISOString()}`, ...group });

@@ -24,8 +24,8 @@ const lease = 30 * second;
 const step = 10 * second;
 
 /**
- * A schedule due each ten seconds, with its jobs of three minutes; the clock is where this number
- * of them is due.
+ * Makes the jobs of three minutes of a schedule that is due every ten seconds, and sets the clock
+ * to when this number of them is due.
  */
 async function dueJobs(count: number, body: object): Promise<void> {
   await world.put("s", { when: "every 10s", ...body });
@@ -112,7 +112,7 @@ describe("a deadline", () => {
     expect((await claimed(1)).jobs).toMatchObject([{ attempt: 1 }]);
   });
 
-  test("a deadline passes while a hold keeps the job", async () => {
+  test("a job whose deadline passes under a hold is skipped after the hold", async () => {
     await dueJobs(1, { deadline: "5s" });
     await world.pause("s");
     expect(await claim(1)).toMatchObject({ outcome: "empty" });
@@ -160,7 +160,7 @@ describe("overlap: skip", () => {
     expect(await states(3)).toEqual(["dead: attempts", "skipped: overlap", "waiting"]);
   });
 
-  test("`overlap: skip` does not apply between schedules", async () => {
+  test("`overlap: skip` skips no job because of another schedule's job", async () => {
     for (const key of ["a", "b"]) await world.put(key, { when: "every 10s", overlap: "skip" });
     await world.tick();
     await world.clock.setNow(at(step));
@@ -223,7 +223,7 @@ describe("overlap: queue", () => {
     expect(await readJob(world.sql, id)).toMatchObject({ state: "waiting", readyAt: at(2 * step) });
   });
 
-  test("jobs that have become late while they waited for their turn are skipped, also those behind them", async () => {
+  test("a claim skips all jobs in its lane that became late while they waited, and lets the first that is in time start", async () => {
     await dueJobs(5, { overlap: "queue", deadline: "25s" });
     await world.clock.setNow(at(2 * step));
     const first = await claimed(1);
@@ -295,7 +295,7 @@ describe("a crash in a lane", () => {
     expect((await claimed(2)).jobs).toHaveLength(1);
   });
 
-  test("the sweep recovers from a crash between a settle and the send of the next", async () => {
+  test("if a worker dies between a settle and the message for the next job of the lane, the sweep sends that job", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -304,7 +304,7 @@ describe("a crash in a lane", () => {
     expect(await sweepOnce()).toContain((await job(2)).parcelId);
   });
 
-  test("the sweep lets a job go within a minute that waits without a job before it, from any cause", async () => {
+  test("if a job waits in a lane with no job before it, for whatever cause, the sweep sends it within a minute", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -351,7 +351,7 @@ describe("an edit", () => {
     expect(await world.sql`select from carillon.lane_entries`).toEqual([]);
   });
 
-  test("an edit from queue to skip lets a claim skip waiting jobs", async () => {
+  test("after an edit from `overlap: queue` to `skip`, claims skip the jobs that waited", async () => {
     await dueJobs(3, { overlap: "queue" });
     const first = await claimed(1);
     for (const n of [2, 3]) await claim(n);
@@ -361,7 +361,7 @@ describe("an edit", () => {
     expect((await settle(first)).outgoing).toEqual([]);
   });
 
-  test("an edit that forbids overlaps counts running and waiting jobs", async () => {
+  test("after an edit that forbids overlaps, running jobs come to their end first, and the others then run in due order", async () => {
     await dueJobs(5, {});
     const [running, alsoRunning] = [await claimed(2), await claimed(3)];
     await settle(await claimed(1), { kind: "retry", afterMs: second, error: "no" });
@@ -378,7 +378,7 @@ describe("an edit", () => {
     expect((await settle(await claimed(4))).outgoing).toMatchObject([{ id: (await job(5)).parcelId }]);
   });
 
-  test("an edit that leaves the rule unchanged wakes no job", async () => {
+  test("an edit that leaves the overlap rule unchanged releases no waiting job", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
@@ -413,7 +413,7 @@ describe("an edit", () => {
     expect(await world.sql`select from carillon.parcels where lane is not null`).toEqual([]);
   });
 
-  test("a pause parks the job that has the turn, and the resume goes on in order", async () => {
+  test("a pause keeps the job that has its turn in the lane, and after the resume the jobs run in order", async () => {
     await dueJobs(3, { overlap: "queue" });
     const first = await claimed(1);
     for (const n of [2, 3]) await claim(n);
@@ -431,8 +431,8 @@ describe("an edit", () => {
 
 describe("a claim and the settle before it", () => {
   /**
-   * Both wait for the lane in this order while another transaction has it, and a second passes
-   * meanwhile.
+   * Starts both in this order while another transaction has the lane. They wait for it, and a
+   * second passes on the clock.
    */
   async function meet<First, Second>(one: () => Promise<First>, other: () => Promise<Second>) {
     const { id } = (await world.put("s", { when: "every 10s", overlap: "queue" })).schedule;
@@ -452,7 +452,7 @@ describe("a claim and the settle before it", () => {
   const untilWaiting = (count: number) =>
     until(`${count} wait for the lane`, async () => (await waitingLocks(world.sql, 4)) === count);
 
-  test("a claim that comes before the settle is handed the lane by it", async () => {
+  test("a claim that gets the lane before the settle does starts nothing, and the settle sends its job", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     const [claiming, settling] = await meet(
@@ -463,7 +463,7 @@ describe("a claim and the settle before it", () => {
     expect(settling.outgoing).toMatchObject([{ id: (await job(2)).parcelId }]);
   });
 
-  test("a claim that comes after the settle starts after it, also by the clock", async () => {
+  test("a claim that gets the lane after the settle starts its job after the settle, by the clock too", async () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     const [settling, claiming] = await meet(

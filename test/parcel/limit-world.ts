@@ -9,7 +9,7 @@ export const due = at(minute);
 export const lease = 30 * second;
 
 /**
- * This number of schedules with this body and name (`a-000` …), each due once, beyond the
+ * Stores this number of schedules with this body and name (`a-000` …), each due once, beyond the
  * watermark.
  */
 export async function dueOnce(
@@ -23,7 +23,7 @@ export async function dueOnce(
   if (count > 1) await copies(world, name, count);
 }
 
-/** Copies of the first schedule: a hundred edits take longer than the tests they are for. */
+/** Stores copies of the first schedule: a hundred edits would take longer than the tests. */
 async function copies({ sql }: Carillon, name: string, count: number): Promise<void> {
   await sql`
     with first as (select * from carillon.schedules where key = ${`${name}-000`}), made as (
@@ -54,7 +54,7 @@ export interface StoredParcel {
   owed: boolean | null;
 }
 
-/** In the order in which they wait. */
+/** All parcels, or those of a target, in the order in which they wait. */
 export async function parcels({ sql }: Carillon, target?: string): Promise<StoredParcel[]> {
   return sql<StoredParcel[]>`
     select p.id, p.turn, p.slots, cardinality(p.occurrences) as jobs, nullif(p.ready_at, 'infinity') as "readyAt",
@@ -108,8 +108,8 @@ export const attemptsOf = ({ sql }: Carillon) =>
   sql<{ attempt: number }[]>`select distinct attempt from carillon.jobs order by attempt`;
 
 /**
- * This number of parcels of ten jobs wait at one target, each in a shard of its own; a job there
- * has this cost. The first of them is claimed.
+ * Makes this number of parcels of ten jobs wait at one target, each in a shard of its own, and
+ * claims the first. Jobs there take `costMs`.
  */
 export async function claimedBeforeOthers(
   world: Carillon,
@@ -135,8 +135,7 @@ export async function settleAlone({ sql }: Carillon, parcel: ClaimedParcel): Pro
 }
 
 /**
- * Ready parcels of ten jobs, of one shard and one handler with this share; of one job if the
- * handler's jobs do not come together.
+ * Makes this number of ready parcels of ten jobs, of one shard and of one handler with this share.
  */
 export async function readyParcels(world: Carillon, share: number, count: number): Promise<string[]> {
   await dueOnce(world, "a", count * 10);

@@ -30,7 +30,7 @@ test("a function that could not store its handlers' limits does so with its next
     "alter function carillon.define_limits_later(text[], int[], int[], int[]) rename to define_limits",
   );
   await take();
-  // Otherwise its jobs would run without a limit for as long as the function lives.
+  // Otherwise the handler's jobs would run without a limit for as long as the function lives.
   expect(await world.sql`select name, concurrency from carillon.targets where name = 'handler/a'`).toEqual([
     { name: "handler/a", concurrency: 3 },
   ]);

@@ -17,8 +17,8 @@ afterEach(() => world.stop());
 const apart = 9;
 
 /**
- * This number of parcels of one job each, each due a second after the one before: the first in a
- * shard apart, the others in shards by turns.
+ * Makes this number of parcels of one job, each due a second after the one before: the first in a
+ * shard apart, the others spread over this number of shards.
  */
 async function smallParcels(count: number, shards: number): Promise<string[]> {
   for (let n = 0; n < count; n++)
@@ -64,7 +64,7 @@ test("small parcels are merged up to the limit of jobs, and within one shard", a
   expect(sizes.toSorted((a, b) => a - b)).toEqual([2, 3, 10, 10]);
 });
 
-test("small parcels are not merged while an edit holds their shard", async () => {
+test("small parcels are not merged while an edit holds the gate of their shard", async () => {
   const [one = "", ...others] = await smallParcels(4, 1);
   const { claim, claimed, settle } = workerOf(world, 1);
   const first = await claimed(one);
@@ -83,7 +83,7 @@ test("small parcels are not merged while an edit holds their shard", async () =>
   expect((await claimed(next)).jobs).toHaveLength(1);
 });
 
-test("small parcels are not merged if a limit counts their places", async () => {
+test("small parcels are not merged at a target with a limit of jobs at once", async () => {
   const [one = "", ...others] = await smallParcels(4, 1);
   const limits = { concurrency: 1, rate: null };
   await setLimits(world, { target: "handler/a", limits, caller: { name: "ann" } });
@@ -100,7 +100,7 @@ test("a job that an edit has moved from one parcel to another is not in the merg
   const first = await claimed(one);
   for (const id of others) await claim(id);
   const [two = "", three = ""] = others.slice(1);
-  // The second still lists the job that is in the third now.
+  // Parcel `two` still lists the job that parcel `three` has now.
   await world.sql`
     update carillon.parcels p set occurrences = p.occurrences || o.occurrences, schedule_ids = p.schedule_ids || o.schedule_ids
     from carillon.parcels o where p.id = ${two} and o.id = ${three}`;
@@ -136,7 +136,7 @@ test("a parcel that is not ready, or that another worker has, is not merged", as
   for (const id of later) expect(await claim(id)).toMatchObject({ outcome: "early" });
 });
 
-test("a parcel of half the limit is not merged", async () => {
+test("parcels that are more than half full are not merged", async () => {
   for (const [n, prefix] of ["a", "b"].entries())
     await dueOnce(world, prefix, 6, { target: { handler: "a" } }, at(minute + n * second));
   await world.sql`update carillon.schedules set shard = 0`;

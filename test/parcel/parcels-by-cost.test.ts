@@ -36,7 +36,7 @@ describe("the parcels of a slow target", () => {
     await world.sql`update carillon.targets set cost_ms = ${ms} where id = ${named?.id ?? null}`;
   };
 
-  /** Works all of them one after the other, each for this long, and lets a tick update the cost. */
+  /** Works all parcels one after the other, each for this long, and lets a tick update the cost. */
   async function workedFor(ms: number): Promise<void> {
     const { claimed, settle } = workerOf(world, 100);
     for (const id of await ids(world)) {
@@ -57,7 +57,7 @@ describe("the parcels of a slow target", () => {
     expect(await packed(30, "c", at(30 * minute))).toEqual([10, 10, 10]);
   });
 
-  test("slow parcels are no larger than those of quick targets", async () => {
+  test("a slow parcel holds 250 jobs at most, however quick they are", async () => {
     await cost(0.01);
     expect(await packed(300)).toEqual([250, 50]);
   });
@@ -71,7 +71,7 @@ describe("the parcels of a slow target", () => {
     expect(await parcels(world)).toMatchObject([{ jobs: 100, slots: 10 }]);
   });
 
-  test("slow parcels leave room for others within a limit of jobs at once, and use no more than it has", async () => {
+  test("a slow parcel of many jobs uses ten places of a limited target, or the places that are left", async () => {
     await setLimits(world, {
       target: "handler/a",
       limits: { concurrency: 12, rate: null },
@@ -101,7 +101,7 @@ describe("the parcels of a slow target", () => {
     expect(await packed(50)).toEqual([20, 20, 10]);
   });
 
-  test("slow parcels hold one job if the limit is one at once and jobs take long", async () => {
+  test("slow parcels hold one job if the target runs one at a time and jobs take long", async () => {
     await setLimits(world, {
       target: "handler/a",
       limits: { concurrency: 1, rate: null },
@@ -140,7 +140,7 @@ describe("a handler that turns slow", () => {
       payload: z.unknown(),
       run: async ({ key }) => {
         ran.push(key);
-        // The jobs beside it take as long.
+        // The ten jobs that run side by side share this wait.
         if (ran.length % 10 === 1) moving = world.clock.advance(turnMs);
         await moving;
       },

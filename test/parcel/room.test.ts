@@ -75,7 +75,7 @@ test("two claims of one target do not wait for each other, nor a settle for a cl
 });
 
 test.each([1, 2, 4, 5, 9])(
-  "of twelve claims at once a share of %i gets places, and each of the others gets its turn",
+  "with a share of %i, as many of twelve claims at once get a place, and the others get their turns",
   async (share) => {
     const all = await readyParcels(world, share, 12);
     const claims = await Promise.all(all.map(worker(share).claim));
@@ -136,7 +136,7 @@ test("a claim that comes while the last place is being given up waits for that, 
   expect(outcomes(await Promise.all(claiming))).toEqual(["claimed"]);
 });
 
-test("a parcel with a granted turn does not wait for decisions about others", async () => {
+test("a claim of a parcel with a granted turn does not wait for the lock of the target", async () => {
   const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const before = await worker(1).claimed(first);
   expect(await claimParcel(own, second, lease, 1)).toMatchObject({ outcome: "held" });
@@ -149,7 +149,7 @@ test("a parcel with a granted turn does not wait for decisions about others", as
   });
 });
 
-test("a claim that finds room and no job locks the target no more than others do", async () => {
+test("a claim that finds room and then no job to start waits for no other claim of the target", async () => {
   const [first = "", second = "", third = ""] = await readyParcels(world, 8, 3);
   await own`update carillon.parcels set turn = 'waits', turn_at = ${at(60 * minute)}, ready_at = 'infinity' where id = ${third}`;
   await own`

@@ -45,8 +45,8 @@ const states = async () => (await world.jobs()).map(({ key, state }) => `${key} 
 
 test("a worker that has lost the lease of one parcel settles only the others with the same statement", async () => {
   const claimed = await twoClaimed();
-  // Another worker has claimed it since. Without the fence, this worker would settle the other
-  // one's work.
+  // Another worker has claimed the second parcel since. Without the fence, this worker would settle
+  // that worker's jobs.
   await world.sql`update carillon.parcels set fence = fence + 1 where id = ${claimed[1]?.id ?? ""}`;
   expect(await settleBoth(claimed)).toEqual([true, false]);
   expect(await states()).toEqual(["a succeeded", "b waiting"]);

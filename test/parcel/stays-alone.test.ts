@@ -60,7 +60,7 @@ test("the sweep waits for a settle that decides in a lane at this moment", async
   await world.sql.begin(async (settle) => {
     await lockLane(settle, scheduleId);
     sweeps.push(sweep(world.sql, world.log));
-    // With the state before that settle, it would send a worker for a job that may not start.
+    // By the state before that settle, the sweep would send a message for a job that may not start.
     await until("the sweep waits", async () => (await waitingLocks(world.sql, 4)) === 1);
   });
   await Promise.all(sweeps);

@@ -32,7 +32,7 @@ test("a parcel that the sweep has sent ahead of its time is sent again only afte
   await world.sql`update carillon.parcels set ready_at = ${at(10 * minute)}, offer_at = ${due}`;
   const sent = async () => (await sweep(world.sql, world.log)).outgoing.length;
   expect(await sent()).toBe(1);
-  // Otherwise each sweep before would multiply its messages.
+  // Otherwise each sweep before that time would send another message.
   await world.clock.setNow(at(10 * minute));
   expect(await sent()).toBe(0);
   await world.clock.advance(2 * minute);
@@ -42,7 +42,7 @@ test("a parcel that the sweep has sent ahead of its time is sent again only afte
 test("the message that watches a lease arrives after the lease has ended", async () => {
   await claimParcel(world.sql, id, 30 * second);
   const [watch] = await watchedLeases(world.sql);
-  // Earlier it would find a worker that may live, and the jobs of a dead one would wait for the
-  // next tick.
+  // An earlier message would find a lease that goes on, and the jobs of a dead worker would wait
+  // for the next tick.
   expect(delaySeconds(watch?.waitMs ?? 0)).toBeGreaterThan(30);
 });

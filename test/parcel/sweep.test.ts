@@ -97,7 +97,7 @@ describe("an unclaimed parcel", () => {
 });
 
 describe("a lease that ended", () => {
-  test("a lease that ended brings several jobs back one by one, and charges none of them", async () => {
+  test("after the lease of several jobs has ended, each job comes back in its own parcel, and none is charged an attempt", async () => {
     const id = await oneParcel(world, 3);
     await claimParcel(world.sql, id, lease);
     await world.clock.advance(lease + 1);
@@ -128,7 +128,7 @@ describe("a lease that ended", () => {
     );
   });
 
-  test("a lease that ended counts as an attempt of a job that was alone, and after the last attempt the job is dead", async () => {
+  test("the end of a lease counts as an attempt of a job that was alone in its parcel, and after the last attempt the job is dead", async () => {
     const id = await oneParcel(world, 1, { retry: { attempts: 3 } });
     for (const attempt of [1, 2]) {
       await claimParcel(world.sql, id, lease);
@@ -157,7 +157,7 @@ describe("a lease that ended", () => {
   });
 
   test.each([1, 2])(
-    "a lease that ended of a parcel of %i whose jobs are gone leaves nothing behind",
+    "the end of the lease of a parcel of %i jobs, all of them gone, leaves nothing behind",
     async (count) => {
       const id = await oneParcel(world, count);
       await claimParcel(world.sql, id, lease);
@@ -177,7 +177,7 @@ describe("a lease that ended", () => {
     expect(await world.jobs()).toMatchObject([{ state: "waiting", attempt: 1 }]);
   });
 
-  test("a lease is not taken from a worker before it is over, by any caller", async () => {
+  test("a lease is not taken from a worker at the very instant at which it ends", async () => {
     const id = await oneParcel(world, 1);
     await claimParcel(world.sql, id, lease);
     const [{ fence = 0 } = {}] = await world.sql<{ fence: number }[]>`select fence from carillon.parcels`;
@@ -188,7 +188,7 @@ describe("a lease that ended", () => {
     ]);
   });
 
-  test("a lease is not ended before its time", async () => {
+  test("neither the sweep nor a second claim takes a parcel before its lease has ended", async () => {
     const id = await oneParcel(world, 2);
     await claimParcel(world.sql, id, lease);
     await world.clock.advance(lease);

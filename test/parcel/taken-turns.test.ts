@@ -48,7 +48,7 @@ test("a worker whose parcel must wait works the parcel that has the turn, though
   const first = await claimed(one);
   for (const id of [two, three]) expect(await arrives(id)).toEqual([]);
   expect(await settle(first)).toEqual([two]);
-  // It takes so long that its worker goes on with no other.
+  // The second parcel takes so long that its worker goes on with no other.
   world.outcome = async ({ key }) => {
     if (key.endsWith("9")) await world.clock.advance(goOnMs);
     return done;
@@ -58,7 +58,7 @@ test("a worker whose parcel must wait works the parcel that has the turn, though
     { id: three, turn: "granted" },
     { id: four, turn: "waits" },
   ]);
-  // Its own message arrives late and finds nothing to do.
+  // The message of the second parcel arrives late and finds nothing to do.
   expect(await arrives(two)).toEqual([]);
   expect(await arrives(three)).toEqual(keys(20, 30));
   expect(await arrives(four)).toEqual(keys(30, 40));
@@ -107,7 +107,7 @@ test("a worker that waits for its parcel's time works a ready parcel of that tar
   expect(await arrives(ready)).toEqual([]);
 });
 
-test("a failure of the other parcel fails the message after its own parcel is done", async () => {
+test("if a parcel that a worker works meanwhile fails, the message of its own parcel comes again, after that parcel is done", async () => {
   await dueOnce(world, "a", 1);
   await dueOnce(world, "b", 1, { target: { handler: "a" } }, at(minute + 3 * second));
   await world.tick();
@@ -120,7 +120,8 @@ test("a failure of the other parcel fails the message after its own parcel is do
     if (key.startsWith("a")) throw new Error("gone");
     return done;
   };
-  // Its end is uncertain, so the message comes again, and finds its own parcel settled.
+  // The end of the other parcel is uncertain, so the message comes again. It finds its own parcel
+  // settled.
   expect(await world.work()).toEqual([body]);
   expect(await world.jobs()).toMatchObject([
     { key: "a-000", state: "waiting" },

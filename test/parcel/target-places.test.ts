@@ -31,9 +31,7 @@ async function twoParcels(): Promise<string[]> {
   return ids(world, name);
 }
 
-/**
- * Begins these while another transaction has the target, and lets a second pass before its commit.
- */
+/** Begins these while another transaction has the target, which commits a second later. */
 async function whileDecided<Result>(
   ...acts: (() => Promise<Result>)[]
 ): Promise<PromiseSettledResult<Result>[]> {
@@ -53,14 +51,14 @@ test("a lease counts from when the parcel has its place, not from when it began 
   await limit(10);
   const [claimed] = await whileDecided<Claimed>(() => claimParcel(world.sql, first, lease, null));
   expect(claimed).toMatchObject({ status: "fulfilled", value: { outcome: "claimed" } });
-  // If it were shorter by the wait, it would end while its worker still works: another worker would
-  // run the jobs again.
+  // If the lease were shorter by the wait, it would end while its worker still works: another
+  // worker would run the jobs again.
   expect(await world.sql`select lease_until from carillon.parcels where id = ${first}`).toEqual([
     { lease_until: new Date(due.getTime() + second + lease) },
   ]);
 });
 
-test("of two edits of a target's limits that both name the same version one is refused", async () => {
+test("if two edits of a target's limits both name the same version, one is refused", async () => {
   const { revision } = await limit(5);
   const ends = await whileDecided<LimitsRead>(
     () => limit(6, [revision]),

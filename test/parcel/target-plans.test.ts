@@ -48,7 +48,7 @@ describe.each(statistics)(
       ).toEqual([]);
     }
 
-    test("a claim, and a settle that hands on, read a few rows", async () => {
+    test("a claim, and a settle that gives the next turn, read a few rows", async () => {
       const [parcel] = await sql<
         { id: string }[]
       >`select id from carillon.parcels where turn is null limit 1`;

@@ -24,7 +24,10 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** The same run for the same seed, as far as the database's own timing allows. */
+/**
+ * Numbers from a seed. The same seed gives the same run, as far as the database's own timing
+ * allows.
+ */
 function dice(seed: number): () => number {
   let state = seed;
   return () => {
@@ -163,7 +166,7 @@ test("a cancel does not keep a parcel locked that begins to wait at its target a
     await waiting(2);
     return [settled, cancelled] as const;
   });
-  // In either order: neither waits for the other.
+  // The two may end in either order: neither waits for the other.
   const [settled, cancelled] = await Promise.all(others);
   expect(settled).toMatchObject({ held: true });
   expect([[{ became: "moved" }], [{ became: "cancelled" }]]).toContainEqual([...cancelled]);

@@ -117,7 +117,7 @@ describe("a rate", () => {
     expect(await readyOf("c")).toEqual([330 * second]);
   });
 
-  test("a rate is spread over all shards and in due order", async () => {
+  test("jobs of all shards share one rate, and start in due order", async () => {
     await rate("queue/demo", 1, second);
     for (let n = 0; n < 6; n++)
       await dueOnce(world, `a${n}`, 1, { target: { queue: "demo" } }, at(minute + n));
@@ -152,7 +152,7 @@ describe("a rate", () => {
     expect((await lastStart()) - at(10 * minute).getTime()).toBeLessThan(65 * second);
   });
 
-  test("jobs that come late to a start of their own take it, and all behind start later", async () => {
+  test("a job that is claimed after its start by the rate starts at once, and all jobs behind it start as much later", async () => {
     await rate("queue/demo", 1, second);
     for (let n = 0; n < 4; n++) await fireNowOf(`a${n}`);
     const { claim, claimed } = workerOf(world);
@@ -202,7 +202,7 @@ describe("a rate", () => {
     expect(first).toMatchObject({ slots: 2, jobs: [{}, {}] });
     expect(await claim(two)).toMatchObject({ outcome: "held" });
     expect(await claim(three)).toMatchObject({ outcome: "held" });
-    // Its place comes at once, its time a second after the last start.
+    // The second parcel gets its place at once, and its start a second after the last one.
     expect(await settle(first)).toEqual([two]);
     expect(await claim(two)).toMatchObject({ outcome: "early", waitMs: 1_000 });
     await world.clock.advance(second);

@@ -117,7 +117,7 @@ describe("the window", () => {
     expect(await swept(world)).not.toEqual([]);
   });
 
-  test("two claims at the same moment keep to the window", async () => {
+  test("claims at the same moment keep to the window", async () => {
     const all = await slowJobs(40);
     const { claim } = workerOf(world, 2);
     const outcomes = (await Promise.all(all.map((id) => claim(id)))).map(({ outcome }) => outcome).sort();
@@ -175,7 +175,8 @@ describe("a limit of concurrency", () => {
     expect(world.queue.messages.map(({ body }) => JSON.parse(body).parcel)).toEqual([two, three]);
     const second_ = await claimed(two);
     await limit("handler/a", 10);
-    // Three had been given a turn and not taken it: it is revoked.
+    // The parcel `three` had a turn, which its worker had not taken yet: the lower limit revokes
+    // it.
     expect(await claim(three)).toMatchObject({ outcome: "held" });
     expect(await settle(first)).toEqual([]);
     expect(await settle(second_)).toEqual([three]);
@@ -186,7 +187,7 @@ describe("a limit of concurrency", () => {
     expect((await claimed(four)).jobs).toHaveLength(10);
   });
 
-  test("a turn is handed on when the worker that has it crashes, and when nothing in its parcel may start", async () => {
+  test("the next parcel gets the turn when a parcel's worker crashes, and when nothing in a parcel may start", async () => {
     await limit("handler/a", 10);
     const [one = "", two = "", three = ""] = await slowJobs(30);
     const { claim, claimed } = workerOf(world, 5);
@@ -199,7 +200,7 @@ describe("a limit of concurrency", () => {
     expect(await claim(two)).toMatchObject({ outcome: "empty", freed: [{ id: three }] });
   });
 
-  test("the sweep hands a turn on if the message of a granted one is lost, or the worker that granted it died", async () => {
+  test("the sweep sends a parcel with a turn if its message is lost, and gives the turn if the worker that should have given it died", async () => {
     await limit("handler/a", 10);
     const [one = "", two = ""] = await slowJobs(20);
     const { claim, claimed, settle } = workerOf(world, 5);
@@ -260,7 +261,7 @@ describe("a limit of concurrency", () => {
     expect((await parcels(world)).map(({ jobs }) => jobs).sort()).toEqual([3, 4, 6, 7]);
   });
 
-  test("jobs from the backlog stay counted as such, however their parcel is cut", async () => {
+  test("jobs from the backlog stay marked as such when their parcel is split", async () => {
     const [id = ""] = await slowJobs(20, { target: { queue: "demo" } });
     await world.sql`update carillon.parcels set owed = true`;
     await limit("queue/demo", 4);
@@ -276,7 +277,7 @@ describe("a limit of concurrency", () => {
     const { claim, claimed, settle } = workerOf(world, 5);
     const first = await claimed(one);
     await claim(two);
-    // The worker that should have handed it on died.
+    // The worker that should have given the second parcel its turn died.
     await world.sql`delete from carillon.parcels where id = ${one}`;
     await world.clock.advance(second);
     await fireNow(world, { key: "a-000", caller });
@@ -286,7 +287,7 @@ describe("a limit of concurrency", () => {
     expect(first.jobs).toHaveLength(10);
   });
 
-  test("a parcel that was handed back keeps its place", async () => {
+  test("a parcel that was handed back keeps its turn before later ones", async () => {
     await limit("handler/a", 1);
     await dueOnce(world, "later", 1, { target: { handler: "a" } }, at(minute + second));
     const [one = "", two = ""] = await slowJobs(1);

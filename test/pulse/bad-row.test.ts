@@ -86,7 +86,7 @@ async function damage(id: number): Promise<void> {
   await world.sql`update carillon.pulses set rest = 'not json' where schedule_id = ${id}`;
 }
 
-test("a pulse that cannot be made into a message is given up alone: the others of its target and its second go once, also of later pages", async () => {
+test("a pulse that cannot be made into a message is given up alone: the others of its target and its second go once, also those on later pages", async () => {
   await world.storeMany(2_500, { every: 600, offset: 20, queue: "orders.fifo" });
   await damage(32);
   await world.tick();

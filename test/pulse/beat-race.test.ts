@@ -55,8 +55,8 @@ class Judge {
   }
 
   /**
-   * Pulses that were due until then and stayed so: the number of sent ones, and the pulses that
-   * were neither sent nor reported.
+   * Counts the pulses that were due by then and stayed due after every later edit (`owed`), and
+   * lists those of them that were neither sent nor reported (`lost`).
    */
   verdict(until: number, passed: readonly { shard: number; from: number; to: number }[]) {
     const lost: string[] = [];
@@ -152,7 +152,8 @@ test.each([1, 4])(
     await emptied(world);
     await world.sql`truncate carillon.pulses_passed`;
     const dice = diceOf(seeded(seed));
-    // A separate source: its use depends on the machine's speed, and the edits must not.
+    // A separate source for the faults: how often it is used depends on the machine's speed, which
+    // must not change the edits.
     const luck = diceOf(seeded(seed + 100));
     const judge = new Judge();
     const faults = { on: true, afterSend: 0.05 };
@@ -176,7 +177,7 @@ test.each([1, 4])(
       await world.clock.advance(dice.between(1, 12_000));
     }
     const someWentTwice = () => [...judge.sent.values()].some((times) => times > 1);
-    // By chance, no worker may have died between a send and its end.
+    // It may be that no worker has died after a send so far: from here on every worker does.
     faults.afterSend = 1;
     for (let more = 0; more < 20 && !someWentTwice(); more++) {
       await world.tick();

@@ -9,7 +9,7 @@ interface Stored {
   every: number;
   offset?: number;
   lag?: number;
-  /** In seconds after the beginning; null while it is held. */
+  /** In seconds after the beginning; null while the pulse is held. */
   starts?: number | null;
   ends?: number;
   queue?: string;
@@ -37,7 +37,7 @@ export interface BeatWorld extends Carillon {
    * Advances the clock by seconds, with a tick each minute and a worker whenever a message arrives.
    */
   runSeconds(count: number): Promise<void>;
-  /** The seconds at which a pulse was sent, and at which it is due, after the beginning. */
+  /** The seconds after the beginning at which a pulse was sent and, by `dueOf`, is due. */
   secondsOf(id: number): number[];
   dueOf(id: number, until: number): number[];
   onlyParcel(): Promise<string>;

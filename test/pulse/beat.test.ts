@@ -15,7 +15,7 @@ afterEach(() => world.stop());
 const iso = (ms: number) => at(ms).toISOString();
 
 describe("a pulse", () => {
-  test("a pulse goes at each of its seconds and at no other, for any interval", async () => {
+  test("a pulse is sent at each of its seconds and at no other, for any interval", async () => {
     await world.store([
       { id: 1, every: 10 },
       { id: 2, every: 17, offset: 3 },
@@ -39,7 +39,7 @@ describe("a pulse", () => {
     expect(world.sent).toMatchObject([{ id: `3-${at(10 * second).getTime()}-c0`, due: iso(50 * second) }]);
   });
 
-  test("a pulse that is held, over or not begun does not go", async () => {
+  test("a pulse that is held, has ended or has not begun is not sent", async () => {
     await world.store([
       { id: 1, every: 1, starts: null },
       { id: 2, every: 1, ends: 3 },
@@ -51,7 +51,7 @@ describe("a pulse", () => {
     expect(world.secondsOf(3)).toEqual([4, 5]);
   });
 
-  test("a pulse goes as its row is at its second, and not at all if the row is gone", async () => {
+  test("a pulse is sent as its row is at its second, and not at all if the row is gone", async () => {
     await world.store([
       { id: 1, every: 10 },
       { id: 2, every: 10 },
@@ -91,7 +91,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("a late tick makes up two minutes, and reports the pulses that it passes over", async () => {
+  test("a late tick sends the pulses of the last two minutes, and reports earlier ones as missed", async () => {
     await world.store([{ id: 1, every: 10 }]);
     await world.tick();
     await world.sql`delete from carillon.parcels`;
@@ -116,7 +116,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("a late tick reports nothing for shards without a pulse, and a first pulse there gets parcels only beyond its horizon", async () => {
+  test("a late tick reports nothing for shards without a pulse, and a first pulse there gets parcels only beyond the tick's horizon", async () => {
     await world.clock.setNow(at(60 * minute));
     await world.tick();
     const reached = await world.sql`select distinct pulsed_to as at from carillon.shards`;
@@ -131,7 +131,7 @@ describe("the tick", () => {
     ]);
   });
 
-  test("the tick finds the seconds of many intervals, and makes a parcel for each second if that would take long", async () => {
+  test("the tick makes parcels only for seconds with a pulse, or for every second if finding them would take long", async () => {
     const many = Array.from({ length: 100 }, (_, n) => ({
       id: 16 * n + 16,
       every: 3_600 + n,
@@ -232,7 +232,7 @@ describe("a worker", () => {
     expect(Math.max(...world.calls)).toBeLessThanOrEqual(2_000);
   });
 
-  test("a worker hands on the pulses that it has no time for", async () => {
+  test("a worker that has time for one page leaves the other pulses to the next worker, and none is sent twice", async () => {
     await world.storeMany(5_000, { every: 60, offset: 20 });
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -249,7 +249,7 @@ describe("a worker", () => {
 });
 
 describe("a target that does not take pulses", () => {
-  test("a target that takes no pulses does not hold up the others, and its own pulses are retried apart", async () => {
+  test("a target that takes no pulses does not delay the others, and its own pulses are retried apart", async () => {
     await world.store([
       { id: 1, every: 600, offset: 20, queue: "gone" },
       { id: 17, every: 600, offset: 20, queue: "there" },
@@ -267,7 +267,7 @@ describe("a target that does not take pulses", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("a target that takes no pulses is retried within the work, and then six times at growing intervals; then its pulses are given up, reported and counted", async () => {
+  test("a target that takes no pulses is tried three times by each of six workers, at growing intervals; then its pulses are given up, reported and counted", async () => {
     await world.storeMany(3, { every: 600, offset: 20, queue: "gone" });
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -282,7 +282,7 @@ describe("a target that does not take pulses", () => {
       }
       await world.clock.advance(second);
     }
-    // Plus the pauses within the work.
+    // Each interval is up to a second longer by the pauses within the work.
     const pauses = asked.slice(1).map((each, index) => each - (asked[index] ?? 0));
     expect(pauses.map((each, index) => each - 5 * 2 ** index)).toEqual(
       pauses.map(() => expect.toBeOneOf([0, 1])),

@@ -23,7 +23,7 @@ afterAll(() => world.stop());
 const deps = () => ({ sql: world.sql, queue: world.queue });
 const now = () => world.clock.now();
 
-/** The row gives the same occurrences as the schedule. */
+/** Expects that the row gives the same occurrences as the schedule. */
 async function expectAgreement(key: string): Promise<void> {
   expect(beatsOf(await pulseRow(world.sql, key), now(), 3)).toEqual(await upcomingOf(world.sql, key, 3));
 }
@@ -35,7 +35,7 @@ async function counts(): Promise<{ plans: number; jobs: number }> {
   return row ?? { plans: -1, jobs: -1 };
 }
 
-/** Sets the state that a tick leaves if it has found no pulse up to there. */
+/** Sets the state that a tick leaves if it has found no pulse up to this instant. */
 const pulsedTo = (to: Date) => world.sql`update carillon.shards set pulsed_to = ${to}`;
 const parcelSeconds = async () =>
   (
@@ -123,13 +123,13 @@ describe("a pulse", () => {
 });
 
 describe("changes of a pulse", () => {
-  test("a patch changes the payload at once, and the interval from then on", async () => {
+  test("a patch of the payload applies to late pulses too, and a patch of the interval to later ones only", async () => {
     await world.put("a", pulse);
     const before = await pulseRow(world.sql, "a");
     await world.clock.advance(30 * second);
     await world.patch("a", { payload: { n: 2 } });
     const patched = await pulseRow(world.sql, "a");
-    // Late pulses go with the payload of this moment.
+    // The start stays, so pulses that are late now are sent with the new payload.
     expect({ ...patched, rest: before.rest }).toEqual(before);
     expect(patched.rest).toContain('"data":{"n": 2}');
     await world.patch("a", { when: "every 25s" });
@@ -152,7 +152,7 @@ describe("changes of a pulse", () => {
     await expectAgreement("a");
   });
 
-  test("a hold stops pulses from before it and from within it", async () => {
+  test("a hold stops pulses that are late when it begins, and those due during it", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     await world.clock.advance(35 * second);
     await world.pause("a");
@@ -167,7 +167,7 @@ describe("changes of a pulse", () => {
     expect(await counts()).toEqual({ plans: 0, jobs: 0 });
   });
 
-  test("a hold ends by itself, without an edit", async () => {
+  test("a hold of a pulse ends at its time, without an edit", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     await world.pause("a", { until: at(45 * second) });
     const held = await pulseRow(world.sql, "a");
@@ -178,7 +178,7 @@ describe("changes of a pulse", () => {
     expect(await pulseRow(world.sql, "a")).toEqual(held);
     await expectAgreement("a");
     await world.patch("a", { payload: 1 });
-    // Late pulses from after the hold still go.
+    // The start stays, so pulses that were due after the hold and are late now are still sent.
     expect((await pulseRow(world.sql, "a")).startsS).toBe(held.startsS);
     const [passed] = await world.sql<{ n: number }[]>`select count(*)::int as n from carillon.passed_over`;
     expect([passed?.n, await counts()]).toEqual([0, { plans: 0, jobs: 0 }]);
@@ -208,7 +208,7 @@ describe("changes of a pulse", () => {
     expect(await startOf("e")).toBeNull();
   });
 
-  test("a delete removes the row, and so does the purge", async () => {
+  test("a delete removes a pulse's row, and so does the purge of its schedule", async () => {
     await world.put("a", pulse);
     await world.put("b", pulse);
     await world.remove("a");
@@ -218,7 +218,7 @@ describe("changes of a pulse", () => {
     expect(await world.sql`select * from carillon.pulses`).toEqual([]);
   });
 
-  test("many changes at once have the effect of single ones", async () => {
+  test("changes of pulses in one batch have the same effect as one by one", async () => {
     const body = (more: object) => parseScheduleBody({ ...pulse, ...more });
     const put = (key: string, more: object): Operation => ({ kind: "put", key, caller, body: body(more) });
     await applyOperations(
@@ -299,7 +299,7 @@ describe("a schedule that becomes a pulse, and back", () => {
 });
 
 describe("seconds whose parcels the ticks have made", () => {
-  test("a new pulse gets the missing parcels, which are sent", async () => {
+  test("a new pulse gets parcels for its seconds that the ticks have passed already, and they are sent", async () => {
     await pulsedTo(at(45 * second));
     await world.put("a", { ...pulse, spread: "0s" });
     const seconds = [10, 20, 30, 40].map((s) => at(s * second).getTime());
@@ -313,7 +313,7 @@ describe("seconds whose parcels the ticks have made", () => {
     expect((await parcelSeconds()).length).toBe(8);
   });
 
-  test("no parcel is made twice, and none for a second in the past", async () => {
+  test("an edit of a pulse makes no parcel twice, and none for a second in the past", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     await world.clock.advance(25 * second);
     await pulsedTo(at(41 * second));
@@ -366,7 +366,7 @@ describe("explain of a pulse", () => {
         ...more,
       })}`;
 
-  test("explain gives the arithmetic of a pulse, and says that nothing is written of it", async () => {
+  test("explain computes whether a pulse is due at an instant, and says that nothing is written of it", async () => {
     await world.put("a", { ...pulse, spread: "0s" });
     expect(await told(10 * second)).toEqual(["planned", undefined, expect.stringContaining("Is planned")]);
     expect((await told(12 * second))[0]).toBe("not-an-occurrence");
@@ -411,7 +411,7 @@ describe("explain of a pulse", () => {
     expect((await told(4 * minute))[0]).toBe("unrecorded");
   });
 
-  test("a pulse that ends by itself stays until its last beat can no longer be tried", async () => {
+  test("a pulse with `deleteOnEnd` is deleted only when its last beat can no longer be tried", async () => {
     const endsAt = at(25 * second).toISOString();
     await world.put("a", { ...pulse, spread: "0s", endsAt, deleteOnEnd: true });
     await world.clock.advance(5 * minute);

@@ -19,7 +19,7 @@ test("a worker that has lost its lease of pulses does not settle them while anot
   const id = await world.onlyParcel();
   const parcel = await claimParcel(world.sql, id, minute);
   if (parcel.outcome !== "pulses") throw new Error(`The parcel is ${parcel.outcome}.`);
-  // Another worker has claimed it since.
+  // Another worker has claimed the parcel since.
   await world.sql`update carillon.parcels set fence = fence + 1 where id = ${id}`;
   const nothing = {
     taken: [],

@@ -65,7 +65,7 @@ test("a batch that changes and deletes pulses does not wait at a gate", async ()
   expect((await pulseRow(world.sql, "c")).everyS).toBe(60);
 });
 
-test("edits of other pulses do not wait, and edits of the same pulse wait only for its row", async () => {
+test("edits of different pulses do not wait for each other, and edits of the same pulse wait only for its row", async () => {
   await world.put("a", pulse);
   await world.put("b", pulse);
   await Promise.all(Array.from({ length: 8 }, (_, n) => changed(n % 2 === 0 ? "a" : "b", n)));
@@ -144,7 +144,7 @@ test("a hold of a group waits for pulses under edit, and finds them as they are 
   }
 });
 
-test("any number of edits of one pulse at once take turns", async () => {
+test("edits of one pulse at the same moment are applied one after the other, without a conflict", async () => {
   await world.put("a", pulse);
   await Promise.all(Array.from({ length: 40 }, (_, n) => changed("a", { n })));
   expect((await readSchedule(world.sql, "a"))?.version).toBe(41);

@@ -45,7 +45,7 @@ test("a target that takes no page gets no request for the next one, and gets all
   expect(world.sent).toHaveLength(3_001);
 });
 
-test("pulses that are retried and handed on for lack of time go to the target that lacks them, and to no other", async () => {
+test("pulses that are retried, and then left to the next worker for lack of time, go to the target that lacks them, and to no other", async () => {
   refuse("not now", false);
   await world.work();
   world.fate = () => "taken";

@@ -54,8 +54,8 @@ describe.each([
         new Set([operations[0]?.kind === "delete" ? "deleted" : "changed"]),
       );
     });
-    // With four thousand schedules a sequential scan is a fair choice for a hundred; there are more
-    // pulses than that.
+    // A sequential scan of the four thousand schedules is a fair plan for a hundred of them. There
+    // are more pulses, so a scan of these is a fault.
     expect(Object.keys(scanned)).not.toContain("pulses");
     expect(Object.entries(index).filter(([, read]) => read > 12 * edited)).toEqual([]);
   }

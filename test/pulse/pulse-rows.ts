@@ -62,7 +62,7 @@ export function beatsOf(row: PulseRow, after: Date, n: number): { due: number; i
   return beats;
 }
 
-/** The same, computed from the schedule. */
+/** The same as `beatsOf`, computed from the schedule. */
 export async function upcomingOf(sql: Sql, key: string, n: number): Promise<{ due: number; id: string }[]> {
   const { occurrences } = await sql.begin((tx) => nextOccurrences(tx, { key, n }));
   const [schedule] = await sql<{ id: string }[]>`

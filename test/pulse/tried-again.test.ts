@@ -28,7 +28,7 @@ test("a retry sends only those pulses that the queue did not take", async () => 
   expect(world.sent).toHaveLength(5);
 });
 
-test("pulses that are handed on for lack of time have as many attempts left as before", async () => {
+test("pulses that are left to the next worker for lack of time have as many attempts left as before", async () => {
   // Otherwise a queue that takes nothing is retried without end if the worker is short of time.
   await world.storeMany(3_000, { every: 600, offset: 20 });
   await world.tick();

@@ -50,7 +50,7 @@ test("each job of a parcel is delivered by its own kind of target, and the outco
   expect(told).toEqual(Array(5).fill(context));
 });
 
-test("a parcel of one kind is passed on unchanged, and one of several kinds with the claim's own jobs", async () => {
+test("a parcel with one kind of target is delivered as the claimed list; with several kinds, each gets the claimed job objects", async () => {
   const told: (readonly object[])[] = [];
   const answering = async (jobs: readonly object[]) => {
     told.push(jobs);

@@ -86,7 +86,7 @@ test("many events go in requests of ten, large ones in requests of a quarter of 
   expect(await target()(large)).toEqual([done, done, done]);
 });
 
-test("an event that the bus refuses fails alone: its answers have the order of the request", async () => {
+test("an event that the bus refuses fails alone: the bus answers in the order of the request", async () => {
   const jobs = [job({}, { n: 0 }), job({ source: "aws.ec2" }, { n: 1 }), job({}, { n: 2 })];
   expect(await target()(jobs)).toEqual([
     done,

@@ -83,7 +83,7 @@ test("the rechecks of a group's jobs pass the gates of their shards in order, wi
   expect(await world.written()).toEqual(["once"]);
 });
 
-test("a handler's edits take the gate of its own recheck with theirs, without a deadlock with an edit of both shards", async () => {
+test("a handler's edits and its recheck take all of their gates in order, without a deadlock with an edit of these shards", async () => {
   // Otherwise Postgres ends the edit or the handler's commit: a caller gets an error, or the
   // handler runs again.
   await dueTogether(

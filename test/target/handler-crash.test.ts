@@ -63,7 +63,7 @@ function cutAt(nth: number, side: "before" | "after"): { wrap: WrapLine; count: 
   return { wrap, count: () => count };
 }
 
-/** One job that is due now; its check comes an hour later. */
+/** Makes one job that is due now. Its recheck comes an hour later. */
 async function oneDue(): Promise<void> {
   world = await handlerWorld(effects);
   const retry = { attempts: 3, base: "1m", max: "1m" };
@@ -72,7 +72,10 @@ async function oneDue(): Promise<void> {
   await world.tick();
 }
 
-/** With any outcome of the first attempt, each check has had its effects once in the end. */
+/**
+ * Expects that in the end each check has had its effects once, whatever became of the first
+ * attempt.
+ */
 async function endsWell(where: string): Promise<void> {
   for (let round = 0; round < 5; round++) {
     await world.clock.advance(round < 3 ? minute : hour);

@@ -82,7 +82,7 @@ describe("ctx.schedule", () => {
     },
   );
 
-  test("ctx.schedule sends jobs at once that it makes due at once", async () => {
+  test("ctx.schedule sends a job at once that is due within seconds of its edit", async () => {
     const soon: ScheduleInput = { ...next, when: "in 5s" };
     await ranFrom(
       {},

@@ -127,7 +127,7 @@ describe("a job's transaction", () => {
     expect(written).toEqual(["next"]);
   });
 
-  test("a job's transaction takes fragments that begin like the end of a transaction", async () => {
+  test("a job's transaction takes fragments that begin with the word of a statement that would end it", async () => {
     const { odd, written } = await besideNext(
       (sql) => sql`insert into written select case when true then 'odd' ${sql`end`}`,
     );
@@ -237,7 +237,7 @@ describe("a connection", () => {
     expect(written).toEqual(["next", "odd"]);
   });
 
-  test("the only stream of a connection is a single copy", async () => {
+  test("ctx.sql refuses a stream that is not a single copy statement", async () => {
     const { odd, written } = await besideNext((sql) =>
       sql.unsafe("copy (select 1) to stdout; commit; begin").readable(),
     );

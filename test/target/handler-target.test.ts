@@ -160,7 +160,7 @@ describe("a handler", () => {
     });
   });
 
-  test("a handler that returns another value has failed", async () => {
+  test("a handler that returns a value that is no result has failed", async () => {
     const odd = defineJob({ name: "odd", payload: any, run: async () => JSON.parse('{"kind":"done"}') });
     expect(await deliverWith([odd])(job("odd"))).toMatchObject([
       { kind: "failed", error: expect.stringContaining("returned an unknown value") },

@@ -241,7 +241,7 @@ describe("ctx.sql", () => {
   });
 });
 
-/** An attempt's two seconds end when this promise resolves. */
+/** A clock whose alarm for an attempt's two seconds rings when this promise resolves. */
 function timeUpAfter(come: Promise<void>): AlarmClock {
   return {
     now: world.clock.now,
@@ -311,7 +311,7 @@ describe("a handler whose time is up", () => {
     expect(await world.written()).toEqual(["k"]);
   });
 
-  test("a handler whose time is up before its transaction has begun has not succeeded without its writes", async () => {
+  test("a handler whose time is up before its transaction has begun does not succeed without its writes", async () => {
     const returned = Promise.withResolvers<void>();
     const stopped = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();

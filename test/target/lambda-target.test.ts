@@ -119,7 +119,7 @@ test("a missing function fails its own jobs, which are retried, and no other", a
   ]);
 });
 
-test("a function of another region is refused for good, without a query here", async () => {
+test("a function of another region is refused for good, and no function of this region is called", async () => {
   const { deliver, seen } = await setup({ resize: async () => null });
   const arn = "arn:aws:lambda:eu-west-1:000000000000:function:resize";
   expect(await deliver([job(arn, "async")], deliveryContext())).toMatchObject([

@@ -78,7 +78,7 @@ test.each([
   ["with a stack that is none", Object.assign(new Error("boom"), { stack: null }), "Error: boom"],
   ["without a text", Object.create(null), "a value without text (object)"],
   ["that is a symbol", Symbol("boom"), "Symbol(boom)"],
-])("an error %s is reported, from a schema or from a run", async (_, error: unknown, told) => {
+])("an error %s is reported, whether a schema or a handler throws it", async (_, error: unknown, told) => {
   const fails = (value: unknown) => {
     if (value === "odd") throw error;
     return value;
@@ -97,7 +97,7 @@ test.each([
   expect((await world.jobs("odd"))[0]).toMatchObject({ attempt: 2, error: told });
 });
 
-test("a handler that gives up with a value without text gives up", async () => {
+test("a handler that gives up for a cause without text gives up all the same", async () => {
   const { odd, other } = await oddBesideOther(
     defineJob({
       name: "gives-up",

@@ -41,7 +41,7 @@ const grouped = (resultOf: (job: HandlerJob<unknown>) => unknown) =>
     run: async (jobs) => jobs.map((job) => [job.id, isOdd(job) ? resultOf(job) : done]) as GroupResults,
   });
 
-/** Even its class cannot be read. */
+/** A value of which not even the class can be read. */
 const unreadable = new Proxy(
   {},
   {

@@ -186,7 +186,7 @@ test("a FIFO queue gets the job's id for its deduplication, so that a second att
   expect(messages).toHaveLength(2);
 });
 
-test("without a group of its own a message is in that of its schedule's key, hashed if SQS would not take the key", async () => {
+test("a message whose target names no group is in the group of its schedule's key, hashed if SQS would not take the key", async () => {
   const keys = ["order:1", "k".repeat(128), "k".repeat(129), "order 2", "bestellung:ü"];
   expect(await target()(keys.map((key, n) => job("grouped.fifo", { key, n })))).toEqual(keys.map(() => done));
   const messages = await received("grouped.fifo", keys.length);
@@ -273,6 +273,6 @@ test("text that SQS does not take in a message reaches the queue all the same", 
 test.each([
   "arn:aws:sqs:eu-west-1:000000000000:demo",
   "https://sqs.eu-west-1.amazonaws.com/000000000000/demo",
-])("a queue of another region is refused for good, without a query here (%s)", async (queue) => {
+])("a queue of another region is refused for good, without a look-up in this region (%s)", async (queue) => {
   expect(await target()([job(queue)])).toMatchObject([{ kind: "failed", giveUp: true }]);
 });

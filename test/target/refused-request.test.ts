@@ -64,7 +64,7 @@ const alone = ["done", "done", "failed", "done", "done"];
 test.each([
   ["queue", queue, "InvalidParameterValue"],
   ["bus", bus, "SerializationException"],
-])("a job for a %s whose whole request is refused because of it fails alone", async (_, target, name) => {
+])("a job for a %s that has its whole request refused fails alone", async (_, target, name) => {
   expect(kinds(await target(name)(oddAmongFive))).toEqual(alone);
   expect(requests).toBeLessThanOrEqual(2 * oddAmongFive.length - 1);
 });

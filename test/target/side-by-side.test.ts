@@ -6,7 +6,7 @@ import { manualClock } from "../support/manual-clock.ts";
 
 const clock = manualClock(monday);
 
-test("of two parcels that share the places the first is done before the second begins, and each place is given back", async () => {
+test("if two parcels share the places, the first is done before the second begins, and each place is given back", async () => {
   const places = new Places(2);
   const begun: string[] = [];
   const work = async (name: string) => {
@@ -42,7 +42,7 @@ test("an item that fails gives its place back, and the failure is reported", asy
   expect(places.take()).toBe(true);
 });
 
-test("once the turn is over no more items begin, but the first always do", async () => {
+test("after the turn of five seconds no more items begin, but the first ones always do", async () => {
   const own = manualClock(monday);
   const begun: number[] = [];
   await sideBySide([0, 1, 2, 3], new Places(2), own, async (item) => {

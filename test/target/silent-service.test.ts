@@ -88,7 +88,7 @@ test("after a request without an answer no more events are put", async () => {
   expect(requests()).toBe(requestsInFlight);
 });
 
-test("after a request without an answer no more parcels are sent, and none of its parcels counts as sent", async () => {
+test("after a request without an answer no more parcels are sent, and the parcels of that request do not count as sent", async () => {
   const { sqs, url, requests } = await silentService();
   const urls = { fast: url("fast"), slow: url("slow") };
   const queue = { sqs, urls, log: silentLog, timing: systemTiming };

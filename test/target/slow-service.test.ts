@@ -72,7 +72,7 @@ const url = (name: string) => `https://sqs.us-east-1.amazonaws.com/1/${name}`;
 const busOf = (bus: string) => ({ event: { bus, source: "carillon", detailType: "due" } });
 const many = Array.from({ length: 250 }, (_, n) => n);
 
-/** Advances the clock until it is done. */
+/** Advances the clock until the work is done. */
 async function passing<Done>(doing: Promise<Done>): Promise<Done> {
   let isOver = false;
   const over = () => {
@@ -100,7 +100,7 @@ test("jobs for a slow FIFO queue that there is no time to send go back, and ther
   expect(outcomes.slice(0, 120).every(({ kind }) => kind === "done")).toBe(true);
 });
 
-test("of ten parcels for one slow queue that are sent together, jobs without time go back", async () => {
+test("jobs of ten parcels for one slow queue that are sent together go back if there is no time to send them", async () => {
   const send = messageSender({ sqs: slowSqs(3.9 * second), ownUrls: [] });
   const messages = many.map((n) => ({
     body: String(n),
@@ -129,7 +129,7 @@ test.each([
   ["URL", (n: number) => url(`demo-${n}`)],
   ["URL, FIFO", (n: number) => url(`demo-${n}.fifo`)],
 ])(
-  "of many queues, each named by its %s, none gets a request after one that got no answer",
+  "after a request without an answer no other queue gets a request, if queues are named by their %s",
   async (_, named) => {
     const deliver = queueTarget({ sqs: slowSqs(silenceMs, true), clock, ownUrls: [] });
     const jobs = many.map((n) => claimedJob({ queue: named(n) }, { n }));

@@ -62,7 +62,7 @@ test("a job is not settled in its own transaction once its attempt was stopped",
   await expect(transaction.commit(async () => "settled")).rejects.toMatchObject(stopped);
 });
 
-/** From the statement with this text on, the server of the first connection is silent. */
+/** Makes the server of the first connection silent, from the statement with this text on. */
 function silentFrom(text: string): { wrap: WrapLine; reached: Promise<void> } {
   const sent: Statement[] = [];
   const reached = Promise.withResolvers<void>();

@@ -257,7 +257,7 @@ describe("through Lambda's protocol, the function that sends and a real receiver
   test.each([
     [200, done],
     [503, { kind: "failed", error: "The receiver answered 503: and" }],
-  ])("a receiver that answers %i and goes on sending has answered that", async (status, delivery) => {
+  ])("the status %i counts, though the receiver goes on sending its answer", async (status, delivery) => {
     const { url, deliver } = await wholeWay({ status, endless: true });
     expect(await deliver([job({ url }, { timeout: "1s" })], deliveryContext())).toMatchObject([delivery]);
   });

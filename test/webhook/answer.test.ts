@@ -12,7 +12,7 @@ async function answered(answer: (response: ServerResponse) => void): Promise<Web
 }
 
 describe("an answer", () => {
-  test("an answer is returned as the receiver gave it, to exactly the request", async () => {
+  test("the receiver gets exactly the request, and its answer is returned as it was given", async () => {
     const target = await receiver((response) => response.writeHead(201).end("made\n"));
     const { send } = sender({ allow: target.host });
     const body = '{"name":"Zoë \u2028"}';
@@ -44,7 +44,7 @@ describe("an answer", () => {
   });
 
   test.each([200, 204, 400, 404, 410, 500])(
-    "an answer with status %d has no effect but the status",
+    "the status %d of an answer without a body is returned, with no excerpt and no wait",
     async (status) => {
       expect(await answered((response) => response.writeHead(status).end())).toEqual({
         kind: "answered",
@@ -70,7 +70,7 @@ describe("an answer", () => {
     [503, "Fri, 06 Nov 2026 08:51:37 GMT", 120_000],
     [404, "7", 7_000],
     [200, "30", null],
-  ])("an answer with status %d and Retry-After: %s", async (status, retryAfter, retryAfterMs) => {
+  ])("only a failure has a wait: status %d, Retry-After: %s", async (status, retryAfter, retryAfterMs) => {
     expect(
       await answered((response) => response.writeHead(status, { "retry-after": retryAfter }).end()),
     ).toMatchObject({ status, retryAfterMs });
@@ -98,7 +98,7 @@ describe("an answer", () => {
       more();
     });
     expect(answer).toEqual({ kind: "answered", status: 200, retryAfterMs: null, excerpt: "x".repeat(1_024) });
-    // The data in the buffers between the two is sent as well.
+    // More than 64 KB leaves the receiver: the buffers between the two are filled too.
     expect(await closed).toBeLessThan(16 * 1_024 * 1_024);
   });
 

@@ -90,7 +90,10 @@ async function tlsTarget(
   return { port: address.port, requests: () => requests };
 }
 
-/** In a process of its own, because the trusted certificates are read at its start. */
+/**
+ * Runs the function in a process of its own, because the trusted certificates are read at its
+ * start.
+ */
 async function invoke(port: number, env: Record<string, string>): Promise<WebhookAnswer> {
   const module = `
     const { handler } = await import("./functions/webhook.ts");

@@ -60,7 +60,7 @@ describe("the headers", () => {
     });
   });
 
-  test("headers of Carillon's own are never the target's", () => {
+  test("a target cannot set the headers that Carillon itself sends", () => {
     const own = sent({});
     const names = [
       ...[

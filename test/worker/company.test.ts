@@ -129,7 +129,7 @@ test("a parcel of the company whose delivery breaks keeps the message, and the o
   expect(states.filter((state) => state === "waiting")).toHaveLength(10);
 });
 
-test("parcels of the company that have no place within the turn go back, without a counted attempt", async () => {
+test("parcels of the company that get no place within five seconds go back, without a counted attempt", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 3));
   const hanging = Promise.withResolvers<void>();
   const started: string[] = [];
@@ -151,8 +151,7 @@ test("parcels of the company that have no place within the turn go back, without
   await until("the company is claimed", async () => (await leased()) === 2);
   await expect.poll(() => started.length).toBe(10);
   await world.clock.advance(turnMs);
-  // If their wait had no end, they would stay behind the hanging jobs until Lambda stops the
-  // worker.
+  // Otherwise these parcels would stay behind the hanging jobs until Lambda stops the worker.
   await until("the others are back", async () => (await leased()) === 1);
   hanging.resolve();
   await working;
@@ -161,7 +160,7 @@ test("parcels of the company that have no place within the turn go back, without
   expect(others.map(({ state, attempt }) => [state, attempt])).toEqual(Array(10).fill(["waiting", 0]));
 });
 
-test("parcels of the company that have no room for their payloads within the turn go back", async () => {
+test("parcels of the company that get no room for their payloads within five seconds go back", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 8));
   await world.sql`update carillon.schedule_versions set payload = to_jsonb(repeat('x', 20000))`;
   const hanging = Promise.withResolvers<void>();
@@ -222,7 +221,7 @@ test("a worker takes no parcel along if there is hardly time for one", async () 
   expect(await parcels(world)).toEqual([]);
 });
 
-test("a parcel that gets its turn by a query that took all the time is not forgotten", async () => {
+test("a parcel to which its own claim gave a turn gets a message if the claim took all the time", async () => {
   await claimedBeforeOthers(world, 3);
   const fresh = (await parcels(world)).filter(({ turn }) => turn === "waits").at(-1)?.id ?? "";
   await world.sql`update carillon.parcels set turn = null, ready_at = ${due}, offer_at = ${due} where id = ${fresh}`;

@@ -6,7 +6,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
 
-/** A worker that claims and then dies, and ticks at each full minute, as in production. */
+/** The worker claims a parcel and then dies. A tick runs at each full minute, as in production. */
 let world: Carillon;
 
 beforeEach(async () => {
@@ -69,7 +69,7 @@ describe.each([1, 20, 31, 45, 59])("a worker that dies %i seconds after a tick",
   });
 });
 
-test("a job that was alone had started: its attempt is counted and recorded with the reason", async () => {
+test("if the worker of a single job dies, an attempt is counted, and recorded with the reason", async () => {
   const { jobs, claimedAt } = await claimAndDie(1, 10);
   const [job] = jobs;
   if (job === undefined) throw new Error("Nothing was claimed.");

@@ -111,7 +111,7 @@ test("a handler that takes its group together gets eight megabytes in one call",
   expect(calls).toEqual([8, 8, 4]);
 });
 
-test("jobs without a page when the time is up go back without an attempt", async () => {
+test("jobs whose page has not begun when the time is up go back, without a counted attempt", async () => {
   const [id] = await heavyParcels(1, 10);
   let timeLeftMs = 60_000;
   const deliver: Deliver = async (jobs) => {
@@ -126,7 +126,7 @@ test("jobs without a page when the time is up go back without an attempt", async
 test.each([
   ["slow", true, 2],
   ["fast", false, 10],
-])("jobs of a %s parcel without a page when its turn is over go back: %s", async (_, hasTurn, delivered) => {
+])("jobs of a %s parcel without a page go back when its turn is over: %s", async (_, hasTurn, delivered) => {
   const [id] = await heavyParcels(1, 10);
   const deliver: Deliver = async (jobs) => {
     await world.clock.advance(turnMs);

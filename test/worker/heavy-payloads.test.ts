@@ -70,7 +70,7 @@ test.each([
   expect(whole.map(({ isHeavy }) => isHeavy)).toEqual(Array(4).fill(undefined));
 });
 
-test("parcels that are worked along with another bring no large payload", async () => {
+test("a claim of a company brings no large payload", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 4));
   await world.sql`update carillon.schedule_versions set payload = to_jsonb(repeat('x', ${200 * kilobyte}))`;
   await world.clock.setNow(at(minute + second));
@@ -85,7 +85,7 @@ test("parcels that are worked along with another bring no large payload", async 
   expect(jobs.every(({ payload, isHeavy }) => payload === null && isHeavy === true)).toBe(true);
 });
 
-test("a payload that is read after the claim is that of the claimed version, or the job's own", async () => {
+test("a payload that is read after the claim is the job's own, or else that of the claimed version", async () => {
   const [id = "", other = ""] = await parcels([text(1, 20 * kilobyte), text(2, 20 * kilobyte)]);
   await world.sql`update carillon.jobs set payload = ${world.sql.json(text(3, 20 * kilobyte))} where parcel_id = ${other}`;
   const claimed = await claimTogether(world.sql, [id, other], minute);

@@ -11,7 +11,10 @@ import { manualClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 import { watchedWorker } from "../support/watched-worker.ts";
 
-/** After a settle a worker goes on with a parcel that has its turn by it, without a message. */
+/**
+ * After a settle a worker goes on with a parcel to which the settle gave the turn, without a
+ * message.
+ */
 
 describe("the parcel that a worker keeps", () => {
   const parcel = (id: string, more: Partial<OutgoingParcel> = {}): OutgoingParcel => ({
@@ -26,7 +29,7 @@ describe("the parcel that a worker keeps", () => {
     { name: "no parcel that has to wait", of: [parcel("1", { waitMs: 5 }), parcel("2")], keeps: "2" },
     { name: "no parcel of the other queue", of: [parcel("1", { queue: "fast" })], keeps: undefined },
     { name: "no parcel if there is none", of: [], keeps: undefined },
-  ])("of the parcels that have their turn, a worker keeps $name", ({ of, keeps }) => {
+  ])("a worker whose settle lets parcels start keeps $name", ({ of, keeps }) => {
     const next = nextTurn(manualClock(due.toISOString()), "slow");
     expect(next.keep(of)).toEqual(of.filter(({ id }) => id !== keeps));
     expect(next.take()?.id).toBe(keeps);
@@ -126,7 +129,7 @@ describe("a worker after a settle", () => {
     world.queue.put("slow", parcelMessage(early));
     const sent = losing();
     world.outcome = async () => {
-      // It begins to wait while the first is worked.
+      // The second parcel begins to wait while the first is worked.
       if (world.delivered.length === 10)
         expect(await workerOf(world, 1).claim(two)).toMatchObject({ outcome: "held" });
       return done;
@@ -141,7 +144,7 @@ describe("a worker after a settle", () => {
     expect(sent[0]).toBe(parcelMessage(two));
   });
 
-  test("parcels that start by a rate are sent with their remaining wait", async () => {
+  test("a parcel that a rate lets start later is sent with the wait that is left", async () => {
     await world.sql`insert into carillon.targets (name, concurrency, rate_count, rate_ms) values ('handler/a', 1, 1, 10000)`;
     await dueOnce(world, "a", 2);
     await world.tick();
@@ -157,7 +160,7 @@ describe("a worker after a settle", () => {
     expect(outgoing).toEqual([{ id: two, queue: "slow", waitMs: 10_000 }]);
   });
 
-  test("a worker goes on in a lane", async () => {
+  test("a worker goes on with the next jobs of a lane, without their messages", async () => {
     await world.put("a", { when: "every 10s", overlap: "queue" });
     await world.tick();
     await world.clock.setNow(at(30 * second));

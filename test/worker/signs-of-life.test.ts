@@ -71,7 +71,7 @@ const live = (parcel: ClaimedParcel) =>
   signsOfLife({ sql: counted(), clock: workerClock, log: world.log }, parcel, leaseMs);
 
 describe("while a parcel is worked", () => {
-  test("a lease is renewed while its parcel is worked, and is written at most once in each half of it", async () => {
+  test("a lease is renewed while its parcel is worked, and is written at most once in half of its length", async () => {
     life = live(await claimed(1));
     const first = await leaseUntil();
     await beat(14);
@@ -120,7 +120,7 @@ describe("while a parcel is worked", () => {
       expect(life?.stopOf(job).signal.reason).toMatchObject({ why: "lease-lost" });
   });
 
-  test("a beat of a worker whose parcel another worker has claimed reports that, and does not prolong that lease", async () => {
+  test("a beat of a worker whose parcel another worker has claimed reports that, and does not prolong the other worker's lease", async () => {
     const parcel = await claimed(1);
     const others = at(10 * minute);
     await world.sql`update carillon.parcels set fence = fence + 1, lease_until = ${others}`;
@@ -157,7 +157,7 @@ describe("while a parcel is worked", () => {
 });
 
 describe("a stop", () => {
-  test("a stop of a job of another parcel is refused", async () => {
+  test("the stop of a job that is not in the parcel is refused, with the job's id", async () => {
     const parcel = await claimed(1);
     life = live(parcel);
     const [job] = parcel.jobs;

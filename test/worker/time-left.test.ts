@@ -82,7 +82,7 @@ test("the lease of quick deliveries ends two seconds after the invocation does, 
 test.each([
   [6 * second, 1],
   [6 * second - 1, 0],
-])("with %i ms left after a settle, schedules that are to be held are held %i times", async (left, times) => {
+])("with %i ms left after a settle, the worker sets wanted holds %i times", async (left, times) => {
   await oneParcel(world, 1, { target: { handler: "greet" }, retry: { attempts: 1 } });
   const held: (readonly string[])[] = [];
   world.more.worker.holdWanted = async (ids) => void held.push(ids);

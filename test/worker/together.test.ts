@@ -28,8 +28,8 @@ afterEach(async () => {
 });
 
 /**
- * This number of schedules (`job-0`, `job-1` …) due together in a minute, each in a shard and a
- * parcel of its own, with its message on the queue.
+ * Stores this number of schedules (`job-0`, `job-1` …) that are due together in a minute, each in a
+ * shard and a parcel of its own, with its message on the queue.
  */
 async function parcels(count: number): Promise<void> {
   for (let index = 0; index < count; index++)

@@ -133,7 +133,7 @@ interface Together {
   author: string;
 }
 
-/** The lease is lost, or the job is cancelled: its transaction must not commit. */
+/** The lease is lost, or the job is cancelled: the handler's transaction must not commit. */
 class NotHeld extends Error {
   override readonly name = "NotHeld";
   readonly job: ClaimedJob;
@@ -191,8 +191,8 @@ function commitTogether(
 }
 
 /**
- * The handler may have changed the date format of its transaction, and its edits would misread
- * instants.
+ * Restores the settings by which instants and arrays are read. The handler may have changed them in
+ * its transaction, and its edits would be wrong.
  */
 async function readInstantsAgain(tx: Tx): Promise<void> {
   await tx`select set_config('datestyle', 'ISO, MDY', true), set_config('array_nulls', 'on', true)`;
@@ -212,7 +212,7 @@ function factsOf(job: ClaimedJob, payload: unknown): HandlerJob<unknown> {
     scheduleId,
     version,
     group,
-    // Copies, since the job is settled by its own instants, also if its handler changes these.
+    // Copies: the handler may change its dates, and the job is settled by its own.
     occurrence: new Date(occurrence),
     dueAt: new Date(dueAt),
     attempt: job.attempt + 1,

@@ -5,7 +5,10 @@ import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import { keyFault } from "../../schedule/shape/schedule-key.ts";
 import { parseScheduleBody } from "../../schedule/shape/schedule-shape.ts";
 
-/** All edits are applied in one transaction, during which claims of their shards wait. */
+/**
+ * The most edits of one job. They are applied in one transaction, during which claims of their
+ * shards wait.
+ */
 const editsMax = 100;
 
 /** Refuses a valid body that is not possible in this deployment. */
@@ -60,7 +63,7 @@ class NotingSchedules implements HandlerSchedules {
 function readBody(key: string, input: ScheduleInput, accept: Accept): ScheduleBody {
   refuseOddKey(key, "put");
   try {
-    // As it would come over HTTP: dates as text, and no undefined members.
+    // The body as it would come over HTTP: dates as text, and no undefined members.
     const body = parseScheduleBody(JSON.parse(JSON.stringify(input)));
     accept(body);
     return body;

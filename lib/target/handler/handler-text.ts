@@ -12,7 +12,7 @@ export interface StatementText {
 
 const known = new WeakMap<readonly string[], StatementText>();
 
-/** A template without parts always has the same text, so it is read once. */
+/** Checks a statement. A template without parts always has the same text, so it is read once. */
 export function readStatement(statement: Statement): StatementText {
   const { strings } = statement;
   if (isStreaming(statement)) return readCopy(textOf(statement));
@@ -28,7 +28,10 @@ function textOf({ strings, args }: Statement): string {
     .join("");
 }
 
-/** Names and lists of columns are quoted by the driver, so they cannot be keywords. */
+/**
+ * The text of a part, with `?` for a value. The driver quotes names and lists of columns, so they
+ * cannot be keywords.
+ */
 function partOf(part: unknown): string {
   if (isStatement(part)) return textOf(part);
   if (Array.isArray(part) && isStatement(part[0])) return part.filter(isStatement).map(textOf).join(" ");
@@ -56,7 +59,7 @@ const refusals = [
     why: "ctx.sql is one transaction, which commits when the handler returns and rolls back when it throws.",
   },
   {
-    // The setting would apply to the next job on this connection, and be settled with it.
+    // The setting would apply to the next job on this connection, and to the settle of that job.
     pattern:
       /^(?:set\b(?! (?:local|transaction|constraints)\b)|(?:reset|discard|listen|unlisten|prepare|deallocate)\b)/,
     why: "ctx.sql has its connection for one transaction: use `set local`, which ends with it.",
@@ -112,7 +115,7 @@ const harmless: ReadonlySet<string> = new Set(
     .split(/\s+/),
 );
 
-/** Names before lists of columns. */
+/** Names before a parenthesis that are no calls: of a table, an alias or a `with` query. */
 const named = /\b(?:into\s+[\w."]+|as\s+\w+|with\s+(?:recursive\s+)?\w+)\s*\(/gi;
 const call = /([^\s(),;+\-*/<>=~!@#%^&|?:[\]]*)\s*\(/g;
 /**

@@ -74,7 +74,7 @@ class AttemptTransaction implements HandlerTransaction, Route {
   readonly #clock: Pick<AlarmClock, "alarm">;
   #opened: Opened | undefined;
   #over: Refused | undefined;
-  /** Why statements that wait for the beginning are not sent either. */
+  /** Why statements that wait for the transaction to begin are not sent either. */
   #undone: Error | undefined;
   #leftOpen: LeftOpen | undefined;
 
@@ -103,7 +103,7 @@ class AttemptTransaction implements HandlerTransaction, Route {
     given.promise.catch(() => {});
     const { last, ended, failures } = this.#open();
     last.resolve(async (tx) => {
-      // A stop before the beginning has refused the handler's statements.
+      // A stop before the transaction began has refused the handler's statements.
       if (this.#undone !== undefined) throw this.#undone;
       given.resolve(await work(tx));
     });
@@ -190,7 +190,10 @@ class AttemptTransaction implements HandlerTransaction, Route {
     return this.#opened;
   }
 
-  /** A stop before the first statement has not been recorded here yet. */
+  /**
+   * Why statements are refused; undefined if they are not. Also notes a stop that came before the
+   * first statement.
+   */
   #refused(): Refused | undefined {
     if (this.#over === undefined && this.#stop.reason !== undefined) this.#over = stopped(this.#stop.reason);
     return this.#over;

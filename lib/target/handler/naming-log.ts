@@ -3,7 +3,7 @@ import type { HandlerLog, LogFields, LogLevel } from "../../log/log.ts";
 import { textOf } from "../../log/text-of.ts";
 import type { ClaimedJob } from "../../parcel/claimed-job.ts";
 
-/** Adds its jobs to each line, and never throws. */
+/** The log of a handler: adds the names of the handler's jobs to each line, and never throws. */
 export class NamingLog implements HandlerLog {
   readonly #log: HandlerLog;
   readonly #jobs: readonly ClaimedJob[];
@@ -34,8 +34,8 @@ export class NamingLog implements HandlerLog {
   }
 
   /**
-   * JSON cannot hold a bigint, a circular object and others; as text their lines are written all
-   * the same.
+   * Writes a line whose fields JSON cannot hold, such as a bigint or a circular object, with each
+   * of them as text.
    */
   #writeAsText(level: LogLevel, event: string, fields?: LogFields): void {
     try {
