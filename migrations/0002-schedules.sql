@@ -192,6 +192,9 @@ create table carillon.holds (
 create index holds_until on carillon.holds (until) where until is not null;
 -- Read when a hold of a group or a tag is released: the members that have it.
 create index holds_shared on carillon.holds (scope, name, owner, schedule_id) where scope <> 'schedule';
+-- Read by the board of holds: those of single schedules, by their ends. A hold without an end is last. With equality, a planner without
+-- statistics would expect so few of them that it reads and sorts all.
+create index holds_board on carillon.holds ((coalesce(until, 'infinity')), schedule_id, owner) where scope not in ('group', 'tag');
 
 create sequence carillon.shared_hold_revisions;
 
@@ -227,3 +230,5 @@ create table carillon.shared_holds (
 create index shared_holds_unfinished on carillon.shared_holds (revision) where reached is not null;
 -- Read by the tick: holds whose end has come.
 create index shared_holds_until on carillon.shared_holds (until) where until is not null;
+-- Read by the board of holds, by their ends. A hold without an end is last.
+create index shared_holds_board on carillon.shared_holds ((coalesce(until, 'infinity')), scope, name, prefix, owner);

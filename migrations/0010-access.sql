@@ -104,3 +104,6 @@ create index audit_prefix on carillon.audit (prefix, at, id) where prefix is not
 create index audit_schedule on carillon.audit (schedule_id, version) where schedule_id is not null;
 -- Read by the explanation of a cancelled or retried job: which actor asked for it, and why.
 create index audit_jobs on carillon.audit (schedule_id, at) where action in ('jobs.cancelled', 'jobs.retried');
+-- Read by the board of holds: those that have ended, newest first. The end of a label's hold is one entry; those of its members are left out.
+create index audit_holds_ended on carillon.audit (at, id)
+  where action in ('schedule.resumed', 'group.resumed', 'tag.resumed') and (detail ?| array['group', 'tag']) is not true;

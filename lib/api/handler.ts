@@ -22,10 +22,13 @@ import { calendarRoutes } from "./routes/calendar-routes.ts";
 import { commandRoutes } from "./routes/command-routes.ts";
 import { enqueueRoutes } from "./routes/enqueue-routes.ts";
 import { fireRoutes } from "./routes/fire-routes.ts";
+import { forecastRoutes } from "./routes/forecast-routes.ts";
 import { groupRoutes } from "./routes/group-routes.ts";
+import { holdRoutes } from "./routes/hold-routes.ts";
 import { inboxRoutes } from "./routes/inbox-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
+import { ownTokenRoute } from "./routes/own-token-route.ts";
 import { quarantineRoutes } from "./routes/quarantine-routes.ts";
 import { scheduleRoutes } from "./routes/schedule-routes.ts";
 import { statsRoutes } from "./routes/stats-routes.ts";
@@ -84,17 +87,19 @@ export function apiRoutes(
     ...enqueueRoutes(operations),
     ...calendarRoutes(operations),
     ...groupRoutes(operations),
+    ...holdRoutes(operations),
     ...jobRoutes(operations),
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
     ...statsRoutes(operations),
+    ...forecastRoutes(operations),
     ...tokenRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),
     ...commandRoutes(operations),
     ...quarantineRoutes(operations),
   ];
-  const routes = conditionalRoutes(all, { requireIfMatch });
+  const routes = conditionalRoutes([...all, ownTokenRoute(operations, all)], { requireIfMatch });
   return [...routes, openApiRoute(routes)];
 }
 

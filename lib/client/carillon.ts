@@ -3,7 +3,9 @@ import { pause } from "./backoff.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
 import { Commands, Inbox } from "./commands.ts";
+import type { Forecast, ForecastParams } from "./forecast.ts";
 import { LabelledSchedules } from "./groups.ts";
+import type { BoardHold, HoldFilter } from "./holds.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
 import { TargetLimits } from "./limits.ts";
@@ -11,7 +13,7 @@ import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Schedules } from "./schedules.ts";
-import type { Forecast, Stats } from "./stats.ts";
+import type { Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
 import {
   type Answered,
@@ -113,12 +115,17 @@ export class Carillon {
     return listOf(this.#send, ["v1", "audit"], params);
   }
 
+  /** The holds in force, those that end first at the front. */
+  holds(params?: HoldFilter & ListOptions): Pages<BoardHold> {
+    return listOf(this.#send, ["v1", "holds"], params);
+  }
+
   stats(options?: CallOptions): Promise<Stats> {
     return this.#get(["v1", "stats"], {}, options);
   }
 
   /** The number of fires in each of the coming minutes. */
-  forecast(params: { minutes?: number | undefined } = {}, options?: CallOptions): Promise<Forecast> {
+  forecast(params: ForecastParams = {}, options?: CallOptions): Promise<Forecast> {
     return this.#get(["v1", "forecast"], params, options);
   }
 

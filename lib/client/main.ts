@@ -1,9 +1,18 @@
 export type { AuditEntry, AuditFilter, Origin } from "./audit.ts";
 export { BatchInterrupted, type BatchOptions, type Operation, type OperationResult } from "./batch.ts";
-export type { Calendar, CalendarBody, CalendarSummary, PutCalendar, Weekday } from "./calendars.ts";
+export type {
+  Calendar,
+  CalendarBody,
+  CalendarPreview,
+  CalendarSummary,
+  PutCalendar,
+  Weekday,
+} from "./calendars.ts";
 export { Carillon, type CarillonOptions } from "./carillon.ts";
 export type { DeadCommand, InboxApplied, InboxError, RetriedCommand } from "./commands.ts";
+export type { Contribution, Forecast, ForecastParams } from "./forecast.ts";
 export type { CancelDone, HoldDone, Members, SharedHold } from "./groups.ts";
+export type { BoardHold, HoldFilter } from "./holds.ts";
 export type {
   Attempt,
   BackfillDone,
@@ -54,7 +63,7 @@ export type {
   ScheduleSummary,
   Spec,
 } from "./schedule.ts";
-export type { Forecast, Stats } from "./stats.ts";
+export type { Stats } from "./stats.ts";
 export type {
   EventTarget,
   HandlerTarget,
@@ -75,7 +84,7 @@ export type {
   PreviewBody,
   Version,
 } from "./time.ts";
-export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
+export type { NewToken, OwnToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
 export type {
   Answered,
   CallOptions,

@@ -34,7 +34,8 @@ export interface Counts {
 /** Current counts, and those of the last hour and day; `asOf` is the time of counting. */
 export interface Stats {
   asOf: InstantText;
-  schedules: { total: number; active: number; paused: number };
+  /** `ended` may be an estimate: `endedWithin` is 0 if it is exact. */
+  schedules: { total: number; active: number; paused: number; ended: number; endedWithin: number };
   jobs: {
     waiting: number;
     due: number;
@@ -53,27 +54,4 @@ export interface Stats {
   plan: { to: InstantText; lagMs: number; lastTickAt: InstantText | null };
   lastHour: Counts;
   lastDay: Counts;
-}
-
-/** The number of fires in each of the coming minutes, without pulses. */
-export interface Forecast {
-  asOf: InstantText;
-  minutes: { at: InstantText; fires: number }[];
-  total: number;
-  heaviest: {
-    at: InstantText;
-    fires: number;
-    /**
-     * The cadences with the most fires. An entry without `when` stands for schedules that fire once
-     * in this period.
-     */
-    most: { when: string | null; timezone: string | null; fires: number }[];
-  }[];
-  suggestion: {
-    peak: number;
-    average: number;
-    withSpread: { spread: string; peak: number }[];
-    text: string;
-  };
-  exact: boolean;
 }

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { countEnded, type Ended } from "./ended.ts";
 import { type Lateness, type LatenessBucket, summarize } from "./lateness.ts";
 import { readStanding, type Standing } from "./standing.ts";
 
@@ -23,8 +24,8 @@ export interface Pulses extends Omit<Lateness, "jobs"> {
 }
 
 export interface Stats {
-  /** `paused` are held. Schedules that have ended and are still kept count as active. */
-  schedules: { total: number; active: number; paused: number };
+  /** `paused` are held; `ended` may be an estimate, which is `endedWithin` off at most. */
+  schedules: { total: number; active: number; paused: number; ended: number; endedWithin: number };
   standing: Standing;
   lastHour: Counts;
   lastDay: Counts;
@@ -40,12 +41,20 @@ const dayMinutes = 1_440;
  */
 export async function readStats(sql: Tx): Promise<Stats> {
   const standing = await readStanding(sql);
-  const [schedules, lastHour, lastDay] = await Promise.all([
+  const [kept, ended, lastHour, lastDay] = await Promise.all([
     readSchedules(sql),
+    countEnded(sql),
     readCounts(sql, minutesBefore(standing.now, hourMinutes)),
     readCounts(sql, minutesBefore(standing.now, dayMinutes)),
   ]);
-  return { schedules, standing, lastHour, lastDay };
+  return { schedules: withEnded(kept, ended), standing, lastHour, lastDay };
+}
+
+type Kept = Pick<Stats["schedules"], "total" | "paused">;
+
+function withEnded({ total, paused }: Kept, { count, within }: Ended): Stats["schedules"] {
+  const ended = Math.min(count, Math.max(0, total - paused));
+  return { total, active: Math.max(0, total - paused - ended), paused, ended, endedWithin: within };
 }
 
 function minutesBefore(now: Date, minutes: number): Date {
@@ -57,14 +66,13 @@ function minutesBefore(now: Date, minutes: number): Date {
  * in neither. A difference that was written by hand may bring the sum below zero. No constraint
  * refuses that: a schedule's end may be rolled up before its beginning.
  */
-async function readSchedules(sql: Tx): Promise<Stats["schedules"]> {
+async function readSchedules(sql: Tx): Promise<Kept> {
   const [row] = await sql<{ total: number; paused: number }[]>`
     select greatest(c.schedules + t.schedules, 0)::float8 as total, greatest(c.held + t.held, 0)::float8 as paused
     from carillon.schedule_counts c
     cross join (select coalesce(sum(schedules), 0) as schedules, coalesce(sum(held), 0) as held from carillon.schedule_tallies) t`;
   if (row === undefined) throw new Error("carillon.schedule_counts has no row.");
-  const { total, paused } = row;
-  return { total, active: Math.max(0, total - paused), paused };
+  return row;
 }
 
 interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<Pulses, "taken" | "lost"> {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { forecastAnswer, statsAnswer } from "../../lib/api/views/stats-shape.ts";
+import { forecastAnswer } from "../../lib/api/views/forecast-shape.ts";
+import { statsAnswer } from "../../lib/api/views/stats-shape.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { minute, monday } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
@@ -32,7 +33,7 @@ describe("GET /v1/stats", () => {
     expect(status).toBe(200);
     const stats = statsAnswer.parse(json);
     expect(stats).toMatchObject({
-      schedules: { total: 3, active: 2, paused: 1 },
+      schedules: { total: 3, active: 2, paused: 1, ended: 0, endedWithin: 0 },
       jobs: { waiting: 1, due: 1, running: 0, dead: { count: 0, more: false } },
       lastHour: { fired: 1, succeeded: 0, lateness: { jobs: 0, p99Ms: null } },
       plan: { lagMs: 0 },
@@ -65,13 +66,36 @@ describe("GET /v1/forecast", () => {
   });
 });
 
-test("A token with a prefix gets no statistics and no forecast", async () => {
+test("A token with a prefix gets no statistics, and a forecast of its own schedules alone", async () => {
   const hash = createHash("sha256").update("prefixed").digest();
   await api.sql`
     insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)
     values (gen_random_uuid(), ${hash}, 'prefixed', 'admin', 'team:', carillon.clock(), 'test')`;
-  for (const path of ["/v1/stats", "/v1/forecast"]) {
-    const headers = { authorization: "Bearer prefixed" };
-    expect(await api.send("GET", path, { as: "", headers })).toMatchObject({ status: 403 });
-  }
+  const headers = { authorization: "Bearer prefixed" };
+  const get = (path: string, query = "") => api.send("GET", path, { as: "", headers, query });
+  expect(await get("/v1/stats")).toMatchObject({ status: 403 });
+  const body = { when, target: { queue: "demo" } };
+  await api.send("PUT", "/v1/schedules/team:1", { body });
+  expect((await get("/v1/forecast")).json).toMatchObject({ total: 1 });
+  expect((await get("/v1/forecast", "prefix=team:2")).json).toMatchObject({ total: 0 });
+  expect(await get("/v1/forecast", "prefix=other:")).toMatchObject({ status: 403 });
+});
+
+test("The forecast names all faults of its query at once", async () => {
+  const query = "from=soon&minutes=0&spread=1s&by=colour&more=1";
+  const { status, json } = await api.send("GET", "/v1/forecast", { query });
+  expect(status).toBe(400);
+  const { errors } = json as { errors: { path: string }[] };
+  expect(errors.map(({ path }) => path).sort()).toEqual(["by", "from", "minutes", "more", "spread"]);
+});
+
+test.each([
+  ["in the past", -minute],
+  ["more than 32 days ahead", 33 * 1_440 * minute],
+])("The forecast refuses to begin %s", async (_, ahead) => {
+  const from = new Date(api.clock.now().getTime() + ahead).toISOString();
+  expect(await api.send("GET", "/v1/forecast", { query: `from=${from}` })).toMatchObject({
+    status: 422,
+    json: { errors: [{ path: "from", message: "takes an instant from now to 32 days ahead" }] },
+  });
 });

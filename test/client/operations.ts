@@ -128,9 +128,20 @@ export const operations: Readonly<Record<string, Reached>> = {
     body: "{ reason?: string | null }",
   },
 
+  listHolds: {
+    call: (c) =>
+      page(c.holds({ scope: "group", owner: "o", prefix: "k", endsBefore: at, ended: false, ...listed })),
+    answer: "Page<BoardHold>",
+  },
+
   putCalendar: {
     call: (c) => c.calendars.put("n", { dates: ["12-25"] }, put),
     answer: "PutCalendar",
+    body: "CalendarBody & { name?: string }",
+  },
+  previewCalendar: {
+    call: (c) => c.calendars.preview("n", { dates: ["12-25"] }),
+    answer: "CalendarPreview",
     body: "CalendarBody & { name?: string }",
   },
   getCalendar: { call: (c) => c.calendars.get("n"), answer: "Calendar" },
@@ -153,13 +164,17 @@ export const operations: Readonly<Record<string, Reached>> = {
   },
 
   listStats: { call: (c) => c.stats(), answer: "Stats" },
-  getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
+  getForecast: {
+    call: (c) => c.forecast({ from: at, minutes: 5, spread: "10m", by: "tag", prefix: "k" }),
+    answer: "Forecast",
+  },
 
   createToken: {
     call: (c) => c.tokens.create({ name: "ci", scope: "read" }),
     answer: "NewToken",
     body: "TokenBody",
   },
+  getOwnToken: { call: (c) => c.tokens.own(), answer: "OwnToken" },
   getToken: { call: (c) => c.tokens.get("1"), answer: "TokenSummary" },
   listTokens: { call: (c) => page(c.tokens.list(listed)), answer: "Page<TokenSummary>" },
   rotateToken: { call: (c) => c.tokens.rotate("1"), answer: "NewToken", body: "{ overlap?: string }" },

@@ -6,7 +6,7 @@ import { defaultSettings, settingsShape } from "../../infra/settings.ts";
 import { bulkMax } from "../../lib/api/request/job-filter.ts";
 import { bodyBytesMax, bodyValuesMax } from "../../lib/api/request/json-body.ts";
 import { batchMax } from "../../lib/api/routes/batch-routes.ts";
-import { forecastMinutesMax } from "../../lib/api/views/stats-shape.ts";
+import { forecastMinutesMax } from "../../lib/api/routes/forecast-routes.ts";
 import { inputDepthMax } from "../../lib/command/json-depth.ts";
 import { attemptsMax, sendingTimeouts } from "../../lib/config/aws.ts";
 import { answerMs } from "../../lib/config/function-connections.ts";

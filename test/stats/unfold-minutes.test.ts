@@ -20,10 +20,17 @@ const group = (id: number, when: string): PlannedGroup => ({
   cadence: { id, of: cadenceOf(when), expression: when, timezone: "UTC", occurrence: from },
   everyMs: null,
   slot: null,
+  unmoved: true,
+  release: null,
+  names: [],
 });
 
 const firesOf = (groups: readonly PlannedGroup[], minutes: number, runsMax?: number) => {
-  const unfolded = unfoldMinutes(groups, from, minutes, runsMax);
+  const unfolded = unfoldMinutes(groups, {
+    from,
+    count: minutes,
+    ...(runsMax === undefined ? {} : { runsMax }),
+  });
   return { fires: unfolded.minutes.map(({ fires }) => fires), exact: unfolded.exact };
 };
 

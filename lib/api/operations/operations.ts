@@ -23,6 +23,8 @@ import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../.
 import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
 import { type Explanation, explain } from "../../explain/explain.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../../history/dead-jobs.ts";
+import { type EndedHold, type EndedPlace, readEndedHolds } from "../../history/ended-holds.ts";
+import { type Board, readBoard } from "../../history/hold-board.ts";
 import { jobsOf } from "../../history/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
 import { readAnyJob } from "../../history/planned-job.ts";
@@ -49,6 +51,7 @@ import {
 } from "../../inbox/refusals.ts";
 import type { JobKey } from "../../job/job-id.ts";
 import type { JobPlace } from "../../job/job-place.ts";
+import type { Rate } from "../../job/rate.ts";
 import type { JobRead } from "../../job/read-job.ts";
 import { cancelAnyJob, retryAnyJob } from "../../job-control/any-job.ts";
 import { type BackfillDone, type BackfillParams, backfillSchedule } from "../../job-control/backfill.ts";
@@ -83,6 +86,7 @@ import {
   readCalendarWithCounts,
   removeCalendar,
 } from "../../rules/calendar-edits.ts";
+import { type CalendarImpact, calendarImpact } from "../../rules/calendar-impact.ts";
 import {
   readZoneData,
   type ZoneDataRead,
@@ -94,7 +98,7 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
-import { type Forecast, readForecast } from "../../stats/forecast.ts";
+import { type Forecast, type ForecastQuery, readForecast } from "../../stats/forecast.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
@@ -159,6 +163,8 @@ export interface Operations {
   cancelMany(params: CancelManyParams): Promise<CancelledMany>;
   retryMany(params: RetryManyParams): Promise<RetriedMany>;
   putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
+  /** The changes that a put of this calendar would make. */
+  calendarImpact(params: { name: string; body: CalendarBody }): Promise<CalendarImpact>;
   readCalendar(name: string): Promise<CalendarRead | null>;
   /** Ordered by name; `after` is the last name of the page before. */
   listCalendars(params: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
@@ -169,6 +175,10 @@ export interface Operations {
     label: Label,
     page: { limit: number; after?: string | undefined; prefix?: string | undefined },
   ): Promise<LabelRead | null>;
+  /** The holds in force, those that end first at the front; a page may be short. */
+  readHolds(params: Parameters<typeof readBoard>[1]): Promise<Board>;
+  /** Newest first; a page may be short. */
+  readEndedHolds(params: Parameters<typeof readEndedHolds>[1]): Promise<Page<EndedHold, EndedPlace>>;
   cancelLabel(params: CancelLabelParams): Promise<LabelCancelled>;
   setLimits(params: LimitsParams & { limits: Limits; ifNoneMatch?: boolean }): Promise<LimitsRead>;
   clearLimits(params: LimitsParams): Promise<void>;
@@ -195,7 +205,7 @@ export interface Operations {
   listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
   readStats(): Promise<Stats>;
-  readForecast(minutes: number): Promise<Forecast>;
+  readForecast(query: ForecastQuery): Promise<Forecast>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -204,6 +214,8 @@ export interface OperationDeps extends AcceptanceDeps {
   sql: Sql;
   queue: ParcelQueue;
   log: Log;
+  /** The rate of tokens without one of their own. Default: no limit. */
+  rateByDefault?: Rate | null;
 }
 
 export function makeOperations(deps: OperationDeps): Operations {
@@ -260,12 +272,15 @@ export function makeOperations(deps: OperationDeps): Operations {
     cancelMany: (params) => cancelMany(deps, params),
     retryMany: (params) => retryMany(deps, params),
     putCalendar: (params) => putCalendar(deps, params),
+    calendarImpact: (params) => calendarImpact(sql, params),
     readCalendar: (name) => readCalendarWithCounts(sql, name),
     listCalendars: (params) => listCalendars(sql, params),
     removeCalendar: (params) => removeCalendar(deps, params),
     pauseLabel: (params) => pauseLabel(deps, params),
     resumeLabel: (params) => resumeLabel(deps, params),
     readLabel: (label, page) => readLabel(sql, label, page),
+    readHolds: (params) => readBoard(sql, params),
+    readEndedHolds: (params) => readEndedHolds(sql, params),
     cancelLabel: (params) => cancelLabel(deps, params),
     setLimits: (params) => setLimits(deps, params),
     clearLimits: (params) => clearLimits(deps, params),
@@ -273,7 +288,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     listLimits: (params) => listLimits(sql, params),
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
-    tokens: tokenOperations(sql),
+    tokens: tokenOperations(sql, deps.rateByDefault ?? null),
     readAudit: (search) => readAudit(sql, search),
     applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
     listInboxErrors: (search) => listRefused(sql, search),
@@ -282,7 +297,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     listQuarantine: (search) => listEntries(sql, search),
     retryQuarantine: (search) => retryEntries(sql, search),
     readStats: () => readStats(sql),
-    readForecast: (minutes) => readForecast(sql, minutes),
+    readForecast: (query) => readForecast(sql, query),
     health: async () => {
       await sql`select carillon.clock()`;
     },

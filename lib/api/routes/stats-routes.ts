@@ -1,19 +1,11 @@
-import * as z from "zod";
-import type { Forecast } from "../../stats/forecast.ts";
+import type * as z from "zod";
 import type { Counts, Stats } from "../../stats/stats.ts";
 import type { Operations } from "../operations/operations.ts";
-import { wholeNumber } from "../request/query.ts";
 import { refusePrefixed } from "../request/reach.ts";
 import { noQuery, type Route, route } from "../request/route.ts";
-import {
-  forecastAnswer,
-  forecastExample,
-  forecastMinutesMax,
-  statsAnswer,
-  statsExample,
-} from "../views/stats-shape.ts";
+import { statsAnswer, statsExample } from "../views/stats-shape.ts";
 
-/** Statistics and forecast over all schedules. */
+/** Statistics over all schedules. */
 export function statsRoutes(operations: Operations): Route[] {
   return [
     route({
@@ -31,25 +23,6 @@ export function statsRoutes(operations: Operations): Route[] {
       answer: async ({ token }) => {
         refusePrefixed(token, "The statistics of all schedules");
         return { status: 200, body: statsView(await operations.readStats()) };
-      },
-    }),
-    route({
-      method: "GET",
-      path: "/v1/forecast",
-      scope: "read",
-      query: z.strictObject({
-        minutes: wholeNumber({ min: 1, max: forecastMinutesMax, byDefault: 60 }),
-      }),
-      doc: {
-        summary: "Forecast the fires per minute",
-        description:
-          "Counts jobs of the current plan and cadences, without pulses. Retries, `endsAt` and `maxFires` are ignored; a pause with an end counts as one fire at its end. A token with a prefix has no access.",
-        tag: "Insight",
-        answers: { 200: { what: "The coming minutes", schema: forecastAnswer, example: forecastExample } },
-      },
-      answer: async ({ token, query: { minutes } }) => {
-        refusePrefixed(token, "The forecast of all schedules");
-        return { status: 200, body: forecastView(await operations.readForecast(minutes)) };
       },
     }),
   ];
@@ -80,13 +53,4 @@ function statsView({ schedules, standing, lastHour, lastDay }: Stats): z.input<t
 
 function countsView({ from, ...counts }: Counts): z.input<typeof statsAnswer>["lastHour"] {
   return { from: from.toISOString(), ...counts };
-}
-
-function forecastView({ asOf, minutes, heaviest, ...rest }: Forecast): z.input<typeof forecastAnswer> {
-  return {
-    asOf: asOf.toISOString(),
-    minutes: minutes.map(({ at, fires }) => ({ at: at.toISOString(), fires })),
-    heaviest: heaviest.map((minute) => ({ ...minute, at: minute.at.toISOString() })),
-    ...rest,
-  };
 }

@@ -3,7 +3,9 @@ import type { Command } from "../command.ts";
 import { auditCommands } from "./audit-command.ts";
 import { calendarCommands } from "./calendar-commands.ts";
 import { editCommands } from "./edit-commands.ts";
+import { forecastCommands } from "./forecast-command.ts";
 import { groupCommands } from "./group-command.ts";
+import { holdCommands } from "./hold-command.ts";
 import { importCommand } from "./import-command.ts";
 import { jobCommands } from "./job-commands.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
@@ -27,6 +29,8 @@ export const commandTable: readonly Command[] = [
   ...groupCommands,
   ...calendarCommands,
   ...statsCommands,
+  ...forecastCommands,
+  ...holdCommands,
   ...auditCommands,
   ...tailCommands,
   ...queueCommands,

@@ -1,4 +1,4 @@
-import type { Forecast, Stats } from "../../client/main.ts";
+import type { Stats } from "../../client/main.ts";
 import { type Command, command } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { Column } from "../output/table.ts";
@@ -28,7 +28,7 @@ function showStats(out: Output, stats: Stats): void {
   const late = oldestDue === null ? "none" : `${measuredText(oldestDue.lateMs)} late`;
   out.facts([
     ["as of", out.times.wall(stats.asOf)],
-    ["schedules", `${number(schedules.active)} active, ${number(schedules.paused)} paused`],
+    ["schedules", schedulesText(schedules)],
     [
       "waiting",
       `${number(jobs.waiting)}, of them ${number(jobs.due)} due, ${number(jobs.held)} held, ${number(jobs.retrying)} retrying`,
@@ -68,6 +68,12 @@ function showStats(out: Output, stats: Stats): void {
     out,
     periods.map(([name, { pulses }]) => ({ name, ...pulses })),
   );
+}
+
+function schedulesText({ active, paused, ended, endedWithin }: Stats["schedules"]): string {
+  const about = endedWithin === 0 ? "" : "about ";
+  const off = endedWithin === 0 ? "" : ` (±${grouped.format(endedWithin)})`;
+  return `${about}${grouped.format(active)} active, ${grouped.format(paused)} paused, ${about}${grouped.format(ended)} ended${off}`;
 }
 
 /** Prints no line while the quarantine is empty, which is the usual case. */
@@ -113,46 +119,4 @@ function lateColumns<Row>(
   }));
 }
 
-const barMax = 40;
-
-const forecast = command({
-  name: "forecast",
-  group: "Operation",
-  summary: "Show the runs of each coming minute, and how a spread would flatten them",
-  usage: "",
-  words: { min: 0, max: 0 },
-  options: { minutes: { value: "n", about: "How far ahead, 1 to 1440; default: 60" } },
-  examples: ["carillon forecast", "carillon forecast --minutes 1440 --json"],
-  run: async ({ given, client, out, signal }) => {
-    const minutes = given.number("minutes", { min: 1, max: 1_440 });
-    showForecast(out, await client.forecast({ minutes }, { signal }));
-  },
-});
-
-function showForecast(out: Output, forecast: Forecast): void {
-  if (out.isJson) {
-    out.json(forecast);
-    return;
-  }
-  const { minutes, heaviest, suggestion, total, exact } = forecast;
-  const peak = Math.max(1, ...minutes.map(({ fires }) => fires));
-  const bar = (fires: number) => "█".repeat(Math.ceil((fires / peak) * barMax));
-  out.table(
-    [
-      { title: `MINUTE (${out.times.zone})`, text: ({ at }) => out.times.wall(at).slice(0, 16), whole: true },
-      { title: "RUNS", text: ({ fires }) => grouped.format(fires), align: "right", whole: true },
-      { title: "", text: ({ fires }) => bar(fires) },
-    ],
-    minutes.filter(({ fires }) => fires > 0),
-    "Nothing runs in this time.",
-  );
-  if (total === 0) return;
-  for (const { at, fires, most } of heaviest.slice(0, 3)) {
-    const parts = most.slice(0, 3).map((each) => `${each.when ?? "once"} ${each.fires}`);
-    out.line(`${out.times.wall(at).slice(11, 16)}: ${grouped.format(fires)} runs (${parts.join(", ")})`);
-  }
-  out.line(suggestion.text);
-  if (!exact) out.note("Some numbers are estimates.");
-}
-
-export const statsCommands: readonly Command[] = [stats, forecast];
+export const statsCommands: readonly Command[] = [stats];

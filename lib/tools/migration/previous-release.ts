@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "8b91ecbfcd56b189f341864c032e35b516584f2a47c20820c5123e3c14cdca8e",
+  migrationsDigest: "81c6a5827a92eb5f2e588cd669df8da52d8823a958db4fb23961c34b59111b54",
 } as const;
