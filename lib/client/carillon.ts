@@ -1,5 +1,5 @@
 import type { AuditEntry, AuditFilter } from "./audit.ts";
-import { pause } from "./backoff.ts";
+import { pause } from "./request/backoff.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
 import { Commands, Inbox } from "./commands.ts";
@@ -7,8 +7,8 @@ import { LabelledSchedules } from "./groups.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
 import { TargetLimits } from "./limits.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Schedules } from "./schedules.ts";
 import type { Forecast, Stats } from "./stats.ts";
@@ -20,7 +20,7 @@ import {
   type Request,
   type Retrying,
   type Send,
-} from "./transport.ts";
+} from "./request/transport.ts";
 import { ZoneData } from "./zone-data.ts";
 
 export interface CarillonOptions {

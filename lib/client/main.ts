@@ -24,8 +24,8 @@ export type {
 export type { ManyOptions } from "./jobs.ts";
 export type { DurationText, Instant, InstantText, Json } from "./json.ts";
 export type { Limits, LimitsBody, VersionedLimits } from "./limits.ts";
-export { CarillonInputError } from "./names.ts";
-export { type ListOptions, type Page, Pages } from "./pages.ts";
+export { CarillonInputError } from "./request/names.ts";
+export { type ListOptions, type Page, Pages } from "./request/pages.ts";
 export type { CatchUp, Retry } from "./policies.ts";
 export {
   CarillonProblem,
@@ -38,7 +38,7 @@ export {
   isPreconditionFailed,
   isRateLimited,
   type ProblemDocument,
-} from "./problem.ts";
+} from "./request/problem.ts";
 export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
 export type {
   Edited,
@@ -84,5 +84,5 @@ export type {
   Request,
   Retrying,
   WriteOptions,
-} from "./transport.ts";
+} from "./request/transport.ts";
 export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

@@ -1,7 +1,7 @@
 import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
 import type {
   Edited,
   KeyedScheduleBody,
@@ -14,7 +14,7 @@ import type {
   ScheduleSummary,
 } from "./schedule.ts";
 import type { Explanation, NextOccurrences, NextParams, Preview, PreviewBody, Version } from "./time.ts";
-import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
+import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./request/transport.ts";
 
 export class Schedules {
   readonly #send: Send;
