@@ -98,7 +98,7 @@ describe("a page of jobs and the next one read no more than their limit", () => 
 });
 
 describe("a count of schedules", () => {
-  test.each(Object.entries(scheduleSearches))("of %s is bounded", async (_, filter) => {
+  test.each(Object.entries(scheduleSearches))("a count of schedules is bounded: %s", async (_, filter) => {
     let count = 0;
     const read = await mostRead(async () => {
       ({ count } = await scheduleCount(sql, filter));

@@ -105,7 +105,7 @@ test("closing waits for running statements and refuses waiting ones", async () =
 test.each([
   ["a statement", (sql: Sql) => sql`create table public.written (n int)`],
   ["a transaction", (sql: Sql) => sql.begin((tx) => tx`create table public.written (n int)`)],
-] as const)("A line whose server refuses a write of %s is not used again", async (_, write) => {
+] as const)("A line whose server refuses a write of %s as read-only is not used again", async (_, write) => {
   const { sql, opened } = setup();
   // As after a failover: the former writer is a reader, for the life of this connection.
   await sql`set default_transaction_read_only = on`;

@@ -95,7 +95,7 @@ test("an event whose occurrence is out of range for a date keeps no other from b
   expect(await left()).toBe(0);
 });
 
-test("an event for which the bus refuses a whole request keeps no other of it from being sent", async () => {
+test("an event for which the bus refuses a whole request keeps no other event of that request from being sent", async () => {
   for (let each = 0; each < 4; each++) await moreEvents(`2026-03-02T10:0${each}:00Z`);
   const deps = depsOf(({ Detail = "" }) => {
     if (Detail.includes("10:02:00"))

@@ -80,7 +80,7 @@ test("a tick reads no cadence while the next round is not due", async () => {
   expect(await stored()).toEqual([]);
 });
 
-test("a cadence that an edit has found is passed over, and is kept when the edit has committed", async () => {
+test("the reclaim skips a cadence that an edit is about to use, and keeps it when the edit has committed", async () => {
   await unused("17 3 * * *");
   const edit = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await edit.begin(async (tx) => {

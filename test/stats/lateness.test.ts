@@ -23,7 +23,7 @@ async function bucketsOf(lates: readonly number[]): Promise<number[]> {
   return rows.map(({ bucket }) => bucket);
 }
 
-test("A bucket gives the lateness in it within a twentieth, or within the millisecond of rounding", async () => {
+test("The lateness read from a bucket is off by a twentieth at most, or by a millisecond of rounding", async () => {
   const lates = [...fc.sample(fc.integer({ min: 0, max: 40 * 86_400_000 }), 2_000), ...Array(2_000).keys()];
   const buckets = await bucketsOf(lates);
   const off = lates.filter(

@@ -60,7 +60,7 @@ describe("days", () => {
     },
   );
 
-  test("Days of jobs are dropped with their attempts after the retention, but not while a job waits, whose retention counts from its end", async () => {
+  test("Days of jobs are dropped with their attempts after the retention, which counts from the end of the last job that waits", async () => {
     await world.put("done", { when: "in 10m" });
     await world.put("stuck", { when: "at 2026-03-03T12:00" });
     await world.tick();
@@ -86,7 +86,7 @@ describe("days", () => {
     expect(await daysOf("jobs")).not.toContain("20260303");
   });
 
-  test("Days stay for another minute if another session holds a lock, and the tick does its other work", async () => {
+  test("Days are dropped a minute later if another session holds a lock, and the tick does its other work", async () => {
     await world.put("often", { when: "every 1m" });
     await world.clock.advance(20 * day);
     await world.sql.begin(async (tx) => {
@@ -158,7 +158,7 @@ describe("a plan far ahead", () => {
     expect(await line()).toEqual(new Date("2026-03-12T00:00:00Z"));
   });
 
-  test("Far rows of one instant each run once if they are more than a step moves, also if the steps stop in between", async () => {
+  test("Each far row of one instant runs once, even if one step cannot move all of them and the steps stop in between", async () => {
     for (const n of [1, 2, 3, 4, 5]) await world.put(`year-${n}`, { when: "at 2026-03-10T00:00" });
     await world.sql`update carillon.schedules set shard = 5`;
     await world.sql`update carillon.plan_far set shard = 5`;

@@ -89,7 +89,7 @@ test("After days without a tick one tick fires up to its horizon, past the line 
   expect(line?.["at"]).toEqual(at(7 * day + 3 * minute));
 });
 
-test("Days that cannot be attached stop no shard from firing if its own days are attached", async () => {
+test("A day that cannot be attached stops no shard whose own days are attached from firing", async () => {
   await world.put("due", { when: "every 1m" });
   await world.tick();
   await world.clock.advance(minute);

@@ -71,7 +71,7 @@ test("Pulse seconds that were missed in an outage are counted once, by the first
   expect(await measuredTick()).toMatchObject({ PulseSecondsPassed: 0 });
 });
 
-test("A second without a worker is counted", async () => {
+test("A second of pulses for which no worker came in time is counted as passed", async () => {
   await world.store([{ id: 1, every: 600, offset: 20 }]);
   await world.tick();
   await world.clock.setNow(at(20 * second + 2 * minute + 1));
@@ -79,7 +79,7 @@ test("A second without a worker is counted", async () => {
   expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 1 });
 });
 
-test("A second at which every worker dies is counted", async () => {
+test("A second of pulses at which every worker dies is counted as passed, once it is given up", async () => {
   await world.store([{ id: 1, every: 600, offset: 20 }]);
   await world.tick();
   await world.clock.setNow(at(20 * second));

@@ -33,7 +33,7 @@ async function shard(): Promise<{ watermarkAt: Date; reachedAt: Date; nearUntil:
   return row;
 }
 
-test("A batch whose horizon is past the near line plans up to the millisecond before it, so that far rows are not passed", async () => {
+test("A batch whose horizon is past the near line plans up to the millisecond before the line, so that the watermark passes no far row", async () => {
   await world.put("near", { when: "at 2026-03-04T23:59:00" });
   await world.put("at the line", { when: `at ${nearLine.toISOString()}` });
   await world.clock.setNow(new Date(nearLine.getTime() - minute));
@@ -43,7 +43,7 @@ test("A batch whose horizon is past the near line plans up to the millisecond be
   expect((await world.jobs()).map(({ key }) => key)).toEqual(["near", "at the line"]);
 });
 
-test("Far rows are brought near under the plan lock: an edit that has read the near line has written its row before", async () => {
+test("Far rows are brought near under the plan lock, so only after an edit that has read the near line has written its row", async () => {
   await world.clock.advance(day);
   const bringing: Promise<unknown>[] = [];
   await world.sql.begin(async (edit) => {

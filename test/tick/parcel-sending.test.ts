@@ -86,7 +86,7 @@ describe("the parcels of a tick", () => {
     expect(Math.min(...late)).toBeGreaterThanOrEqual(-100);
   });
 
-  test("Parcels that fit into one request take the tick no extra time", async () => {
+  test("Parcels that fit into one request are sent without a wait of the tick", async () => {
     const time = passingTime(0, 0);
     const sending = begun();
     sending.add(Array.from({ length: 10 }, (_, n) => parcel(n + 1, 130 * second - 137 * n)));
@@ -95,7 +95,7 @@ describe("the parcels of a tick", () => {
     expect(sent().map(([, delay]) => delay)).toEqual([128, 128, 128, 129, 129, 129, 129, 129, 129, 129]);
   });
 
-  test("Parcels of a few requests take the tick at most a second", async () => {
+  test("Parcels of a few requests delay the tick by a second at most", async () => {
     const time = passingTime(0, 0);
     const sending = begun();
     sending.add(Array.from({ length: 400 }, (_, n) => parcel(n + 1, 130 * second + 7 * n)));
@@ -103,7 +103,7 @@ describe("the parcels of a tick", () => {
     expect(time.now()).toBeLessThanOrEqual(second);
   });
 
-  test("Sending leaves queue and database to others for as long as it takes to send", async () => {
+  test("Between lots, the sender leaves queue and database to others for as long as the lot took", async () => {
     const time = passingTime(0, 20);
     const sending = begun();
     // Some lots for every moment: there is always one whose moment it is.
@@ -114,7 +114,7 @@ describe("the parcels of a tick", () => {
     expect(sent()).toHaveLength(960);
   });
 
-  test("Parcels that are ready at one instant take the tick a bounded number of seconds, however many they are", async () => {
+  test("Parcels that are ready at one instant delay the tick by a bounded number of seconds, however many they are", async () => {
     const time = passingTime(0, 20);
     const sending = begun();
     sending.add(Array.from({ length: 3_999 }, (_, n) => parcel(n + 1, 130 * second)));
