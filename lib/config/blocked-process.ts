@@ -50,8 +50,8 @@ function watched(blockedMs: number): Int32Array {
 }
 
 /**
- * As text, since a bundle is one file. The thread writes its line by itself, since the log of the
- * process waits for the event loop.
+ * The code of the watch thread, as text since a bundle is one file. The thread writes its log line
+ * itself, because the log of the process waits for the event loop.
  */
 const watch = `
   const { workerData: { cells, cell, checks, everyMs, line } } = require("node:worker_threads");

@@ -1,5 +1,6 @@
 /**
- * A comment, a text, a quoted name, or a dollar-quoted body. The first to begin hides the others.
+ * A comment, a text, a quoted name, or a dollar-quoted body. Where one contains the beginning of
+ * another, as in `'--'`, only the outer one counts.
  */
 export const hiddenSql = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(\$\w*\$)[\s\S]*?\1/g;
 

@@ -29,13 +29,13 @@ export interface PlannedGroup {
 
 export interface Planned {
   groups: PlannedGroup[];
-  /** Whether each row was read; else a sample was, and the counts are estimates. */
+  /** Whether every row was read. If not, a sample was, and the counts are estimates. */
   exact: boolean;
 }
 
 /**
- * Up to this many rows each is read. Of more, a sample is read that estimates a share within two
- * percent.
+ * Up to this many rows, all are read. If there are more, a sample is read that estimates a fraction
+ * of the rows within two percent.
  */
 const exactMax = 20_000;
 const sampleOf = 2_500;

@@ -35,7 +35,10 @@ export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<Rea
   });
 }
 
-/** Raises the lines between near and far of shards where no far row comes near by it. */
+/**
+ * Raises the lines between near and far of the shards that have no far row below the new line, and
+ * returns these shards.
+ */
 export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
   return sql.begin(async (tx) => {
     const locked = await tryLockPlans(tx, shards);
@@ -52,8 +55,8 @@ export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<Rea
 }
 
 /**
- * One index lookup per shard. A subquery with a limit stays one, whatever the planner estimates for
- * days it has not analyzed.
+ * Whether a shard has a due row, by one index lookup. A subquery with a limit stays an index
+ * lookup, whatever the planner estimates for days that it has not analyzed.
  */
 const anythingDue = (tx: Tx) => tx`
   coalesce((

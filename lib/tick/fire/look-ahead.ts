@@ -40,8 +40,8 @@ function nextRows(tx: Tx, state: ShardState, horizon: Date, batchMax: number) {
 }
 
 /**
- * About the most jobs of one statement: a short interval has many within the horizon, and the
- * shard's edits wait meanwhile.
+ * Roughly the most jobs that one statement makes. A schedule with a short interval has many jobs
+ * within the horizon, and edits of the shard wait for the statement.
  */
 const jobsMax = 25_000;
 

@@ -5,8 +5,8 @@ import { horizonMs, missedAfterMs } from "../../plan/shard.ts";
 import type { TickShare } from "../share.ts";
 
 /**
- * Steps to search for the seconds at which a shard has a pulse; after that, each remaining second
- * counts as one.
+ * The most steps of the search for the seconds at which a shard has a pulse. After that, each
+ * second that is left is taken for one with a pulse.
  */
 const looksMax = 2_000;
 

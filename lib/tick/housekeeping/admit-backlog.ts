@@ -23,7 +23,7 @@ export interface BacklogSettings {
    * too.
    */
   budget: number;
-  /** Occurrences of one row before the next row's turn. */
+  /** The most occurrences of one row that become jobs before the next row is served. */
   perTurn: number;
 }
 
@@ -88,7 +88,7 @@ export async function admitBacklog(
     servedInPass += done.served;
     if (done.looked > 0 || suspects.length > 0) continue;
     if (servedInPass === 0) break;
-    // Each row had a turn; the next pass serves the same rows again.
+    // Each row was served once; the next pass serves the same rows again.
     upTo = new Date(Math.max(done.now.getTime(), upTo.getTime() + 1));
     servedInPass = 0;
   }
@@ -159,9 +159,12 @@ async function tryRound({ sql, log }: BacklogDeps, params: RoundParams): Promise
 
 interface Round {
   outgoing: OutgoingParcel[];
-  /** The room that is left after it. */
+  /** The room that is left after the round. */
   room: Room;
-  /** 0 if no row is left that was due by then at a target with room. */
+  /**
+   * The number of rows that were read; 0 if no row that was due by then is left at a target with
+   * room.
+   */
   looked: number;
   served: number;
   held: number;
@@ -197,10 +200,9 @@ async function admitRound(
 }
 
 /**
- * Distributes the round: the number of jobs for each row, in turn, until the round is full;
- * subtracts them from the room. A row of a full target keeps its turn, and all rows of that target
- * are skipped. Rows without a target number cannot be skipped together: such a row waits as a held
- * one does.
+ * Gives each row in turn its number of jobs, until the round is full, and subtracts them from the
+ * room. A row of a full target keeps its turn, and all rows of that target are skipped. Rows
+ * without a target number cannot be skipped together: such a row waits as a held one does.
  */
 function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
   const turns: Turn[] = [];

@@ -47,7 +47,7 @@ export async function prepare({ sql, settings, note }: Run): Promise<Pick<Before
     const own = shardsOf(settings.share);
     return { behind: own, past: own, countedEmpty: true };
   });
-  // Before parcels are packed by these sizes.
+  // Before the tick plans its statements by these row counts.
   if (there.countedEmpty) await sql`select carillon.forget_queue_sizes()`.catch(note);
   return there;
 }

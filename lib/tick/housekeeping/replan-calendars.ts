@@ -5,7 +5,7 @@ import { calendarsToReplan } from "../../rules/calendar-replans.ts";
 import { replanCalendar } from "../../rules/replan-calendar.ts";
 
 const calendarsMax = 100;
-/** Schedules of one calendar that are replanned before the next calendar's turn. */
+/** The most schedules of one calendar that are replanned before those of the next calendar. */
 const perTurn = 200;
 
 /**
