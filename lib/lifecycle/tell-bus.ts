@@ -73,8 +73,8 @@ export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Pr
 }
 
 /**
- * Deletes the sent events and returns the errors. An event that cannot be deleted is sent again,
- * and does not keep others from being deleted.
+ * Deletes events and returns the errors. An event that cannot be deleted is sent again, and does
+ * not keep others from being deleted.
  */
 async function forgetEach(sql: Sql, ids: readonly string[]): Promise<string[]> {
   const { failed } = await inHalves(
