@@ -100,8 +100,8 @@ async function manifestOf(day: string): Promise<unknown> {
 }
 
 /**
- * Ten minutes of a schedule that succeeds, and one job that is dead after two attempts; then this
- * number of days.
+ * Runs a schedule that succeeds for ten minutes, and one whose only job is dead after two attempts.
+ * Then lets this number of days pass.
  */
 async function mondayAnd(days: number): Promise<void> {
   world.outcome = ({ key }) => (key === "dies" ? failed("no such order") : { kind: "done" });

@@ -29,7 +29,8 @@ describe("a transaction", () => {
     const together = () =>
       sql.begin((tx) =>
         Promise.all([
-          // Awaited one step later, as a caller does that passes on the result of another.
+          // Awaited one microtask later than the other statements, as by a caller that passes on
+          // the result of another.
           insert(tx, 1).then(async (rows) => rows),
           tx`select ${2}::int`,
         ]),

@@ -45,7 +45,10 @@ beforeEach(() => {
   log = recordedLog();
 });
 
-/** A clock that moves only by waiting, and at once; short waits between checks do not move it. */
+/**
+ * A clock that only waits move, and each at once by its whole length. Waits of less than a second,
+ * between two checks, do not move it.
+ */
 function hastyClock(onPause: (pauses: number) => Promise<void> = async () => {}): Clock {
   let now = Date.parse("2026-03-02T00:00:00Z");
   let pauses = 0;

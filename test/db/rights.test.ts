@@ -56,7 +56,7 @@ async function codeOf(role: Role, statement: string): Promise<string> {
   return "allowed";
 }
 
-/** The same for many statements that change nothing, all sent at once. */
+/** The outcomes of many statements that change nothing, all sent at once. */
 function codesOf(role: Role, statements: readonly string[]): Promise<string[]> {
   const sql = as.get(role);
   if (sql === undefined) throw new Error(`There is no connection as ${role}.`);
@@ -180,7 +180,8 @@ describe.each(roles)("as %s", (role) => {
     expect(days.filter(({ later }) => later).length).toBeGreaterThan(2);
     for (const { name, later } of days) {
       const tried = [`delete from ${name} where false`, `drop table ${name}`];
-      // The first partitions are older than a grant to read all tables of that time.
+      // Roles may read the first partitions: those existed when a right to read all tables was
+      // granted.
       if (later) tried.push(`select from ${name}`);
       for (const statement of tried) expect(await codeOf(role, statement), statement).toBe(refused);
     }

@@ -58,8 +58,8 @@ const others: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Indexes that are unique without the schedule, and so would need more columns if several servers
- * gave numbers.
+ * Unique indexes that name neither shard nor schedule, and why they may. They would need more
+ * columns if several servers gave out the ids.
  */
 const uniqueByItself: Readonly<Record<string, string>> = {
   shards_pkey: "id is the shard",

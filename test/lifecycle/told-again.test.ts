@@ -54,7 +54,7 @@ test.each([
   ["is away", isAway],
 ])("an event is sent again a while later if the bus %s", async (_, answer) => {
   expect(await told(answer)).toBe(0);
-  // At once would be one more request to a bus that is overloaded.
+  // To send the event again at once would be one more request to a bus that is overloaded.
   expect(await told(takes)).toBe(0);
   await world.clock.advance(minute);
   // If the event were deleted, its receivers would never learn of the job's end.

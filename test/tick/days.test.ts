@@ -150,7 +150,8 @@ describe("a plan far ahead", () => {
       expect(await near()).toBe(moved);
       expect(await line()).toEqual(due);
     }
-    // Made by an edit between two steps, as the line says.
+    // An edit between two steps writes its row to the far table, because the line is still at this
+    // instant.
     await world.sql`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, version, shard) values (${due}, ${due}, 1000, 1, 5)`;
     expect(await bringNear(world.sql, 5, { rowsMax: 100 })).toEqual({ moved: 51, more: false });

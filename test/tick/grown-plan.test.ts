@@ -19,7 +19,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** Schedules of one shard, due ten minutes after those of the previous turn. */
+/** Makes schedules of one shard that are due ten minutes after those of the previous `turn`. */
 async function dueAt(turn: number, count: number): Promise<void> {
   await world.sql`
     with made as (

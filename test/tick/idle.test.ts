@@ -22,7 +22,7 @@ const watermarks = async () => {
   return rows.map((row) => ({ ...row, at: row.at.toISOString() }));
 };
 
-/** While an edit holds the plan lock of a shard. */
+/** Runs `act` while an edit holds the plan lock of a shard. */
 async function whileEdited(shard: number, act: () => Promise<void>): Promise<void> {
   await world.sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock_shared(1, ${shard}::int)`;

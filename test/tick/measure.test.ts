@@ -66,7 +66,7 @@ test("Pulse seconds that were missed in an outage are counted once, by the first
   await world.tick();
   await world.sql`delete from carillon.parcels`;
   await world.clock.setNow(at(20 * minute));
-  // From the 181st second to two minutes ago.
+  // The missed seconds are those from the 181st to the one two minutes ago.
   expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 18 * 60 - 181 });
   expect(await measuredTick()).toMatchObject({ PulseSecondsPassed: 0 });
 });

@@ -106,7 +106,8 @@ describe("the parcels of a tick", () => {
   test("Between lots, the sender leaves queue and database to others for as long as the lot took", async () => {
     const time = passingTime(0, 20);
     const sending = begun();
-    // Some lots for every moment: there is always one whose moment it is.
+    // Each moment of a second has some lots, so the sender never waits for one: only its rests cost
+    // time.
     sending.add(Array.from({ length: 960 }, (_, n) => parcel(n + 1, 130 * second + 10 * n)));
     await sending.finish();
     // Ninety-six requests, one by one in this test.
