@@ -5,7 +5,7 @@ import { type Environment, required } from "./environment.ts";
  */
 export interface RequestLimits {
   connectionTimeout: number;
-  /** Until the answer begins. */
+  /** The longest wait until the answer begins. */
   requestTimeout: number;
   /**
    * The longest time without a byte in either direction. No other limit ends an answer that has
@@ -25,7 +25,7 @@ export function requestLimits(ms: number): RequestLimits {
   };
 }
 
-/** For a small request that is answered in milliseconds. */
+/** The limits of a small request, which is answered in milliseconds. */
 export const sendingTimeouts = requestLimits(4_000);
 
 export const attemptsMax = 3;

@@ -44,7 +44,7 @@ function watched(blockedMs: number): Int32Array {
   setInterval(() => Atomics.add(cells, cell.beats, 1), everyMs).unref();
   const line = JSON.stringify({ level: "error", event: "worker.blocked", seconds: blockedMs / 1_000 });
   const workerData = { cells, cell, checks, everyMs, line };
-  // Without the flags of the process, which may change how the text is read.
+  // The thread starts without the flags of the process, which may change how its text is read.
   new Worker(watch, { eval: true, execArgv: [], workerData }).unref();
   return cells;
 }

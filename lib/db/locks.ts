@@ -102,7 +102,10 @@ export function lockInbox(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${inboxLock}::int, 0)`.execute();
 }
 
-/** For commands of the queue. The inbox then sees all of their changes to its keys, or none. */
+/**
+ * Taken for commands of the queue. The SQL inbox then sees all of their changes to its keys, or
+ * none.
+ */
 export function lockInboxShared(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock_shared(${inboxLock}::int, 0)`.execute();
 }

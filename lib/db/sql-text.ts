@@ -14,7 +14,7 @@ export interface SqlPiece {
 
 /** The statements of an SQL text, without the semicolons between them. */
 export function sqlPieces(whole: string): SqlPiece[] {
-  // Semicolons that end no statement are hidden, and no character changes its place.
+  // Semicolons that end no statement are hidden, and every character keeps its offset.
   const outline = whole.replace(hiddenSql, (part) => part.replace(/[^\n]/g, isComment(part) ? " " : "x"));
   const pieces: SqlPiece[] = [];
   let start = 0;

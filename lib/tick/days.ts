@@ -38,7 +38,7 @@ async function attachDay(sql: Sql, day: string): Promise<void> {
   await sql`select carillon.attach_days(${day}::text::date, ${day}::text::date)`;
 }
 
-/** Oldest first. A day without all of its tables is missing. */
+/** The missing days, oldest first. A day that lacks one of its tables is missing too. */
 function missingDays(sql: Sql): Promise<MissingDay[]> {
   return sql<MissingDay[]>`
     with span as (

@@ -108,7 +108,7 @@ describe("a count of schedules", () => {
   });
 });
 
-test("a page far into a group, a tag or a target reads only from its beginning on", async () => {
+test("a page far into the schedules of a group, a tag or a target reads no rows before its first", async () => {
   for (const filter of [{ group: "huge" }, { tag: "common" }, { target: "queue/bench" }])
     expect(await mostRead(() => scheduleSearch(sql, filter, "s:c"))).toBeLessThan(1_500);
 });

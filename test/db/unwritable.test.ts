@@ -96,7 +96,7 @@ describe.each([
   );
 
   test.each(unwritten)(
-    "%s ends its transaction, also beside other statements",
+    "%s fails its transaction, also if other statements are sent with it",
     async (_name, ask, good, bad, why) => {
       const sql = open(keepsPlans);
       await sql`create table if not exists held (v text)`;

@@ -89,7 +89,7 @@ async function fill({ url }: TestDatabase): Promise<void> {
   await sql.end();
 }
 
-test("the tick's query for work reads indexes, if none of the work is due or all of it", async () => {
+test("the tick's query for work reads indexes, whether none of the work is due or all of it", async () => {
   const look = async () => {
     await pendingBeforeFiring(sql);
     return (await pendingAfterFiring(sql, tickDefaults)).there;

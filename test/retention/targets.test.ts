@@ -182,7 +182,7 @@ test("a put whose target is being deleted waits for that, and makes the target a
   ).toEqual([{ key: "again", id: 2, name: "webhook/x.example.com" }]);
 });
 
-test("a step reads a bounded number of targets, the next continues behind them, and an hour passes between rounds", async () => {
+test("the reclaim reads a bounded number of targets in a step, continues behind them in the next, and pauses an hour between rounds", async () => {
   for (const name of ["queue/a", "queue/b", "queue/c"]) await named(world.sql, name);
   const step = () => world.sql`select looked, ids from carillon.targets_to_reclaim(2)`;
   const comes = async () => {

@@ -78,7 +78,7 @@ test("An inbox command due before the next tick is fired by the tick that applie
   );
 });
 
-test("After days without a tick one tick fires up to its horizon, past the line at which the last one stopped", async () => {
+test("After days without a tick, one tick fires up to its horizon, past the near line that the earlier ticks left", async () => {
   await world.put("hourly", { when: "every 1h", catchUp: { policy: "all", limit: 1_000 } });
   await world.put("far", { when: "at 2026-03-09T10:01" });
   await world.tick();

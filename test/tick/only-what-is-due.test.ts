@@ -58,7 +58,7 @@ async function pages(): Promise<number> {
   return row?.pages ?? 0;
 }
 
-test("A batch reads as many pages among fifty times as many schedules", async () => {
+test("A batch reads as many pages if fifty times as many schedules are stored", async () => {
   const looked: number[] = [];
   for (const stored of [due * 2, due * 100]) {
     await store(stored);

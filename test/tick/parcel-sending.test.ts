@@ -134,7 +134,7 @@ describe("the parcels of a tick", () => {
     expect(time.now()).toBeCloseTo(2 * second);
   });
 
-  test("No request begins 25 seconds after all jobs are made, however many parcels are left", async () => {
+  test("No request begins later than 25 seconds after all jobs are made, however many parcels are left", async () => {
     const time = passingTime(0, 200);
     const sending = begun();
     sending.add(Array.from({ length: 2_000 }, (_, n) => parcel(n + 1, n * 50)));
@@ -145,7 +145,7 @@ describe("the parcels of a tick", () => {
     expect(sent().length).toBeLessThan(1_400);
   });
 
-  test("No request begins 5 seconds after all jobs are made if the tick has no time left", async () => {
+  test("No request begins later than 5 seconds after all jobs are made if the tick has no time left", async () => {
     const time = passingTime(0, 200);
     const sending = begun(() => true);
     sending.add(Array.from({ length: 2_000 }, (_, n) => parcel(n + 1, n * 50)));
@@ -180,7 +180,7 @@ describe("the parcels of a tick", () => {
     expect(sent().map(([id]) => id)).toEqual(["1", "2", "3"]);
   });
 
-  test("Many parcels are sent before the tick has made all of them", async () => {
+  test("Parcels beyond the number that the tick keeps back are sent before the tick has made all of them", async () => {
     const sending = begun();
     sending.add(Array.from({ length: 4_000 }, (_, n) => parcel(n + 1, 160 * second)));
     await expect.poll(() => sent().length).toBe(4_000);

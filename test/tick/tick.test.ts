@@ -105,7 +105,7 @@ describe("what a tick makes", () => {
 });
 
 describe("batches", () => {
-  test("Batches continue until nothing is due", async () => {
+  test("A tick runs batches until nothing is due", async () => {
     for (let index = 0; index < 40; index++) await world.put(`k${index}`, { when: "in 4m" });
     await world.clock.advance(2 * minute);
     expect(await world.tick({ batchMax: 1 })).toMatchObject({ jobs: 40, finished: true });
@@ -153,7 +153,7 @@ describe("batches", () => {
     expect(ticked.batches).toBeLessThanOrEqual(16 + 8);
   });
 
-  test("Batches stop when time is up, and the next tick continues there", async () => {
+  test("A tick runs no more batches when time is up, and the next tick continues there", async () => {
     for (let index = 0; index < 40; index++) await world.put(`k${index}`, { when: "in 4m" });
     await world.clock.advance(2 * minute);
     let looks = 0;

@@ -76,7 +76,7 @@ async function duePlans({ sql, log }: Run, locked: readonly number[]): Promise<D
   return due.flatMap(({ item, shard }) => (shard === null ? [] : [{ item, shard }]));
 }
 
-/** False if the locks of the shard are not granted. */
+/** Retries schedules of one shard. False if the locks of the shard are not granted. */
 async function retryShard(run: Run, shard: number, ids: readonly string[]): Promise<boolean> {
   const { sql, queue, log } = run;
   for (let at = 0; at < ids.length; at += together) {
@@ -167,7 +167,7 @@ async function planAgain(tx: Tx, state: ShardState, schedule: StoredSchedule): P
   let { timetable } = planned;
   const parcels: OutgoingParcel[] = [];
   const now = state.now.getTime();
-  // Empty if an edit has planned a new version since.
+  // There are none if an edit has planned a new version since.
   for (const { occurrence, held, unnoted } of owedOf(schedule)) {
     if (held !== null) {
       const released = await fireRelease(tx, state, { ...schedule, ...held }, schedule.version);

@@ -52,11 +52,12 @@ interface BacklogDeps {
 }
 
 /**
- * Makes jobs of the backlog at a pace. Rows take turns of a few occurrences while the budget lasts.
- * A target that has used up its share is skipped with all of its rows. Each round is a transaction
- * that locks its rows: concurrent ticks serve different rows, and a killed tick has either made a
- * row's jobs and counted them, or neither. If a round fails, its rows are tried in halves, until
- * the failing row is alone and is set aside. Returns the parcels to send.
+ * Makes jobs of the backlog at a pace. Rows are served one after the other, a few occurrences each
+ * time, while the budget lasts. A target that has used up its share is skipped with all of its
+ * rows. Each round is a transaction that locks its rows: concurrent ticks serve different rows, and
+ * a killed tick has either made a row's jobs and counted them, or neither. If a round fails, its
+ * rows are tried in halves, until the failing row is alone and is set aside. Returns the parcels to
+ * send.
  */
 export async function admitBacklog(
   deps: BacklogDeps,
@@ -200,9 +201,10 @@ async function admitRound(
 }
 
 /**
- * Gives each row in turn its number of jobs, until the round is full, and subtracts them from the
- * room. A row of a full target keeps its turn, and all rows of that target are skipped. Rows
- * without a target number cannot be skipped together: such a row waits as a held one does.
+ * Gives each row its number of jobs, one row after the other until the round is full, and subtracts
+ * them from the room. A row of a full target keeps its position in the backlog, and all rows of
+ * that target are skipped. Rows without a target number cannot be skipped together: such a row
+ * waits as a held one does.
  */
 function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
   const turns: Turn[] = [];

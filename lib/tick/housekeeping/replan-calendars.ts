@@ -9,9 +9,10 @@ const calendarsMax = 100;
 const perTurn = 200;
 
 /**
- * Continues replanning after edits of calendars: calendars take turns until nothing is left or time
- * is up. Without edited calendars, this is one lookup in an empty index. A schedule that fails is
- * set aside; a shard whose locks are not granted is left until the next tick.
+ * Continues replanning after edits of calendars: some schedules of each calendar in each round,
+ * until nothing is left or time is up. Without edited calendars, this is one lookup in an empty
+ * index. A schedule that fails is set aside; a shard whose locks are not granted is left until the
+ * next tick.
  */
 export async function replanCalendars(
   deps: EditDeps & { log: Log },
