@@ -13,11 +13,11 @@ import type { TickSettings } from "./run.ts";
 /** Result of the check before firing. */
 export interface Before {
   /**
-   * Shards that cannot be fired yet: their line is before the horizon, or days that firing writes
-   * to are not attached.
+   * Shards that cannot be fired yet: their near line is before the horizon, or days that firing
+   * writes to are not attached.
    */
   behind: readonly number[];
-  /** Shards of `behind` that have their line on a past day. */
+  /** Shards of `behind` whose near line is on a past day. */
   past: readonly number[];
   countedEmpty: boolean;
 }

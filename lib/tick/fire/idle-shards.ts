@@ -36,8 +36,8 @@ export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<Rea
 }
 
 /**
- * Raises the lines between near and far of the shards that have no far row below the new line, and
- * returns these shards.
+ * Raises the near lines of the shards that have no far row below the new line, and returns these
+ * shards.
  */
 export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
   return sql.begin(async (tx) => {

@@ -11,8 +11,9 @@ import type { TickShare } from "../share.ts";
 const looksMax = 2_000;
 
 /**
- * A shard without pulses is visited only if its line of pulses is further behind than this. Usually
- * the tick has raised that line together with the watermark.
+ * A shard without pulses is visited only if the instant up to which its pulses have parcels
+ * (`pulsed_to`) is further behind than this. Usually the tick has raised that instant together with
+ * the watermark.
  */
 const raisedMs = horizonMs - 30_000;
 

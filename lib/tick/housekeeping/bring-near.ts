@@ -54,7 +54,7 @@ export interface NearBounds {
 
 /**
  * Moves all far rows of a shard that are near by now. If that fails, the shard is fired only up to
- * its line.
+ * its near line.
  */
 export async function bringAllNear(
   run: Run,
@@ -106,10 +106,10 @@ async function bringEachNear(
 
 /**
  * Moves far rows of a shard into the near plan as they come near, earliest first, and raises the
- * line between the two. It works in bounded steps under the plan lock, so that creates and edits,
- * which read the line under the same lock, never wait long. Millions of rows may be due at one
- * instant: the line then stays at that instant until the last of them is moved. A row that is
- * already in the near plan does no harm: a batch goes no further than the line, and every reader of
+ * near line. It works in bounded steps under the plan lock, so that creates and edits, which read
+ * the near line under the same lock, never wait long. Millions of rows may be due at one instant:
+ * the near line then stays at that instant until the last of them is moved. A row that is already
+ * in the near plan does no harm: a batch goes no further than the near line, and every reader of
  * the plan reads both tables.
  * Returns the number of rows moved, and whether there are more.
  */
@@ -208,7 +208,7 @@ async function move(
 }
 
 /**
- * Sets aside the row on which a step of one row failed, and raises the line to that row. If
+ * Sets aside the row on which a step of one row failed, and raises the near line to that row. If
  * possible, the row is deleted from the far table: its quarantine entry then has what is to be
  * planned. Otherwise the retry of the schedule deletes it. Null if another row comes first by now.
  */
