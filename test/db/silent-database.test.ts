@@ -56,7 +56,7 @@ describe("a statement", () => {
     await sql.end();
   });
 
-  test("a statement may come after a longer pause: an idle connection in a transaction is not given up", async () => {
+  test("a transaction's idle connection is not given up, even if the pause before the next statement is longer than the limit for an answer", async () => {
     const front = await mutableFront(database.url);
     const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
     const pids = await sql.begin(async (tx) => {

@@ -119,7 +119,7 @@ test("A transaction with a value that cannot be sent fails even where its work h
   expect(await sql`select v from caught`).toEqual([]);
 });
 
-test("a value that could not be sent no longer counts after a rollback to its savepoint", async () => {
+test("a transaction with a value that could not be sent commits after a rollback to the savepoint before that value", async () => {
   const sql = open();
   await sql`create table savepoints (v text)`;
   await sql.begin(async (tx) => {
@@ -162,7 +162,7 @@ test("more parameters than the protocol allows fail their statement alone, with 
   expect(found).toEqual([[{ n: 1 }], expect.stringContaining("there are 65534 parameters"), [{ n: 2 }]]);
 });
 
-test("a helper that the driver cannot make fails its statement alone", async () => {
+test("a helper of the driver that cannot be turned into text fails its statement alone", async () => {
   const sql = open();
   const none: object[] = [];
   const found = await outcomes([

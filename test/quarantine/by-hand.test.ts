@@ -20,7 +20,7 @@ const write = (consumer: string, item: string, scheduleId: string | null = null)
   insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
   values (${consumer}, ${item}, ${scheduleId}, 'by hand', carillon.clock(), carillon.clock(), 1, carillon.clock())`;
 
-test("The tick drops a quarantined plan entry whose item was edited to no number, reports it, and retries the other entries", async () => {
+test("The tick drops a quarantined plan entry whose item is not a number, reports it, and retries the other entries", async () => {
   for (const key of ["a", "b"]) await world.put(key, { when: "every 1h" });
   const [a, b] = [await idOf(world, "a"), await idOf(world, "b")];
   await write("plan", "abc", a);

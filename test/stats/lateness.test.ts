@@ -32,7 +32,7 @@ test("The lateness read from a bucket is off by a twentieth at most, or by a mil
   expect(off).toEqual([]);
 });
 
-test("A job that starts early by another clock is on time", async () => {
+test("A job that started early by the clock of another machine counts as on time", async () => {
   expect(await bucketsOf([-5_000, 0])).toEqual([0, 0]);
 });
 

@@ -135,7 +135,7 @@ describe("a plan far ahead", () => {
     ]);
   });
 
-  test("Many far rows of one instant come near in bounded steps, and the line waits at that instant for the last of them", async () => {
+  test("Many far rows of one instant come near in bounded steps, and the near line waits at that instant for the last of them", async () => {
     const due = new Date("2026-03-10T00:00:00Z");
     await world.sql`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, version, shard)
@@ -205,7 +205,7 @@ describe("a tick that comes days late", () => {
     },
   );
 
-  test("After a hundred days without a tick, every minute is one range whose count stopped at its limit, and no job is lost", async () => {
+  test("After a hundred days without a tick, the missed occurrences of `* * * * *` are one range whose count stopped at its limit, and no job is lost", async () => {
     await world.put("often", { when: "* * * * *" });
     await world.clock.advance(100 * day);
     await world.tick();

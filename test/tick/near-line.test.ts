@@ -65,7 +65,7 @@ test("The near line of an idle shard stays when the clock has gone back by a day
   expect((await shard()).nearUntil).toEqual(nearUntil);
 });
 
-test("The near line is not raised while the days behind it cannot be attached", async () => {
+test("The near line is not raised while the days before the new line cannot be attached", async () => {
   await world.sql.unsafe(`
     alter function carillon.attach_days(date, date) rename to attach_days_later;
     create function carillon.attach_days(p_from date, p_to date) returns int language plpgsql as $$ begin

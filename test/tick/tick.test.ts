@@ -231,7 +231,7 @@ describe("a tick that comes late", () => {
     },
   );
 
-  test("A late tick still runs a schedule that was once due a minute or hours ago", async () => {
+  test("A late tick still runs one-time schedules that were due a minute or hours ago", async () => {
     await world.put("once", { when: "in 10m" });
     await world.clock.advance(6 * hour);
     await world.tick();
