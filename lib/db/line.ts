@@ -135,8 +135,9 @@ const foreignDates = (style: string) =>
   `its DateStyle is "${style}", and Carillon reads dates as ISO alone: set datestyle = 'ISO' for the role that logs in, or for the database`;
 
 /**
- * The error comes from the server or from the end of the connection. The driver refuses a statement
- * during a copy without harm to others.
+ * Whether the error is an answer to the statement: from the server, or from the end of the
+ * connection. The driver's refusal of a statement during a copy counts as one, since it harms no
+ * other statement.
  */
 function isAnswer(error: unknown): boolean {
   if (error instanceof postgres.PostgresError || error instanceof ConnectionLost) return true;

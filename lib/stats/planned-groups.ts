@@ -126,7 +126,11 @@ function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
   );
 }
 
-/** Reads a sample of each kind with its schedules. */
+/**
+ * Reads a sample of the plain rows and one of the governed rows, with their schedules. Occurrences
+ * of rows with a slot are rounded up to a second, so that more rows fall into one group: slots are
+ * in whole seconds, so the due time stays the same.
+ */
 function readLooked(
   tx: Tx,
   span: Span,
@@ -160,8 +164,7 @@ const stretch = (tx: Tx, { now, end }: Span) => tx`
     due_at, 'epoch')`;
 
 /**
- * SQL: the rules of a governed row. A slot is in whole seconds, so an occurrence may be rounded up
- * to a second.
+ * SQL: the rules of a governed row, as in `own` of a GroupRow; null for a row of an older version.
  */
 const ownColumn = (tx: Tx) => tx`
   (select array[v.body ->> 'slot', case when v.body ->> 'slot' is not null then v.body ->> 'spread' end,

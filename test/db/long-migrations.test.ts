@@ -31,7 +31,7 @@ function open(max = 1): Sql {
   return opened;
 }
 
-/** The migrations of this release, and these after them. */
+/** The migrations of this release, followed by these. */
 const and = (...texts: string[]): Migration[] => [
   ...released,
   ...texts.map((text, index) => migrationFrom(released.length + index + 1, `step-${index + 1}`, text)),

@@ -190,8 +190,8 @@ test("no caller gets another's answer when the driver fails at a value that pass
     sql`select ${sql(helper())}`,
     sql`select 3 as n`,
   ]);
-  // The driver may fail any of them. An answer must be the statement's own, and later statements
-  // use another connection.
+  // The driver may fail any of these statements. An answer must be the statement's own, and later
+  // statements use another connection.
   for (const [place, n] of [
     [0, 1],
     [1, 2],

@@ -79,7 +79,7 @@ test("an event that one worker is sending is not sent by the next worker too", a
   expect(await claimEvents(world.sql, 10, "fresh")).toEqual([]);
 });
 
-/** Events of another schedule's jobs. */
+/** Stores events of another schedule's jobs. */
 async function moreEvents(occurrence: string): Promise<void> {
   await world.sql`
     insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)

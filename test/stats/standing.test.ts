@@ -8,7 +8,8 @@ import { at, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
 /**
- * The alarms of a deployment use these figures: each must show its standstill, and nothing else.
+ * The alarms of a deployment use these figures: each must show the standstill that its alarm is
+ * for, and nothing else.
  */
 
 let world: Carillon;

@@ -19,7 +19,7 @@ afterEach(() => world.stop());
 
 interface AttachedDay {
   day: string;
-  /** The tables of the day. */
+  /** The transactions that made the tables of the day. */
   transactions: string[];
 }
 

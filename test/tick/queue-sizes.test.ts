@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-/** A thousand parcels were inserted, all but `left` deleted, and the tables analyzed. */
+/** Inserts a thousand parcels, deletes all but `left`, and analyzes the tables. */
 async function analyzedWith(left: number): Promise<void> {
   await world.sql`
     insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)

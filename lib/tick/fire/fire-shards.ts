@@ -110,8 +110,9 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
 const asideMax = 10;
 
 /**
- * A right or table that is missing for a minute would otherwise set every due schedule aside, and
- * each would wait up to an hour afterwards.
+ * Throws once more than `asideMax` rows of this tick have failed for a missing right, table or
+ * function, and no job was made. One that is missing for a minute would otherwise set every due
+ * schedule aside, and each would wait up to an hour afterwards.
  */
 function refuseMore(run: Run, cause: unknown): void {
   if (run.total.jobs > 0 || !isOfTheSchema(cause)) return;

@@ -97,8 +97,8 @@ export async function admitBacklog(
 }
 
 /**
- * Target numbers as in the rows: 0 is all targets whose jobs share parcels, those of the fast
- * queue.
+ * The numbers of full targets, as the rows have them: 0 stands for all targets of the fast queue,
+ * whose jobs share parcels.
  */
 function fullOf(room: BacklogRoom): Set<number> {
   const full = room.full().filter((each) => !isUnnamed(each));
