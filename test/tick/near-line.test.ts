@@ -17,7 +17,7 @@ let world: Carillon;
 
 beforeEach(async () => {
   world = await carillon();
-  // All in shard 1.
+  // Puts all schedules into shard 1.
   await world.sql`alter table carillon.schedules alter column id set increment by 16`;
 });
 

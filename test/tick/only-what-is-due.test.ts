@@ -76,7 +76,7 @@ test("A batch reads as many pages if fifty times as many schedules are stored", 
   }
   const [few = 0, many = 0] = looked;
   expect(few).toBeGreaterThan(due);
-  // The indexes have one level more, and no more.
+  // The indexes have one level more, which costs a page for each lookup.
   expect(many).toBeLessThan(few + 3 * due);
 });
 

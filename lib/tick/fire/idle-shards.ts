@@ -6,10 +6,10 @@ import { nearLine } from "../days.ts";
 
 /**
  * Raises the watermarks of shards that have nothing due before the horizon, in one transaction, and
- * returns them. In a small installation these are most shards in most minutes, and firing each
- * alone would cost about the same statements each. Their locks are taken first, in a statement of
- * their own as always. It does not wait for locks, so that no edit waits for sixteen of them
- * because of one: a shard that an edit or another tick has locked is fired by itself.
+ * returns these shards. In a small installation these are most shards in most minutes, and firing
+ * each alone would cost about the same statements each. Their locks are taken first, in a statement
+ * of their own as always. A shard that an edit or another tick has locked is not waited for,
+ * because edits of the locked others would wait meanwhile: it is fired by itself.
  */
 export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
   return sql.begin(async (tx) => {

@@ -47,7 +47,7 @@ export async function prepare({ sql, settings, note }: Run): Promise<Pick<Before
     const own = shardsOf(settings.share);
     return { behind: own, past: own, countedEmpty: true };
   });
-  // Before the tick plans its statements by these row counts.
+  // These counts are forgotten before the tick plans its statements by them.
   if (there.countedEmpty) await sql`select carillon.forget_queue_sizes()`.catch(note);
   return there;
 }
@@ -88,7 +88,8 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
   return [
     part("setting", ({ sql }) => keepSetting(sql, settings.notify)),
     part("canaries", (run) => keepCanaries(run, settings.canary)),
-    // Early, because callers wait for it, and an inbox command makes its due jobs itself.
+    // The inbox comes early, because callers wait for it, and an inbox command makes its due jobs
+    // itself.
     part("inbox", (run) => finishInbox({ ...run, mustEnd: whole.timeIsUp }), "stirs"),
     part("plans", retryPlans, "stirs"),
     part("backlog", admitOwed, "stirs"),
