@@ -94,8 +94,8 @@ interface Column {
 }
 
 /**
- * For each table and role a statement per right, column by column if rights may differ, and whether
- * the document allows it.
+ * Statements that try each right on each table, column by column if rights may differ, and whether
+ * the document allows each of them.
  */
 async function triesOf(role: Role): Promise<{ statement: string; allowed: boolean }[]> {
   const columns = await owner<Column[]>`

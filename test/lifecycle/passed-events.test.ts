@@ -17,7 +17,7 @@ afterEach(async () => {
 const told = async (): Promise<Record<string, unknown>[]> =>
   (await world.arrived()).map((event) => ({ type: event["detail-type"], ...event.detail.data }));
 
-/** Time without a tick. */
+/** Lets time pass without a tick. */
 async function outage(ms: number): Promise<void> {
   await world.tick();
   await world.clock.advance(ms);

@@ -54,7 +54,7 @@ test.each([
   await world.tick();
   await world.sql`select carillon.put_schedule('{"key": "called", "when": "every 1h", "target": {"queue": "demo"}}')`;
   await world.clock.advance(2 * minute);
-  // As after days without a tick: the other shards would stop at their line.
+  // As after days without a tick: the other shards would stop at their near line.
   await world.sql`update carillon.shards set near_until = ${at("10:05:00")}
     where id <> (select shard from carillon.schedules where key = 'due')`;
   await world.sql`delete from carillon.parcels`;

@@ -84,7 +84,7 @@ test("A job that exists already is unchanged, and the others of its batch are ma
   const when = at(31 * minute);
   await world.clock.setNow(at(30 * minute));
   await makeDue(when, 10);
-  // Planned twice as well: an edit has planned the same occurrence again.
+  // The occurrence is planned twice as well, as after an edit that planned it again.
   await makeDue(when, 10);
   const [first] = await sql<{ id: string }[]>`
     insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)

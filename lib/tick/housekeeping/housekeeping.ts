@@ -139,8 +139,8 @@ async function purgePast(run: Run): Promise<void> {
 }
 
 /**
- * Attaching and dropping days give up early if another transaction has a lock: the next minute
- * retries.
+ * Logs a lock that attaching or dropping days did not get, which is no failure: they give up early,
+ * and the next minute retries. Notes any other error.
  */
 function noteKept({ log, note }: Run, error: unknown): void {
   const state = sqlState(error);
@@ -148,7 +148,7 @@ function noteKept({ log, note }: Run, error: unknown): void {
   else note(error);
 }
 
-/** Backlog jobs, after the due ones. */
+/** Makes backlog jobs, after the jobs that are due. */
 async function admitOwed(run: Run): Promise<void> {
   const { sql, queue, settings, timeIsUp } = run;
   const backlog = { budget: settings.backlogBudget, perTurn: settings.backlogPerTurn };
@@ -165,7 +165,10 @@ async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<v
   }
 }
 
-/** After everything that jobs wait for: a bus that hangs delays no job. */
+/**
+ * Sends events to the bus. This comes after everything that jobs wait for, so a bus that hangs
+ * delays no job.
+ */
 async function tellAll({ sql, log, bus, timeIsUp }: Run): Promise<void> {
   if (bus !== undefined) await tellEvents({ sql, log, ...bus }, timeIsUp);
 }
