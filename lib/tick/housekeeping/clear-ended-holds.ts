@@ -80,8 +80,8 @@ async function clearSome(
 
 /**
  * Clears ended holds; other holds of the schedules may stay. If the ticks have not reached the end
- * of a hold, the hold stays until they have made the jobs that it releases: returns the ids of
- * these schedules.
+ * of a hold, the hold stays until they have made the jobs that it releases. Returns the ids of the
+ * schedules with such a hold.
  */
 async function clearInShard(
   tx: Tx,
