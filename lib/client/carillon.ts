@@ -1,5 +1,4 @@
 import type { AuditEntry, AuditFilter } from "./audit.ts";
-import { pause } from "./request/backoff.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
 import { Commands, Inbox } from "./commands.ts";
@@ -7,12 +6,10 @@ import { LabelledSchedules } from "./groups.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
 import { TargetLimits } from "./limits.ts";
+import { Quarantine } from "./quarantine.ts";
+import { pause } from "./request/backoff.ts";
 import { listOf } from "./request/list.ts";
 import type { ListOptions, Pages } from "./request/pages.ts";
-import { Quarantine } from "./quarantine.ts";
-import { Schedules } from "./schedules.ts";
-import type { Forecast, Stats } from "./stats.ts";
-import { Tokens } from "./tokens.ts";
 import {
   type Answered,
   type CallOptions,
@@ -21,6 +18,9 @@ import {
   type Retrying,
   type Send,
 } from "./request/transport.ts";
+import { Schedules } from "./schedules.ts";
+import type { Forecast, Stats } from "./stats.ts";
+import { Tokens } from "./tokens.ts";
 import { ZoneData } from "./zone-data.ts";
 
 export interface CarillonOptions {

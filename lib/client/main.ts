@@ -24,9 +24,10 @@ export type {
 export type { ManyOptions } from "./jobs.ts";
 export type { DurationText, Instant, InstantText, Json } from "./json.ts";
 export type { Limits, LimitsBody, VersionedLimits } from "./limits.ts";
+export type { CatchUp, Retry } from "./policies.ts";
+export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
 export { CarillonInputError } from "./request/names.ts";
 export { type ListOptions, type Page, Pages } from "./request/pages.ts";
-export type { CatchUp, Retry } from "./policies.ts";
 export {
   CarillonProblem,
   CarillonUnreachable,
@@ -39,7 +40,15 @@ export {
   isRateLimited,
   type ProblemDocument,
 } from "./request/problem.ts";
-export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
+export type {
+  Answered,
+  CallOptions,
+  EditOptions,
+  PutOptions,
+  Request,
+  Retrying,
+  WriteOptions,
+} from "./request/transport.ts";
 export type {
   Edited,
   Hold,
@@ -76,13 +85,4 @@ export type {
   Version,
 } from "./time.ts";
 export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
-export type {
-  Answered,
-  CallOptions,
-  EditOptions,
-  PutOptions,
-  Request,
-  Retrying,
-  WriteOptions,
-} from "./request/transport.ts";
 export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

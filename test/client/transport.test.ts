@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { pause, retryAfterMs } from "../../lib/client/request/backoff.ts";
 import {
   Carillon,
   CarillonProblem,
@@ -7,6 +6,7 @@ import {
   isConflict,
   isNotFound,
 } from "../../lib/client/main.ts";
+import { pause, retryAfterMs } from "../../lib/client/request/backoff.ts";
 import { makeSend, type TransportParts } from "../../lib/client/request/transport.ts";
 
 interface Sent {
