@@ -12,9 +12,9 @@ import { BatchFailed, fireShardBatch, passFailedRow } from "./shard-batch.ts";
 export type MakeReady = (shard: number) => Promise<void>;
 
 /**
- * Fires shards. Ticks plan two minutes ahead. While the plan is not behind, one shard is fired at a
- * time, which leaves the database's other processors to claims and settles of due jobs. When it is
- * behind, `settings.lanes` shards are fired side by side.
+ * Fires shards. A tick makes jobs at least two minutes before they are due. While the plan is not
+ * behind, one shard is fired at a time, which leaves the database's other processors to claims and
+ * settles of due jobs. When it is behind, `settings.lanes` shards are fired side by side.
  */
 export async function fireShards(
   run: Run,
@@ -23,9 +23,9 @@ export async function fireShards(
 ): Promise<void> {
   const idle = ready === undefined ? await passIdle(run, own) : new Set();
   const shards = inTurn(own.filter((shard) => !idle.has(shard)));
-  const lanes: Promise<void>[] = [];
+  const runners: Promise<void>[] = [];
   const locked: { shard: number; error: unknown }[] = [];
-  const lane = async () => {
+  const runner = async () => {
     for (const shard of shards) {
       await ready?.(shard);
       await fireShard(run, shard, sending, press).catch((error: unknown) => {
@@ -35,11 +35,11 @@ export async function fireShards(
     }
   };
   const press = () => {
-    while (lanes.length < run.settings.lanes) lanes.push(lane());
+    while (runners.length < run.settings.lanes) runners.push(runner());
   };
-  lanes.push(lane());
+  runners.push(runner());
   // `press` may add to this list while its first entry is awaited.
-  for (const each of lanes) await each;
+  for (const each of runners) await each;
   // An edit held the plan lock of the shard for longer than the tick waits. It may have ended by
   // now, and the next tick is a minute away.
   for (const { shard, error } of locked) {
