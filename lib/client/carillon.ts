@@ -19,7 +19,7 @@ import {
   type Send,
 } from "./request/transport.ts";
 import { Schedules } from "./schedules.ts";
-import type { Forecast, Stats } from "./stats.ts";
+import type { Forecast, Problems, Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
 import { ZoneData } from "./zone-data.ts";
 
@@ -111,6 +111,11 @@ export class Carillon {
   /** Recorded changes, newest first. */
   audit(params?: AuditFilter & ListOptions): Pages<AuditEntry> {
     return listOf(this.#send, ["v1", "audit"], params);
+  }
+
+  /** Whether jobs run on time, and what needs attention. */
+  problems(options?: CallOptions): Promise<Problems> {
+    return this.#get(["v1", "problems"], {}, options);
   }
 
   stats(options?: CallOptions): Promise<Stats> {

@@ -63,7 +63,7 @@ export type {
   ScheduleSummary,
   Spec,
 } from "./schedule.ts";
-export type { Forecast, Stats } from "./stats.ts";
+export type { Forecast, Problem, Problems, Stats } from "./stats.ts";
 export type {
   EventTarget,
   HandlerTarget,
