@@ -1,5 +1,4 @@
 import type { AuditEntry, AuditFilter } from "./audit.ts";
-import { pause } from "./backoff.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
 import { Commands, Inbox } from "./commands.ts";
@@ -9,12 +8,10 @@ import type { BoardHold, HoldFilter } from "./holds.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
 import { TargetLimits } from "./limits.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
 import { Quarantine } from "./quarantine.ts";
-import { Schedules } from "./schedules.ts";
-import type { Stats } from "./stats.ts";
-import { Tokens } from "./tokens.ts";
+import { pause } from "./request/backoff.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
 import {
   type Answered,
   type CallOptions,
@@ -22,7 +19,10 @@ import {
   type Request,
   type Retrying,
   type Send,
-} from "./transport.ts";
+} from "./request/transport.ts";
+import { Schedules } from "./schedules.ts";
+import type { Problems, Stats } from "./stats.ts";
+import { Tokens } from "./tokens.ts";
 import { ZoneData } from "./zone-data.ts";
 
 export interface CarillonOptions {
@@ -118,6 +118,11 @@ export class Carillon {
   /** The holds in force, those that end first at the front. */
   holds(params?: HoldFilter & ListOptions): Pages<BoardHold> {
     return listOf(this.#send, ["v1", "holds"], params);
+  }
+
+  /** Whether jobs run on time, and what needs attention. */
+  problems(options?: CallOptions): Promise<Problems> {
+    return this.#get(["v1", "problems"], {}, options);
   }
 
   stats(options?: CallOptions): Promise<Stats> {

@@ -43,13 +43,13 @@ export interface Planned {
    * rows that it stands for.
    */
   named: PlannedGroup[];
-  /** Whether each row was read; else a sample was, and the counts are estimates. */
+  /** Whether every row was read. If not, a sample was, and the counts are estimates. */
   exact: boolean;
 }
 
 /**
- * Up to this many rows each is read. Of more, a sample is read that estimates a share within two
- * percent.
+ * Up to this many rows, all are read. If there are more, a sample is read that estimates a fraction
+ * of the rows within two percent.
  */
 const exactMax = 20_000;
 const sampleOf = 2_500;
@@ -133,7 +133,7 @@ interface GroupRow extends Pick<CadenceColumns, "expression" | "zone" | "dst" | 
   governed: boolean;
   /**
    * For governed rows that are alive: the slot, the spread and key that move the due time before
-   * it, and whether the row is the end of a hold.
+   * it, and whether the row is the end of a hold, and of which owner.
    */
   own:
     | [slot: string | null, spread: string | null, key: string | null, release: string, owner: string | null]
@@ -156,7 +156,11 @@ function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
   );
 }
 
-/** Reads a sample of each kind with its schedules. */
+/**
+ * Reads a sample of the plain rows and one of the governed rows, with their schedules. Occurrences
+ * of rows with a slot are rounded up to a second, so that more rows fall into one group: slots are
+ * in whole seconds, so the due time stays the same.
+ */
 function readLooked(
   tx: Tx,
   span: Span,
@@ -189,10 +193,7 @@ const stretch = (tx: Tx, { now, end }: Span) => tx`
   date_bin(case when every_ms < ${Math.min(coarseFromMs, end.getTime() - now.getTime())}::bigint then interval '1 second' else interval '1 minute' end,
     due_at, 'epoch')`;
 
-/**
- * SQL: the rules of a governed row, and the owner of the hold that it is the end of. A slot is in
- * whole seconds, so an occurrence may be rounded up to a second.
- */
+/** SQL: the `own` of a governed row; null for a row of an older version. */
 const ownColumn = (tx: Tx) => tx`
   (select array[v.body ->> 'slot', case when v.body ->> 'slot' is not null then v.body ->> 'spread' end,
       case when v.body ->> 'slot' is not null and v.body ->> 'spread' is not null then s.key end, (s.held_until is not distinct from p.due_at)::text,

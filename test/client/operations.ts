@@ -163,6 +163,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "Page<ZoneMove> & { kept: number }",
   },
 
+  listProblems: { call: (c) => c.problems(), answer: "Problems" },
   listStats: { call: (c) => c.stats(), answer: "Stats" },
   getForecast: {
     call: (c) => c.forecast({ from: at, minutes: 5, spread: "10m", by: "tag", prefix: "k" }),

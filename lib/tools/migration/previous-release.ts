@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "81c6a5827a92eb5f2e588cd669df8da52d8823a958db4fb23961c34b59111b54",
+  migrationsDigest: "2ce443ddabda5efd764d3c71e27904c6d48ea2feeb324300960350a6f72d151c",
 } as const;
