@@ -1,5 +1,4 @@
 import type { Tx } from "../db/connect.ts";
-import type { Minute } from "./unfold-minutes.ts";
 
 /** Fires are counted by the key up to its first colon, a tag, the target, or the whole key. */
 export type Contributor = "prefix" | "tag" | "target" | "key";
@@ -27,7 +26,10 @@ export function namesOf(tx: Tx, by: Contributor) {
 }
 
 /** The largest contributors of these minutes together, at most `most` of them. */
-export function largestOf(minutes: readonly Minute[], most: number): Contribution[] {
+export function largestOf(
+  minutes: readonly { names: ReadonlyMap<string, number> }[],
+  most: number,
+): Contribution[] {
   const sums = new Map<string, number>();
   for (const { names } of minutes)
     for (const [name, fires] of names) sums.set(name, (sums.get(name) ?? 0) + fires);

@@ -51,7 +51,8 @@ describe.each(documented)("$operation.operationId", ({ method, where, operation 
     expect([...request.url.searchParams.keys()].sort()).toEqual(named("query").sort());
     // A preview changes nothing, so it may be repeated without the header.
     for (const header of named("header"))
-      if (operationId !== "preview") expect([...request.headers.keys()]).toContain(header.toLowerCase());
+      if (!operationId.startsWith("preview"))
+        expect([...request.headers.keys()]).toContain(header.toLowerCase());
     if (operation.requestBody?.required === true) expect(request.body).toBeTypeOf("object");
   });
 });

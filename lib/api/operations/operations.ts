@@ -23,8 +23,6 @@ import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../.
 import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
 import { type Explanation, explain } from "../../explain/explain.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../../history/dead-jobs.ts";
-import { type EndedHold, type EndedPlace, readEndedHolds } from "../../history/ended-holds.ts";
-import { type Board, readBoard } from "../../history/hold-board.ts";
 import { jobsOf } from "../../history/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
 import { readAnyJob } from "../../history/planned-job.ts";
@@ -87,7 +85,6 @@ import {
   readCalendarWithCounts,
   removeCalendar,
 } from "../../rules/calendar-edits.ts";
-import { type CalendarImpact, calendarImpact } from "../../rules/calendar-impact.ts";
 import {
   readZoneData,
   type ZoneDataRead,
@@ -99,8 +96,8 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
-import { type Forecast, type ForecastQuery, readForecast } from "../../stats/forecast.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
+import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
@@ -114,7 +111,7 @@ export interface Page<Item, Place> {
  * The operations behind the routes. Each throws a Refusal for a request that cannot be carried out,
  * and then has changed nothing.
  */
-export interface Operations {
+export interface Operations extends BoardOperations {
   putSchedule(params: EditParams & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
   createSchedule(params: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(params: EditParams & { patch: unknown }): Promise<EditDone>;
@@ -164,8 +161,6 @@ export interface Operations {
   cancelMany(params: CancelManyParams): Promise<CancelledMany>;
   retryMany(params: RetryManyParams): Promise<RetriedMany>;
   putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
-  /** The changes that a put of this calendar would make. */
-  calendarImpact(params: { name: string; body: CalendarBody }): Promise<CalendarImpact>;
   readCalendar(name: string): Promise<CalendarRead | null>;
   /** Ordered by name; `after` is the last name of the page before. */
   listCalendars(params: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
@@ -176,10 +171,6 @@ export interface Operations {
     label: Label,
     page: { limit: number; after?: string | undefined; prefix?: string | undefined },
   ): Promise<LabelRead | null>;
-  /** The holds in force, those that end first at the front; a page may be short. */
-  readHolds(params: Parameters<typeof readBoard>[1]): Promise<Board>;
-  /** Newest first; a page may be short. */
-  readEndedHolds(params: Parameters<typeof readEndedHolds>[1]): Promise<Page<EndedHold, EndedPlace>>;
   cancelLabel(params: CancelLabelParams): Promise<LabelCancelled>;
   setLimits(params: LimitsParams & { limits: Limits; ifNoneMatch?: boolean }): Promise<LimitsRead>;
   clearLimits(params: LimitsParams): Promise<void>;
@@ -207,7 +198,6 @@ export interface Operations {
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
   readProblems(prefix: string | null): Promise<Problems>;
   readStats(): Promise<Stats>;
-  readForecast(query: ForecastQuery): Promise<Forecast>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -224,6 +214,7 @@ export function makeOperations(deps: OperationDeps): Operations {
   const { sql, handlers } = deps;
   const accept = acceptanceOf(deps);
   return {
+    ...boardOperations(sql),
     putSchedule: async (params) => {
       accept.body(params.body);
       return putSchedule(deps, params);
@@ -274,15 +265,12 @@ export function makeOperations(deps: OperationDeps): Operations {
     cancelMany: (params) => cancelMany(deps, params),
     retryMany: (params) => retryMany(deps, params),
     putCalendar: (params) => putCalendar(deps, params),
-    calendarImpact: (params) => calendarImpact(sql, params),
     readCalendar: (name) => readCalendarWithCounts(sql, name),
     listCalendars: (params) => listCalendars(sql, params),
     removeCalendar: (params) => removeCalendar(deps, params),
     pauseLabel: (params) => pauseLabel(deps, params),
     resumeLabel: (params) => resumeLabel(deps, params),
     readLabel: (label, page) => readLabel(sql, label, page),
-    readHolds: (params) => readBoard(sql, params),
-    readEndedHolds: (params) => readEndedHolds(sql, params),
     cancelLabel: (params) => cancelLabel(deps, params),
     setLimits: (params) => setLimits(deps, params),
     clearLimits: (params) => clearLimits(deps, params),
@@ -300,7 +288,6 @@ export function makeOperations(deps: OperationDeps): Operations {
     retryQuarantine: (search) => retryEntries(sql, search),
     readProblems: (prefix) => readProblems(sql, prefix),
     readStats: () => readStats(sql),
-    readForecast: (query) => readForecast(sql, query),
     health: async () => {
       await sql`select carillon.clock()`;
     },

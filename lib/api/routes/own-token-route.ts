@@ -1,7 +1,9 @@
 import { Refusal } from "../../refusal.ts";
+import { allows, type Token } from "../../token/token.ts";
+import { operationName } from "../document/openapi-names.ts";
 import type { Operations } from "../operations/operations.ts";
 import { noQuery, type Route, route } from "../request/route.ts";
-import { ownTokenExample, ownTokenSchema, ownTokenView } from "../views/own-token-shape.ts";
+import { type Area, ownTokenExample, ownTokenSchema, ownTokenView } from "../views/own-token-shape.ts";
 
 /** The route `GET /v1/token`; `others` are the routes of which it tells which the caller may use. */
 export function ownTokenRoute({ tokens }: Pick<Operations, "tokens">, others: readonly Route[]): Route {
@@ -23,8 +25,21 @@ export function ownTokenRoute({ tokens }: Pick<Operations, "tokens">, others: re
     answer: async ({ token }) => {
       const read = await tokens.readOwn(token);
       if (read === null) throw new Refusal("missing", "The token of this request was deleted meanwhile.");
-      return { status: 200, body: ownTokenView(read, [...others, own]) };
+      return { status: 200, body: ownTokenView(read, areasOf(read, [...others, own])) };
     },
   });
   return own;
+}
+
+function areasOf(token: Token, routes: readonly Route[]): Area[] {
+  const allowed = routes.filter(
+    ({ scope, needsEveryKey }) => allows(token, scope) && !(needsEveryKey && token.prefix !== null),
+  );
+  return [...Map.groupBy(allowed, ({ doc }) => doc.tag)].map(([area, those]) => ({
+    area,
+    operations: those.map(({ method, path, doc }) => ({
+      operation: doc.operation ?? operationName(method, path),
+      what: doc.summary,
+    })),
+  }));
 }

@@ -1,8 +1,6 @@
 import * as z from "zod";
 import type { OwnToken } from "../../token/own-token.ts";
-import { allows, type Token } from "../../token/token.ts";
-import { operationName } from "../document/openapi-names.ts";
-import type { Route } from "../request/route.ts";
+import type { Token } from "../../token/token.ts";
 import { tokenExamples, tokenSchema, tokenView } from "./token-shape.ts";
 
 const { rate: _, ...fields } = tokenSchema.shape;
@@ -37,7 +35,10 @@ export const ownTokenSchema = z
   })
   .meta({ id: "OwnToken", description: "The caller of this request, and what it may do." });
 
-export function ownTokenView(own: OwnToken, routes: readonly Route[]) {
+/** What a token may do, in one area of the API. */
+export type Area = z.input<typeof ownTokenSchema>["may"][number];
+
+export function ownTokenView(own: OwnToken, may: Area[]) {
   const { used, rate, ...read } = own;
   const { rate: limit, ...shown } = tokenView({ ...read, rate });
   return {
@@ -45,26 +46,13 @@ export function ownTokenView(own: OwnToken, routes: readonly Route[]) {
     signIn: signInOf(own),
     holdOwner: own.name,
     rate: limit === null || used === null ? null : { limit, used },
-    may: mayOf(own, routes),
+    may,
   };
 }
 
 function signInOf({ name }: Pick<Token, "name">): "token" | "iam" | "jwt" {
   const [, gateway] = /^(iam|jwt):/.exec(name) ?? [];
   return gateway === "iam" || gateway === "jwt" ? gateway : "token";
-}
-
-function mayOf(token: Token, routes: readonly Route[]) {
-  const allowed = routes.filter(
-    ({ scope, needsEveryKey }) => allows(token, scope) && !(needsEveryKey && token.prefix !== null),
-  );
-  return [...Map.groupBy(allowed, ({ doc }) => doc.tag)].map(([area, those]) => ({
-    area,
-    operations: those.map(({ method, path, doc }) => ({
-      operation: doc.operation ?? operationName(method, path),
-      what: doc.summary,
-    })),
-  }));
 }
 
 const { rate: __, ...exampleToken } = tokenExamples.token;

@@ -25,7 +25,7 @@ const forecast = command({
     "carillon forecast",
     "carillon forecast --minutes 1440 --by prefix --timezone Europe/Berlin",
     "carillon forecast --spread 10m",
-    "carillon forecast --from 2026-12-24T00:00:00Z --minutes 1440 --json",
+    `carillon forecast --from "in 7d" --minutes 1440 --json`,
   ],
   run: async (call) => {
     const { given, client, out, signal } = call;
