@@ -95,8 +95,29 @@ export const statsRows: readonly Mutant[] = [
   {
     name: "stats: no more schedules are held than there are",
     file: "lib/stats/stats.ts",
-    text: "active: Math.max(0, total - paused), paused",
-    replacement: "active: total - paused, paused",
+    text: "active: Math.max(0, total - paused - ended), paused",
+    replacement: "active: total - paused - ended, paused",
     tests: ["test/poison/tally.test.ts"],
+  },
+  {
+    name: "stats: the board of holds has only holds of the prefix",
+    file: "lib/api/routes/hold-routes.ts",
+    text: "const filter = { ...asked, ...within };",
+    replacement: "const filter = asked;",
+    tests: ["test/api/holds.test.ts"],
+  },
+  {
+    name: "stats: a hold of more keys than the token reaches is shown without its members",
+    file: "lib/api/views/hold-shape.ts",
+    text: "members: isForeign ? null : members,",
+    replacement: "members,",
+    tests: ["test/api/holds.test.ts"],
+  },
+  {
+    name: "stats: a forecast has only schedules of the prefix",
+    file: "lib/api/routes/forecast-routes.ts",
+    text: "const within = narrowedOrRefused(token, prefix);",
+    replacement: "const within = prefix;",
+    tests: ["test/api/stats.test.ts"],
   },
 ];
