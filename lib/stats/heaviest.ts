@@ -1,6 +1,6 @@
 import { formatDuration } from "../cadence/duration.ts";
 import { type Contribution, largestOf } from "./contributors.ts";
-import type { PlannedGroup } from "./planned-groups.ts";
+import type { PlannedGroup } from "./planned-group.ts";
 import type { Flattened } from "./spread.ts";
 import { type Minute, ruleOf } from "./unfold-minutes.ts";
 
@@ -46,10 +46,10 @@ export function ruleNames(groups: readonly PlannedGroup[]): Map<string, Named> {
 
 const unnamed = (kind: FireKind): Named => ({ kind, when: null, timezone: null, owner: null });
 
-function named({ cadence, everyMs, release }: PlannedGroup): Named {
+function named({ cadence, everyMs, isInterval, release }: PlannedGroup): Named {
   if (release !== null) return { ...unnamed("release"), owner: release.owner };
   if (everyMs !== null) return { ...unnamed("interval"), when: `every ${formatDuration(everyMs)}` };
-  if (cadence === null) return unnamed("once");
+  if (cadence === null) return unnamed(isInterval ? "interval" : "once");
   return { ...unnamed("cron"), when: cadence.expression, timezone: cadence.timezone };
 }
 

@@ -1,40 +1,9 @@
-import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { type CadenceColumns, sharedCadence } from "../schedule/stored/cadence-columns.ts";
-import { spreadOffset, type Timetable } from "../schedule/stored/timetable.ts";
+import { spreadOffset } from "../schedule/stored/timetable.ts";
 import { type Contributor, namesOf } from "./contributors.ts";
-
-/**
- * Plan rows that fire alike: their next due times are in the same interval of grouping, and one
- * rule gives their further occurrences.
- */
-export interface PlannedGroup {
-  /** When the first row is due. */
-  due: number;
-  /** Number of schedules; fractional if it is an estimate. */
-  schedules: number;
-  /** The rule of a shared cadence as text, with the occurrence planned next. */
-  cadence: {
-    id: number | string;
-    of: Cadence;
-    expression: string;
-    timezone: string;
-    occurrence: number;
-  } | null;
-  everyMs: number | null;
-  /**
-   * Set if due times are rounded up to a slot, and so follow from the occurrence. Null if each due
-   * time lags as much as the first.
-   */
-  slot: (Pick<Timetable, "lagMs" | "slotMs"> & { occurrence: number }) | null;
-  /** Neither a spread nor a slot has moved the due time. */
-  unmoved: boolean;
-  /** Set if this is the end of a hold, with the hold's owner. */
-  release: { owner: string | null } | null;
-  /** The contributors that the fires count for, where they were asked for. */
-  names: readonly string[];
-}
+import type { PlannedGroup } from "./planned-group.ts";
 
 export interface Planned {
   groups: PlannedGroup[];
@@ -143,16 +112,23 @@ interface GroupRow extends Pick<CadenceColumns, "expression" | "zone" | "dst" | 
   cadenceId: number | null;
   occurrence: Date | null;
   everyMs: number | null;
+  isInterval: boolean;
 }
 
-/** Counts all plan rows without reading their schedules, which costs little per row. */
+/**
+ * Counts all plan rows without reading their schedules, which costs little per row. Intervals that
+ * do not fire again before the end are one group for each minute: each length of its own would be
+ * far more groups.
+ */
 function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
   return withCadences(
     tx,
     tx`
       select min(due_at) as due, count(*)::int as schedules, 0 as alive, governed, null::text[] as own, cadence_id,
-        case when cadence_id is not null then occurrence end as occurrence, every_ms, due_at = occurrence as unmoved, null::text[] as names
-      from (${rowsWithin(tx, span)}) p group by cadence_id, governed, 7, 8, 9, ${stretch(tx, span)}`,
+        case when cadence_id is not null then occurrence end as occurrence,
+        case when every_ms < ${span.end.getTime() - span.now.getTime()}::bigint then every_ms end as every_ms, every_ms is not null as is_interval,
+        due_at = occurrence as unmoved, null::text[] as names
+      from (${rowsWithin(tx, span)}) p group by cadence_id, governed, 7, 8, 9, 10, ${stretch(tx, span)}`,
   );
 }
 
@@ -176,7 +152,7 @@ function readLooked(
       select min(p.due_at) as due, count(*)::int as schedules, count(*) filter (where p.alive)::int as alive, p.governed, p.own, p.cadence_id,
         case when p.cadence_id is not null or p.own[3] is not null then p.occurrence
           when p.own[1] is not null then date_bin('1 second', p.occurrence + interval '999 milliseconds', 'epoch') end as occurrence,
-        p.every_ms, p.due_at = p.occurrence as unmoved, p.names
+        p.every_ms, p.every_ms is not null as is_interval, p.due_at = p.occurrence as unmoved, p.names
       from (
         select p.*, ${names} as names, case when p.governed then p.own is not null
           else exists (select from carillon.schedules s where s.id = p.schedule_id and s.version = p.version and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) end as alive
@@ -185,7 +161,7 @@ function readLooked(
           where hashint8(p.schedule_id) & case when p.governed then ${governed - 1}::int else ${plain - 1}::int end = 0
         ) p
       ) p
-      group by p.cadence_id, p.governed, p.own, p.names, 7, 8, 9, ${stretch(tx, span)}`,
+      group by p.cadence_id, p.governed, p.own, p.names, 7, 8, 9, 10, ${stretch(tx, span)}`,
   );
 }
 
@@ -204,7 +180,7 @@ const ownColumn = (tx: Tx) => tx`
 
 function withCadences(tx: Tx, groups: ReturnType<typeof rowsWithin>): PromiseLike<GroupRow[]> {
   return tx<GroupRow[]>`
-    select g.due, g.schedules, g.alive, g.governed, g.own, g.cadence_id as "cadenceId", g.occurrence, g.every_ms::float8 as "everyMs", g.unmoved, g.names,
+    select g.due, g.schedules, g.alive, g.governed, g.own, g.cadence_id as "cadenceId", g.occurrence, g.every_ms::float8 as "everyMs", g.is_interval as "isInterval", g.unmoved, g.names,
       c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn", r.rules
     from (${groups}) g
     left join carillon.cadences c on c.id = g.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
@@ -217,7 +193,7 @@ function groupOf(row: GroupRow, schedules: number): PlannedGroup[] {
   const names = row.names ?? [];
   // The end of a hold is one fire; the occurrence after it has a row of its own.
   if (release === "true") {
-    const once = { cadence: null, everyMs: null, slot: null, unmoved: false };
+    const once = { cadence: null, everyMs: null, isInterval: false, slot: null, unmoved: false };
     return [{ due, schedules, ...once, release: { owner }, names }];
   }
   const occurrence = row.occurrence?.getTime() ?? due;
@@ -229,6 +205,7 @@ function groupOf(row: GroupRow, schedules: number): PlannedGroup[] {
       schedules,
       cadence: plannedCadence(row),
       everyMs: row.everyMs,
+      isInterval: row.isInterval,
       slot: slotMs === null ? null : { slotMs, lagMs, occurrence },
       unmoved: row.unmoved && slotMs === null,
       release: null,

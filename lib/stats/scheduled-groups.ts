@@ -7,7 +7,7 @@ import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { type Contributor, namesOf } from "./contributors.ts";
-import type { PlannedGroup } from "./planned-groups.ts";
+import type { PlannedGroup } from "./planned-group.ts";
 import type { SampledIds } from "./sampled-schedules.ts";
 
 /** How many schedules are read with one statement. */
@@ -73,7 +73,15 @@ function groupsOf(schedule: StoredSchedule, now: number, owner: string | null): 
   const end = isHeld && heldUntil !== null ? heldUntil.getTime() : null;
   const coming = comingOf(schedule, end ?? now);
   if (end === null) return coming;
-  const release = { due: end, cadence: null, everyMs: null, slot: null, unmoved: false, release: { owner } };
+  const release = {
+    due: end,
+    cadence: null,
+    everyMs: null,
+    isInterval: false,
+    slot: null,
+    unmoved: false,
+    release: { owner },
+  };
   return [release, ...coming];
 }
 
@@ -90,6 +98,7 @@ function comingOf(schedule: StoredSchedule, after: number): Unweighted[] {
       due,
       cadence: once || everyMs !== null ? null : shared(schedule, cadence, occurrence),
       everyMs,
+      isInterval: everyMs !== null,
       slot: slotMs === null ? null : { slotMs, lagMs, occurrence },
       unmoved: lagMs === 0 && slotMs === null,
       release: null,

@@ -1,6 +1,6 @@
 import { isRun, nextRunAfter } from "../cadence/cadence.ts";
 import { dueAt, occurrenceDueBy } from "../schedule/stored/timetable.ts";
-import type { PlannedGroup } from "./planned-groups.ts";
+import type { PlannedGroup } from "./planned-group.ts";
 
 export const minuteMs = 60_000;
 
@@ -104,10 +104,11 @@ function spreadOn(minutes: readonly Minute[], group: PlannedGroup, perMs: number
   }
 }
 
-export function ruleOf({ cadence, everyMs, release }: PlannedGroup): string {
+export function ruleOf({ cadence, everyMs, isInterval, release }: PlannedGroup): string {
   if (release !== null) return `release ${release.owner ?? ""}`;
   if (cadence !== null) return `cadence ${cadence.id}`;
-  return everyMs === null ? "single" : `every ${everyMs}`;
+  if (everyMs !== null) return `every ${everyMs}`;
+  return isInterval ? "long intervals" : "single";
 }
 
 /**

@@ -17,7 +17,10 @@ const part = z.strictObject({
     .describe(
       "`release`: the end of holds, one fire for each schedule. `made`: jobs that exist already, with retries and jobs fired by hand.",
     ),
-  when: z.string().nullable(),
+  when: z
+    .string()
+    .nullable()
+    .describe("Null too for intervals among more than 20,000 plan rows that fire once in this time."),
   timezone: z.string().nullable(),
   owner: z.string().nullable().describe("For a release: the owner of the holds that end."),
   fires: number,

@@ -121,7 +121,13 @@ function stepsOf(out: Output, { minutes, spread }: Forecast): Step[] {
   return all;
 }
 
-const kindWords = { cron: "", interval: "", once: "once", release: "end of holds", made: "made already" };
+const kindWords = {
+  cron: "",
+  interval: "longer intervals",
+  once: "once",
+  release: "end of holds",
+  made: "made already",
+};
 
 function showHeaviest(out: Output, { heaviest }: Forecast): void {
   for (const { at, fires, beyond, most, other } of heaviest.slice(0, 5)) {
