@@ -3,6 +3,7 @@ import { normalForm } from "../cadence/normal-form.ts";
 import type { DescribedOccurrence } from "../cadence/occurrence-notes.ts";
 import { isoInstant } from "../cadence/zone/civil.ts";
 import { listText } from "../cadence/zone/wall-text.ts";
+import { editText } from "./actor.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./place.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
 
@@ -53,10 +54,10 @@ function withdrawnVerdict({ versions, at, now }: Facts): Verdict | null {
     const next = versions[index];
     const earlier = versions[index - 1];
     if (next === undefined || earlier === undefined || placeOf(earlier, at).kind !== "run") continue;
-    const by = `at ${isoInstant(next.at)}, before it was due, version ${next.version} by ${next.by}`;
+    const by = `${editText(next)} at ${isoInstant(next.at)}, before it was due`;
     return {
       outcome: "withdrawn",
-      sentence: `${at > now ? "Is" : "Was"} no longer an occurrence: ${by} ${changeText(earlier, next)}.`,
+      sentence: `${at > now ? "Is" : "Was"} no longer an occurrence: the schedule was ${by}, ${changeText(earlier, next)}.`,
       edit: editOf(next),
     };
   }
@@ -69,11 +70,11 @@ const bounding = ["startsAt", "endsAt", "calendar", "dst"] as const;
 function changeText(earlier: VersionFact, next: VersionFact): string {
   const was = `\`${normalForm(earlier.cadence)}\` in ${earlier.body.timezone}`;
   const is = `\`${normalForm(next.cadence)}\` in ${next.body.timezone}`;
-  if (was !== is) return `changed it from ${was} to ${is}`;
+  if (was !== is) return `from ${was} to ${is}`;
   const changed = bounding.filter((name) => !isDeepStrictEqual(earlier.body[name], next.body[name]));
-  if (changed.length > 0) return `changed its ${listText(changed.map((name) => `\`${name}\``))}`;
-  if (next.change === "replanned") return "replanned it, because its calendar or zone had changed";
-  return `restarted its timing (${is})`;
+  if (changed.length > 0) return `which changed ${listText(changed.map((name) => `\`${name}\``))}`;
+  if (next.change === "replanned") return "because its calendar or zone had changed";
+  return `which restarted its timing (${is})`;
 }
 
 function firedVerdict({ beside, at }: Facts): Verdict | null {
