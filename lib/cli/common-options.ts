@@ -9,7 +9,7 @@ export const everywhere = {
   },
   timezone: {
     value: "zone",
-    about: "The zone of shown times, such as Europe/Berlin; for put also the schedule's zone",
+    about: "The zone of times, shown and given, such as Europe/Berlin; for put also the schedule's zone",
   },
   "no-color": { about: "No colours, as with NO_COLOR" },
   help: { short: "h", about: "Show the help of a command, with examples" },

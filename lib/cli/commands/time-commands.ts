@@ -1,14 +1,17 @@
-import type { Explanation, Preview, Version } from "../../client/main.ts";
-import { type Command, command } from "../command.ts";
+import { type Explanation, isNotFound, type Preview } from "../../client/main.ts";
+import { type Call, type Command, command } from "../command.ts";
 import { ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
+import { reasonText } from "../output/reasons.ts";
+import { changesText, fullOption } from "../output/shown-changes.ts";
 import { showEdit } from "../output/shown-schedule.ts";
 import { showOccurrences } from "../output/shown-times.ts";
 import { printable, stateColour } from "../output/style.ts";
 import { timingFrom, whenOptions, zoneOf } from "../schedule-flags.ts";
+import type { Times } from "../times.ts";
 
 const countOptions = {
   count: { value: "n", short: "n", about: "How many; default: 10" },
@@ -82,33 +85,59 @@ const explain = command({
   name: "explain",
   group: "Time",
   summary: "Explain why a schedule ran, ran late, or did not run",
-  usage: "<key>",
+  usage: "<key or job id>",
+  about:
+    "--at takes an instant as any command prints it. It means the run or the due time within a second of it.",
   words: { min: 1, max: 1 },
-  options: { at: { value: "instant", about: "When it ran, was due, or should have run; default: now" } },
+  options: { at: { value: "instant", about: "When it was due, or should have run; default: now" } },
   examples: [
-    "carillon explain report:weekly --at 2026-11-23T08:00:00Z",
+    `carillon explain report:weekly --at "2026-11-23 09:00" --timezone Europe/Berlin`,
+    `carillon explain report:weekly --at "2026-11-23 09:00:00 Europe/Berlin"`,
     `carillon explain report:weekly --at "2h ago"`,
+    "carillon explain 1-1796115600000-c0",
   ],
   run: async (call) => {
-    const { words, given, client, out, signal } = call;
-    const at = instantFrom(call, given.text("at") ?? "now", "--at") ?? "";
-    showExplanation(out, await client.schedules.explain(words[0] ?? "", at, { signal }));
+    const { out, client, signal } = call;
+    const { key, at } = await explainedFrom(call);
+    showExplanation(out, await client.schedules.explain(key, at, { signal }));
   },
 });
+
+/** A job's id names its schedule and its occurrence. A key may look like one, so a missing job is a key. */
+async function explainedFrom(call: Call<"at">): Promise<{ key: string; at: string }> {
+  const { words, given, client, signal } = call;
+  const [key = ""] = words;
+  const at = instantFrom(call, given.text("at"), "--at");
+  if (at === undefined && /^\d+-\d+-[a-z]\d+$/.test(key)) {
+    try {
+      const { key: of, occurrence } = await client.jobs.get(key, { signal });
+      return { key: of, at: occurrence };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return { key, at: at ?? new Date(call.now()).toISOString() };
+}
 
 function showExplanation(out: Output, explanation: Explanation): void {
   if (out.isJson) {
     out.json(explanation);
     return;
   }
-  const { job, nearest, outcome } = explanation;
-  out.line(printable(explanation.sentence));
+  const { job, nearest, outcome, at, asked, dueAt, reason } = explanation;
+  const { times } = out;
+  out.line(printable(inShownZone(explanation.sentence, times)));
   out.facts([
     ["outcome", out.paint(outcome, stateColour(outcome))],
-    ["at", `${explanation.at}, on the clock ${explanation.wall.replace("T", " ")}`],
+    ["asked", asked === undefined ? null : `${times.wall(asked)}, which means ${times.wall(at)}`],
+    [`at (${times.zone})`, times.both(at)],
+    ["in UTC", at],
+    ["on its clock", explanation.wall.replace("T", " ")],
+    ["due", dueAt === null || dueAt === at ? null : times.both(dueAt)],
     ["note", explanation.note],
     ["job", job === undefined ? null : `${job.id} ${out.paint(job.state, stateColour(job.state))}`],
-    ["error", job?.error === undefined || job.error === null ? null : printable(job.error)],
+    ["reason", reason === undefined ? null : printable(reasonText(reason))],
+    ["error", job?.error === undefined || job.error === null ? null : out.paint(printable(job.error), "red")],
     [
       "version",
       explanation.version === null ? null : `${explanation.version}: ${explanation.cadence ?? "-"}`,
@@ -118,16 +147,23 @@ function showExplanation(out: Output, explanation: Explanation): void {
   ]);
 }
 
+/** A sentence with its instants in the zone of shown times. What it quotes stays as it is. */
+function inShownZone(sentence: string, times: Times): string {
+  return sentence.replace(/`[^`]*`|"[^"]*"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, (text) =>
+    /^\d/.test(text) ? times.wall(text) : text,
+  );
+}
+
 const versions = command({
   name: "versions",
   group: "Time",
   summary: "List the versions of a schedule: author, time and changes",
   usage: "<key>",
   words: { min: 1, max: 1 },
-  options: listOptions,
-  examples: ["carillon versions report:weekly"],
+  options: { ...fullOption, ...listOptions },
+  examples: ["carillon versions report:weekly", "carillon versions report:weekly --full"],
   run: async (call) => {
-    const { words, client, out, signal } = call;
+    const { words, given, client, out, signal } = call;
     const list = client.schedules.versions(words[0] ?? "", { limit: pageSize(call), signal });
     out.table(
       [
@@ -135,23 +171,13 @@ const versions = command({
         { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.wall(at), whole: true },
         { title: "BY", text: ({ by }) => by },
         { title: "CHANGE", text: ({ change }) => change, whole: true },
-        { title: "WHAT", text: changesText },
+        { title: "WHAT", text: ({ changes }) => changesText(changes, given.flag("full")) },
       ],
       await someOf(call, list),
       "There is no version.",
     );
   },
 });
-
-function changesText({ changes }: Version): string {
-  return changes
-    .map(({ path, before, after }) =>
-      before === undefined && after === undefined
-        ? path
-        : `${path}: ${JSON.stringify(before ?? null)} → ${JSON.stringify(after ?? null)}`,
-    )
-    .join("; ");
-}
 
 const restore = command({
   name: "restore",

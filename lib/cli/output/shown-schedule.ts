@@ -2,7 +2,7 @@ import type { Edited, Json, Schedule, ScheduleSummary } from "../../client/main.
 import { measuredText } from "../times.ts";
 import type { Output } from "./output.ts";
 import { printable, stateColour } from "./style.ts";
-import type { Column } from "./table.ts";
+import { type Column, wholeTime } from "./table.ts";
 
 /** Such as `queue/reports` or `webhook/api.example.com`. */
 export function targetText(target: ScheduleSummary["target"]): string {
@@ -24,7 +24,7 @@ export function scheduleColumns({ times }: Output): Column<ScheduleSummary>[] {
       colour: (schedule) => stateColour(listedState(schedule)),
       whole: true,
     },
-    { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), narrowest: 19 },
+    { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), narrowest: wholeTime },
     { title: "WHEN", text: ({ when }) => [when].flat().join(" + ") },
     { title: "TARGET", text: ({ target }) => targetText(target) },
   ];
@@ -50,7 +50,8 @@ export function showSchedule(out: Output, schedule: Schedule): void {
     ["state", out.paint(schedule.state, stateColour(schedule.state))],
     [`next (${times.zone})`, times.both(schedule.nextAt)],
     ["when", printable([schedule.when].flat().join(" + "))],
-    ["in words", `${schedule.cadenceText} (${schedule.timezone})`],
+    ["in words", printable(schedule.cadenceText)],
+    ["zone", schedule.cadenceText.includes(schedule.timezone) ? null : schedule.timezone],
     ["target", printable(JSON.stringify(schedule.target))],
     ["payload", printable(JSON.stringify(schedule.payload))],
     ["group", schedule.group === null ? null : printable(schedule.group)],
