@@ -62,7 +62,7 @@ export function commandsOf(task: Task, table: readonly Command[]): Command[] {
 
 /** Questions of an engineer on call, each with the command that answers it. */
 export const questions: readonly (readonly [string, string])[] = [
-  ["Is it on time? What is wrong?", "carillon stats"],
+  ["Is it on time? What is wrong?", "carillon status"],
   ["Which jobs failed, and why?", "carillon jobs --state dead"],
   ["Retry these", "carillon retry --state dead --prefix order: --dry-run"],
   [
@@ -100,7 +100,7 @@ export const synonyms: Readonly<Record<string, string>> = {
   dead: "jobs",
   logs: "tail",
   watch: "tail",
-  health: "stats",
+  health: "status",
   why: "explain",
   load: "forecast",
   undo: "restore",

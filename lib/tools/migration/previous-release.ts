@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "8b91ecbfcd56b189f341864c032e35b516584f2a47c20820c5123e3c14cdca8e",
+  migrationsDigest: "82d1e66cca97ba0e8e9106f4c7361a3fc9cd84f1a59ff4a3e7f34eff49d1059b",
 } as const;
