@@ -27,7 +27,7 @@ async function died(key: string): Promise<string> {
     order by p.id desc limit 1`;
   const claimed = await claimParcel(cli.api.sql, parcel?.id ?? "0", 30_000);
   if (claimed.outcome !== "claimed") throw new Error(`The parcel is ${claimed.outcome}.`);
-  const error = { error: "Error: db is down", errorClass: "Error", stack: null };
+  const error = { error: "Error: db is down", errorClass: "Error" };
   await settleParcel(cli.api.sql, claimed, [{ kind: "dead", ...error }]);
   return id;
 }

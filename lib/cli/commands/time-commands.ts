@@ -1,4 +1,4 @@
-import { type Explanation, isNotFound, type Preview } from "../../client/main.ts";
+import { type Explanation, isNotFound, type JobSummary, type Preview } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
@@ -124,27 +124,32 @@ function showExplanation(out: Output, explanation: Explanation): void {
     out.json(explanation);
     return;
   }
-  const { job, nearest, outcome, at, asked, dueAt, reason } = explanation;
+  const { job, beside = [], nearest, outcome, at, asked, wall, dueAt, reason, version } = explanation;
   const { times } = out;
+  const clock = wall.replace("T", " ");
   out.line(printable(inShownZone(explanation.sentence, times)));
   out.facts([
     ["outcome", out.paint(outcome, stateColour(outcome))],
     ["asked", asked === undefined ? null : `${times.wall(asked)}, which means ${times.wall(at)}`],
     [`at (${times.zone})`, times.both(at)],
     ["in UTC", at],
-    ["on its clock", explanation.wall.replace("T", " ")],
+    ["on its clock", clock.startsWith(times.wall(at)) ? null : clock],
     ["due", dueAt === null || dueAt === at ? null : times.both(dueAt)],
     ["note", explanation.note],
-    ["job", job === undefined ? null : `${job.id} ${out.paint(job.state, stateColour(job.state))}`],
-    ["reason", reason === undefined ? null : printable(reasonText(reason))],
-    ["error", job?.error === undefined || job.error === null ? null : out.paint(printable(job.error), "red")],
-    [
-      "version",
-      explanation.version === null ? null : `${explanation.version}: ${explanation.cadence ?? "-"}`,
-    ],
-    ["before", nearest.before === null ? null : out.times.both(nearest.before.at)],
-    ["after", nearest.after === null ? null : out.times.both(nearest.after.at)],
+    ["reason", reason === undefined || reason === job?.reason ? null : printable(reasonText(reason))],
+    ...[...(job === undefined ? [] : [job]), ...beside].flatMap((each) => jobFacts(out, each)),
+    ["version", version === null ? null : `${version}: ${explanation.cadence ?? "-"}`],
+    ["before", nearest.before === null ? null : times.both(nearest.before.at)],
+    ["after", nearest.after === null ? null : times.both(nearest.after.at)],
   ]);
+}
+
+function jobFacts(out: Output, { id, state, reason, error }: JobSummary): [string, string | null][] {
+  return [
+    ["job", `${id} ${out.paint(state, stateColour(state))}`],
+    ["reason", reason === null ? null : printable(reasonText(reason))],
+    ["error", error === null ? null : out.paint(printable(error), "red")],
+  ];
 }
 
 /** A sentence with its instants in the zone of shown times. What it quotes stays as it is. */
