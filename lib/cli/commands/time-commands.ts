@@ -11,7 +11,7 @@ import { showEdit } from "../output/shown-schedule.ts";
 import { showOccurrences } from "../output/shown-times.ts";
 import { printable, stateColour } from "../output/style.ts";
 import { timingFrom, whenOptions, zoneOf } from "../schedule-flags.ts";
-import type { Times } from "../times.ts";
+import { measuredText, type Times } from "../times.ts";
 
 const countOptions = {
   count: { value: "n", short: "n", about: "How many; default: 10" },
@@ -124,16 +124,15 @@ function showExplanation(out: Output, explanation: Explanation): void {
     out.json(explanation);
     return;
   }
-  const { job, beside = [], nearest, outcome, at, asked, wall, dueAt, reason, version } = explanation;
+  const { job, beside = [], nearest, outcome, at, dueAt, reason, version } = explanation;
   const { times } = out;
-  const clock = wall.replace("T", " ");
-  out.line(printable(inShownZone(explanation.sentence, times)));
+  out.line(printable(times.inSentence(explanation.sentence)));
   out.facts([
     ["outcome", out.paint(outcome, stateColour(outcome))],
-    ["asked", asked === undefined ? null : `${times.wall(asked)}, which means ${times.wall(at)}`],
+    ["asked", askedText(explanation, times)],
     [`at (${times.zone})`, times.both(at)],
     ["in UTC", at],
-    ["on its clock", clock.startsWith(times.wall(at)) ? null : clock],
+    ["on its clock", clockText(explanation, times)],
     ["due", dueAt === null || dueAt === at ? null : times.both(dueAt)],
     ["note", explanation.note],
     ["reason", reason === undefined || reason === job?.reason ? null : printable(reasonText(reason))],
@@ -152,11 +151,18 @@ function jobFacts(out: Output, { id, state, reason, error }: JobSummary): [strin
   ];
 }
 
-/** A sentence with its instants in the zone of shown times. What it quotes stays as it is. */
-function inShownZone(sentence: string, times: Times): string {
-  return sentence.replace(/`[^`]*`|"[^"]*"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, (text) =>
-    /^\d/.test(text) ? times.wall(text) : text,
-  );
+/** Such as `10:10:14, which means the run 739 ms later`. */
+function askedText({ asked, at }: Explanation, { wall }: Times): string | null {
+  if (asked === undefined) return null;
+  const ms = Date.parse(at) - Date.parse(asked);
+  const distance = `${measuredText(Math.abs(ms))} ${ms > 0 ? "later" : "earlier"}`;
+  return `${wall(asked)}, which means the run ${distance}`;
+}
+
+/** The clock of the schedule's zone; null where it is the shown one or that of UTC. */
+function clockText({ wall, at }: Explanation, times: Times): string | null {
+  const clock = wall.replace("T", " ");
+  return clock.endsWith("+00:00") || clock.startsWith(times.wall(at)) ? null : clock;
 }
 
 const versions = command({
