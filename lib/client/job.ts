@@ -72,6 +72,11 @@ interface Found {
 
 export interface JobFilter extends JobOwners, Found {
   state?: JobState | undefined;
+  /**
+   * False: only jobs whose occurrence has come. True: only jobs that are made ahead of it, or
+   * enqueued for later.
+   */
+  upcoming?: boolean | undefined;
 }
 
 export interface RetryFilter extends JobOwners, Found {

@@ -39,6 +39,8 @@ export interface Stats {
   jobs: {
     waiting: number;
     due: number;
+    /** Made, up to three minutes before they are due. */
+    ahead: number;
     held: number;
     running: number;
     retrying: number;

@@ -81,7 +81,7 @@ export interface Explanation {
   key: string;
   scheduleId: string;
   at: InstantText;
-  /** The requested instant, where it is the due time of `at`. */
+  /** The requested instant, where it differs from `at`: its due time, or up to a second away. */
   asked?: InstantText;
   wall: string;
   outcome: Outcome;

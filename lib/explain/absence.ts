@@ -3,6 +3,7 @@ import { normalForm } from "../cadence/normal-form.ts";
 import { isoInstant } from "../cadence/zone/civil.ts";
 import { dueAt } from "../schedule/stored/timetable.ts";
 import { unreadAdvice } from "../schedule/stored/versions-fault.ts";
+import { actorText } from "./actor.ts";
 import { editOf, explainElsewhere } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./place.ts";
@@ -17,11 +18,11 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
   const isKnown = facts.passed !== null || facts.owedBefore !== null || at < facts.createdAt;
   if (facts.versionsFault !== null && !isKnown) return notKnown(facts.versionsFault);
   if (version === undefined) {
-    const since = `it was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${first.by}`}`;
+    const since = `it was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${actorText(first.by)}`}`;
     return { outcome: "not-created", sentence: `Is before the schedule existed: ${since}.` };
   }
   if (version.change === "deleted") {
-    const by = `at ${isoInstant(version.at)} by ${version.by}`;
+    const by = `at ${isoInstant(version.at)} by ${actorText(version.by)}`;
     return {
       outcome: "deleted",
       sentence: `Is after the end of the schedule: it was deleted ${by}.`,
@@ -93,7 +94,7 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
   }
   const deleted = facts.versions[indexAt(facts.versions, at) + 1];
   if (deleted?.change === "deleted" && deleted.at < due) {
-    const sentence = `Was due at ${isoInstant(due)}, but the schedule was deleted before, at ${isoInstant(deleted.at)} by ${deleted.by}.`;
+    const sentence = `Was due at ${isoInstant(due)}, but the schedule was deleted before, at ${isoInstant(deleted.at)} by ${actorText(deleted.by)}.`;
     return { outcome: "deleted", sentence, edit: editOf(deleted) };
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);

@@ -1,4 +1,3 @@
-import { nextAfter } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import { canonicalTimezone } from "../cadence/zone/timezone.ts";
 import { wallText } from "../cadence/zone/wall-text.ts";
@@ -24,13 +23,13 @@ import {
   travelOf,
   versionsAround,
 } from "./facts.ts";
+import { besideNear, occurrenceMeant } from "./meant.ts";
 import {
   earlyVersion,
   indexAt,
   type Nearest,
   nearestTo,
   noteOn,
-  occurrenceDueAt,
   placeOf,
   timetableIn,
   versionBy,
@@ -47,7 +46,7 @@ export interface Explanation extends Verdict {
   scheduleId: string;
   /** The occurrence that is explained. */
   at: Date;
-  /** The requested instant, if it is not the occurrence but its due time. */
+  /** The requested instant, if it is not the occurrence: its due time, or up to a second away. */
   asked: Date | null;
   /** In the schedule's zone, or in UTC if that is unknown here. */
   wall: string;
@@ -68,18 +67,12 @@ export function explain(sql: Sql, { key, at }: { key: string; at: Date }): Promi
   return sql.begin(async (tx) => {
     const subject = await findSubject(tx, key, at);
     const versions = await versionsAround(tx, subject.id, at);
-    const occurrence = occurrenceMeant(key, versions, at.getTime());
+    const beside = await besideNear(tx, subject.id, at);
+    const occurrence = occurrenceMeant(key, versions, { at: at.getTime(), beside });
     const facts = await gather(tx, key, subject, new Date(occurrence));
     const asked = occurrence === at.getTime() ? null : at;
     return { ...explained(facts), scheduleId: subject.id, asked };
   }, "isolation level repeatable read");
-}
-
-/** The instant itself if something occurs at it, else the occurrence that was due at it. */
-function occurrenceMeant(key: string, versions: readonly VersionFact[], at: number): number {
-  const version = versionOf(versions, at);
-  if (version !== undefined && nextAfter(version.cadence, at - 1) === at) return at;
-  return occurrenceDueAt(key, versions, at) ?? at;
 }
 
 function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {

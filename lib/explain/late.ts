@@ -3,6 +3,7 @@ import { describeDuration } from "../cadence/duration.ts";
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { missedAfterMs } from "../plan/shard.ts";
+import { actorText } from "./actor.ts";
 import { type HeldSpan, heldAt, holdersText } from "./holds-then.ts";
 import { earlyVersion } from "./place.ts";
 import type { Facts, HeldBy, LateCause, VersionFact } from "./verdict.ts";
@@ -33,7 +34,9 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
   const late = earlyVersion(facts.versions, facts.at);
   if (late !== undefined) {
     const made =
-      late.version === 1 ? "the schedule was created" : `version ${late.version}, which added it, was made`;
+      late.version === 1
+        ? "the schedule was created"
+        : `version ${late.version}, which added it, was made by ${actorText(late.by)}`;
     return { byMs, because: "edit", why: `${made} only at ${isoInstant(late.at)}` };
   }
   const ahead = version?.body.overlap === "queue" ? endedBetween(facts, due, started) : undefined;

@@ -1,6 +1,7 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { Tx } from "../db/connect.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { actorText } from "./actor.ts";
 
 /** A caller's request to cancel or retry a job. */
 export interface JobRequest {
@@ -47,7 +48,7 @@ export async function jobRequestsOf(tx: Tx, job: JobRead): Promise<JobRequests> 
   return { cancelled: lastOf("jobs.cancelled"), retried: lastOf("jobs.retried") };
 }
 
-/** For example `ann requested it at … ("…")`. */
-export function requestText({ by, at, reason }: JobRequest, what: string): string {
-  return `${by} ${what} at ${isoInstant(at.getTime())}${reason === null || reason === "" ? "" : ` ("${reason}")`}`;
+/** For example ``retried by token `ann` at … ("…")``. */
+export function requestText({ by, at, reason }: JobRequest, did: string): string {
+  return `${did} by ${actorText(by)} at ${isoInstant(at.getTime())}${reason === null || reason === "" ? "" : ` ("${reason}")`}`;
 }

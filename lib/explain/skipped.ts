@@ -1,6 +1,7 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { missedAfterMs } from "../plan/shard.ts";
+import { actorText } from "./actor.ts";
 import { editOf } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
@@ -92,7 +93,7 @@ function explainUnread(
 ): Verdict {
   const isOccurrence = version !== undefined && placeOf(version, at).kind === "run";
   const edited = versions.findLast(({ at: changedAt }) => changedAt === passed.notedAt.getTime());
-  const by = edited === undefined ? "" : ` by ${edited.by}`;
+  const by = edited === undefined ? "" : ` by ${actorText(edited.by)}`;
   const became = edited === undefined || edited.change === "deleted" ? "deleted" : "edited";
   const owed = `the cadence of its schedule could not be read, and no job was made from ${isoInstant(passed.from.getTime())} on`;
   return {

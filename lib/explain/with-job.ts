@@ -1,5 +1,6 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { actorText, editText } from "./actor.ts";
 import { holdersText, standingBy } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
 import { requestText } from "./requests.ts";
@@ -11,7 +12,7 @@ export function explainJob(facts: Facts, job: JobRead, version: VersionFact | un
   const verdict = verdictOn(facts, job, version);
   const { retried } = facts.requests;
   if (retried === null) return verdict;
-  return { ...verdict, sentence: `${verdict.sentence} ${requestText(retried, "retried it")}.` };
+  return { ...verdict, sentence: `${verdict.sentence} It was ${requestText(retried, "retried")}.` };
 }
 
 function verdictOn(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
@@ -179,31 +180,28 @@ const unsettled: ReadonlySet<string> = new Set(["waiting", "running", "retrying"
 const endsRechecks: ReadonlySet<string> = new Set(["replaced", "patched", "restored"]);
 
 function stopText({ requests: { cancelled } }: Facts): string {
-  return cancelled === null ? "" : `; ${requestText(cancelled, "requested its cancellation")}`;
+  return cancelled === null ? "" : `; its cancellation was ${requestText(cancelled, "requested")}`;
 }
 
 function explainCancelled({ versions, now, requests }: Facts, job: JobRead): Verdict {
   const deleted = versions.findLast(({ change }) => change === "deleted");
   const reason = job.reason ?? "cancelled";
   if (job.reason === "deleted" && deleted !== undefined) {
-    const sentence = `Was cancelled: the schedule was deleted at ${isoInstant(deleted.at)} by ${deleted.by} before it had run.`;
+    const sentence = `Was cancelled: the schedule was deleted at ${isoInstant(deleted.at)} by ${actorText(deleted.by)} before it had run.`;
     return { outcome: "cancelled", reason, sentence };
   }
   if (job.reason === "superseded") {
     const edit = versions.findLast(
       ({ at, change }) => endsRechecks.has(change) && at <= (job.finishedAt?.getTime() ?? now),
     );
-    const by =
-      edit === undefined
-        ? "an edit"
-        : `version ${edit.version} by ${edit.by}, made at ${isoInstant(edit.at)},`;
+    const by = edit === undefined ? "edited" : `${editText(edit)} at ${isoInstant(edit.at)}`;
     return {
       outcome: "cancelled",
       reason,
-      sentence: `Was cancelled: ${by} changed the schedule before it was due.`,
+      sentence: `Was cancelled: the schedule was ${by}, before it was due.`,
     };
   }
-  const by = requests.cancelled === null ? "" : `: ${requestText(requests.cancelled, "requested it")}`;
+  const by = requests.cancelled === null ? "" : `, ${requestText(requests.cancelled, "requested")}`;
   const started =
     job.attempt === 0
       ? ""

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
 import { type JobPlace, placeBehind } from "../job/job-place.ts";
 import type { JobRead, JobState } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
@@ -15,6 +16,19 @@ export interface HistoryTimes {
   from?: Date | undefined;
   /** … to before here. */
   to?: Date | undefined;
+  /** Only occurrences that are still to come (true), or that have come (false). */
+  upcoming?: boolean | undefined;
+}
+
+/** The limits of the occurrences of a search, with those that `upcoming` sets now. */
+export async function limitsOf(
+  tx: Tx,
+  { from, to, upcoming }: HistoryTimes,
+): Promise<Pick<HistoryTimes, "from" | "to">> {
+  if (upcoming === undefined) return { from, to };
+  const coming = new Date((await databaseClock(tx)).getTime() + 1);
+  if (upcoming) return { to, from: from === undefined || from < coming ? coming : from };
+  return { from, to: to === undefined || to > coming ? coming : to };
 }
 
 export interface HistoryFilter extends HistoryTimes {

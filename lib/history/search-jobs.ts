@@ -4,7 +4,7 @@ import { type JobRead, type JobState, readJobsAt, reasonOfJob, stateOfJob } from
 import { fewSchedules, isOwner, type JobOwners } from "./find-schedules.ts";
 import { newestFirst, pageUpTo } from "./job-order.ts";
 import { mergedHistories } from "./search-histories.ts";
-import type { HistoryTimes } from "./search-history.ts";
+import { type HistoryTimes, limitsOf } from "./search-history.ts";
 import { jobsToCome, lookForUnmade } from "./unmade-jobs.ts";
 
 export interface JobFilter extends Omit<JobOwners, "key">, HistoryTimes {
@@ -35,8 +35,9 @@ const steps = [500, 2_000, 7_500];
  */
 export async function searchJobs(
   tx: Tx,
-  { filter, before, limit }: JobSearch,
+  { filter: asked, before, limit }: JobSearch,
 ): Promise<{ items: JobRead[]; next?: JobKey }> {
+  const filter = { ...asked, ...(await limitsOf(tx, asked)) };
   const few = await fewSchedules(tx, filter);
   if (few !== null) return mergedHistories(tx, few, { filter, before, limit });
   // Read first: a job that gets its row meanwhile is then found by the second query.
@@ -56,7 +57,7 @@ const ownersMax = 5_000;
 
 /** The first jobs without a row, if the filter names owners and these are not too many. */
 async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise<JobRead[]> {
-  const { state, reason, from, to, ...owners } = filter;
+  const { state, reason, from, to, upcoming: _, ...owners } = filter;
   const isNamed = Object.values(owners).some((owner) => owner !== undefined);
   if (!isNamed || reason !== undefined || (state !== undefined && state !== "waiting")) return [];
   const { found, last } = await lookForUnmade(tx, owners, { looked: ownersMax });

@@ -29,7 +29,7 @@ describe("past and future instants", () => {
     await live(world, at("10:07:00"));
     expect(await told("often", "10:00:00")).toMatchObject({
       outcome: "not-created",
-      sentence: "Is before the schedule existed: it was created at 2026-03-02T10:01:00Z by ann.",
+      sentence: "Is before the schedule existed: it was created at 2026-03-02T10:01:00Z by token `ann`.",
       occurrence: false,
       version: null,
       nearest: { before: null, after: { at: at("10:05:00").getTime() } },

@@ -215,7 +215,7 @@ describe("an occurrence that was cancelled", () => {
     expect(tell({ versions: [version(), deleted], job: cancelled })).toMatchObject({
       outcome: "cancelled",
       reason: "deleted",
-      sentence: expect.stringContaining("deleted at 2026-03-02T10:20:00Z by bob"),
+      sentence: expect.stringContaining("deleted at 2026-03-02T10:20:00Z by token `bob`"),
     });
   });
 
@@ -344,14 +344,16 @@ test("An edit that restarts the timing of an interval says so", () => {
   expect(told).toMatchObject({
     outcome: "withdrawn",
     edit: { version: 2, by: "bob" },
-    sentence: expect.stringContaining("restarted its timing (`every 10m` in UTC)"),
+    sentence: expect.stringContaining(
+      "restored by token `bob` (version 2) at 2026-03-02T10:03:00Z, before it was due, which restarted its timing (`every 10m` in UTC)",
+    ),
   });
 });
 
 test.each<[string, Partial<VersionFact>, object]>([
-  ["changed its `calendar`", { change: "patched" }, {}],
+  ["which changed `calendar`", { change: "patched" }, {}],
   [
-    "replanned it, because its calendar or zone had changed",
+    "because its calendar or zone had changed",
     { change: "replanned" },
     { calendar: { name: "c", on: "next" } },
   ],
@@ -409,7 +411,7 @@ describe("a schedule that is set aside", () => {
     expect(tell(off)).toMatchObject({
       outcome: "not-an-occurrence",
       setAside: [entry("plan")],
-      sentence: `${why} The instant is not an occurrence of \`*/5 * * * *\` in UTC, which was version 1; the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
+      sentence: `${why} The instant is not an occurrence of \`*/5 * * * *\` in UTC (version 1); the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
     });
     const manual = job({ kind: "manual", occurrence: at("10:11:00"), state: "succeeded" });
     expect(tell({ ...off, beside: [manual] }).sentence).toBe(

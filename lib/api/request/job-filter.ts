@@ -30,6 +30,13 @@ export const jobsQuery = z.strictObject({
   state: z.enum(states).optional(),
   ...ownerShapes,
   ...foundShapes,
+  upcoming: z
+    .enum(["true", "false"], { error: "takes `true` or `false`" })
+    .transform((text) => text === "true")
+    .optional()
+    .describe(
+      "`false`: only jobs whose occurrence has come. `true`: only jobs that are made ahead of it, up to three minutes, or enqueued for later; never dead ones.",
+    ),
   ...pageQuery,
 });
 
@@ -66,14 +73,17 @@ type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
  * Checks and returns the filter of a search in one schedule's history. A bulk retry of cancelled
  * jobs uses it as well. `path` is the position of the filter in the request, for faults.
  */
-export function historyFilter({ key, state, reason, from, to, ...others }: Filter, path = "") {
+export function historyFilter(
+  { key, state, reason, from, to, upcoming, ...others }: Partial<Filter>,
+  path = "",
+) {
   const faults: Fault[] = Object.entries(others).flatMap(([name, value]) =>
     value === undefined ? [] : [{ path: `${path}${name}`, message: "cannot be combined with `key`" }],
   );
-  if (key !== undefined && faults.length === 0) return { key, state, reason, from, to };
+  if (key !== undefined && faults.length === 0) return { key, state, reason, from, to, upcoming };
   throw new Refusal(
     "impossible",
-    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `from` and `to` (of occurrences).",
+    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `upcoming`, `from` and `to` (of occurrences).",
     key === undefined ? [...faults, { path: `${path}key`, message: "is required" }] : faults,
   );
 }

@@ -95,6 +95,7 @@ async function searchPage(
   };
   const { key, state, ...others } = filter;
   if (state === "dead") {
+    if (filter.upcoming === true) return answer([], undefined);
     const place = placed((text) => readDeadPlace(text) !== null);
     const after = place === undefined ? undefined : (readDeadPlace(place) ?? undefined);
     const { items, next } = await operations.deadJobs({ filter, order: "newest", after, limit });

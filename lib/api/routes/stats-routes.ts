@@ -29,12 +29,24 @@ export function statsRoutes(operations: Operations): Route[] {
 }
 
 function statsView({ schedules, standing, lastHour, lastDay }: Stats): z.input<typeof statsAnswer> {
-  const { now, waiting, due, held, running, retrying, oldestDueAt, parcels, backlog, dead, quarantined } =
-    standing;
+  const {
+    now,
+    waiting,
+    due,
+    ahead,
+    held,
+    running,
+    retrying,
+    oldestDueAt,
+    parcels,
+    backlog,
+    dead,
+    quarantined,
+  } = standing;
   return {
     asOf: now.toISOString(),
     schedules,
-    jobs: { waiting, due, held, running, retrying, backlog, dead },
+    jobs: { waiting, due, ahead, held, running, retrying, backlog, dead },
     oldestDue:
       oldestDueAt === null
         ? null

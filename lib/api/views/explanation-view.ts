@@ -62,7 +62,9 @@ export const explanationSchema = z
     key: z.string(),
     scheduleId: z.string(),
     at: instantText.describe("The occurrence that is explained."),
-    asked: instantText.optional().describe("The requested instant, where it is the due time of `at`."),
+    asked: instantText
+      .optional()
+      .describe("The requested instant, where it differs from `at`: its due time, or up to a second away."),
     wall: z.string().describe("The time on the clocks of the zone."),
     outcome,
     reason: z.string().optional(),

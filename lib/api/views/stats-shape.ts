@@ -54,6 +54,7 @@ export const statsAnswer = z.strictObject({
   jobs: z.strictObject({
     waiting: number.describe("Jobs that are neither settled nor running."),
     due: number.describe("Waiting jobs that are due."),
+    ahead: number.describe("Waiting jobs that are made, up to three minutes before they are due."),
     held: number.describe("Waiting jobs under a hold."),
     running: number,
     retrying: number.describe("Waiting jobs with at least one attempt. Estimated beyond 10,000."),
@@ -102,6 +103,7 @@ export const statsExample: z.input<typeof statsAnswer> = {
   jobs: {
     waiting: 2_950,
     due: 120,
+    ahead: 2_700,
     held: 4,
     running: 250,
     retrying: 8,

@@ -24,27 +24,27 @@ const jobs = command({
   group: "Jobs",
   summary: "List jobs, newest first",
   usage: "[key]",
+  about:
+    "Jobs are made up to three minutes ahead: those whose occurrence is still to come are listed with --upcoming or --to only.",
   words: { min: 0, max: 1 },
   options: {
     state: { value: "state", about: jobStates.join(", ") },
     ...ownerOptions,
     ...foundOptions,
+    upcoming: { about: "Only jobs whose occurrence is still to come" },
     ...listOptions,
   },
   examples: [
     "carillon jobs report:weekly",
+    "carillon jobs report:weekly --upcoming",
     "carillon jobs --state dead --prefix order:",
     "carillon jobs --state dead --json --all",
   ],
   run: async (call) => {
     const { words, client, out, signal } = call;
     const { key = words[0], ...filter } = filterFrom(call);
-    const page = { limit: pageSize(call), signal };
-    const isHistory = Object.values(filter).every((each) => each === undefined);
-    const list =
-      key !== undefined && isHistory
-        ? client.schedules.jobs(key, page)
-        : client.jobs.list({ key, ...filter, ...page });
+    const upcoming = upcomingFrom(call, filter);
+    const list = client.jobs.list({ key, ...filter, upcoming, limit: pageSize(call), signal });
     out.table(jobColumns(out), await someOf(call, list), "No job matches.");
   },
 });
@@ -58,6 +58,15 @@ function filterFrom(call: Call<keyof typeof ownerOptions | keyof typeof foundOpt
     from: instantFrom(call, given.text("from"), "--from"),
     to: instantFrom(call, given.text("to"), "--to"),
   };
+}
+
+/** A search up to an instant says itself whether it means jobs to come; dead jobs are none. */
+function upcomingFrom(
+  { given }: Call<"upcoming">,
+  { state, to }: { state?: string | undefined; to?: string | undefined },
+): boolean | undefined {
+  if (given.flag("upcoming")) return true;
+  return state === "dead" || to !== undefined ? undefined : false;
 }
 
 const job = command({

@@ -107,14 +107,15 @@ const ls = command({
   ],
   run: async (call) => {
     const { given, client, out, signal } = call;
+    const total = () => client.schedules.count({ ...scheduleFilterFrom(call), signal });
     if (given.flag("count")) {
-      const { count, more } = await client.schedules.count({ ...scheduleFilterFrom(call), signal });
+      const { count, more } = await total();
       if (out.isJson) out.json({ count, more });
       else out.line(`${count}${more ? " or more" : ""}`);
       return;
     }
     const list = client.schedules.list({ ...scheduleFilterFrom(call), limit: pageSize(call), signal });
-    out.table(scheduleColumns(out), await someOf(call, list), "No schedule matches.");
+    out.table(scheduleColumns(out), await someOf(call, list, total), "No schedule matches.");
   },
 });
 

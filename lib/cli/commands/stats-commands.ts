@@ -31,7 +31,7 @@ function showStats(out: Output, stats: Stats): void {
     ["schedules", schedulesText(schedules)],
     [
       "waiting",
-      `${number(jobs.waiting)}, of them ${number(jobs.due)} due, ${number(jobs.held)} held, ${number(jobs.retrying)} retrying`,
+      `${number(jobs.waiting)}, of them ${number(jobs.due)} due, ${number(jobs.ahead)} made ahead (up to 3 minutes), ${number(jobs.held)} held, ${number(jobs.retrying)} retrying`,
     ],
     ["running", number(jobs.running)],
     ["oldest due", oldestDue !== null && oldestDue.lateMs > 60_000 ? out.paint(late, "red") : late],
@@ -54,7 +54,8 @@ function showStats(out: Output, stats: Stats): void {
     [
       { title: "LAST", text: ([name]) => name, whole: true },
       ...names.map((name) => ({
-        title: name.toUpperCase(),
+        // A job counts when it is made, before it is due.
+        title: name === "fired" ? "MADE" : name.toUpperCase(),
         text: ([, counts]: (typeof periods)[number]) => number(counts[name]),
         align: "right" as const,
         whole: true,
