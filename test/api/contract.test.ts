@@ -278,6 +278,10 @@ describe("other documented statuses", () => {
     await answers("GET", "/v1/problems", 200);
     await answers("GET", "/v1/stats", 200);
     await answers("GET", "/v1/forecast", 200);
+    await answers("GET", "/v1/forecast", 422, { query: "from=2100-01-01T00:00:00Z" });
+    await answers("GET", "/v1/holds", 200);
+    await answers("GET", "/v1/token", 200);
+    await answers("POST", "/v1/calendars/walked/preview", 200, { body: { weekly: ["sun"] } });
     await setAside(api.sql, "ended", [{ item: "7", error: new Error("no") }]);
     await answers("GET", "/v1/quarantine", 200);
     await answers("POST", "/v1/quarantine:retry", 202, { body: { filter: { consumer: "ended" } } });

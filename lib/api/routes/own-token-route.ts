@@ -20,11 +20,11 @@ export function ownTokenRoute({ tokens }: Pick<Operations, "tokens">, others: re
       answers: {
         200: { what: "The token, and what it may do.", schema: ownTokenSchema, example: ownTokenExample },
       },
-      problems: [404],
     },
     answer: async ({ token }) => {
       const read = await tokens.readOwn(token);
-      if (read === null) throw new Refusal("missing", "The token of this request was deleted meanwhile.");
+      if (read === null)
+        throw new Refusal("unauthorized", "The token of this request was deleted meanwhile.");
       return { status: 200, body: ownTokenView(read, areasOf(read, [...others, own])) };
     },
   });
