@@ -28,6 +28,7 @@ import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
 import { quarantineRoutes } from "./routes/quarantine-routes.ts";
 import { scheduleRoutes } from "./routes/schedule-routes.ts";
+import { seriesRoutes } from "./routes/series-routes.ts";
 import { statsRoutes } from "./routes/stats-routes.ts";
 import { timeRoutes } from "./routes/time-routes.ts";
 import { tokenRoutes } from "./routes/token-routes.ts";
@@ -88,6 +89,7 @@ export function apiRoutes(
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
     ...statsRoutes(operations),
+    ...seriesRoutes(operations),
     ...tokenRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),

@@ -11,7 +11,7 @@ import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Schedules } from "./schedules.ts";
-import type { Forecast, Stats } from "./stats.ts";
+import type { Forecast, SeriesFilter, SeriesHead, SeriesStep, Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
 import {
   type Answered,
@@ -113,8 +113,14 @@ export class Carillon {
     return listOf(this.#send, ["v1", "audit"], params);
   }
 
-  stats(options?: CallOptions): Promise<Stats> {
-    return this.#get(["v1", "stats"], {}, options);
+  stats(options: CallOptions & { prefix?: string | undefined } = {}): Promise<Stats> {
+    const { prefix, ...call } = options;
+    return this.#get(["v1", "stats"], { prefix }, call);
+  }
+
+  /** Outcomes, lateness and throughput by steps of time, newest first. */
+  series(params?: SeriesFilter & ListOptions): Pages<SeriesStep, SeriesHead> {
+    return listOf(this.#send, ["v1", "series"], params);
   }
 
   /** The number of fires in each of the coming minutes. */

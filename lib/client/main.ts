@@ -54,7 +54,14 @@ export type {
   ScheduleSummary,
   Spec,
 } from "./schedule.ts";
-export type { Forecast, Stats } from "./stats.ts";
+export type {
+  Forecast,
+  SeriesFilter,
+  SeriesHead,
+  SeriesStep,
+  SeriesStepLength,
+  Stats,
+} from "./stats.ts";
 export type {
   EventTarget,
   HandlerTarget,

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { type Freshness, freshTallies, readFreshness } from "./fresh-tallies.ts";
 import { type Lateness, type LatenessBucket, summarize } from "./lateness.ts";
 import { readStanding, type Standing } from "./standing.ts";
 
@@ -26,12 +27,16 @@ export interface Stats {
   /** `paused` are held. Schedules that have ended and are still kept count as active. */
   schedules: { total: number; active: number; paused: number };
   standing: Standing;
+  freshness: Freshness;
+  /** The last five full minutes and the running one. */
+  lastMinutes: Counts;
   lastHour: Counts;
   lastDay: Counts;
 }
 
 const minuteMs = 60_000;
-const hourMinutes = 60;
+export const lastMinutes = 5;
+export const hourMinutes = 60;
 const dayMinutes = 1_440;
 
 /**
@@ -40,15 +45,17 @@ const dayMinutes = 1_440;
  */
 export async function readStats(sql: Tx): Promise<Stats> {
   const standing = await readStanding(sql);
-  const [schedules, lastHour, lastDay] = await Promise.all([
+  const [schedules, freshness, minutes, lastHour, lastDay] = await Promise.all([
     readSchedules(sql),
+    readFreshness(sql),
+    readCounts(sql, minutesBefore(standing.now, lastMinutes)),
     readCounts(sql, minutesBefore(standing.now, hourMinutes)),
     readCounts(sql, minutesBefore(standing.now, dayMinutes)),
   ]);
-  return { schedules, standing, lastHour, lastDay };
+  return { schedules, standing, freshness, lastMinutes: minutes, lastHour, lastDay };
 }
 
-function minutesBefore(now: Date, minutes: number): Date {
+export function minutesBefore(now: Date, minutes: number): Date {
   return new Date((Math.floor(now.getTime() / minuteMs) - minutes) * minuteMs);
 }
 
@@ -78,7 +85,7 @@ interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<P
  */
 async function readCounts(sql: Tx, from: Date): Promise<Counts> {
   const [row] = await sql<CountsRow[]>`
-    with fresh as materialized (select * from carillon.tallies where at >= ${from}),
+    with fresh as materialized (select * from (${freshTallies(sql)}) f where at >= ${from}),
     happened as (
       select fired, succeeded, failed, dead, cancelled, skipped, missed, pulses, pulses_lost from carillon.minutes where minute >= ${from}
       union all

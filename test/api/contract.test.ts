@@ -276,6 +276,7 @@ describe("other documented statuses", () => {
 
   test("Every documented status occurs: audit, statistics and quarantine", async () => {
     await answers("GET", "/v1/stats", 200);
+    await answers("GET", "/v1/series", 200);
     await answers("GET", "/v1/forecast", 200);
     await setAside(api.sql, "ended", [{ item: "7", error: new Error("no") }]);
     await answers("GET", "/v1/quarantine", 200);

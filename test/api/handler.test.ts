@@ -67,6 +67,8 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     readZoneData: async () => operation("readZoneData")({}),
     zoneMoves: operation("zoneMoves"),
     readStats: () => operation("readStats")(undefined),
+    readPrefixStats: operation("readPrefixStats"),
+    readSeries: operation("readSeries"),
     readForecast: operation("readForecast"),
     readAudit: operation("readAudit"),
     tokens: {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { forecastAnswer, statsAnswer } from "../../lib/api/views/stats-shape.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
-import { minute, monday } from "../support/instants.ts";
+import { at, minute, monday } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -40,6 +40,9 @@ describe("GET /v1/stats", () => {
     });
     expect(stats.oldestDue).toMatchObject({ readyAt: monday, lateMs: minute });
     expect(stats.plan.lastTickAt).toBe(monday);
+    expect(stats.freshness).toEqual({ rolledUpAt: monday, pending: { count: 1, more: false } });
+    expect(stats.asOf).toBe(at(minute).toISOString());
+    expect(stats.lastMinutes).toMatchObject({ from: at(-4 * minute).toISOString(), fired: 1 });
   });
 });
 
@@ -65,13 +68,39 @@ describe("GET /v1/forecast", () => {
   });
 });
 
-test("A token with a prefix gets no statistics and no forecast", async () => {
-  const hash = createHash("sha256").update("prefixed").digest();
-  await api.sql`
-    insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)
-    values (gen_random_uuid(), ${hash}, 'prefixed', 'admin', 'team:', carillon.clock(), 'test')`;
-  for (const path of ["/v1/stats", "/v1/forecast"]) {
-    const headers = { authorization: "Bearer prefixed" };
-    expect(await api.send("GET", path, { as: "", headers })).toMatchObject({ status: 403 });
-  }
+describe("a token with a prefix", () => {
+  const headers = { authorization: "Bearer prefixed" };
+
+  beforeAll(async () => {
+    const hash = createHash("sha256").update("prefixed").digest();
+    await api.sql`
+      insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)
+      values (gen_random_uuid(), ${hash}, 'prefixed', 'admin', 't', carillon.clock(), 'test')`;
+  });
+
+  test("A token with a prefix gets no forecast", async () => {
+    expect(await api.send("GET", "/v1/forecast", { as: "", headers })).toMatchObject({ status: 403 });
+  });
+
+  test("A token with a prefix gets the statistics of its own keys, and null for what belongs to all", async () => {
+    await api.send("POST", "/v1/schedules/one/fire");
+    const { json } = await api.send("GET", "/v1/stats", { as: "", headers });
+    const own = statsAnswer.parse(json);
+    expect(own).toMatchObject({
+      prefix: "t",
+      minutesOf: "occurrence",
+      schedules: { total: 2, active: 1, paused: 1, more: false },
+      jobs: { waiting: 1, due: 1, running: 0, dead: { count: 0, more: false }, more: false },
+      lastHour: { fired: 1, succeeded: 0, pulses: null },
+    });
+    expect(own).toMatchObject({ freshness: null, parcels: null, quarantine: null, lastDay: null });
+    const other = await api.send("GET", "/v1/stats", { query: "prefix=o" });
+    expect(other.json).toMatchObject({ prefix: "o", schedules: { total: 1 }, jobs: { waiting: 1 } });
+  });
+
+  test("A token with a prefix gets no statistics of another prefix", async () => {
+    expect(await api.send("GET", "/v1/stats", { as: "", headers, query: "prefix=o" })).toMatchObject({
+      status: 403,
+    });
+  });
 });

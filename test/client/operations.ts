@@ -152,7 +152,11 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "Page<ZoneMove> & { kept: number }",
   },
 
-  listStats: { call: (c) => c.stats(), answer: "Stats" },
+  listStats: { call: (c) => c.stats({ prefix: "k" }), answer: "Stats" },
+  listSeries: {
+    call: (c) => page(c.series({ ...owners, from: at, to: at, step: "5m", ...listed })),
+    answer: "Page<SeriesStep> & SeriesHead",
+  },
   getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
 
   createToken: {

@@ -95,6 +95,8 @@ import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
 import { type Forecast, readForecast } from "../../stats/forecast.ts";
+import { type PrefixStats, readPrefixStats } from "../../stats/prefix-stats.ts";
+import { readSeries, type Series, type SeriesSearch } from "../../stats/series.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
@@ -195,6 +197,8 @@ export interface Operations {
   listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
   readStats(): Promise<Stats>;
+  readPrefixStats(prefix: string): Promise<PrefixStats>;
+  readSeries(search: SeriesSearch): Promise<Series>;
   readForecast(minutes: number): Promise<Forecast>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
@@ -282,6 +286,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     listQuarantine: (search) => listEntries(sql, search),
     retryQuarantine: (search) => retryEntries(sql, search),
     readStats: () => readStats(sql),
+    readPrefixStats: (prefix) => readPrefixStats(sql, prefix),
+    readSeries: (search) => readSeries(sql, search),
     readForecast: (minutes) => readForecast(sql, minutes),
     health: async () => {
       await sql`select carillon.clock()`;

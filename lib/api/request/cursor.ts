@@ -19,7 +19,8 @@ export type ListName =
   | "inbox-errors"
   | "quarantine"
   | "quarantine-retries"
-  | "dead-commands";
+  | "dead-commands"
+  | "series";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

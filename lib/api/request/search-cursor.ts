@@ -10,6 +10,7 @@ type SearchName = Extract<
   | "group-cancels"
   | "quarantine"
   | "quarantine-retries"
+  | "series"
 >;
 
 /**
