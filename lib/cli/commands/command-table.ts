@@ -10,6 +10,7 @@ import { quarantineCommand } from "./quarantine-command.ts";
 import { queueCommands } from "./queue-commands.ts";
 import { runCommands } from "./run-commands.ts";
 import { scheduleCommands } from "./schedule-commands.ts";
+import { seriesCommand } from "./series-command.ts";
 import { statsCommands } from "./stats-commands.ts";
 import { tailCommands } from "./tail-command.ts";
 import { timeCommands } from "./time-commands.ts";
@@ -27,6 +28,7 @@ export const commandTable: readonly Command[] = [
   ...groupCommands,
   ...calendarCommands,
   ...statsCommands,
+  seriesCommand,
   ...auditCommands,
   ...tailCommands,
   ...queueCommands,
