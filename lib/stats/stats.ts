@@ -3,7 +3,7 @@ import { type Freshness, freshTallies, readFreshness } from "./fresh-tallies.ts"
 import { type Lateness, type LatenessBucket, summarize } from "./lateness.ts";
 import { readStanding, type Standing } from "./standing.ts";
 
-/** Counts from a full minute until now. */
+/** Counts from the beginning of a minute (`from`) until now. */
 export interface Counts {
   from: Date;
   fired: number;

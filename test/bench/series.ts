@@ -35,6 +35,9 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   const { sql } = stack;
   await seedSchedules(sql, schedules, say);
   await seedJobs(sql, { schedules, jobs }, say);
+  const [{ to } = { to: new Date() }] = await sql<
+    { to: Date }[]
+  >`select max(occurrence) as to from carillon.jobs`;
   const figures: Record<string, object> = {};
   const told = async (name: string, read: () => Promise<string>) => {
     const ms: number[] = [];
@@ -48,8 +51,8 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     say(`${name.padEnd(34)} ${median(ms)} ms (at most ${Math.max(...ms)}): ${what}`);
   };
   for (const [name, { owners, hours }] of Object.entries(searches)) {
-    const from = new Date(Date.now() - hours * hourMs);
-    const search: SeriesSearch = { owners, from, step: "1m", limit: 1_440 };
+    const from = new Date(to.getTime() - hours * hourMs);
+    const search: SeriesSearch = { owners, from, to, step: "1m", limit: 1_440 };
     await told(name, async () => {
       const { items, next } = await readSeries(sql, search);
       const made = items.reduce((sum, item) => sum + item.made, 0);
@@ -99,11 +102,19 @@ async function seedJobs(
             now() - interval '1 day' + i * (interval '1 day' / ${jobs}::float8) as at) o
         on conflict do nothing`;
     });
+  await seedMinutes(sql, Math.round(jobs / 1_440));
+  await sql`analyze`;
+}
+
+const buckets = 60;
+
+/** Two days of counts by minute. */
+async function seedMinutes(sql: Sql, jobs: number): Promise<void> {
   await sql`
     insert into carillon.minutes (minute, fired, succeeded)
-    select date_trunc('minute', now()) - n * interval '1 minute', ${jobs / 1_440}::int, ${jobs / 1_440}::int from generate_series(0, 2879) n`;
+    select date_trunc('minute', now()) - n * interval '1 minute', ${jobs}::int, ${jobs}::int from generate_series(0, 2879) n`;
   await sql`
     insert into carillon.minute_lateness (minute, bucket, jobs)
-    select date_trunc('minute', now()) - n * interval '1 minute', b, ${jobs / 1_440 / 60}::int from generate_series(0, 2879) n, generate_series(20, 79) b`;
-  await sql`vacuum (analyze)`;
+    select date_trunc('minute', now()) - n * interval '1 minute', b, ${Math.ceil(jobs / buckets)}::int
+    from generate_series(0, 2879) n, generate_series(20, ${19 + buckets}::int) b`;
 }

@@ -152,6 +152,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "Page<ZoneMove> & { kept: number }",
   },
 
+  listProblems: { call: (c) => c.problems(), answer: "Problems" },
   listStats: { call: (c) => c.stats({ prefix: "k" }), answer: "Stats" },
   listSeries: {
     call: (c) => page(c.series({ ...owners, from: at, to: at, step: "5m", ...listed })),

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "cdb9fb8079b8264c6beb722cf4dfa5f76ebc100f968834e30bada97f425e237b",
+  migrationsDigest: "ba1c5cf5287e3a3b3818c66b622318dd73e13715efeb1034a5051209e498ca12",
 } as const;
