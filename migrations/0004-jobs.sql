@@ -103,6 +103,8 @@ create table carillon.passed_over (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
 -- Read by the history of one schedule, newest first.
 create index passed_over_schedule on carillon.passed_over (schedule_id, to_at);
+-- Read by the series of schedules by prefix, tag or target, newest first.
+create index passed_over_ended on carillon.passed_over (to_at, schedule_id);
 
 -- How many jobs in a row are dead, for schedules with `hold_after`. No row: the last job is not dead.
 create table carillon.failure_runs (

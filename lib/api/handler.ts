@@ -32,6 +32,7 @@ import { ownTokenRoute } from "./routes/own-token-route.ts";
 import { problemRoutes } from "./routes/problem-routes.ts";
 import { quarantineRoutes } from "./routes/quarantine-routes.ts";
 import { scheduleRoutes } from "./routes/schedule-routes.ts";
+import { seriesRoutes } from "./routes/series-routes.ts";
 import { statsRoutes } from "./routes/stats-routes.ts";
 import { timeRoutes } from "./routes/time-routes.ts";
 import { tokenRoutes } from "./routes/token-routes.ts";
@@ -95,6 +96,7 @@ export function apiRoutes(
     ...problemRoutes(operations),
     ...statsRoutes(operations),
     ...forecastRoutes(operations),
+    ...seriesRoutes(operations),
     ...tokenRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),

@@ -113,7 +113,8 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-function durationMs(text: string): number | undefined {
+/** Such as `90m` or `1h 30m`; undefined if it is no duration. */
+export function durationMs(text: string): number | undefined {
   if (!/^(\d{1,9}\s*(ms|s|m|h|d|w)\s*)+$/.test(text)) return undefined;
   let ms = 0;
   for (const [, count, unit = ""] of text.matchAll(/(\d+)\s*(ms|s|m|h|d|w)/g))

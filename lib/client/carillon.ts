@@ -21,7 +21,7 @@ import {
   type Send,
 } from "./request/transport.ts";
 import { Schedules } from "./schedules.ts";
-import type { Problems, Stats } from "./stats.ts";
+import type { Problems, SeriesFilter, SeriesHead, SeriesStep, Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
 import { ZoneData } from "./zone-data.ts";
 
@@ -125,8 +125,14 @@ export class Carillon {
     return this.#get(["v1", "problems"], {}, options);
   }
 
-  stats(options?: CallOptions): Promise<Stats> {
-    return this.#get(["v1", "stats"], {}, options);
+  stats(options: CallOptions & { prefix?: string | undefined } = {}): Promise<Stats> {
+    const { prefix, ...call } = options;
+    return this.#get(["v1", "stats"], { prefix }, call);
+  }
+
+  /** Outcomes, lateness and throughput by steps of time, newest first. */
+  series(params?: SeriesFilter & ListOptions): Pages<SeriesStep, SeriesHead> {
+    return listOf(this.#send, ["v1", "series"], params);
   }
 
   /** The number of fires in each of the coming minutes. */

@@ -72,7 +72,15 @@ export type {
   ScheduleSummary,
   Spec,
 } from "./schedule.ts";
-export type { Problem, Problems, Stats } from "./stats.ts";
+export type {
+  Problem,
+  Problems,
+  SeriesFilter,
+  SeriesHead,
+  SeriesStep,
+  SeriesStepLength,
+  Stats,
+} from "./stats.ts";
 export type {
   EventTarget,
   HandlerTarget,

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { countEnded, type Ended } from "./ended.ts";
+import { type Freshness, freshTallies, readFreshness } from "./fresh-tallies.ts";
 import { type Lateness, type LatenessBucket, summarize } from "./lateness.ts";
 import { readStanding, type Standing } from "./standing.ts";
 
@@ -27,12 +28,16 @@ export interface Stats {
   /** `paused` are held; `ended` may be an estimate, which is `endedWithin` off at most. */
   schedules: { total: number; active: number; paused: number; ended: number; endedWithin: number };
   standing: Standing;
+  freshness: Freshness;
+  /** The last five full minutes and the running one. */
+  lastMinutes: Counts;
   lastHour: Counts;
   lastDay: Counts;
 }
 
 const minuteMs = 60_000;
-const hourMinutes = 60;
+export const lastMinutes = 5;
+export const hourMinutes = 60;
 const dayMinutes = 1_440;
 
 /**
@@ -41,13 +46,22 @@ const dayMinutes = 1_440;
  */
 export async function readStats(sql: Tx): Promise<Stats> {
   const standing = await readStanding(sql);
-  const [kept, ended, lastHour, lastDay] = await Promise.all([
+  const [kept, ended, freshness, minutes, lastHour, lastDay] = await Promise.all([
     readSchedules(sql),
     countEnded(sql),
+    readFreshness(sql),
+    readCounts(sql, minutesBefore(standing.now, lastMinutes)),
     readCounts(sql, minutesBefore(standing.now, hourMinutes)),
     readCounts(sql, minutesBefore(standing.now, dayMinutes)),
   ]);
-  return { schedules: withEnded(kept, ended), standing, lastHour, lastDay };
+  return {
+    schedules: withEnded(kept, ended),
+    standing,
+    freshness,
+    lastMinutes: minutes,
+    lastHour,
+    lastDay,
+  };
 }
 
 type Kept = Pick<Stats["schedules"], "total" | "paused">;
@@ -57,7 +71,7 @@ function withEnded({ total, paused }: Kept, { count, within }: Ended): Stats["sc
   return { total, active: Math.max(0, total - paused - ended), paused, ended, endedWithin: within };
 }
 
-function minutesBefore(now: Date, minutes: number): Date {
+export function minutesBefore(now: Date, minutes: number): Date {
   return new Date((Math.floor(now.getTime() / minuteMs) - minutes) * minuteMs);
 }
 
@@ -86,7 +100,7 @@ interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<P
  */
 async function readCounts(sql: Tx, from: Date): Promise<Counts> {
   const [row] = await sql<CountsRow[]>`
-    with fresh as materialized (select * from carillon.tallies where at >= ${from}),
+    with fresh as materialized (select * from (${freshTallies(sql)}) f where at >= ${from}),
     happened as (
       select fired, succeeded, failed, dead, cancelled, skipped, missed, pulses, pulses_lost from carillon.minutes where minute >= ${from}
       union all

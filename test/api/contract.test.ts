@@ -277,6 +277,7 @@ describe("other documented statuses", () => {
   test("Every documented status occurs: audit, statistics and quarantine", async () => {
     await answers("GET", "/v1/problems", 200);
     await answers("GET", "/v1/stats", 200);
+    await answers("GET", "/v1/series", 200);
     await answers("GET", "/v1/forecast", 200);
     await answers("GET", "/v1/forecast", 422, { query: "from=2100-01-01T00:00:00Z" });
     await answers("GET", "/v1/holds", 200);

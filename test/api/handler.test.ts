@@ -71,6 +71,8 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     zoneMoves: operation("zoneMoves"),
     readProblems: operation("readProblems"),
     readStats: () => operation("readStats")(undefined),
+    readPrefixStats: operation("readPrefixStats"),
+    readSeries: operation("readSeries"),
     readForecast: operation("readForecast"),
     readAudit: operation("readAudit"),
     tokens: {

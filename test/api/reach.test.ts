@@ -234,7 +234,6 @@ const cases: Record<string, RouteCase> = {
   "GET /v1/zone-data": shows("/v1/zone-data"),
   "GET /v1/zone-data/{version}/moves": refused("/v1/zone-data/2026a/moves"),
   "GET /v1/problems": shows("/v1/problems"),
-  "GET /v1/stats": refused("/v1/stats"),
   "GET /v1/forecast": shows("/v1/forecast", ["/v1/forecast", { query: "by=key&minutes=1440" }]),
   "GET /v1/holds": shows(
     "/v1/holds",
@@ -242,6 +241,13 @@ const cases: Record<string, RouteCase> = {
     ["/v1/holds", { query: "ended=true" }],
   ),
   "GET /v1/token": shows("/v1/token"),
+  "GET /v1/stats": shows("/v1/stats"),
+  "GET /v1/series": shows(
+    "/v1/series",
+    ["/v1/series", { query: "group=shared" }],
+    ["/v1/series", { query: "tag=shared" }],
+    ["/v1/series", { query: "target=queue" }],
+  ),
   "GET /v1/tokens": shows("/v1/tokens"),
   "POST /v1/tokens": refused(["/v1/tokens", { body: { name: "spy", scope: "read", prefix: "theirs:" } }]),
   "GET /v1/tokens/{id}": missingToken(""),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { forecastAnswer } from "../../lib/api/views/forecast-shape.ts";
 import { statsAnswer } from "../../lib/api/views/stats-shape.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
-import { minute, monday } from "../support/instants.ts";
+import { at, minute, monday } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -41,6 +41,9 @@ describe("GET /v1/stats", () => {
     });
     expect(stats.oldestDue).toMatchObject({ readyAt: monday, lateMs: minute });
     expect(stats.plan.lastTickAt).toBe(monday);
+    expect(stats.freshness).toEqual({ rolledUpAt: monday, pending: { count: 1, more: false } });
+    expect(stats.asOf).toBe(at(minute).toISOString());
+    expect(stats.lastMinutes).toMatchObject({ from: at(-4 * minute).toISOString(), fired: 1 });
   });
 });
 
@@ -66,14 +69,13 @@ describe("GET /v1/forecast", () => {
   });
 });
 
-test("A token with a prefix gets no statistics, and a forecast of its own schedules alone", async () => {
-  const hash = createHash("sha256").update("prefixed").digest();
+test("A token with a prefix gets a forecast of its own schedules alone", async () => {
+  const hash = createHash("sha256").update("a-team").digest();
   await api.sql`
     insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)
-    values (gen_random_uuid(), ${hash}, 'prefixed', 'admin', 'team:', carillon.clock(), 'test')`;
-  const headers = { authorization: "Bearer prefixed" };
+    values (gen_random_uuid(), ${hash}, 'a-team', 'admin', 'team:', carillon.clock(), 'test')`;
+  const headers = { authorization: "Bearer a-team" };
   const get = (path: string, query = "") => api.send("GET", path, { as: "", headers, query });
-  expect(await get("/v1/stats")).toMatchObject({ status: 403 });
   const body = { when, target: { queue: "demo" } };
   await api.send("PUT", "/v1/schedules/team:1", { body });
   expect((await get("/v1/forecast")).json).toMatchObject({ total: 1 });
@@ -97,5 +99,38 @@ test.each([
   expect(await api.send("GET", "/v1/forecast", { query: `from=${from}` })).toMatchObject({
     status: 422,
     json: { errors: [{ path: "from", message: "takes an instant from now to 32 days ahead" }] },
+  });
+});
+
+describe("a token with a prefix", () => {
+  const headers = { authorization: "Bearer prefixed" };
+
+  beforeAll(async () => {
+    const hash = createHash("sha256").update("prefixed").digest();
+    await api.sql`
+      insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)
+      values (gen_random_uuid(), ${hash}, 'prefixed', 'admin', 't', carillon.clock(), 'test')`;
+  });
+
+  test("A token with a prefix gets the statistics of its own keys, and null for what belongs to all", async () => {
+    await api.send("POST", "/v1/schedules/one/fire");
+    const { json } = await api.send("GET", "/v1/stats", { as: "", headers });
+    const own = statsAnswer.parse(json);
+    expect(own).toMatchObject({
+      prefix: "t",
+      minutesOf: "occurrence",
+      schedules: { total: 2, active: 1, paused: 1, more: false },
+      jobs: { waiting: 1, due: 1, running: 0, dead: { count: 0, more: false }, more: false },
+      lastHour: { fired: 1, succeeded: 0, pulses: null },
+    });
+    expect(own).toMatchObject({ freshness: null, parcels: null, quarantine: null, lastDay: null });
+    const other = await api.send("GET", "/v1/stats", { query: "prefix=o" });
+    expect(other.json).toMatchObject({ prefix: "o", schedules: { total: 1 }, jobs: { waiting: 1 } });
+  });
+
+  test("A token with a prefix gets no statistics of another prefix", async () => {
+    expect(await api.send("GET", "/v1/stats", { as: "", headers, query: "prefix=o" })).toMatchObject({
+      status: 403,
+    });
   });
 });

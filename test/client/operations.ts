@@ -164,10 +164,14 @@ export const operations: Readonly<Record<string, Reached>> = {
   },
 
   listProblems: { call: (c) => c.problems(), answer: "Problems" },
-  listStats: { call: (c) => c.stats(), answer: "Stats" },
   getForecast: {
     call: (c) => c.forecast({ from: at, minutes: 5, spread: "10m", by: "tag", prefix: "k" }),
     answer: "Forecast",
+  },
+  listStats: { call: (c) => c.stats({ prefix: "k" }), answer: "Stats" },
+  listSeries: {
+    call: (c) => page(c.series({ ...owners, from: at, to: at, step: "5m", ...listed })),
+    answer: "Page<SeriesStep> & SeriesHead",
   },
 
   createToken: {

@@ -96,6 +96,8 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
+import { type PrefixStats, readPrefixStats } from "../../stats/prefix-stats.ts";
+import { readSeries, type Series, type SeriesSearch } from "../../stats/series.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
@@ -198,6 +200,8 @@ export interface Operations extends BoardOperations {
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
   readProblems(prefix: string | null): Promise<Problems>;
   readStats(): Promise<Stats>;
+  readPrefixStats(prefix: string): Promise<PrefixStats>;
+  readSeries(search: SeriesSearch): Promise<Series>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -288,6 +292,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     retryQuarantine: (search) => retryEntries(sql, search),
     readProblems: (prefix) => readProblems(sql, prefix),
     readStats: () => readStats(sql),
+    readPrefixStats: (prefix) => readPrefixStats(sql, prefix),
+    readSeries: (search) => readSeries(sql, search),
     health: async () => {
       await sql`select carillon.clock()`;
     },

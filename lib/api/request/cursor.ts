@@ -21,7 +21,8 @@ export type ListName =
   | "quarantine-retries"
   | "dead-commands"
   | "hold-board"
-  | "ended-holds";
+  | "ended-holds"
+  | "series";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

@@ -12,6 +12,7 @@ type SearchName = Extract<
   | "quarantine-retries"
   | "hold-board"
   | "ended-holds"
+  | "series"
 >;
 
 /**

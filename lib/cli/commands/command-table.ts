@@ -12,6 +12,7 @@ import { quarantineCommand } from "./quarantine-command.ts";
 import { queueCommands } from "./queue-commands.ts";
 import { runCommands } from "./run-commands.ts";
 import { scheduleCommands } from "./schedule-commands.ts";
+import { seriesCommand } from "./series-command.ts";
 import { statsCommands } from "./stats-commands.ts";
 import { statusCommand } from "./status-command.ts";
 import { tailCommands } from "./tail-command.ts";
@@ -33,6 +34,7 @@ export const commandTable: readonly Command[] = [
   ...statsCommands,
   ...forecastCommands,
   ...holdCommands,
+  seriesCommand,
   ...auditCommands,
   ...tailCommands,
   ...queueCommands,

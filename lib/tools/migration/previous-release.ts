@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "2ce443ddabda5efd764d3c71e27904c6d48ea2feeb324300960350a6f72d151c",
+  migrationsDigest: "608d23dc529df4a39c98f4242d173fbdb8d33c145d66836e4f5392bd5312ed85",
 } as const;

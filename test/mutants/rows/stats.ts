@@ -2,6 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const standing = "lib/stats/standing.ts";
 const lateness = "lib/stats/lateness.ts";
+const seriesTest = "test/stats/series.test.ts";
 
 const standingTest = "test/stats/standing.test.ts";
 const latenessTest = "test/stats/lateness.test.ts";
@@ -80,9 +81,9 @@ export const statsRows: readonly Mutant[] = [
   },
   {
     name: "stats: a plan that is ahead has no lag",
-    file: "lib/api/routes/stats-routes.ts",
-    text: "lagMs: Math.max(0, now.getTime() - standing.plannedTo.getTime()),",
-    replacement: "lagMs: now.getTime() - standing.plannedTo.getTime(),",
+    file: "lib/api/views/stats-view.ts",
+    text: "lagMs: Math.max(0, now.getTime() - plannedTo.getTime()),",
+    replacement: "lagMs: now.getTime() - plannedTo.getTime(),",
     tests: ["test/api/stats.test.ts"],
   },
   {
@@ -119,5 +120,33 @@ export const statsRows: readonly Mutant[] = [
     text: "const within = narrowedOrRefused(token, prefix);",
     replacement: "const within = prefix;",
     tests: ["test/api/stats.test.ts"],
+  },
+  {
+    name: "series: a token with a prefix gets its own keys",
+    file: "lib/api/routes/series-routes.ts",
+    text: "prefix: narrowedOrRefused(token, asked.prefix)",
+    replacement: "prefix: asked.prefix",
+    tests: ["test/api/series.test.ts"],
+  },
+  {
+    name: "series: a step that a page did not read to its end is left to the next page",
+    file: "lib/stats/series.ts",
+    text: "from: rest?.to ?? range.from,",
+    replacement: "from: range.from,",
+    tests: [seriesTest],
+  },
+  {
+    name: "series: the counts of a step that is cut by a page are carried on",
+    file: "lib/stats/series.ts",
+    text: "addOutcomes(outcomesAt(steps, range.to - stepMs), inside.sofar);",
+    replacement: "outcomesAt(steps, range.to - stepMs);",
+    tests: [seriesTest],
+  },
+  {
+    name: "series: jobs of other kinds than cadence are looked up too",
+    file: "lib/stats/ledger-probes.ts",
+    text: "const keys = [...cadenceKeys(own, part, most), ...(await otherKeys(tx, ids, part, most))];",
+    replacement: "const keys = cadenceKeys(own, part, most);",
+    tests: ["test/api/series.test.ts"],
   },
 ];
