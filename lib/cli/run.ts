@@ -136,7 +136,9 @@ function errorLines(error: unknown, command: Command | undefined): string[] {
       ({ path, message }) => `  ${path === "" ? message : `${path} ${message}`}`,
     );
     const id = error.requestId === undefined ? [] : [`  request ${error.requestId}: the log has the cause`];
-    return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id];
+    const isGone = error.status === 404 && command?.usage.startsWith("<key>") === true;
+    const hint = isGone ? ["carillon audit --subject <key> shows whether it was deleted."] : [];
+    return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id, ...hint];
   }
   const sentence = error instanceof Error ? error.message : String(error);
   if (error instanceof CarillonUnreachable && isLoopback(error.url))

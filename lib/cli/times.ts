@@ -13,6 +13,8 @@ export interface Times {
   relative(instant: string | null | undefined): string;
   /** The wall time and the relative time. */
   both(instant: string | null | undefined): string;
+  /** A sentence of the API with its instants in the zone; what it quotes stays as it is. */
+  inSentence(sentence: string): string;
 }
 
 export function timesIn(zone: string | undefined, now: () => number): Times {
@@ -29,6 +31,10 @@ export function timesIn(zone: string | undefined, now: () => number): Times {
     zone: clock.zone,
     wall,
     relative,
+    inSentence: (sentence) =>
+      sentence.replace(/`[^`]*`|"[^"]*"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, (text) =>
+        /^\d/.test(text) ? wall(text) : text,
+      ),
     both: (instant) => (relative(instant) === "" ? wall(instant) : `${wall(instant)} (${relative(instant)})`),
   };
 }

@@ -88,16 +88,19 @@ function firedVerdict({ beside, at }: Facts): Verdict | null {
 
 function strangerVerdict({ at }: Facts, version: VersionFact, { before, after }: Nearest): Verdict {
   const cadence = `\`${normalForm(version.cadence)}\` in ${version.body.timezone}`;
-  const near = [
-    before === null ? "none before it" : `${isoInstant(before.at)} before it`,
-    after === null ? "none after it" : `${isoInstant(after.at)} after it`,
-  ];
   const notes = [before, after].flatMap((each) => clockNote(each, at));
   const why = notes.length === 0 ? "" : ` (${[...new Set(notes)].join("; ")})`;
   return {
     outcome: "not-an-occurrence",
-    sentence: `Is not an occurrence of ${cadence}, which was version ${version.version}; the nearest are ${near.join(" and ")}${why}.`,
+    sentence: `Is not an occurrence of ${cadence} (version ${version.version})${nearText(before, after)}${why}.`,
   };
+}
+
+function nearText(before: DescribedOccurrence | null, after: DescribedOccurrence | null): string {
+  if (before === null && after === null) return ", which has none around it";
+  if (before === null) return `; the next is ${isoInstant(after?.at ?? 0)}`;
+  if (after === null) return `; the last is ${isoInstant(before.at)}`;
+  return `; the nearest are ${isoInstant(before.at)} before it and ${isoInstant(after.at)} after it`;
 }
 
 /**

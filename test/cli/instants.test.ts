@@ -54,14 +54,17 @@ describe("instants that a person writes", () => {
 
 describe("instants that a command prints", () => {
   test.each(["UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu"])(
-    "Every quarter of an hour around the clock changes of %s is printed and read back as the same second",
+    "Every half hour around the clock changes of %s is printed and read back as the same second",
     (zone) => {
       const times = timesIn(zone, () => now);
       for (const day of ["2026-03-08", "2026-03-29", "2026-04-05", "2026-10-04", "2026-10-25", "2026-11-01"])
-        for (let quarter = -100; quarter < 100; quarter++) {
-          const instant = Date.parse(`${day}T00:00:00Z`) + quarter * 900_000;
+        for (let half = -30; half < 60; half++) {
+          const instant = Date.parse(`${day}T00:00:00Z`) + half * 1_800_000;
           const printed = times.both(new Date(instant + 789).toISOString());
-          for (const text of [printed, printed.replace(/ \(.*/, ""), printed.replace(/\)$/, "…")])
+          for (const text of [
+            printed.replace(/ \(.*/, ""),
+            half % 2 === 0 ? printed : printed.replace(/\)$/, "…"),
+          ])
             expect(read(text, zone), text).toBe(new Date(instant).toISOString());
         }
     },

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { explain } from "../../lib/explain/explain.ts";
 import { type DeadReason, type Delivery, failed } from "../../lib/target/delivery.ts";
 import { again, handler, type RecheckWorld, recheckWorld } from "../history/recheck-world.ts";
-import { at, day, hour, minute } from "../support/instants.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
 
 let world: RecheckWorld;
 
@@ -42,7 +42,7 @@ test("A recheck is explained with its run, its number and the rechecks that foll
   });
   await world.pause("order");
   expect(await told("order", 2 * hour)).toMatchObject({ outcome: "held", heldBy: [{ owner: "ann" }] });
-  expect(await told("order", 2 * hour + 1)).toMatchObject({ outcome: "not-an-occurrence" });
+  expect(await told("order", 2 * hour + second)).toMatchObject({ outcome: "not-an-occurrence" });
 });
 
 test("A recheck that an edit cancelled names the edit", async () => {

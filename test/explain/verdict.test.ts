@@ -411,7 +411,7 @@ describe("a schedule that is set aside", () => {
     expect(tell(off)).toMatchObject({
       outcome: "not-an-occurrence",
       setAside: [entry("plan")],
-      sentence: `${why} The instant is not an occurrence of \`*/5 * * * *\` in UTC, which was version 1; the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
+      sentence: `${why} The instant is not an occurrence of \`*/5 * * * *\` in UTC (version 1); the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
     });
     const manual = job({ kind: "manual", occurrence: at("10:11:00"), state: "succeeded" });
     expect(tell({ ...off, beside: [manual] }).sentence).toBe(

@@ -3,6 +3,7 @@ import {
   CarillonProblem,
   type Edited,
   type HoldDone,
+  isNotFound,
   type OperationResult,
 } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
@@ -10,7 +11,7 @@ import { dryRunOption, ifMatchOption, yesOption } from "../common-options.ts";
 import { eachOf } from "../each.ts";
 import { PartlyDone, ServerFailed, UsageFault, WouldBeRefused } from "../fault.ts";
 import { instantFrom } from "../input.ts";
-import { scheduleColumns, showEdit } from "../output/shown-schedule.ts";
+import { holdText, scheduleColumns, showEdit } from "../output/shown-schedule.ts";
 import { printable } from "../output/style.ts";
 import { counted } from "../output/table.ts";
 
@@ -88,6 +89,24 @@ async function hold(
     out.line(
       `${verb === "pause" ? "Held" : "Released"} the ${subject.label} ${printable(subject.name)}: ${counted(done, "schedule")} changed.`,
     );
+  if (verb === "resume") await noteOtherHolds(call, { label: subject.label, name: subject.name });
+}
+
+/** A resume releases only the caller's own hold, so others may still bind the same schedules. */
+async function noteOtherHolds(
+  { client, out, signal }: Call,
+  { label, name }: { label: "group" | "tag"; name: string },
+): Promise<void> {
+  if (out.isJson) return;
+  const labels = label === "group" ? client.groups : client.tags;
+  try {
+    const { holds } = await labels.get(name, { limit: 1, signal });
+    for (const hold of holds.filter(({ progress }) => progress !== "releasing"))
+      out.note(`Still held ${holdText(hold, out.times)} (an admin releases it with --owner ${hold.owner})`);
+  } catch (error) {
+    // It has no schedule, so no hold is left either.
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 /** The subject of the command: exactly one key, group or tag. */

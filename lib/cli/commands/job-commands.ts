@@ -25,7 +25,7 @@ const jobs = command({
   summary: "List jobs, newest first",
   usage: "[key]",
   about:
-    "Jobs are made up to three minutes ahead: those whose occurrence is still to come are listed with --upcoming, --to or --state waiting only.",
+    "Jobs are made up to three minutes ahead: those whose occurrence is still to come are listed with --upcoming or --to only.",
   words: { min: 0, max: 1 },
   options: {
     state: { value: "state", about: jobStates.join(", ") },
@@ -60,13 +60,13 @@ function filterFrom(call: Call<keyof typeof ownerOptions | keyof typeof foundOpt
   };
 }
 
-/** A search for waiting jobs, or up to an instant, says itself which jobs it means. */
+/** A search up to an instant says itself whether it means jobs to come; dead jobs are none. */
 function upcomingFrom(
   { given }: Call<"upcoming">,
   { state, to }: { state?: string | undefined; to?: string | undefined },
 ): boolean | undefined {
   if (given.flag("upcoming")) return true;
-  return state === "waiting" || state === "dead" || to !== undefined ? undefined : false;
+  return state === "dead" || to !== undefined ? undefined : false;
 }
 
 const job = command({

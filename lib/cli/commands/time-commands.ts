@@ -1,4 +1,4 @@
-import { type Explanation, isNotFound, type Preview } from "../../client/main.ts";
+import { type Explanation, isNotFound, type JobSummary, type Preview } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
@@ -11,7 +11,7 @@ import { showEdit } from "../output/shown-schedule.ts";
 import { showOccurrences } from "../output/shown-times.ts";
 import { printable, stateColour } from "../output/style.ts";
 import { timingFrom, whenOptions, zoneOf } from "../schedule-flags.ts";
-import type { Times } from "../times.ts";
+import { measuredText, type Times } from "../times.ts";
 
 const countOptions = {
   count: { value: "n", short: "n", about: "How many; default: 10" },
@@ -124,34 +124,45 @@ function showExplanation(out: Output, explanation: Explanation): void {
     out.json(explanation);
     return;
   }
-  const { job, nearest, outcome, at, asked, dueAt, reason } = explanation;
+  const { job, beside = [], nearest, outcome, at, dueAt, reason, version } = explanation;
   const { times } = out;
-  out.line(printable(inShownZone(explanation.sentence, times)));
+  out.line(printable(times.inSentence(explanation.sentence)));
   out.facts([
     ["outcome", out.paint(outcome, stateColour(outcome))],
-    ["asked", asked === undefined ? null : `${times.wall(asked)}, which means ${times.wall(at)}`],
+    ["asked", askedText(explanation, times)],
     [`at (${times.zone})`, times.both(at)],
     ["in UTC", at],
-    ["on its clock", explanation.wall.replace("T", " ")],
+    ["on its clock", clockText(explanation, times)],
     ["due", dueAt === null || dueAt === at ? null : times.both(dueAt)],
     ["note", explanation.note],
-    ["job", job === undefined ? null : `${job.id} ${out.paint(job.state, stateColour(job.state))}`],
-    ["reason", reason === undefined ? null : printable(reasonText(reason))],
-    ["error", job?.error === undefined || job.error === null ? null : out.paint(printable(job.error), "red")],
-    [
-      "version",
-      explanation.version === null ? null : `${explanation.version}: ${explanation.cadence ?? "-"}`,
-    ],
-    ["before", nearest.before === null ? null : out.times.both(nearest.before.at)],
-    ["after", nearest.after === null ? null : out.times.both(nearest.after.at)],
+    ["reason", reason === undefined || reason === job?.reason ? null : printable(reasonText(reason))],
+    ...[...(job === undefined ? [] : [job]), ...beside].flatMap((each) => jobFacts(out, each)),
+    ["version", version === null ? null : `${version}: ${explanation.cadence ?? "-"}`],
+    ["before", nearest.before === null ? null : times.both(nearest.before.at)],
+    ["after", nearest.after === null ? null : times.both(nearest.after.at)],
   ]);
 }
 
-/** A sentence with its instants in the zone of shown times. What it quotes stays as it is. */
-function inShownZone(sentence: string, times: Times): string {
-  return sentence.replace(/`[^`]*`|"[^"]*"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, (text) =>
-    /^\d/.test(text) ? times.wall(text) : text,
-  );
+function jobFacts(out: Output, { id, state, reason, error }: JobSummary): [string, string | null][] {
+  return [
+    ["job", `${id} ${out.paint(state, stateColour(state))}`],
+    ["reason", reason === null ? null : printable(reasonText(reason))],
+    ["error", error === null ? null : out.paint(printable(error), "red")],
+  ];
+}
+
+/** Such as `10:10:14, which means the run 739 ms later`. */
+function askedText({ asked, at }: Explanation, { wall }: Times): string | null {
+  if (asked === undefined) return null;
+  const ms = Date.parse(at) - Date.parse(asked);
+  const distance = `${measuredText(Math.abs(ms))} ${ms > 0 ? "later" : "earlier"}`;
+  return `${wall(asked)}, which means the run ${distance}`;
+}
+
+/** The clock of the schedule's zone; null where it is the shown one or that of UTC. */
+function clockText({ wall, at }: Explanation, times: Times): string | null {
+  const clock = wall.replace("T", " ");
+  return clock.endsWith("+00:00") || clock.startsWith(times.wall(at)) ? null : clock;
 }
 
 const versions = command({

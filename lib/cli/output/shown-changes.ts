@@ -50,6 +50,7 @@ export function detailText(detail: Json, isFull: boolean): string {
 
 function keyFieldsText(value: { [name: string]: Json }): string {
   const shown = keyFields.filter((name) => !isEmpty(value[name]));
+  if (shown.length === 0) return cut(JSON.stringify(value), valueWidth);
   const left = Object.values(value).filter((each) => !isEmpty(each)).length - shown.length;
   const fields = shown.map((name) => `${name} ${cut(valueText(value[name] ?? null), valueWidth)}`);
   const more = left === 0 ? [] : [`${left} more (--full)`];

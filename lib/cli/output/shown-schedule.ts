@@ -1,5 +1,5 @@
 import type { Edited, Json, Schedule, ScheduleSummary } from "../../client/main.ts";
-import { measuredText } from "../times.ts";
+import { measuredText, type Times } from "../times.ts";
 import type { Output } from "./output.ts";
 import { printable, stateColour } from "./style.ts";
 import { type Column, wholeTime } from "./table.ts";
@@ -58,17 +58,22 @@ export function showSchedule(out: Output, schedule: Schedule): void {
     ["tags", printable(schedule.tags.join(", "))],
     ["description", schedule.description === null ? null : printable(schedule.description)],
     ...Object.entries(unusual(schedule)).map(([name, value]) => [name, printable(value)] as const),
-    ...schedule.holds.map(({ owner, reason, until, since, group, tag }) => {
-      const on =
-        group !== undefined ? ` on the group ${group}` : tag !== undefined ? ` on the tag ${tag}` : "";
-      const end = until === null ? "" : `, until ${times.both(until)}`;
-      const why = reason === null ? "" : `: ${reason}`;
-      return ["held", printable(`by ${owner}${on}, since ${times.both(since)}${end}${why}`)] as const;
-    }),
+    ...schedule.holds.map((hold) => ["held", holdText(hold, times)] as const),
     ["last job", last === null || last === undefined ? null : lastText(out, last)],
     ["version", `${schedule.version}, ${times.both(schedule.updatedAt)} by ${printable(schedule.updatedBy)}`],
     ...schedule.warnings.map((warning) => ["warning", out.paint(printable(warning), "yellow")] as const),
   ]);
+}
+
+/** The owner of a hold, what it binds, its times and its reason. */
+export function holdText(
+  { owner, reason, until, since, group, tag }: Schedule["holds"][number],
+  times: Times,
+): string {
+  const on = group !== undefined ? ` on the group ${group}` : tag !== undefined ? ` on the tag ${tag}` : "";
+  const end = until === null ? "" : `, until ${times.both(until)}`;
+  const why = reason === null ? "" : `: ${reason}`;
+  return printable(`by ${owner}${on}, since ${times.both(since)}${end}${why}`);
 }
 
 function lastText({ times, paint }: Output, job: NonNullable<Schedule["lastJob"]>): string {
@@ -125,6 +130,7 @@ export function showEdit(out: Output, edited: Edited, done: string): void {
   out.line(`${done} ${printable(edited.key)} (version ${edited.version}): ${printable(edited.cadenceText)}`);
   const { before, after } = edited.changes;
   if (edited.state !== "active") out.line(`It is ${out.paint(edited.state, stateColour(edited.state))}.`);
+  for (const hold of edited.holds) out.line(`Held ${holdText(hold, out.times)}`);
   if (after.length > 0)
     out.line(
       `Next: ${after

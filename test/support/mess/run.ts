@@ -73,7 +73,7 @@ async function startDatabase(): Promise<{ sql: Sql; clock: DatabaseClock; url: s
 async function fill(): Promise<void> {
   const dice = diceOf(seeded(Number(values.seed)));
   const client = new Carillon({ url: api, token });
-  const made = await client.tokens.create({ name: "first", scope: "write", prefix: "crm:" });
+  const made = await client.tokens.create({ name: "crm-team", scope: "write", prefix: "crm:" });
   const other = new Carillon({ url: api, token: made.token });
   await client.calendars.put("holidays", holidaysAfter(clock.now()));
   const results = await client.batch(schedulesOf(Number(values.schedules), dice));

@@ -1,4 +1,4 @@
-import type { Operation, ScheduleBody } from "../../../lib/client/main.ts";
+import type { CalendarBody, Operation, ScheduleBody } from "../../../lib/client/main.ts";
 import type { Dice } from "../../race/seeded.ts";
 
 /** One team's schedules, by their share of all. */
@@ -86,7 +86,7 @@ export function schedulesOf(count: number, dice: Dice): Operation[] {
 }
 
 /** The next workday is a holiday, so that a calendar leaves out reports. */
-export function holidaysAfter(now: Date): { dates: string[]; weekly: string[] } {
+export function holidaysAfter(now: Date): CalendarBody {
   const next = new Date(now.getTime() + 86_400_000);
   return { dates: [next.toISOString().slice(5, 10), "12-25", "12-26", "01-01"], weekly: ["sat", "sun"] };
 }
