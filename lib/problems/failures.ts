@@ -59,7 +59,7 @@ export interface Losses {
   pulsesLost: { count: number; since: Date | null };
 }
 
-/** What was lost since an instant, from counts that have been rolled up. */
+/** Counts the losses since an instant, from counts that have been rolled up. */
 export async function readLosses(tx: Tx, from: Date): Promise<Losses> {
   const [row] = await tx<
     { missed: number; missedSince: Date | null; lost: number; lostSince: Date | null }[]
