@@ -20,6 +20,10 @@ export const listOptions = {
   all: { about: "All entries" },
 } as const satisfies Record<string, OptionSpec>;
 
+export const fullOption = {
+  full: { about: "All values in full; default: key fields, and long values cut" },
+} as const satisfies Record<string, OptionSpec>;
+
 export const yesOption = {
   yes: { short: "y", about: "Do not ask for confirmation" },
 } as const satisfies Record<string, OptionSpec>;

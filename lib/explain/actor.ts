@@ -1,4 +1,4 @@
-import type { VersionFact } from "./verdict.ts";
+import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 
 /**
  * An actor of the audit, named as what it is. Its name alone may be any word, such as `first`.
@@ -32,7 +32,15 @@ function iamText(own: string): string {
 }
 
 /** Such as `edited by token `ann` (version 2)`. */
-export function editText({ change, by, version }: Pick<VersionFact, "change" | "by" | "version">): string {
+export function editText({
+  change,
+  by,
+  version,
+}: {
+  change: ScheduleChange;
+  by: string;
+  version: number;
+}): string {
   const did = change === "replaced" || change === "patched" ? "edited" : change;
   return `${did} by ${actorText(by)} (version ${version})`;
 }

@@ -1,10 +1,10 @@
 import type { AuditEntry, AuditFilter } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
-import { listOptions } from "../common-options.ts";
+import { fullOption, listOptions } from "../common-options.ts";
 import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
-import { changesText, detailText, fullOption } from "../output/shown-changes.ts";
+import { changesText, detailText } from "../output/shown-changes.ts";
 import type { Column } from "../output/table.ts";
 
 export const auditOptions = {

@@ -1,12 +1,12 @@
 import { type Explanation, isNotFound, type JobSummary, type Preview } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
-import { ifMatchOption, listOptions } from "../common-options.ts";
+import { fullOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
 import { reasonText } from "../output/reasons.ts";
-import { changesText, fullOption } from "../output/shown-changes.ts";
+import { changesText } from "../output/shown-changes.ts";
 import { showEdit } from "../output/shown-schedule.ts";
 import { showOccurrences } from "../output/shown-times.ts";
 import { printable, stateColour } from "../output/style.ts";

@@ -1,10 +1,5 @@
 import type { Change, Json } from "../../client/main.ts";
-import type { OptionSpec } from "../command.ts";
 import { cut } from "./table.ts";
-
-export const fullOption = {
-  full: { about: "All values in full; default: key fields, and long values cut" },
-} as const satisfies Record<string, OptionSpec>;
 
 /** The fields by which a person knows a whole schedule, calendar or token. */
 const keyFields = [

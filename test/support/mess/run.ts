@@ -33,32 +33,44 @@ const { values } = parseArgs({
 
 const said = (text: string) => void process.stdout.write(`${text}\n`);
 
-await using started = new AsyncDisposableStack();
+const outageMs = Number(values["outage-minutes"]) * 60_000;
 const settings = readSettings(process.env);
 const log = textLog("local", () => new Date());
-if (existsSync(path.join(settings.dataDir, "postgres")))
-  throw new Error(`${settings.dataDir} is in use already: the mess needs a CARILLON_DATA_DIR of its own.`);
-const dataDir = openDataDir(settings.dataDir);
-const token = settings.token ?? keptToken(dataDir.tokenFile);
-dataDir.release();
+const started = new AsyncDisposableStack();
+try {
+  await run();
+} finally {
+  await started.disposeAsync();
+}
+// The clock's timers would keep the process alive for a minute.
+process.exit();
 
-const outageMs = Number(values["outage-minutes"]) * 60_000;
-const { sql, clock, url } = await startDatabase();
-const stack = await startStack({ settings: { ...settings, databaseUrl: url, token }, clock, log });
-started.defer(() => stack.stop());
-const { api, sqs: sqsUrl, events } = stack.urls;
-await fill();
-said(`filled; it runs for ${values["run-seconds"]} s, then misses ${values["outage-minutes"]} minutes`);
-await clock.sleep(Number(values["run-seconds"]) * 1_000);
-await clock.advance(outageMs);
-said(`carillon ready api=${api} sqs=${sqsUrl} events=${events}`);
-await new Promise((resolve) => {
-  process.once("SIGINT", resolve);
-  process.once("SIGTERM", resolve);
-});
+async function run(): Promise<void> {
+  if (existsSync(path.join(settings.dataDir, "postgres")))
+    throw new Error(`${settings.dataDir} is in use already: the mess needs a CARILLON_DATA_DIR of its own.`);
+  const dataDir = openDataDir(settings.dataDir);
+  const token = settings.token ?? keptToken(dataDir.tokenFile);
+  dataDir.release();
+  const { sql, clock, url } = await startDatabase(dataDir.postgres, token);
+  const stack = await startStack({ settings: { ...settings, databaseUrl: url, token }, clock, log });
+  started.defer(() => stack.stop());
+  const { api, sqs, events } = stack.urls;
+  await fill({ api, sqs, token, sql, now: clock.now() });
+  said(`filled; it runs for ${values["run-seconds"]} s, then misses ${values["outage-minutes"]} minutes`);
+  await clock.sleep(Number(values["run-seconds"]) * 1_000);
+  await clock.advance(outageMs);
+  said(`carillon ready api=${api} sqs=${sqs} events=${events}`);
+  await new Promise((resolve) => {
+    process.once("SIGINT", resolve);
+    process.once("SIGTERM", resolve);
+  });
+}
 
-async function startDatabase(): Promise<{ sql: Sql; clock: DatabaseClock; url: string }> {
-  const server = await startPostgres({ dataDir: dataDir.postgres, settings: { max_connections: "140" } });
+async function startDatabase(
+  dataDir: string,
+  token: string,
+): Promise<{ sql: Sql; clock: DatabaseClock; url: string }> {
+  const server = await startPostgres({ dataDir, settings: { max_connections: "140" } });
   started.defer(() => server.stop());
   await prepareEmbedded(server.socketUrl, token, log);
   const own = new URL(server.socketUrl);
@@ -70,22 +82,26 @@ async function startDatabase(): Promise<{ sql: Sql; clock: DatabaseClock; url: s
   return { sql, clock, url: own.href };
 }
 
-async function fill(): Promise<void> {
+interface Filled {
+  api: string;
+  sqs: string;
+  token: string;
+  sql: Sql;
+  now: Date;
+}
+
+async function fill({ api, sqs: endpoint, token, sql, now }: Filled): Promise<void> {
   const dice = diceOf(seeded(Number(values.seed)));
   const client = new Carillon({ url: api, token });
-  const made = await client.tokens.create({ name: "crm-team", scope: "write", prefix: "crm:" });
-  const other = new Carillon({ url: api, token: made.token });
-  await client.calendars.put("holidays", holidaysAfter(clock.now()));
+  const team = await client.tokens.create({ name: "crm-team", scope: "write", prefix: "crm:" });
+  await client.calendars.put("holidays", holidaysAfter(now));
   const results = await client.batch(schedulesOf(Number(values.schedules), dice));
   const failed = results.find(({ status }) => status >= 400);
   if (failed !== undefined) throw new Error(`${failed.key} was refused: ${JSON.stringify(failed.error)}`);
-  await hold(client, clock.now(), dice);
-  await edit(client, other, dice);
-  const sqs = new SQSClient({
-    endpoint: sqsUrl,
-    region: localRegion,
-    credentials: { accessKeyId: "mess", secretAccessKey: "mess" },
-  });
-  await refuse(sqs, `${sqsUrl}/000000000000/carillon-ingest`, sql);
+  await hold(client, now, dice);
+  await edit(client, new Carillon({ url: api, token: team.token }), dice);
+  const credentials = { accessKeyId: "mess", secretAccessKey: "mess" };
+  const sqs = new SQSClient({ endpoint, region: localRegion, credentials });
+  await refuse(sqs, `${endpoint}/000000000000/carillon-ingest`, sql);
   sqs.destroy();
 }
