@@ -79,7 +79,7 @@ export const operations: Readonly<Record<string, Reached>> = {
 
   enqueueJob: { call: (c) => c.jobs.enqueue({ target: { queue: "q" } }), answer: "Job", body: "EnqueueBody" },
   listJobs: {
-    call: (c) => page(c.jobs.list({ state: "dead", ...owners, ...found, ...listed })),
+    call: (c) => page(c.jobs.list({ state: "dead", upcoming: false, ...owners, ...found, ...listed })),
     answer: "Page<JobSummary>",
   },
   getJob: { call: (c) => c.jobs.get("1"), answer: "Job" },

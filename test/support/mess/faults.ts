@@ -3,11 +3,11 @@ import type { Carillon } from "../../../lib/client/main.ts";
 import type { Sql } from "../../../lib/db/connect.ts";
 import type { Dice } from "../../race/seeded.ts";
 
-/** Holds of several owners: of single schedules, of a group and of a tag. */
+/** Holds of several owners: of single schedules, of a group and of a tag. Of 600 schedules or more. */
 export async function hold(client: Carillon, now: Date, dice: Dice): Promise<void> {
   const inTwoHours = new Date(now.getTime() + 2 * 3_600_000);
   for (let n = 0; n < 30; n++)
-    await client.schedules.pause(`device:${dice.between(0, 400)}`, {
+    await client.schedules.pause(`device:${dice.between(0, 150)}`, {
       owner: dice.pick(["anna", "deploys", "night-shift"]),
       reason: dice.pick(["firmware update", "customer asked", "flaky sensor"]),
       ...(dice.chance(0.5) ? { until: inTwoHours } : {}),
