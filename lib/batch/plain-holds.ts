@@ -30,6 +30,8 @@ import { raiseHeldVersions } from "../schedule/write-many.ts";
  */
 export interface PlainChange {
   id: string;
+  /** Of its shard. All changes of one transaction have the same cut. */
+  state: ShardState;
   /** Its hold after the change. */
   held: Held | null;
   withdrawn: Date[];
@@ -60,11 +62,11 @@ export function plainChangeOf(
   if (heldSince === null) return holdsAfter.length === 0 ? null : begun(current, until, state);
   if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;
   if (holdsAfter.length > 0)
-    return { id, held: { since: heldSince, until: null }, withdrawn: [], rows: [], begins: [] };
+    return { id, state, held: { since: heldSince, until: null }, withdrawn: [], rows: [], begins: [] };
 
   const planned = { ...plannedOf(current), version: current.version + 1 };
   const first = firstDueAfter(planned.timetable, heldSince.getTime());
-  const released = { id, held: null, withdrawn: [], rows: [], begins: [] };
+  const released = { id, state, held: null, withdrawn: [], rows: [], begins: [] };
   if (first === null) return released;
   const due = dueAt(planned.timetable, first);
   if (due > made.getTime()) return { ...released, rows: [{ ...planned, occurrence: first, due }] };
@@ -77,11 +79,20 @@ export function plainChangeOf(
 function pulseChangeOf(
   { id, heldSince, heldUntil }: StoredSchedule,
   holdsAfter: readonly Hold[],
-  { now }: ShardState,
+  state: ShardState,
 ): PlainChange | null {
+  const { now } = state;
   if (heldUntil !== null && heldUntil <= now) return null;
   const held = holdsAfter.length === 0 ? null : { since: heldSince ?? now, until: heldUntilOf(holdsAfter) };
-  return { id, held, withdrawn: [], rows: [], begins: [], pulse: held === null || held.until !== null };
+  return {
+    id,
+    state,
+    held,
+    withdrawn: [],
+    rows: [],
+    begins: [],
+    pulse: held === null || held.until !== null,
+  };
 }
 
 function begun(current: StoredSchedule, until: Date | null, state: ShardState): PlainChange | null {
@@ -95,7 +106,7 @@ function begun(current: StoredSchedule, until: Date | null, state: ShardState): 
     occurrenceDueBy(timetable, cut),
     occurrenceDueBy(timetable, reached),
   );
-  const change = { id, held: { since: state.now, until }, withdrawn, begins: [] };
+  const change = { id, state, held: { since: state.now, until }, withdrawn, begins: [] };
   if (until === null) return { ...change, rows: [] };
   if (until <= plannedUpTo(state, id)) return null;
   const end = until.getTime();
@@ -108,29 +119,29 @@ function begun(current: StoredSchedule, until: Date | null, state: ShardState): 
 }
 
 /**
- * Writes the changes. Requires the locks of an edit of each schedule. The caller writes the rows in
- * carillon.holds.
+ * Writes the changes, of any shards. Requires the locks of an edit of each schedule. The caller
+ * writes the rows in carillon.holds.
  */
 export async function applyPlainChanges(
   tx: Tx,
-  state: ShardState,
   changes: readonly PlainChange[],
   { detail, author }: { detail: Json; author: Caller },
   change: "paused" | "resumed",
 ): Promise<OutgoingParcel[]> {
+  const [first] = changes;
+  if (first === undefined) return [];
+  const { now } = first.state;
   await withdrawEach(
     tx,
     changes.map(({ id, withdrawn }) => ({ scheduleId: id, occurrences: withdrawn })),
-    state.now,
+    now,
   );
-  await raiseHeldVersions(tx, changes, { change, detail }, { ...author, at: state.now });
+  await raiseHeldVersions(tx, changes, { change, detail }, { ...author, at: now });
   await insertPlanRows(
     tx,
-    changes.flatMap(({ rows }) => rows.map((row) => ({ state, row }))),
+    changes.flatMap(({ state, rows }) => rows.map((row) => ({ state, row }))),
   );
-  const begins = changes.flatMap((each) => each.begins);
-  const parcels: OutgoingParcel[] =
-    begins.length === 0 ? [] : [...(await firePlannedEach(tx, state, begins)).parcels];
+  const parcels = await fireBegun(tx, changes);
   const beating = changes.filter(({ pulse }) => pulse === true).map(({ id }) => id);
   parcels.push(...(await parcelsOfPulses(tx, beating)));
   const ends = Map.groupBy(
@@ -151,6 +162,19 @@ export async function applyPlainChanges(
   if (released.length > 0) {
     await wakeBacklog(tx, released);
     parcels.push(...(await releaseHeld(tx, released)));
+  }
+  return parcels;
+}
+
+/** Makes the jobs that are due already. A parcel has jobs of one shard. */
+async function fireBegun(tx: Tx, changes: readonly PlainChange[]): Promise<OutgoingParcel[]> {
+  const parcels: OutgoingParcel[] = [];
+  const begun = changes.filter(({ begins }) => begins.length > 0);
+  for (const ofShard of Map.groupBy(begun, ({ state }) => state.shard).values()) {
+    const [first] = ofShard;
+    if (first === undefined) continue;
+    const begins = ofShard.flatMap((each) => each.begins);
+    parcels.push(...(await firePlannedEach(tx, first.state, begins)).parcels);
   }
   return parcels;
 }

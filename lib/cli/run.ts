@@ -61,7 +61,7 @@ function help([name]: readonly string[], { terminal, version }: Surroundings): n
 }
 
 function findCommand(name: string): Command {
-  const found = commandTable.find((command) => command.name === name);
+  const found = commandTable.find((command) => command.name === name || command.alias === name);
   if (found !== undefined) return found;
   const near = nearest(
     name,

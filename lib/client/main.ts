@@ -1,5 +1,6 @@
 export type { AuditEntry, AuditFilter, Origin } from "./audit.ts";
 export { BatchInterrupted, type BatchOptions, type Operation, type OperationResult } from "./batch.ts";
+export type { BulkAction, BulkDone, BulkOptions, BulkPreview, Selection } from "./bulk.ts";
 export type { Calendar, CalendarBody, CalendarSummary, PutCalendar, Weekday } from "./calendars.ts";
 export { Carillon, type CarillonOptions } from "./carillon.ts";
 export type { DeadCommand, InboxApplied, InboxError, RetriedCommand } from "./commands.ts";
@@ -73,6 +74,7 @@ export type {
   Outcome,
   Preview,
   PreviewBody,
+  RestorePreview,
   Version,
 } from "./time.ts";
 export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";

@@ -1,3 +1,11 @@
+import {
+  type BulkAction,
+  type BulkDone,
+  type BulkOptions,
+  type BulkPreview,
+  sendBulk,
+  sendBulkPreview,
+} from "./bulk.ts";
 import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
 import { listOf } from "./list.ts";
@@ -13,7 +21,15 @@ import type {
   SchedulePatch,
   ScheduleSummary,
 } from "./schedule.ts";
-import type { Explanation, NextOccurrences, NextParams, Preview, PreviewBody, Version } from "./time.ts";
+import type {
+  Explanation,
+  NextOccurrences,
+  NextParams,
+  Preview,
+  PreviewBody,
+  RestorePreview,
+  Version,
+} from "./time.ts";
 import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
 
 export class Schedules {
@@ -118,6 +134,32 @@ export class Schedules {
   restore(key: string, version: number, options?: EditOptions): Promise<Edited> {
     const path = at(key, "versions", String(version), "restore");
     return this.#edit({ method: "POST", path, options });
+  }
+
+  /** What a restore would change; changes nothing. */
+  async tryRestore(
+    key: string,
+    version: number,
+    { ifMatch, ...options }: CallOptions & Pick<EditOptions, "ifMatch"> = {},
+  ): Promise<RestorePreview> {
+    const path = at(key, "versions", String(version), "restore");
+    const request: Request = {
+      method: "POST",
+      path,
+      query: { dryRun: true },
+      options: { ...options, ifMatch },
+    };
+    return (await this.#send<RestorePreview>(request)).body;
+  }
+
+  /** Changes up to 10,000 matching schedules; the cursor of the answer continues with the next call. */
+  changeMany(action: BulkAction, options: BulkOptions = {}): Promise<BulkDone> {
+    return sendBulk(this.#send, action, options);
+  }
+
+  /** What `changeMany` would change; changes nothing. */
+  tryMany(action: BulkAction, options?: CallOptions): Promise<BulkPreview> {
+    return sendBulkPreview(this.#send, action, options);
   }
 
   async #edit(request: Request): Promise<Edited> {

@@ -118,6 +118,7 @@ export const wording = {
   "worker.lease-lost": "parcel {parcel} could not be settled: another worker has taken over its lease",
   "worker.pages-left":
     "the jobs of parcel {parcel} whose large payloads could not be read are handed back: {error}",
+  "schedule.not-changed": "schedule {key} was not changed, since a bulk {verb} could not write it: {error}",
   "schedule.not-deleted":
     "schedule {key} was not changed, since the cancel of its group could not write it: {error}",
   "job.not-cancelled": "job {job} was not changed, since a bulk cancel could not write it: {error}",

@@ -14,7 +14,8 @@ afterAll(() => world.stop());
 
 async function counted(): Promise<{ total: number; active: number; paused: number }> {
   const [row] = await world.sql<{ total: number; paused: number }[]>`
-    select count(*)::int as total, count(held_since)::int as paused from carillon.schedules where deleted_at is null`;
+    select count(*)::int as total, 
+      count(*) filter (where held_since is not null and coalesce(held_until, 'infinity') > carillon.clock())::int as paused from carillon.schedules where deleted_at is null`;
   const { total = 0, paused = 0 } = row ?? {};
   return { total, active: total - paused, paused };
 }

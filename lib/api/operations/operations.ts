@@ -1,6 +1,8 @@
 import type { AuditPlace } from "../../audit/audit-place.ts";
 import type { EntrySearch } from "../../audit/find-entries.ts";
 import { type AuditEntry, readAudit } from "../../audit/read-audit.ts";
+import { type BulkDone, type BulkParams, changeMany } from "../../batch/bulk-change.ts";
+import { type BulkPreview, previewMany } from "../../batch/bulk-preview.ts";
 import { type CancelLabelParams, cancelLabel, type LabelCancelled } from "../../batch/cancel-label.ts";
 import { type Enqueued, type EnqueueParams, enqueueJob } from "../../batch/enqueue-job.ts";
 import {
@@ -18,7 +20,7 @@ import { refuseUnfitFire } from "../../command/handler-payload.ts";
 import type { Sql } from "../../db/connect.ts";
 import type { JobParams } from "../../edit/cancel-jobs.ts";
 import type { EditDone, EditParams } from "../../edit/edit-transaction.ts";
-import { type RestoreParams, restoreVersion } from "../../edit/restore.ts";
+import { type RestoreParams, restoreVersion, tryRestore } from "../../edit/restore.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../../edit/schedule-edits.ts";
 import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
 import { type Explanation, explain } from "../../explain/explain.ts";
@@ -138,6 +140,11 @@ export interface Operations {
     before?: number | undefined;
   }): Promise<Page<VersionRead, number>>;
   restoreVersion(params: RestoreParams): Promise<EditDone>;
+  /** Changes nothing. */
+  tryRestore(params: RestoreParams): ReturnType<typeof tryRestore>;
+  changeMany(params: BulkParams): Promise<BulkDone>;
+  /** Changes nothing. */
+  previewMany(params: BulkParams): Promise<BulkPreview>;
   fireNow(params: FireNowParams): Promise<JobRead>;
   backfillSchedule(params: BackfillParams): Promise<BackfillDone>;
   /** Newest first; `before` is the position at which the page before ended. */
@@ -242,6 +249,9 @@ export function makeOperations(deps: OperationDeps): Operations {
     explain: (params) => explain(sql, params),
     versionsOfSchedule: (params) => versionsOf(sql, params),
     restoreVersion: (params) => restoreVersion(deps, params, accept.body),
+    tryRestore: (params) => tryRestore(deps, params, accept.body),
+    changeMany: async (params) => changeMany(deps, accept.bulk(params)),
+    previewMany: async (params) => previewMany(deps, accept.bulk(params)),
     jobsOfSchedule: async ({ key, limit, before }) => {
       const schedule = await findSchedule(sql, key);
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);

@@ -1,6 +1,6 @@
-import type { Explanation, Preview, Version } from "../../client/main.ts";
+import type { Explanation, Json, Preview, RestorePreview, Version } from "../../client/main.ts";
 import { type Command, command } from "../command.ts";
-import { ifMatchOption, listOptions } from "../common-options.ts";
+import { dryRunOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
@@ -143,14 +143,41 @@ const versions = command({
   },
 });
 
-function changesText({ changes }: Version): string {
-  return changes
-    .map(({ path, before, after }) =>
-      before === undefined && after === undefined
-        ? path
-        : `${path}: ${JSON.stringify(before ?? null)} → ${JSON.stringify(after ?? null)}`,
-    )
-    .join("; ");
+function showTried(out: Output, tried: RestorePreview): void {
+  if (out.isJson) {
+    out.json(tried);
+    return;
+  }
+  const { key, version, fields, changes } = tried;
+  const verb = fields.length === 0 ? "Would not change" : "Would change";
+  out.line(`${verb} ${printable(key)} (version ${version}).`);
+  for (const field of fields) out.line(`  ${printable(fieldText(field))}`);
+  const next = (instants: readonly string[]) => instants.map((at) => out.times.wall(at)).join(", ") || "none";
+  out.line(`  next (${out.times.zone}): ${next(changes.before)}`);
+  out.line(`  with it: ${next(changes.after)}`);
+}
+
+/** The changed fields; for a hold, its owner, its end and its reason. */
+function changesText({ change, changes, detail }: Version): string {
+  if (changes.length === 0 && (change === "paused" || change === "resumed")) return holdText(change, detail);
+  return changes.map(fieldText).join("; ");
+}
+
+function holdText(change: "paused" | "resumed", detail: Json): string {
+  const { owner, reason, until, ended } = shapedHold(detail);
+  const verb = change === "paused" ? "held by" : ended === true ? "end of the hold of" : "released by";
+  const end = typeof until === "string" && change === "paused" ? ` until ${until}` : "";
+  return `${verb} ${String(owner ?? "?")}${end}${typeof reason === "string" ? `: ${reason}` : ""}`;
+}
+
+function shapedHold(detail: Json): { [name: string]: Json | undefined } {
+  return typeof detail === "object" && detail !== null && !Array.isArray(detail) ? detail : {};
+}
+
+function fieldText({ path, before, after }: Version["changes"][number]): string {
+  return before === undefined && after === undefined
+    ? path
+    : `${path}: ${JSON.stringify(before ?? null)} → ${JSON.stringify(after ?? null)}`;
 }
 
 const restore = command({
@@ -159,12 +186,16 @@ const restore = command({
   summary: "Restore an old version of a schedule",
   usage: "<key> <version>",
   words: { min: 2, max: 2 },
-  options: ifMatchOption,
-  examples: ["carillon restore report:weekly 1"],
+  options: { ...ifMatchOption, ...dryRunOption },
+  examples: ["carillon restore report:weekly 1", "carillon restore report:weekly 1 --dry-run"],
   run: async ({ words: [key = "", version = ""], given, client, out, signal }) => {
     if (!/^[1-9]\d{0,8}$/.test(version))
       throw new UsageFault("A version is a number: carillon versions <key>.");
     const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
+    if (given.flag("dry-run")) {
+      showTried(out, await client.schedules.tryRestore(key, Number(version), options));
+      return;
+    }
     showEdit(out, await client.schedules.restore(key, Number(version), options), "Restored");
   },
 });

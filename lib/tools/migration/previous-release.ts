@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "8b91ecbfcd56b189f341864c032e35b516584f2a47c20820c5123e3c14cdca8e",
+  migrationsDigest: "8c635f330f81cde97d6a75b795cacec7b2c3d741f451db69af04981809c3aa58",
 } as const;
