@@ -10,6 +10,7 @@ import {
   type Beginning,
   firePlannedEach,
   insertPlanRows,
+  type Planned,
   type PlannedRow,
   plannedOf,
 } from "../plan/plan-schedule.ts";
@@ -45,7 +46,7 @@ export interface PlainChange {
 /**
  * The change of the holds of one schedule, with the same result as `applyEdit`. Null if `applyEdit`
  * has more to do: a lane or a limit, a due occurrence that no tick has made, a governed schedule
- * with occurrences that were due since the hold began, or a hold that ends by itself.
+ * with occurrences that were due since the hold began, or a hold whose end the ticks have reached.
  */
 export function plainChangeOf(
   current: StoredSchedule,
@@ -60,11 +61,15 @@ export function plainChangeOf(
   if (lane !== null || body.overlap !== "allow" || body.maxFires !== null || made < state.now) return null;
   const until = heldUntilOf(holdsAfter);
   if (heldSince === null) return holdsAfter.length === 0 ? null : begun(current, until, state);
-  if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;
-  if (holdsAfter.length > 0)
-    return { id, state, held: { since: heldSince, until: null }, withdrawn: [], rows: [], begins: [] };
-
+  // The jobs that the end of the hold releases have been made, and would have to be withdrawn.
+  if (heldUntil !== null && heldUntil <= reachedBy(state)) return null;
   const planned = { ...plannedOf(current), version: current.version + 1 };
+  if (holdsAfter.length > 0) {
+    const held = { since: heldSince, until };
+    if (until !== null && until <= reachedBy(state)) return null;
+    const rows = until === null ? [] : rowsBeyond(planned, held.since, until);
+    return { id, state, held, withdrawn: [], rows, begins: [] };
+  }
   const first = firstDueAfter(planned.timetable, heldSince.getTime());
   const released = { id, state, held: null, withdrawn: [], rows: [], begins: [] };
   if (first === null) return released;
@@ -99,23 +104,31 @@ function begun(current: StoredSchedule, until: Date | null, state: ShardState): 
   const { id } = current;
   const planned = { ...plannedOf(current), version: current.version + 1 };
   const { timetable } = planned;
-  const cut = state.now.getTime();
-  const reached = Math.max(state.reachedAt.getTime(), state.watermarkAt.getTime());
   const withdrawn = occurrencesWithin(
     timetable.cadence,
-    occurrenceDueBy(timetable, cut),
-    occurrenceDueBy(timetable, reached),
+    occurrenceDueBy(timetable, state.now.getTime()),
+    occurrenceDueBy(timetable, reachedBy(state).getTime()),
   );
   const change = { id, state, held: { since: state.now, until }, withdrawn, begins: [] };
   if (until === null) return { ...change, rows: [] };
   if (until <= plannedUpTo(state, id)) return null;
+  return { ...change, rows: rowsBeyond(planned, state.now, until) };
+}
+
+function reachedBy({ reachedAt, watermarkAt }: ShardState): Date {
+  return reachedAt > watermarkAt ? reachedAt : watermarkAt;
+}
+
+/** The plan rows of a hold that ends by itself: its end, and the first occurrence after it. */
+function rowsBeyond(planned: Planned, since: Date, until: Date): PlannedRow[] {
+  const { timetable } = planned;
   const end = until.getTime();
-  const [first, after] = [firstDueAfter(timetable, cut), firstDueAfter(timetable, end)];
+  const [first, after] = [firstDueAfter(timetable, since.getTime()), firstDueAfter(timetable, end)];
   const rows: PlannedRow[] = [];
   if (first !== null && dueAt(timetable, first) <= end)
     rows.push({ ...planned, governed: true, occurrence: first, due: end });
   if (after !== null) rows.push({ ...planned, occurrence: after, due: dueAt(timetable, after) });
-  return { ...change, rows };
+  return rows;
 }
 
 /**
