@@ -78,8 +78,8 @@ function boundsOfCall(): BulkBounds {
 
 /**
  * Changes all schedules that match a filter, in pages of the order of the list. Each batch is a
- * transaction of its own, and a schedule that fails does not stop the others. The call may be killed
- * anywhere: repeated, it finds what is left.
+ * transaction of its own, and a schedule that fails does not stop the others. If the call is
+ * killed, the same call finds the schedules that are left.
  */
 export async function changeMany(
   deps: BulkDeps,
@@ -137,7 +137,7 @@ async function changePage(
         try {
           await act(part);
         } catch (error) {
-          // What follows is likely to be of the same kind.
+          // The next batches are likely to fail for the same reason.
           if (error instanceof FewerFit) size = Math.min(size, Math.max(1, error.fit));
           if (part.length === 1 && mayBeOfARow(error)) failedAlone += 1;
           throw error;

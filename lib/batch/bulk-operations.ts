@@ -7,7 +7,7 @@ import { targetName } from "../schedule/shape/target-name.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import type { Operation, Refused } from "./operation.ts";
 
-/** What a bulk action does with each schedule. */
+/** The change of each schedule. */
 export type BulkChange =
   | { verb: "pause"; until?: Date | undefined; owner?: string | undefined }
   | { verb: "resume"; owner?: string | undefined }

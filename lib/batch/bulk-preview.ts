@@ -24,7 +24,7 @@ const patchedMax = 5;
 /** How many pages are searched for the first samples, if few schedules match. */
 const pagesMax = 3;
 
-/** What a bulk action would find, and what a patch would do with the first schedules. */
+/** Counts the schedules that match, and tries a patch on the first of them. */
 export async function previewMany(deps: EditDeps, action: BulkAction): Promise<BulkPreview> {
   const { filter, change } = action;
   const counted = await countSchedules(deps.sql, filter);

@@ -31,7 +31,7 @@ import { raiseHeldVersions } from "../schedule/write-many.ts";
  */
 export interface PlainChange {
   id: string;
-  /** Of its shard. All changes of one transaction have the same cut. */
+  /** The state of its shard. All changes of one transaction have the same cut. */
   state: ShardState;
   /** Its hold after the change. */
   held: Held | null;

@@ -1,6 +1,5 @@
 export type { AuditEntry, AuditFilter, Origin } from "./audit.ts";
 export { BatchInterrupted, type BatchOptions, type Operation, type OperationResult } from "./batch.ts";
-export type { BulkAction, BulkDone, BulkOptions, BulkPreview, Selection } from "./bulk.ts";
 export type { Calendar, CalendarBody, CalendarSummary, PutCalendar, Weekday } from "./calendars.ts";
 export { Carillon, type CarillonOptions } from "./carillon.ts";
 export type { DeadCommand, InboxApplied, InboxError, RetriedCommand } from "./commands.ts";
@@ -42,6 +41,9 @@ export {
 } from "./problem.ts";
 export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
 export type {
+  BulkAction,
+  BulkDone,
+  BulkPreview,
   Edited,
   Hold,
   KeyedScheduleBody,
@@ -53,8 +55,10 @@ export type {
   SchedulePatch,
   ScheduleState,
   ScheduleSummary,
+  Selection,
   Spec,
 } from "./schedule.ts";
+export type { BulkOptions } from "./schedules.ts";
 export type { Forecast, Stats } from "./stats.ts";
 export type {
   EventTarget,

@@ -1,16 +1,11 @@
-import {
-  type BulkAction,
-  type BulkDone,
-  type BulkOptions,
-  type BulkPreview,
-  sendBulk,
-  sendBulkPreview,
-} from "./bulk.ts";
 import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
 import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
 import type {
+  BulkAction,
+  BulkDone,
+  BulkPreview,
   Edited,
   KeyedScheduleBody,
   PauseParams,
@@ -31,6 +26,11 @@ import type {
   Version,
 } from "./time.ts";
 import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
+
+/** The cursor of the call before. */
+export interface BulkOptions extends WriteOptions {
+  cursor?: string | undefined;
+}
 
 export class Schedules {
   readonly #send: Send;
@@ -136,30 +136,30 @@ export class Schedules {
     return this.#edit({ method: "POST", path, options });
   }
 
-  /** What a restore would change; changes nothing. */
+  /** Shows the changes of a restore; changes nothing. */
   async tryRestore(
     key: string,
     version: number,
     { ifMatch, ...options }: CallOptions & Pick<EditOptions, "ifMatch"> = {},
   ): Promise<RestorePreview> {
     const path = at(key, "versions", String(version), "restore");
-    const request: Request = {
-      method: "POST",
-      path,
-      query: { dryRun: true },
-      options: { ...options, ifMatch },
-    };
-    return (await this.#send<RestorePreview>(request)).body;
+    const query = { dryRun: true };
+    return this.#post<RestorePreview>({ method: "POST", path, query, options: { ...options, ifMatch } });
   }
 
   /** Changes up to 10,000 matching schedules; the cursor of the answer continues with the next call. */
-  changeMany(action: BulkAction, options: BulkOptions = {}): Promise<BulkDone> {
-    return sendBulk(this.#send, action, options);
+  changeMany({ verb, ...body }: BulkAction, { cursor, ...options }: BulkOptions = {}): Promise<BulkDone> {
+    return this.#post<BulkDone>({ method: "POST", path: manyOf(verb), query: { cursor }, body, options });
   }
 
-  /** What `changeMany` would change; changes nothing. */
-  tryMany(action: BulkAction, options?: CallOptions): Promise<BulkPreview> {
-    return sendBulkPreview(this.#send, action, options);
+  /** Counts the schedules that `changeMany` would change, and shows the first; changes nothing. */
+  tryMany({ verb, ...action }: BulkAction, options?: CallOptions): Promise<BulkPreview> {
+    const body = { ...action, dryRun: true };
+    return this.#post<BulkPreview>({ method: "POST", path: manyOf(verb), body, changes: false, options });
+  }
+
+  async #post<Body>(request: Request): Promise<Body> {
+    return (await this.#send<Body>(request)).body;
   }
 
   async #edit(request: Request): Promise<Edited> {
@@ -170,3 +170,5 @@ export class Schedules {
 function at(key: string, ...rest: string[]): string[] {
   return ["v1", "schedules", key, ...rest];
 }
+
+const manyOf = (verb: BulkAction["verb"]) => ["v1", `schedules:${verb}`];

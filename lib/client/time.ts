@@ -157,7 +157,7 @@ export interface Version {
   detail: Json;
 }
 
-/** What a restore would change. */
+/** The changes of a restore, before it is done. */
 export interface RestorePreview {
   dryRun: true;
   key: string;

@@ -39,7 +39,7 @@ export function restoreVersion(
   return edit(deps, params, restoreSteps(params, accept));
 }
 
-/** What a restore would do: the schedule now, and the edit that is rolled back. */
+/** A dry run of a restore: the schedule now, and the edit, which is rolled back. */
 export async function tryRestore(
   deps: EditDeps,
   params: RestoreParams,

@@ -7,7 +7,7 @@ export const bulkActions = (tx: Tx) =>
   tx`('schedules.paused', 'schedules.resumed', 'schedules.deleted', 'schedules.patched')`;
 
 /**
- * What the audit says of a version: its own entry, or the entry of the bulk action that made it.
+ * The audit's detail of a version: of its own entry, or of the bulk action that made it.
  * The counts of a bulk action are left out, because they may include schedules that the reader may
  * not see.
  */

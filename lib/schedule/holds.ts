@@ -165,7 +165,7 @@ export async function removeHolds(tx: Tx, scheduleIds: readonly string[]): Promi
 }
 
 /**
- * What the audit says of a hold `h` that ended by itself. The entry belongs to the version that was
+ * The audit's detail of a hold `h` that ended by itself. The entry belongs to the version that was
  * current then, and `ended` tells it from a release by a caller.
  */
 export const endedDetail = (tx: Tx) => tx`

@@ -61,7 +61,7 @@ describe("a bulk action", () => {
     expect(await bulk({ filter: crm, change: { verb: "resume", owner: "bob" } })).toMatchObject({ done: 1 });
   });
 
-  test("A bulk delete cancels waiting jobs, and a bulk patch plans anew", async () => {
+  test("A bulk delete cancels waiting jobs, and a bulk patch changes the plan", async () => {
     await some("crm:a", "crm:b", "other");
     await world.tick();
     expect(await bulk({ filter: { tag: "t", ...crm }, change: { verb: "delete" } })).toMatchObject({
