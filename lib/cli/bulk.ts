@@ -40,14 +40,7 @@ export async function bulk(call: BulkCall, filter: ScheduleFilter, action: BulkA
   const asked = { ...action, filter, ...all, reason: given.text("reason") };
   const { verb } = action;
   if (given.flag("dry-run")) return preview(call, asked);
-  if (!given.flag("yes")) {
-    const { count, more } = await client.schedules.tryMany(asked, { signal });
-    if (count > 0 || more) {
-      const which = isFiltered(filter) ? filterText(filter) : "all";
-      const number = `${count}${more ? " or more" : ""} ${count === 1 && !more ? "schedule" : "schedules"}`;
-      await call.confirm(`${words[verb].ask} ${number} (${which})?`, false);
-    }
-  }
+  if (!given.flag("yes") && !(await isConfirmed(call, asked))) return;
   const total: BulkDone = { done: 0, unchanged: 0, failed: 0, failures: [] };
   for (let cursor: string | undefined; ; ) {
     const part = await client.schedules.changeMany(asked, { cursor, signal });
@@ -60,6 +53,24 @@ export async function bulk(call: BulkCall, filter: ScheduleFilter, action: BulkA
     out.note(`${counted(total.done, "schedule")} so far`);
   }
   show(call, verb, total);
+}
+
+/** Shows the number of schedules and asks. False if no schedule matches. */
+async function isConfirmed({ client, out, signal, confirm }: BulkCall, action: BulkAction): Promise<boolean> {
+  const { count, more } = await client.schedules.tryMany(action, { signal });
+  if (count === 0 && !more) {
+    if (out.isJson) out.json({ done: 0, unchanged: 0, failed: 0, failures: [] });
+    else out.note("No schedule matches.");
+    return false;
+  }
+  const { filter = {} } = action;
+  const which = isFiltered(filter) ? filterText(filter) : "all";
+  await confirm(`${words[action.verb].ask} ${numberText(count, more)} (${which})?`, false);
+  return true;
+}
+
+function numberText(count: number, more: boolean): string {
+  return more ? `${count} or more schedules` : counted(count, "schedule");
 }
 
 async function preview({ client, out, signal }: BulkCall, action: BulkAction): Promise<void> {
@@ -75,9 +86,7 @@ async function preview({ client, out, signal }: BulkCall, action: BulkAction): P
   }
   const { count, more, samples } = found;
   if (count > samples.length || more) out.line("…");
-  out.line(
-    `${count}${more ? " or more" : ""} ${count === 1 && !more ? "schedule" : "schedules"} would be ${words[action.verb].would}.`,
-  );
+  out.line(`${numberText(count, more)} would be ${words[action.verb].would}.`);
 }
 
 const shownTimes = 3;

@@ -3,10 +3,10 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 970_000,
+  Api: 989_000,
   Archive: 540_000,
   FastWorker: 798_000,
-  Ingest: 642_000,
+  Ingest: 643_000,
   Migration: 420_000,
   SlowWorker: 798_000,
   Tick: 787_000,
