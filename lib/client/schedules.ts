@@ -1,7 +1,15 @@
 import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type {
+  CallOptions,
+  EditOptions,
+  PutOptions,
+  Request,
+  Send,
+  WriteOptions,
+} from "./request/transport.ts";
 import type {
   BulkAction,
   BulkDone,
@@ -25,7 +33,6 @@ import type {
   RestorePreview,
   Version,
 } from "./time.ts";
-import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
 
 /** The cursor of the call before. */
 export interface BulkOptions extends WriteOptions {

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "8c635f330f81cde97d6a75b795cacec7b2c3d741f451db69af04981809c3aa58",
+  migrationsDigest: "6a94b05773fb6a1dbb9d78bd2e09e0bd3a77b69327e5bdea1837b834364bbc65",
 } as const;
