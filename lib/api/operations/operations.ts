@@ -1,8 +1,6 @@
 import type { AuditPlace } from "../../audit/audit-place.ts";
 import type { EntrySearch } from "../../audit/find-entries.ts";
 import { type AuditEntry, readAudit } from "../../audit/read-audit.ts";
-import { type BulkDone, type BulkParams, changeMany } from "../../batch/bulk-change.ts";
-import { type BulkPreview, previewMany } from "../../batch/bulk-preview.ts";
 import { type CancelLabelParams, cancelLabel, type LabelCancelled } from "../../batch/cancel-label.ts";
 import { type Enqueued, type EnqueueParams, enqueueJob } from "../../batch/enqueue-job.ts";
 import {
@@ -99,6 +97,7 @@ import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
 import { type Forecast, readForecast } from "../../stats/forecast.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
+import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
@@ -143,9 +142,7 @@ export interface Operations {
   restoreVersion(params: RestoreParams): Promise<EditDone>;
   /** Changes nothing. */
   tryRestore(params: RestoreParams): ReturnType<typeof tryRestore>;
-  changeMany(params: BulkParams): Promise<BulkDone>;
-  /** Changes nothing. */
-  previewMany(params: BulkParams): Promise<BulkPreview>;
+  bulk: BulkOperations;
   fireNow(params: FireNowParams): Promise<JobRead>;
   backfillSchedule(params: BackfillParams): Promise<BackfillDone>;
   /** Newest first; `before` is the position at which the page before ended. */
@@ -252,8 +249,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     versionsOfSchedule: (params) => versionsOf(sql, params),
     restoreVersion: (params) => restoreVersion(deps, params, accept.body),
     tryRestore: (params) => tryRestore(deps, params, accept.body),
-    changeMany: async (params) => changeMany(deps, accept.bulk(params)),
-    previewMany: async (params) => previewMany(deps, accept.bulk(params)),
+    bulk: bulkOperations(deps, accept),
     jobsOfSchedule: async ({ key, limit, before }) => {
       const schedule = await findSchedule(sql, key);
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);

@@ -89,8 +89,8 @@ async function changed(
     isSearchPlace(filter, place),
   );
   const params = { filter, change, reason: reason ?? undefined, after, caller };
-  if (dryRun) return { status: 200, body: previewView(await operations.previewMany(params)) };
-  const { next, failures, ...counts } = await operations.changeMany(params);
+  if (dryRun) return { status: 200, body: previewView(await operations.bulk.preview(params)) };
+  const { next, failures, ...counts } = await operations.bulk.change(params);
   return { status: 200, body: { ...counts, failures: failures.map(failureView), ...goOn(mark, next) } };
 }
 
