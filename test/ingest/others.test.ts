@@ -103,23 +103,26 @@ describe("a hold of the queue", () => {
   test.each([
     ["one resume", () => world.carillon.resume(key, "queue:ingest")],
     ["a bulk resume", () => releaseAll("queue:ingest")],
-  ])("a hold of the queue does not come back after another caller has released it by %s", async (_, release) => {
-    await ingest(put());
-    await pass(second);
-    const between = now();
-    await pass(second);
-    await ingest({ pause: { key } });
-    await pass(second);
-    await release();
-    await pass(second);
-    // A delete from before the hold, which deletes the schedule and leaves the hold to the next
-    // put.
-    await ingest({ at: between, delete: key });
-    expect(await read()).toBeNull();
-    await pass(second);
-    await ingest(put());
-    expect((await read())?.state).toBe("active");
-  });
+  ])(
+    "a hold of the queue does not come back after another caller has released it by %s",
+    async (_, release) => {
+      await ingest(put());
+      await pass(second);
+      const between = now();
+      await pass(second);
+      await ingest({ pause: { key } });
+      await pass(second);
+      await release();
+      await pass(second);
+      // A delete from before the hold, which deletes the schedule and leaves the hold to the next
+      // put.
+      await ingest({ at: between, delete: key });
+      expect(await read()).toBeNull();
+      await pass(second);
+      await ingest(put());
+      expect((await read())?.state).toBe("active");
+    },
+  );
 
   test("a hold of the queue does not come back after its schedule has ended by itself", async () => {
     await world.carillon.tick();
