@@ -122,6 +122,8 @@ create index schedules_grouping on carillon.schedules (target_id, id) where grou
 create index schedules_calendar on carillon.schedules (calendar_id, id) where calendar_id is not null and deleted_at is null;
 -- Read by lists of paused schedules. Only held schedules have an entry.
 create index schedules_paused on carillon.schedules (key) where deleted_at is null and held_since is not null;
+-- Read by the counts: schedules whose hold has ended and that the tick has not cleared yet. They count as active.
+create index schedules_held_until on carillon.schedules (held_until) where deleted_at is null and held_until is not null;
 -- Read by lists of what one actor created, where that is little: an actor who created much is met by the walk through all keys. Actors
 -- repeat, so an entry is little more than a pointer. Of all schedules, so that the planner never takes it for another list.
 create index schedules_created_by on carillon.schedules (created_by);
@@ -154,6 +156,8 @@ create table carillon.schedule_versions (
   -- For a version that asks for pulses: by how many whole seconds its key moves each pulse. Null for all others.
   pulse_lag_s int,
   shard smallint,
+  -- The audit entry of the bulk action that made the version. Null: the version has an audit entry of its own.
+  bulk_id bigint,
   primary key (schedule_id, version),
   constraint schedule_versions_spec check ((spec_version = version) = (body is not null and target is not null)),
   constraint schedule_versions_cadence check (
@@ -164,6 +168,8 @@ create table carillon.schedule_versions (
   autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 -- Read where a cadence that no version names is deleted, and by the foreign key: without it both read all versions.
 create index schedule_versions_cadence on carillon.schedule_versions (cadence_id) where cadence_id is not null;
+-- Read by the audit of one key: the bulk actions that changed it.
+create index schedule_versions_bulk on carillon.schedule_versions (schedule_id, version) where bulk_id is not null;
 
 -- A tag and the key of a live schedule that has it. A table, because an inverted index on `tags` gives the schedules in no order and each
 -- page would sort all of them. Schedules without tags cost nothing.

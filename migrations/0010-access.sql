@@ -102,6 +102,9 @@ create index audit_actor on carillon.audit (actor, at, id);
 create index audit_prefix on carillon.audit (prefix, at, id) where prefix is not null;
 -- Read by the versions of a schedule, and where an occurrence is explained: which actor held it, and why.
 create index audit_schedule on carillon.audit (schedule_id, version) where schedule_id is not null;
+-- Read by the versions that a bulk action made: they name its entry.
+create index audit_bulk on carillon.audit (id)
+  where action in ('schedules.paused', 'schedules.resumed', 'schedules.deleted', 'schedules.patched');
 -- Read by the explanation of a cancelled or retried job: which actor asked for it, and why.
 create index audit_jobs on carillon.audit (schedule_id, at) where action in ('jobs.cancelled', 'jobs.retried');
 -- Read by the board of holds: those that have ended, newest first. The end of a label's hold is one entry; those of its members are left out.

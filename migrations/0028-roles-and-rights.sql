@@ -37,10 +37,10 @@ revoke execute on all functions in schema carillon from public;
 -- carillon_api
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.clock, carillon.define_limits,
-  carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel, carillon.keep_cadence,
-  carillon.lane_for, carillon.lane_of, carillon.lanes_of, carillon.lateness_bucket,
-  carillon.leave_lanes, carillon.lock_lanes, carillon.lock_parcels_of, carillon.lock_target,
-  carillon.mark_sent,
+  carillon.end_bulk, carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel,
+  carillon.keep_cadence, carillon.lane_for, carillon.lane_of, carillon.lanes_of,
+  carillon.lateness_bucket, carillon.leave_lanes, carillon.lock_lanes, carillon.lock_parcels_of,
+  carillon.lock_target, carillon.mark_sent,
   carillon.note_grouped, carillon.note_jobs_of_pulse, carillon.parcel_jobs, carillon.renew_turns,
   carillon.retry_jobs, carillon.side_by_side, carillon.target_named, carillon.tells,
   carillon.turn_place to carillon_api;

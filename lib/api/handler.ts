@@ -18,6 +18,7 @@ import type { Route } from "./request/route.ts";
 import { makeRouter, notAllowed } from "./request/router.ts";
 import { auditRoutes } from "./routes/audit-routes.ts";
 import { batchRoutes } from "./routes/batch-routes.ts";
+import { bulkRoutes } from "./routes/bulk-routes.ts";
 import { calendarRoutes } from "./routes/calendar-routes.ts";
 import { commandRoutes } from "./routes/command-routes.ts";
 import { enqueueRoutes } from "./routes/enqueue-routes.ts";
@@ -83,6 +84,7 @@ export function apiRoutes(
   const all = [
     ...scheduleRoutes(operations),
     ...batchRoutes(operations),
+    ...bulkRoutes(operations),
     ...timeRoutes(operations),
     ...versionRoutes(operations),
     ...fireRoutes(operations),

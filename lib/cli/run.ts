@@ -62,7 +62,7 @@ function help([name]: readonly string[], { terminal, version }: Surroundings): n
 }
 
 function findCommand(name: string, topics: readonly string[] = []): Command {
-  const found = commandTable.find((command) => command.name === name);
+  const found = commandTable.find((command) => command.name === name || command.alias === name);
   if (found !== undefined) return found;
   const meant = Object.hasOwn(synonyms, name) ? synonyms[name] : undefined;
   const near = meant ?? nearest(name, [...commandTable.map((command) => command.name), ...topics]);

@@ -59,6 +59,9 @@ export type {
   WriteOptions,
 } from "./request/transport.ts";
 export type {
+  BulkAction,
+  BulkDone,
+  BulkPreview,
   Edited,
   Hold,
   KeyedScheduleBody,
@@ -70,8 +73,10 @@ export type {
   SchedulePatch,
   ScheduleState,
   ScheduleSummary,
+  Selection,
   Spec,
 } from "./schedule.ts";
+export type { BulkOptions } from "./schedules.ts";
 export type {
   Problem,
   Problems,
@@ -99,6 +104,7 @@ export type {
   Outcome,
   Preview,
   PreviewBody,
+  RestorePreview,
   Version,
 } from "./time.ts";
 export type { NewToken, OwnToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";

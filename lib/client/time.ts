@@ -153,5 +153,16 @@ export interface Version {
    */
   unreadable?: string;
   changes: Change[];
+  /** `ended: true` marks a hold that ended by itself, beside the version that was current then. */
   detail: Json;
+}
+
+/** The changes of a restore, before it is done. */
+export interface RestorePreview {
+  dryRun: true;
+  key: string;
+  /** The version of the schedule now. */
+  version: number;
+  fields: Change[];
+  changes: { before: InstantText[]; after: InstantText[] };
 }

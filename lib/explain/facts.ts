@@ -1,6 +1,7 @@
 import { nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
+import { detailOfVersion } from "../history/version-detail.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJob, readJobsAt } from "../job/read-job.ts";
 import { plannedUpTo, readShard } from "../plan/shard.ts";
@@ -86,9 +87,7 @@ export async function versionsAround(tx: Tx, scheduleId: string, at: Date): Prom
     join carillon.schedule_versions v on v.schedule_id = own.schedule_id and v.version = own.spec_version
     left join carillon.cadences c on c.id = v.cadence_id
     left join carillon.calendar_versions r on r.id = c.calendar_version
-    left join lateral (
-      select detail from carillon.audit a
-      where a.schedule_id = own.schedule_id and a.version = own.version and a.action = 'schedule.' || own.change order by a.id limit 1) a on true
+    left join lateral (${detailOfVersion(tx, tx`own`)}) a on true
     where own.schedule_id = ${scheduleId} and own.version > ${version - versionsMax} and own.version <= ${version + versionsMax}
     order by own.version`;
   return rows.map((row) => ({

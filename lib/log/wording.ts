@@ -93,6 +93,7 @@ export const wording = {
     "{consumer} failed on {item}, whose entry in the quarantine is locked by another transaction; the next tick retries it: {error}",
   "quarantine.set-aside":
     "{consumer} failed on {item}, which is set aside (attempts so far: {tries}) and retried at {next}: {error}",
+  "schedule.not-changed": "schedule {key} was not changed, since a bulk {verb} could not write it: {error}",
   "schedule.not-deleted":
     "schedule {key} was not changed, since the cancel of its group could not write it: {error}",
   "tick.cadences-reclaimed": "{cadences} cadences were deleted, since no schedule uses them",

@@ -124,18 +124,9 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
 }
 
 /** Takes off holds that have ended by themselves. The version stays, since nothing was edited. */
-export async function noteResumed(
-  tx: Tx,
-  ended: readonly (StoredSchedule & { heldUntil: Date })[],
-): Promise<void> {
-  if (ended.length === 0) return;
-  const ids = ended.map(({ id }) => id);
-  await tx`update carillon.schedules set held_since = null, held_until = null where id = any(${ids}::bigint[])`;
-  await tx`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version)
-    select e.at, 'carillon', 'schedule.resumed', e.key, e.id, e.version
-    from unnest(${tx.array(ended.map(({ heldUntil }) => heldUntil))}::timestamptz[], ${ended.map(({ key }) => key)}::text[],
-      ${ids}::bigint[], ${ended.map(({ version }) => version)}::int[]) e (at, key, id, version)`;
+export async function noteResumed(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
+  if (scheduleIds.length === 0) return;
+  await tx`update carillon.schedules set held_since = null, held_until = null where id = any(${scheduleIds}::bigint[])`;
 }
 
 /**

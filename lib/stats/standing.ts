@@ -67,7 +67,8 @@ type OpenJobs = Pick<Standing, "waiting" | "due" | "ahead" | "held" | "running" 
  */
 const openParcels = (sql: Tx) => sql`
   select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns, cardinality(p.occurrences) as jobs,
-    p.lease_until is not null as leased, p.held_schedule is not null as held, p.ready_at < 'infinity' as timed, carillon.clock() as now,
+    p.lease_until is not null as leased, p.held_schedule is not null and p.ready_at > carillon.clock() as held,
+    p.ready_at < 'infinity' as timed, carillon.clock() as now,
     case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
   from carillon.parcels p limit ${lookedAtMax + 1}::int`;
 

@@ -76,18 +76,31 @@ export function minutesBefore(now: Date, minutes: number): Date {
 }
 
 /**
+ * The most schedules with an ended hold that are counted one by one: those that the tick has not
+ * cleared yet.
+ */
+const endedMax = 200_000;
+
+/**
  * One statement, so that a row is either among the tallies or in the sum, never in both and never
- * in neither. A difference that was written by hand may bring the sum below zero. No constraint
- * refuses that: a schedule's end may be rolled up before its beginning.
+ * in neither. A schedule whose hold has ended counts as active at once, although its row stays
+ * held until the tick has cleared it. A difference that was written by hand may bring the sum below
+ * zero. No constraint refuses that: a schedule's end may be rolled up before its beginning.
  */
 async function readSchedules(sql: Tx): Promise<Kept> {
   const [row] = await sql<{ total: number; paused: number }[]>`
-    select greatest(c.schedules + t.schedules, 0)::float8 as total, greatest(c.held + t.held, 0)::float8 as paused
+    select greatest(c.schedules + t.schedules, 0)::float8 as total, greatest(c.held + t.held - e.ended, 0)::float8 as paused
     from carillon.schedule_counts c
-    cross join (select coalesce(sum(schedules), 0) as schedules, coalesce(sum(held), 0) as held from carillon.schedule_tallies) t`;
+    cross join (select coalesce(sum(schedules), 0) as schedules, coalesce(sum(held), 0) as held from carillon.schedule_tallies) t
+    cross join (${endedHolds(sql)}) e`;
   if (row === undefined) throw new Error("carillon.schedule_counts has no row.");
   return row;
 }
+
+/** The number of schedules that are held in their rows, and whose hold has ended. */
+const endedHolds = (sql: Tx) => sql`
+  select count(*) as ended from (
+    select from carillon.schedules where deleted_at is null and held_until <= (select carillon.clock()) limit ${endedMax}) s`;
 
 interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<Pulses, "taken" | "lost"> {
   buckets: LatenessBucket[];

@@ -230,6 +230,15 @@ describe("other documented statuses", () => {
     const operations = [{ put: { key: "batched", ...schedule } }, { delete: "no-such" }];
     await answers("POST", "/v1/schedules:batch", 200, { body: { operations } });
     await answers("POST", "/v1/schedules:batch", 422, { body: { operations, atomic: true } });
+    const filter = { prefix: "batched" };
+    await answers("POST", "/v1/schedules:pause", 200, { body: { filter } });
+    await answers("POST", "/v1/schedules:resume", 200, { body: { filter, dryRun: true } });
+    await answers("POST", "/v1/schedules:patch", 200, {
+      body: { filter, patch: { payload: 1 }, dryRun: true },
+    });
+    const nowhere = { target: { handler: "no-such" } };
+    await answers("POST", "/v1/schedules:patch", 422, { body: { filter, patch: nowhere } });
+    await answers("POST", "/v1/schedules:delete", 200, { body: { filter } });
   });
 
   test("Every documented status occurs: enqueued jobs", async () => {

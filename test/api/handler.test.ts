@@ -40,6 +40,8 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     explain: operation("explain"),
     versionsOfSchedule: operation("versionsOfSchedule"),
     restoreVersion: operation("restoreVersion"),
+    tryRestore: operation("tryRestore"),
+    bulk: { change: operation("changeMany"), preview: operation("previewMany") },
     fireNow: operation("fireNow"),
     backfillSchedule: operation("backfillSchedule"),
     jobsOfSchedule: operation("jobsOfSchedule"),

@@ -40,6 +40,11 @@ const by = (secret: string, parts: SendParts = {}): SendParts => ({
 const asOurs = (method: string, path: string, parts: SendParts = {}) =>
   api.send(method, path, by(ours.secret, parts));
 
+const many = (verb: string, body: object = {}): [string, SendParts] => [
+  `/v1/schedules:${verb}`,
+  { body: { filter: { prefix: "theirs:" }, ...body } },
+];
+
 const body = { when: "every 1d", target: { queue: "demo" }, group: "shared", tags: ["shared"] };
 
 async function team(prefix: string): Promise<Team> {
@@ -220,6 +225,10 @@ const cases: Record<string, RouteCase> = {
     ["/v1/jobs:cancel", { body: { filter: { key: foreign } } }],
     ["/v1/jobs:cancel", { body: { filter: { prefix: "theirs:" } } }],
   ),
+  "POST /v1/schedules:pause": refused(many("pause")),
+  "POST /v1/schedules:resume": refused(many("resume")),
+  "POST /v1/schedules:delete": refused(many("delete")),
+  "POST /v1/schedules:patch": refused(many("patch", { patch: { tags: [] } })),
   "PUT /v1/calendars/{name}": refused(["/v1/calendars/days", { body: { weekly: ["sat"] } }]),
   "POST /v1/calendars/{name}/preview": refused(["/v1/calendars/days/preview", { body: { weekly: ["sat"] } }]),
   "DELETE /v1/calendars/{name}": refused("/v1/calendars/days"),

@@ -103,7 +103,9 @@ describe("schedules", () => {
   test("Schedules under a prefix are deleted after a confirmation", async () => {
     for (const name of ["d:1", "d:2"]) await put(name);
     const prefix = ["rm", "--prefix", "d:"];
-    expect(await cli.carillon([...prefix, "--dry-run"])).toMatchObject({ err: "2 would be deleted.\n" });
+    expect(await cli.carillon([...prefix, "--dry-run"])).toMatchObject({
+      out: "d:1\nd:2\n2 schedules would be deleted.\n",
+    });
     expect(await cli.carillon(prefix)).toMatchObject({ code: 1, err: expect.stringContaining("use --yes") });
     expect(await cli.carillon(prefix, { answer: "n" })).toMatchObject({
       code: 1,

@@ -64,7 +64,27 @@ export const operations: Readonly<Record<string, Reached>> = {
   preview: { call: (c) => c.schedules.preview({ when: "in 3h" }), answer: "Preview", body: "PreviewBody" },
   explain: { call: (c) => c.schedules.explain("k", at), answer: "Explanation" },
   listScheduleVersions: { call: (c) => page(c.schedules.versions("k", listed)), answer: "Page<Version>" },
-  restoreVersion: { call: (c) => c.schedules.restore("k", 1, edit), answer: "Edited" },
+  restoreVersion: {
+    call: (c) => c.schedules.tryRestore("k", 1, edit),
+    answer: "Edited | RestorePreview",
+  },
+  pauseManySchedules: {
+    call: (c) => c.schedules.changeMany({ verb: "pause", filter: searched, until: at }, { cursor: "c" }),
+    answer: "BulkDone | BulkPreview",
+  },
+  resumeManySchedules: {
+    call: (c) => c.schedules.changeMany({ verb: "resume", filter: searched }, { cursor: "c" }),
+    answer: "BulkDone | BulkPreview",
+  },
+  deleteManySchedules: {
+    call: (c) => c.schedules.changeMany({ verb: "delete", all: true }, { cursor: "c" }),
+    answer: "BulkDone | BulkPreview",
+  },
+  patchManySchedules: {
+    call: (c) =>
+      c.schedules.changeMany({ verb: "patch", filter: searched, patch: { tags: null } }, { cursor: "c" }),
+    answer: "BulkDone | BulkPreview",
+  },
   fireSchedule: {
     call: (c) => c.schedules.fire("k", { payload: 1 }),
     answer: "Job",

@@ -4,10 +4,9 @@
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
   Api: 1_016_000,
-  Api: 985_000,
   Archive: 540_000,
   FastWorker: 798_000,
-  Ingest: 642_000,
+  Ingest: 643_000,
   Migration: 420_000,
   SlowWorker: 798_000,
   Tick: 787_000,

@@ -17,9 +17,12 @@ const keys = ["a", "b", "c", "d"];
 
 async function counted(): Promise<Stats["schedules"]> {
   const [row] = await world.sql<{ total: number; paused: number }[]>`
-    select count(*)::int as total, count(held_since)::int as paused from carillon.schedules where deleted_at is null`;
+    select count(*)::int as total,
+      count(*) filter (where held_since is not null and coalesce(held_until, 'infinity') > carillon.clock())::int as paused
+    from carillon.schedules where deleted_at is null`;
   const held = await world.sql<{ key: string }[]>`
-    select key from carillon.schedules where deleted_at is null and held_since is not null`;
+    select key from carillon.schedules
+    where deleted_at is null and held_since is not null and coalesce(held_until, 'infinity') > carillon.clock()`;
   const { total = 0, paused = 0 } = row ?? {};
   const reads = await Promise.all(keys.map((key) => readSchedule(world.sql, key)));
   const ended = reads.filter(

@@ -18,7 +18,7 @@ import { refuseUnfitFire } from "../../command/handler-payload.ts";
 import type { Sql } from "../../db/connect.ts";
 import type { JobParams } from "../../edit/cancel-jobs.ts";
 import type { EditDone, EditParams } from "../../edit/edit-transaction.ts";
-import { type RestoreParams, restoreVersion } from "../../edit/restore.ts";
+import { type RestoreParams, restoreVersion, tryRestore } from "../../edit/restore.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../../edit/schedule-edits.ts";
 import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
 import { type Explanation, explain } from "../../explain/explain.ts";
@@ -100,6 +100,7 @@ import { type PrefixStats, readPrefixStats } from "../../stats/prefix-stats.ts";
 import { readSeries, type Series, type SeriesSearch } from "../../stats/series.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
+import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
@@ -142,6 +143,9 @@ export interface Operations extends BoardOperations {
     before?: number | undefined;
   }): Promise<Page<VersionRead, number>>;
   restoreVersion(params: RestoreParams): Promise<EditDone>;
+  /** Changes nothing. */
+  tryRestore(params: RestoreParams): ReturnType<typeof tryRestore>;
+  bulk: BulkOperations;
   fireNow(params: FireNowParams): Promise<JobRead>;
   backfillSchedule(params: BackfillParams): Promise<BackfillDone>;
   /** Newest first; `before` is the position at which the page before ended. */
@@ -251,6 +255,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     explain: (params) => explain(sql, params),
     versionsOfSchedule: (params) => versionsOf(sql, params),
     restoreVersion: (params) => restoreVersion(deps, params, accept.body),
+    tryRestore: (params) => tryRestore(deps, params, accept.body),
+    bulk: bulkOperations(deps, accept),
     jobsOfSchedule: async ({ key, limit, before }) => {
       const schedule = await findSchedule(sql, key);
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);

@@ -14,6 +14,7 @@ export type ListName =
   | "retries"
   | "cancels"
   | "group-cancels"
+  | "schedule-bulk"
   | "tokens"
   | "audit"
   | "inbox-errors"

@@ -8,6 +8,7 @@ type SearchName = Extract<
   | "retries"
   | "cancels"
   | "group-cancels"
+  | "schedule-bulk"
   | "quarantine"
   | "quarantine-retries"
   | "hold-board"

@@ -1,12 +1,18 @@
-import { type Explanation, isNotFound, type JobSummary, type Preview } from "../../client/main.ts";
+import {
+  type Explanation,
+  isNotFound,
+  type JobSummary,
+  type Preview,
+  type RestorePreview,
+} from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
-import { fullOption, ifMatchOption, listOptions } from "../common-options.ts";
+import { dryRunOption, fullOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
 import { reasonText } from "../output/reasons.ts";
-import { changesText } from "../output/shown-changes.ts";
+import { changesText, versionText } from "../output/shown-changes.ts";
 import { showEdit } from "../output/shown-schedule.ts";
 import { showOccurrences } from "../output/shown-times.ts";
 import { printable, stateColour } from "../output/style.ts";
@@ -182,7 +188,7 @@ const versions = command({
         { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.wall(at), whole: true },
         { title: "BY", text: ({ by }) => by },
         { title: "CHANGE", text: ({ change }) => change, whole: true },
-        { title: "WHAT", text: ({ changes }) => changesText(changes, given.flag("full")) },
+        { title: "WHAT", text: (each) => versionText(each, given.flag("full")) },
       ],
       await someOf(call, list),
       "There is no version.",
@@ -190,18 +196,36 @@ const versions = command({
   },
 });
 
+function showTried(out: Output, tried: RestorePreview): void {
+  if (out.isJson) {
+    out.json(tried);
+    return;
+  }
+  const { key, version, fields, changes } = tried;
+  const verb = fields.length === 0 ? "Would not change" : "Would change";
+  out.line(`${verb} ${printable(key)} (version ${version}).`);
+  for (const field of fields) out.line(`  ${printable(changesText([field], true))}`);
+  const next = (instants: readonly string[]) => instants.map((at) => out.times.wall(at)).join(", ") || "none";
+  out.line(`  next (${out.times.zone}): ${next(changes.before)}`);
+  out.line(`  with it: ${next(changes.after)}`);
+}
+
 const restore = command({
   name: "restore",
   group: "Time",
   summary: "Restore an old version of a schedule",
   usage: "<key> <version>",
   words: { min: 2, max: 2 },
-  options: ifMatchOption,
-  examples: ["carillon restore report:weekly 1"],
+  options: { ...ifMatchOption, ...dryRunOption },
+  examples: ["carillon restore report:weekly 1", "carillon restore report:weekly 1 --dry-run"],
   run: async ({ words: [key = "", version = ""], given, client, out, signal }) => {
     if (!/^[1-9]\d{0,8}$/.test(version))
       throw new UsageFault("A version is a number: carillon versions <key>.");
     const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
+    if (given.flag("dry-run")) {
+      showTried(out, await client.schedules.tryRestore(key, Number(version), options));
+      return;
+    }
     showEdit(out, await client.schedules.restore(key, Number(version), options), "Restored");
   },
 });

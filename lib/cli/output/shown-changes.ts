@@ -1,4 +1,4 @@
-import type { Change, Json } from "../../client/main.ts";
+import type { Change, Json, Version } from "../../client/main.ts";
 import { cut } from "./table.ts";
 
 /** The fields by which a person knows a whole schedule, calendar or token. */
@@ -21,6 +21,16 @@ const detailWidth = 120;
 /** All changes of a version or an audit entry, in one line. */
 export function changesText(changes: readonly Change[], isFull: boolean): string {
   return changes.map((change) => changeText(change, isFull)).join("; ");
+}
+
+/** The changes of a version; for a hold, its owner, its end and its reason. */
+export function versionText({ change, changes, detail }: Version, isFull: boolean): string {
+  if (changes.length > 0 || (change !== "paused" && change !== "resumed"))
+    return changesText(changes, isFull);
+  const { owner, reason, until, ended } = isObject(detail) ? detail : {};
+  const verb = change === "paused" ? "held by" : ended === true ? "end of the hold of" : "released by";
+  const end = typeof until === "string" && change === "paused" ? ` until ${until}` : "";
+  return `${verb} ${String(owner ?? "?")}${end}${typeof reason === "string" ? `: ${reason}` : ""}`;
 }
 
 function changeText({ path, before, after }: Change, isFull: boolean): string {

@@ -78,6 +78,7 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
       at: author.at,
       actor: author.name,
       origin: author.origin,
+      bulk: author.bulk,
       ...headColumns(body),
     },
   };
@@ -125,7 +126,7 @@ export function wantedRows(tx: Tx, wanted: readonly WantedRow[]) {
         kind int, change carillon.schedule_change, held_since timestamptz, held_until timestamptz, spec boolean, starts_at timestamptz,
         ends_at timestamptz, target jsonb, queue carillon.queue_class, serial boolean, target_kind text, target_name text, calendar_id int,
         max_fires int, overlap carillon.overlap_rule, deadline_ms bigint, priority smallint, hold_after smallint,
-        end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb) using (kind)
+        end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb, bulk bigint) using (kind)
     ),
     named as materialized (
       select n.name, carillon.target_named(n.name) as id from (select distinct target_name as name from wanted order by 1) n
@@ -161,15 +162,15 @@ export const laneOfRow = (tx: Tx) =>
 export const versionsWritten = (tx: Tx) => tx`
   versions as (
     insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, payload, shard)
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, payload, shard, bulk_id)
     select id, version, change, at, actor, spec_version, held_since is not null, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, case when spec then coalesce(payload, 'null') end, shard
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, case when spec then coalesce(payload, 'null') end, shard, bulk
     from wanted
   )`;
 
 export const auditWritten = (tx: Tx) => tx`
   insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
-  select at, actor, 'schedule.' || change, key, id, version, detail, origin from wanted order by key, version`;
+  select at, actor, 'schedule.' || change, key, id, version, detail, origin from wanted where bulk is null order by key, version`;
 
 export type ScheduleChange =
   | "created"

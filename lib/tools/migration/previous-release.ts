@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "608d23dc529df4a39c98f4242d173fbdb8d33c145d66836e4f5392bd5312ed85",
+  migrationsDigest: "2d38753b7edf67506cdc8bdd81550ad3b9515900b0f52df5423902c652ce7973",
 } as const;

@@ -4,11 +4,26 @@ const standing = "lib/stats/standing.ts";
 const lateness = "lib/stats/lateness.ts";
 const seriesTest = "test/stats/series.test.ts";
 
+const endedTest = "test/stats/ended-holds.test.ts";
 const standingTest = "test/stats/standing.test.ts";
 const latenessTest = "test/stats/lateness.test.ts";
 
 /** The figures that show an engineer on call that a part stands still, or is late. */
 export const statsRows: readonly Mutant[] = [
+  {
+    name: "stats: a hold that has ended counts no more",
+    file: "lib/stats/stats.ts",
+    text: "c.held + t.held - e.ended",
+    replacement: "c.held + t.held",
+    tests: [endedTest],
+  },
+  {
+    name: "stats: a count of paused schedules goes past holds that have ended",
+    file: "lib/history/search-schedules.ts",
+    text: "covered: isCovered(access, named) && held !== true,",
+    replacement: "covered: isCovered(access, named),",
+    tests: [endedTest],
+  },
   {
     name: "stats: the plan's progress is that of its slowest shard",
     file: standing,
