@@ -24,6 +24,7 @@ import { enqueueRoutes } from "./routes/enqueue-routes.ts";
 import { fireRoutes } from "./routes/fire-routes.ts";
 import { groupRoutes } from "./routes/group-routes.ts";
 import { inboxRoutes } from "./routes/inbox-routes.ts";
+import { jobGroupRoutes } from "./routes/job-group-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
 import { quarantineRoutes } from "./routes/quarantine-routes.ts";
@@ -85,6 +86,7 @@ export function apiRoutes(
     ...calendarRoutes(operations),
     ...groupRoutes(operations),
     ...jobRoutes(operations),
+    ...jobGroupRoutes(operations),
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
     ...statsRoutes(operations),

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "8b91ecbfcd56b189f341864c032e35b516584f2a47c20820c5123e3c14cdca8e",
+  migrationsDigest: "c72ea90bcfee960d3fdfa14a6154f833c248b9bd5cc52cd35a3cdc7e4aacf767",
 } as const;
