@@ -104,7 +104,8 @@ export async function groupJobs(tx: Tx, search: GroupSearch): Promise<JobGroups>
   const groups = rows.flatMap(whole);
   const shown = groups.slice(0, limit);
   const last = shown.at(-1);
-  const before = after?.before ?? first.now;
+  // A job may die in the millisecond of the first page.
+  const before = after?.before ?? new Date(first.now.getTime() + 1);
   return {
     items: await withSamples(tx, shown),
     ...(groups.length > limit && last !== undefined

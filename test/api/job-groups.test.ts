@@ -33,7 +33,10 @@ async function teamToken(prefix: string): Promise<string> {
   return (made.json as { token: string }).token;
 }
 
-const asOurs = (parts: SendParts = {}): SendParts => ({ ...parts, headers: { authorization: `Bearer ${ours}` } });
+const asOurs = (parts: SendParts = {}): SendParts => ({
+  ...parts,
+  headers: { authorization: `Bearer ${ours}` },
+});
 
 interface Group {
   errorGroup: string;
@@ -62,7 +65,9 @@ describe("GET /v1/jobs:groups", () => {
     expect(other).toMatchObject({ error: "db is down", count: 1 });
     const query = new URLSearchParams(largest?.filter).toString();
     const listed = (await api.send("GET", "/v1/jobs", { query })).json as { items: { errorGroup: string }[] };
-    expect(listed.items.map(({ errorGroup }) => errorGroup)).toEqual([1, 2, 3].map(() => largest?.errorGroup));
+    expect(listed.items.map(({ errorGroup }) => errorGroup)).toEqual(
+      [1, 2, 3].map(() => largest?.errorGroup),
+    );
     const body = { filter: largest?.filter, dryRun: true };
     expect(await api.send("POST", "/v1/jobs:retry", { as: "write", body })).toMatchObject({
       status: 200,
@@ -112,7 +117,9 @@ describe("GET /v1/jobs:groups", () => {
       query: "state=retrying&by=reason&from=2026-01-01T00:00:00Z&odd=1",
     });
     expect(later.status).toBe(400);
-    expect((await api.send("GET", "/v1/jobs:groups", { query: "state=retrying&by=reason" })).json).toMatchObject({
+    expect(
+      (await api.send("GET", "/v1/jobs:groups", { query: "state=retrying&by=reason" })).json,
+    ).toMatchObject({
       errors: [{ path: "by" }],
     });
   });

@@ -46,7 +46,7 @@ test("carillon errors lists the groups of dead jobs, the largest first", async (
 test("carillon errors --by target shows the last error of each target", async () => {
   const { out } = await cli.carillon(["errors", "--by", "target"]);
   expect(out).toMatch(/\nqueue\/demo +3 +3 .* Error: Order 17 not found\n$/);
-  expect((await cli.carillon(["errors", "--state", "retrying"])).out).toBe("No job has failed.\n");
+  expect((await cli.carillon(["errors", "--state", "retrying"])).err).toBe("No job has failed.\n");
 });
 
 test("carillon jobs shows the reason and the error of a job apart", async () => {
@@ -54,7 +54,7 @@ test("carillon jobs shows the reason and the error of a job apart", async () => 
   const [titles, ...rows] = out.trimEnd().split("\n");
   expect(titles).toMatch(/ WHY +ERROR$/);
   expect(rows).toHaveLength(2);
-  for (const row of rows) expect(row).toMatch(/ gave-up \(manual\) +Error: db is down$| \(manual\) +Error: db is down$| attempts \(manual\) +Error: db is down$/);
+  for (const row of rows) expect(row).toMatch(/ attempts \(manual\) +Error: db is down$/);
 });
 
 test("carillon retry --dry-run counts the jobs of a group and shows some, and retries none", async () => {
@@ -62,14 +62,16 @@ test("carillon retry --dry-run counts the jobs of a group and shows some, and re
   const { code, out } = await cli.carillon(["retry", "--error-group", group, "--dry-run"]);
   expect(code).toBe(0);
   expect(out).toMatch(/^2 jobs would be retried\.\nThey are:\nID .*\n.*db is down\n.*db is down\n$/);
-  expect((await cli.carillon(["jobs", "--state", "dead", "--json"])).out.trimEnd().split("\n")).toHaveLength(3);
+  expect((await cli.carillon(["jobs", "--state", "dead", "--json"])).out.trimEnd().split("\n")).toHaveLength(
+    3,
+  );
 });
 
 test("carillon cancel --dry-run counts the jobs and cancels none", async () => {
   await cli.api.send("POST", "/v1/jobs", { body: { target: { queue: "demo" }, key: "later", at: "in 1h" } });
   const { out } = await cli.carillon(["cancel", "--key", "later", "--dry-run"]);
   expect(out).toMatch(/^1 job would be cancelled\.\nThey are:\n/);
-  expect((await cli.carillon(["jobs", "later"])).out).toMatch(/ waiting /);
+  expect((await cli.carillon(["jobs", "--prefix", "later"])).out).toMatch(/ waiting /);
 });
 
 test("carillon retry --error-group retries the jobs of the group", async () => {

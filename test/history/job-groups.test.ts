@@ -85,8 +85,8 @@ describe("the groups of dead jobs", () => {
         errorGroups?.length,
       ]);
     expect(await by("target")).toEqual([
-      [3, 3, 1],
       [3, 3, 2],
+      [3, 3, 1],
     ]);
     expect(await by("error")).toEqual([
       [5, 5, 2],
@@ -145,8 +145,8 @@ describe("the groups of dead jobs", () => {
     await sixFail();
     await world.sql`
       insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group)
-      select d.occurrence, d.schedule_id, 'manual', n, d.died_at + n * interval '1 ms', d.reason, d.error_group
-      from (select * from carillon.dead_jobs order by died_at desc limit 1) d cross join generate_series(1, 20000) n`;
+      select d.occurrence, d.schedule_id, 'manual', g, d.died_at + g * interval '1 ms', d.reason, d.error_group
+      from (select * from carillon.dead_jobs order by died_at desc limit 1) d cross join generate_series(1, 20000) g`;
     const { items, ...rest } = await search();
     expect(items.map(({ count }) => count)).toEqual([20_000]);
     expect(rest).toEqual({ looked: 20_000, more: true, lookedFrom: at(6 * second + 1) });

@@ -102,8 +102,8 @@ describe("a dry run of a bulk action", () => {
     await failTogether(1, 1);
     await world.sql`
       insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group)
-      select d.occurrence, d.schedule_id, 'manual', n, d.died_at + n * interval '1 ms', d.reason, d.error_group
-      from carillon.dead_jobs d cross join generate_series(1, 20000) n`;
+      select d.occurrence, d.schedule_id, 'manual', g, d.died_at + g * interval '1 ms', d.reason, d.error_group
+      from carillon.dead_jobs d cross join generate_series(1, 20000) g`;
     expect(await retryDryRun(world.sql, { state: "dead" })).toMatchObject({ count: 20_000, more: true });
   });
 });

@@ -18,8 +18,10 @@ async function normalised(texts: readonly (string | null)[]): Promise<string[]> 
 
 describe("the normalised text of an error", () => {
   test("texts of one fault with other data have one normalised text", async () => {
-    for (const { texts, normalised: expected } of faults)
-      expect(await normalised(texts), texts[0]).toEqual(texts.map(() => expected));
+    const expected = faults.flatMap((fault) => fault.texts.map((text) => [text, fault.normalised]));
+    const texts = expected.map(([text = ""]) => text);
+    const got = await normalised(texts);
+    expect(texts.map((text, index) => [text, got[index]])).toEqual(expected);
   });
 
   test("different faults have different normalised texts", () => {

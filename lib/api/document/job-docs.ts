@@ -70,7 +70,7 @@ export const jobDocs = {
   search: {
     summary: "Search jobs",
     description:
-      "Without payloads, newest occurrence first. With `state=dead`, the jobs that died last come first, and `from` and `to` limit when they died. A page may be short or empty and still have a `cursor`, because each page scans a limited number of jobs. `key` cannot be combined with `prefix`, `group`, `tag`, `target` or `errorGroup`, except for dead jobs. A `key` also finds jobs of deleted schedules that had this key, after those of the current schedule. Enqueued jobs that no tick has made yet are included where one of these five filters is given, for up to 5,000 schedules.",
+      "Without payloads, newest occurrence first. With `state=dead`, the jobs that died last come first, and `from` and `to` limit when they died. A page may be short or empty and still have a `cursor`, because each page scans a limited number of jobs. `key` cannot be combined with `prefix`, `group`, `tag` or `target`, except for dead jobs. A `key` also finds jobs of deleted schedules that had this key, after those of the current schedule. Enqueued jobs that no tick has made yet are included where one of these five filters is given, for up to 5,000 schedules.",
     tag,
     answers: { 200: page },
     problems: [404, 422],

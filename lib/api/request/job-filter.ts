@@ -32,7 +32,7 @@ const errorGroups = {
       new RegExp(`^[0-9a-f]{12}(,[0-9a-f]{12}){0,${errorGroupsMax - 1}}$`),
       `takes up to ${errorGroupsMax} error groups of 12 hexadecimal digits, separated by commas`,
     )
-    .transform((text) => text.split(","))
+    .transform((text) => [...new Set(text.split(","))])
     .optional()
     .describe(
       `Jobs whose last failed attempt is in one of these error groups: up to ${errorGroupsMax}, separated by commas.`,
@@ -115,14 +115,14 @@ type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
  * Checks and returns the filter of a search in one schedule's history. A bulk retry of cancelled
  * jobs uses it as well. `path` is the position of the filter in the request, for faults.
  */
-export function historyFilter({ key, state, reason, from, to, ...others }: Filter, path = "") {
+export function historyFilter({ key, state, reason, errorGroup, from, to, ...others }: Filter, path = "") {
   const faults: Fault[] = Object.entries(others).flatMap(([name, value]) =>
     value === undefined ? [] : [{ path: `${path}${name}`, message: "cannot be combined with `key`" }],
   );
-  if (key !== undefined && faults.length === 0) return { key, state, reason, from, to };
+  if (key !== undefined && faults.length === 0) return { key, state, reason, errorGroup, from, to };
   throw new Refusal(
     "impossible",
-    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `from` and `to` (of occurrences).",
+    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `errorGroup`, `from` and `to` (of occurrences).",
     key === undefined ? [...faults, { path: `${path}key`, message: "is required" }] : faults,
   );
 }

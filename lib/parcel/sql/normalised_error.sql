@@ -12,6 +12,9 @@ create or replace function carillon.normalised_error(p_error text) returns text
 declare
   v text := regexp_replace(translate(left(coalesce(p_error, ''), 2000), E'\u0001', ''), '\s+', ' ', 'g');
 begin
+  if strpos(v, '://') > 0 then
+    v := regexp_replace(v, '([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^ /@]*@)?([^ /?#:,;)<>]*)(?::\d+)?(?:[/?#][^ ,;)<>]*)?', '\1\2/<path>', 'g');
+  end if;
   v := regexp_replace(v, '\m(bearer|basic) [a-z0-9._~+/=-]{16,}', '\1 <secret>', 'gi');
   v := regexp_replace(v, '((?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key)["'']? ?[:=] ?["'']?)[^ "'',;&)<]+', '\1<secret>', 'gi');
   if v ~ '["'']' then
@@ -23,7 +26,6 @@ begin
     v := regexp_replace(v, '(^|[^[:alnum:]_])''[^'']*''', '\1<text>', 'g');
   end if;
   if v ~ '[/@\\]' then
-    v := regexp_replace(v, '([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^ /@]*@)?([^ /?#:,;)<>]*)(?::\d+)?(?:[/?#][^ ,;)<>]*)?', '\1\2/<path>', 'g');
     v := regexp_replace(v, '[[:alnum:]_.+%-]+@[[:alnum:]-]+(?:\.[[:alnum:]-]+)+', '<email>', 'g');
     v := regexp_replace(v, '(^|[ (=:,[|])/(?:[[:alnum:]_.@%+~=-]+/?)+(?:\?[^ ]*)?(?::\d+)*', '\1<path>', 'g');
     v := regexp_replace(v, '[a-zA-Z]:\\[^ ]+', '<path>', 'g');

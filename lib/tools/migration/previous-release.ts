@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "c72ea90bcfee960d3fdfa14a6154f833c248b9bd5cc52cd35a3cdc7e4aacf767",
+  migrationsDigest: "a96bd973c7fd16faf4a77a8196f8881a0ec0dc0b2c9679a463feafe493fe623c",
 } as const;
