@@ -23,7 +23,6 @@ import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../.
 import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
 import { type Explanation, explain } from "../../explain/explain.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../../history/dead-jobs.ts";
-import { type GroupSearch, groupJobs, type JobGroups } from "../../history/error-groups.ts";
 import { jobsOf } from "../../history/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
 import { readAnyJob } from "../../history/planned-job.ts";
@@ -54,15 +53,8 @@ import type { JobRead } from "../../job/read-job.ts";
 import { cancelAnyJob, retryAnyJob } from "../../job-control/any-job.ts";
 import { type BackfillDone, type BackfillParams, backfillSchedule } from "../../job-control/backfill.ts";
 import { type CancelledMany, type CancelManyParams, cancelMany } from "../../job-control/cancel-many.ts";
-import { cancelDryRun, type DryRun, retryDryRun } from "../../job-control/dry-run.ts";
-import type { CancelFilter } from "../../job-control/find-open.ts";
 import { type FireNowParams, fireNow } from "../../job-control/fire-now.ts";
-import {
-  type RetriedMany,
-  type RetryFilter,
-  type RetryManyParams,
-  retryMany,
-} from "../../job-control/retry-many.ts";
+import { type RetriedMany, type RetryManyParams, retryMany } from "../../job-control/retry-many.ts";
 import {
   clearLimits,
   type Limits,
@@ -105,6 +97,7 @@ import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
 import { type Forecast, readForecast } from "../../stats/forecast.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
+import { type FailureOperations, failureOperations } from "./failure-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and in `next` where the next page starts; the last page has none. */
@@ -164,11 +157,7 @@ export interface Operations {
   /** `asked`: the job is running, and its worker is notified to stop. */
   cancelJob(params: JobParams): Promise<{ job: JobRead; asked: boolean }>;
   retryJob(params: JobParams): Promise<JobRead>;
-  /** Failed jobs in groups of the same error, the largest first. */
-  groupJobs(search: GroupSearch): Promise<JobGroups>;
-  /** Counts the jobs that `cancelMany` and `retryMany` would act on, and changes nothing. */
-  cancelDryRun(filter: CancelFilter): Promise<DryRun>;
-  retryDryRun(filter: RetryFilter): Promise<DryRun>;
+  failures: FailureOperations;
   cancelMany(params: CancelManyParams): Promise<CancelledMany>;
   retryMany(params: RetryManyParams): Promise<RetriedMany>;
   putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
@@ -270,9 +259,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     searchJobs: (search) => searchJobs(sql, search),
     cancelJob: (params) => cancelAnyJob(deps, params),
     retryJob: (params) => retryAnyJob(deps, params),
-    groupJobs: (search) => groupJobs(sql, search),
-    cancelDryRun: (filter) => cancelDryRun(sql, filter),
-    retryDryRun: (filter) => retryDryRun(sql, filter),
+    failures: failureOperations(sql),
     cancelMany: (params) => cancelMany(deps, params),
     retryMany: (params) => retryMany(deps, params),
     putCalendar: (params) => putCalendar(deps, params),

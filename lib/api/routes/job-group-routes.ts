@@ -27,7 +27,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
         const place = readSearchCursor(cursor, "job-groups", given, (text) => readGroupPlace(text) !== null);
         const after = place === undefined ? undefined : (readGroupPlace(place) ?? undefined);
         const { state, by, ...filter } = given;
-        const { items, next, ...rest } = await operations.groupJobs({ state, by, filter, limit, after });
+        const { items, next, ...rest } = await operations.failures.group({ state, by, filter, limit, after });
         const more =
           next === undefined ? {} : { cursor: writeSearchCursor("job-groups", given, groupPlaceText(next)) };
         return {

@@ -155,7 +155,7 @@ function bulkRoutes(operations: Operations): Route[] {
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = retryFilter(asked);
         if (filter.state === "dead") filter.prefix = narrowedOrRefused(token, filter.prefix);
-        if (dryRun) return dryRunAnswer(await operations.retryDryRun(filter));
+        if (dryRun) return dryRunAnswer(await operations.failures.retryDryRun(filter));
         const isPlace = (text: string) => isRetryPlace(filter.state, text);
         const after = readSearchCursor(cursor, "retries", filter, isPlace);
         const { next, ...counts } = await operations.retryMany({ ...params, filter, after, caller });
@@ -172,7 +172,7 @@ function bulkRoutes(operations: Operations): Route[] {
         const { filter: asked, dryRun, ...params } = readShape(cancelManyShape, body(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
-        if (dryRun) return dryRunAnswer(await operations.cancelDryRun(filter));
+        if (dryRun) return dryRunAnswer(await operations.failures.cancelDryRun(filter));
         const after = readSearchCursor(cursor, "cancels", filter, isCancelPlace);
         const { next, ...counts } = await operations.cancelMany({
           ...params,
