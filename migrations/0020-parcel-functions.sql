@@ -1143,7 +1143,7 @@ create or replace function carillon.next_fence(p_last int) returns int
 -- Gives the part of an error that is the same each time the same fault happens: ids, numbers, times, addresses,
 -- paths, secrets and quoted data become placeholders such as `<id>`. What tells faults apart stays: words, codes
 -- such as 404 or 23505, names of code in quotes (`relation "users"`), hosts, and ports of services.
--- It reads the first 2,000 characters and gives at most 200. Each step that needs a digit, a quote or a slash is
+-- It reads the first 600 characters and gives at most 200: a settle of many long errors must not take long. Each step that needs a digit, a quote or a slash is
 -- left out for a text without one. A kept code is marked with U+0001 until the end.
 -- Locks: none.
 -- Returns: the text; an empty one for null.
@@ -1152,7 +1152,7 @@ create or replace function carillon.normalised_error(p_error text) returns text
   language plpgsql immutable parallel safe
   as $$
 declare
-  v text := regexp_replace(translate(left(coalesce(p_error, ''), 2000), E'\u0001', ''), '\s+', ' ', 'g');
+  v text := regexp_replace(translate(left(coalesce(p_error, ''), 600), E'\u0001', ''), '\s+', ' ', 'g');
 begin
   if strpos(v, '://') > 0 then
     v := regexp_replace(v, '([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^ /@]*@)?([^ /?#:,;)<>]*)(?::\d+)?(?:[/?#][^ ,;)<>]*)?', '\1\2/<path>', 'g');

@@ -7,6 +7,7 @@ import {
   type DeadStreams,
   deadStreams,
   isDeadOf,
+  isDeadWith,
   lookedMax,
   newestLooked,
 } from "./looked-dead.ts";
@@ -125,10 +126,15 @@ type Sql = ReturnType<typeof newestLooked>;
 function deadLooked(tx: Tx, filter: DeadFilter, streams: DeadStreams): Sql {
   return tx`
     ${newestLooked(tx, filter, streams)}, wanted as materialized (
-      select d.* from looked d cross join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s
-      where ${isDeadOf(tx, filter)}
+      select d.* from looked d
+      ${hasOwners(filter) ? tx`cross join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s` : tx``}
+      where ${hasOwners(filter) ? isDeadOf(tx, filter) : isDeadWith(tx, filter)}
     )`;
 }
+
+/** Without such a filter no schedule is looked up. */
+const hasOwners = ({ key, prefix, group, tag, target }: DeadFilter) =>
+  [key, prefix, group, tag, target].some((each) => each !== undefined);
 
 /**
  * Jobs that wait for their next attempt are in parcels, which list them with their kinds. A parcel

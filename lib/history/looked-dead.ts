@@ -58,8 +58,12 @@ export function diedWithin(tx: Tx, { from, to }: Pick<DeadFilter, "from" | "to">
 
 /** SQL: the dead job `d` of schedule `s` (all null if the schedule is gone) matches the filter. */
 export function isDeadOf(tx: Tx, filter: DeadFilter) {
-  const { reason, errorGroup } = filter;
-  return tx`(s.id is not null and ${isOwner(tx, filter)}
+  return tx`(s.id is not null and ${isOwner(tx, filter)} and ${isDeadWith(tx, filter)})`;
+}
+
+/** SQL: the dead job `d` has the reason and one of the error groups of the filter. */
+export function isDeadWith(tx: Tx, { reason, errorGroup }: DeadFilter) {
+  return tx`(true
     ${reason === undefined ? tx`` : tx`and d.reason = ${reason}`}
     ${errorGroup === undefined ? tx`` : tx`and d.error_group = any(${[...errorGroup]}::text[])`})`;
 }
