@@ -159,6 +159,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "Page<ZoneMove> & { kept: number }",
   },
 
+  listProblems: { call: (c) => c.problems(), answer: "Problems" },
   listStats: { call: (c) => c.stats(), answer: "Stats" },
   getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
 

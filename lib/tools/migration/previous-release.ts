@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "a96bd973c7fd16faf4a77a8196f8881a0ec0dc0b2c9679a463feafe493fe623c",
+  migrationsDigest: "6002b024d6267ef0036298b058d6f234072bc21efd8d95172d257da72551a886",
 } as const;
