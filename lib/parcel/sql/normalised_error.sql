@@ -20,7 +20,7 @@ begin
   if v ~ '["'']' then
     v := regexp_replace(v, '"(message|error|code|reason|type|title|detail|status|statuscode|errortype|errormessage|__type)" ?: ?"([^"]*)"', '\1: \2', 'gi');
     v := regexp_replace(v, '"(status|statuscode|code)" ?: ?', '\1: ', 'gi');
-    v := regexp_replace(v, '\m(relation|column|constraint|index|table|schema|database|role|function|type|reading|setting|property|module|package|method|field|parameter|argument|operation|handler|queue|topic|trigger|sequence|extension)(:? )["'']([a-z_@./][a-z0-9_$@./-]{0,80})["'']',
+    v := regexp_replace(v, '\m(relation|column|constraint|index|table|schema|database|role|function|type|reading|setting|property|module|package|method|field|parameter|argument|operation|handler|queue|topic|trigger|sequence|extension)(:? )["'']([a-z_@./][a-z0-9_$@./-]*)["'']',
       '\1\2\3', 'gi');
     v := regexp_replace(v, '"[^"]*("|$)', '<text>', 'g');
     v := regexp_replace(v, '(^|[^[:alnum:]_])''[^'']*''', '\1<text>', 'g');
@@ -36,7 +36,9 @@ begin
     v := regexp_replace(v, '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|(?=[a-zA-Z+/_=-]*\d)[a-zA-Z0-9+/_=-]{24,}', '<id>', 'g');
     v := regexp_replace(v, '(?:\m\d{1,3}(?:\.\d{1,3}){3}|\[?::1\]?):(\d{2,4}|[12]\d{4}|3[01]\d{3})\M', E'<ip>:\u0001\\1', 'g');
     v := regexp_replace(v, '\m\d{1,3}(?:\.\d{1,3}){3}\M', '<ip>', 'g');
-    v := regexp_replace(v, '(^|[ [(=])\[?(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{1,4}\]?', '\1<ip>', 'g');
+    if v ~ ':[0-9a-fA-F]*:' then
+      v := regexp_replace(v, '(^|[ [(=])\[?(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{1,4}\]?', '\1<ip>', 'g');
+    end if;
     v := regexp_replace(v, '\m(status(?: ?code)?|code|errno|sqlstate)([ :=#(-]{1,4})(\d{1,5}|[0-9A-Z]{5})\M', E'\\1\\2\u0001\\3', 'gi');
     v := regexp_replace(v, '\m(http(?:/\d(?:\.\d)?)?|answered|response|returned|error)([ :=#([]{1,3})([1-5]\d\d)\M', E'\\1\\2\u0001\\3', 'gi');
     v := regexp_replace(v, '(^|: )([1-5]\d\d)(?= [A-Z][a-z])', E'\\1\u0001\\2', 'g');

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "6002b024d6267ef0036298b058d6f234072bc21efd8d95172d257da72551a886",
+  migrationsDigest: "2879d3835038099631a00a9b9a3aa944a19bb815cbceab2e4eb11841762a8ec8",
 } as const;
