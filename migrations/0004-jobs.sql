@@ -69,6 +69,8 @@ create table carillon.attempts (
   error_class text,
   stack text,
   shard smallint,
+  -- For a failed attempt: the group of its error, see error_groups.
+  error_group text collate "C",
   primary key (occurrence, schedule_id, kind, n, attempt),
   constraint attempts_outcome check (outcome in ('succeeded', 'failed', 'crashed', 'cancelled'))
 ) partition by range (occurrence);
@@ -81,12 +83,44 @@ create table carillon.dead_jobs (
   n int not null,
   kind carillon.job_kind not null,
   shard smallint,
+  -- Why it died, as the job says it, and the error group of its last attempt: a group of dead jobs is counted from this table alone.
+  reason text,
+  error_group text collate "C",
   primary key (occurrence, schedule_id, kind, n)
 ) partition by range (occurrence);
 -- Read by lists of dead jobs, newest first.
 create index dead_jobs_died on carillon.dead_jobs (died_at, schedule_id);
 -- Read by the list of one schedule's dead jobs.
 create index dead_jobs_schedule on carillon.dead_jobs (schedule_id, died_at);
+-- Read by the list and the bulk retry of one error group.
+create index dead_jobs_group on carillon.dead_jobs (error_group, died_at);
+
+-- Error groups: each is a target and a normalised error of a class. One row for each group and day of its jobs, and now and then two: a group
+-- is dropped with the days of its jobs, and no row is ever changed, so that settles of the same fault do not wait for each other.
+create table carillon.error_groups (
+  -- The occurrence of the first job that failed so: it gives the row its day.
+  occurrence timestamptz(3) not null,
+  id text collate "C" not null,
+  target text not null,
+  class text,
+  error text not null
+) partition by range (occurrence);
+-- Read by each settle of a failed job, and by the list of error groups.
+create index error_groups_id on carillon.error_groups (id);
+
+-- Which request retried or cancelled a job, for as long as the job is kept. A request for many jobs has one entry in the audit, and a row here for
+-- each of its jobs.
+create table carillon.job_requests (
+  occurrence timestamptz(3) not null,
+  schedule_id bigint not null,
+  -- The entry of the audit.
+  at timestamptz(3) not null,
+  audit_id bigint not null,
+  n int not null,
+  kind carillon.job_kind not null,
+  -- Read by the explanation of a cancelled or retried job.
+  primary key (occurrence, schedule_id, kind, n, at, audit_id)
+) partition by range (occurrence);
 
 -- Ranges of occurrences that got no job, with the reason. Written evenly and purged in large numbers.
 create table carillon.passed_over (

@@ -635,9 +635,10 @@ begin
     if v_alone.late is not null then
       insert into carillon.tallies (at, late_buckets, late_jobs) values (v_now, array[carillon.lateness_bucket(v_alone.late)], array[1]);
     end if;
-    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, shard)
+    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, error_group, shard)
     values (v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_parcel.claimed_at, v_parcel.lease_until,
-      'crashed', v_error, 'LeaseEnded', v_alone.shard);
+      'crashed', v_error, 'LeaseEnded',
+      (carillon.note_errors(array[v_alone.occurrence], array[v_alone.schedule_id], array['crashed'], array[v_error], array['LeaseEnded']))[1], v_alone.shard);
     if 'failed' = any(p_notify) then
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
       values ('failed', v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_now, v_now + interval '30 seconds');
@@ -1138,6 +1139,111 @@ create or replace function carillon.next_fence(p_last int) returns int
     select greatest(1, case when p_last > 0 and (p_last - c.ms) & 2147483647 < 1000 then (p_last + 1::bigint) & 2147483647 else c.ms end)::int
     from (select (extract(epoch from clock_timestamp()) * 1000)::bigint & 2147483647 as ms) c
   $$;
+
+-- Gives the part of an error that is the same each time the same fault happens: ids, numbers, times, addresses,
+-- paths, secrets and quoted data become placeholders such as `<id>`. What tells faults apart stays: words, codes
+-- such as 404 or 23505, names of code in quotes (`relation "users"`), hosts, and ports of services.
+-- It reads the first 600 characters and gives at most 200: a settle of many long errors must not take long. Each step that needs a digit, a quote or a slash is
+-- left out for a text without one. A kept code is marked with U+0001 until the end.
+-- Locks: none.
+-- Returns: the text; an empty one for null.
+-- Called by: carillon.note_errors.
+create or replace function carillon.normalised_error(p_error text) returns text
+  language plpgsql immutable parallel safe
+  as $$
+declare
+  v text := regexp_replace(translate(left(coalesce(p_error, ''), 600), E'\u0001', ''), '\s+', ' ', 'g');
+begin
+  if strpos(v, '://') > 0 then
+    v := regexp_replace(v, '([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^ /@]*@)?([^ /?#:,;)<>]*)(?::\d+)?(?:[/?#][^ ,;)<>]*)?', '\1\2/<path>', 'g');
+  end if;
+  v := regexp_replace(v, '\m(bearer|basic) [a-z0-9._~+/=-]{16,}', '\1 <secret>', 'gi');
+  v := regexp_replace(v, '((?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key)["'']? ?[:=] ?["'']?)[^ "'',;&)<]+', '\1<secret>', 'gi');
+  if v ~ '["'']' then
+    v := regexp_replace(v, '"(message|error|code|reason|type|title|detail|status|statuscode|errortype|errormessage|__type)" ?: ?"([^"]*)"', '\1: \2', 'gi');
+    v := regexp_replace(v, '"(status|statuscode|code)" ?: ?', '\1: ', 'gi');
+    v := regexp_replace(v, '\m(relation|column|constraint|index|table|schema|database|role|function|type|reading|setting|property|module|package|method|field|parameter|argument|operation|handler|queue|topic|trigger|sequence|extension)(:? )["'']([a-z_@./][a-z0-9_$@./-]*)["'']',
+      '\1\2\3', 'gi');
+    v := regexp_replace(v, '"[^"]*("|$)', '<text>', 'g');
+    v := regexp_replace(v, '(^|[^[:alnum:]_])''[^'']*''', '\1<text>', 'g');
+  end if;
+  if v ~ '[/@\\]' then
+    v := regexp_replace(v, '[[:alnum:]_.+%-]+@[[:alnum:]-]+(?:\.[[:alnum:]-]+)+', '<email>', 'g');
+    v := regexp_replace(v, '(^|[ (=:,[|])/(?:[[:alnum:]_.@%+~=-]+/?)+(?:\?[^ ]*)?(?::\d+)*', '\1<path>', 'g');
+    v := regexp_replace(v, '[a-zA-Z]:\\[^ ]+', '<path>', 'g');
+  end if;
+  if v ~ '\d' then
+    v := regexp_replace(v, '\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?: GMT)?|\m\d\d:\d\d:\d\d(?:[.,]\d+)?\M',
+      '<time>', 'g');
+    v := regexp_replace(v, '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|(?=[a-zA-Z+/_=-]*\d)[a-zA-Z0-9+/_=-]{24,}', '<id>', 'g');
+    v := regexp_replace(v, '(?:\m\d{1,3}(?:\.\d{1,3}){3}|\[?::1\]?):(\d{2,4}|[12]\d{4}|3[01]\d{3})\M', E'<ip>:\u0001\\1', 'g');
+    v := regexp_replace(v, '\m\d{1,3}(?:\.\d{1,3}){3}\M', '<ip>', 'g');
+    if v ~ ':[0-9a-fA-F]*:' then
+      v := regexp_replace(v, '(^|[ [(=])\[?(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{1,4}\]?', '\1<ip>', 'g');
+    end if;
+    v := regexp_replace(v, '\m(status(?: ?code)?|code|errno|sqlstate)([ :=#(-]{1,4})(\d{1,5}|[0-9A-Z]{5})\M', E'\\1\\2\u0001\\3', 'gi');
+    v := regexp_replace(v, '\m(http(?:/\d(?:\.\d)?)?|answered|response|returned|error)([ :=#([]{1,3})([1-5]\d\d)\M', E'\\1\\2\u0001\\3', 'gi');
+    v := regexp_replace(v, '(^|: )([1-5]\d\d)(?= [A-Z][a-z])', E'\\1\u0001\\2', 'g');
+    v := regexp_replace(v, '(^|\merror |[(:[] ?)([A-Z]{1,6})(-?)(\d{2,5})(?=[:) \]]|$)', E'\\1\u0001\\2\\3\u0001\\4', 'g');
+    v := regexp_replace(v, '\m(ERR_[A-Z0-9_]+)\M', E'\u0001\\1', 'g');
+    v := regexp_replace(v, E'(?<!\u0001)\\m\\d+(?:[.,]\\d+)*(ms|s|min|h|[kKMGT]i?B|bytes|x|th|st|nd|rd)?\\M', '<n>\1', 'g');
+    v := regexp_replace(v, E'(?<!\u0001)\\m\\w*\\d\\w*\\M', '<id>', 'g');
+  end if;
+  if strpos(v, '<') > 0 then
+    v := regexp_replace(v, '<(n|id|text)>(?:, ?<(?:n|id|text)>)+', '<\1>, …', 'g');
+  end if;
+  return btrim(left(translate(v, E'\u0001', ''), 200));
+end $$;
+
+-- Names the error group of each failed job of these lists: 12 hex digits that are the same for the same target,
+-- class and normalised error, in every process and for ever. The first failed job of a day in a group notes the
+-- group for that day. Equal errors of one call are normalised once.
+-- The row of a group lies in the day of its jobs, so that it is dropped with them. Two calls at once may note the
+-- same row twice, so that neither waits for the other.
+-- Locks: none.
+-- Returns: the groups, in the order of the lists; null for a job that has not failed (outcome `retry`, `crashed`
+-- or `dead`).
+-- Called by: carillon.write_outcomes, carillon.end_lease.
+create or replace function carillon.note_errors(p_occurrences timestamptz[], p_schedule_ids bigint[], p_outcomes text[], p_errors text[], p_classes text[])
+  returns text[]
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_groups text[];
+begin
+  with given as materialized (
+    select g.place, date_bin('1 day', g.occurrence, 'epoch') as day, g.occurrence, g.outcome in ('retry', 'crashed', 'dead') as failed, g.class, g.error,
+      coalesce(t.name, s.target_kind, '') as target
+    from unnest(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes) with ordinality g (occurrence, schedule_id, outcome, error, class, place)
+    left join lateral (select s.target_id, s.target_kind from carillon.schedules s where s.id = g.schedule_id offset 0) s on true
+    left join lateral (select t.name from carillon.targets t where t.id = s.target_id offset 0) t on true
+  ), errors as materialized (
+    select e.target, e.class, n.error, e.days, e.occurrences, e.places,
+      left(encode(sha256(convert_to(concat_ws(E'\n', e.target, coalesce(e.class, ''), n.error), 'UTF8')), 'hex'), 12) as id
+    from (
+      select target, class, error, array_agg(day) as days, array_agg(occurrence) as occurrences, array_agg(place) as places
+      from given where failed group by target, class, error) e
+    cross join lateral (select carillon.normalised_error(e.error) as error offset 0) n
+  ), noted as (
+    insert into carillon.error_groups (occurrence, id, target, class, error)
+    select o.occurrence, o.id, o.target, o.class, o.error
+    from (
+      select e.id, d.day, min(d.occurrence) as occurrence, min(e.target) as target, min(e.class) as class, min(e.error) as error
+      from errors e cross join lateral unnest(e.days, e.occurrences) d (day, occurrence) group by e.id, d.day) o
+    where not exists (
+      select from carillon.error_groups g where g.id = o.id and g.occurrence >= o.day and g.occurrence < o.day + interval '24 hours' offset 0)
+      -- Else the day has been dropped while its last worker was still busy.
+      and to_regclass('carillon.error_groups_' || to_char(o.day at time zone 'UTC', 'YYYYMMDD')) is not null
+  )
+  select array_agg(l.id order by l.place) into v_groups
+  from (
+    select unnest(e.places) as place, e.id from errors e
+    union all select g.place, null from given g where not g.failed) l;
+  return v_groups;
+end $$;
 
 -- Says how many jobs of a target travel in one parcel, from 1 to 250. Fast: as many as the target's limit of
 -- jobs at once. Slow: as many as take half a second in the places that they may have, and no fewer than these
@@ -1765,7 +1871,7 @@ create or replace function carillon.version_tried(p_job carillon.jobs, p_schedul
 -- attempt is counted). A job that was asked to be cancelled is cancelled instead of tried again.
 -- Jobs that are to be tried again go into new parcels, those of one shard and second together, or with
 -- p_alone each into its own. A group handler may have taken jobs of other shards along, so each written row
--- gets the shard of its own job.
+-- gets the shard of its own job. A failed attempt and a dead job get their error group (carillon.note_errors).
 -- Locks: the jobs, and rows of failure_runs. The caller holds the parcel's row and, if an outcome is `again`,
 -- the gates of the schedules shared.
 -- Returns: the new parcels, to be sent: retries, jobs handed back, rechecks.
@@ -1780,10 +1886,15 @@ create or replace function carillon.write_outcomes(p_parcel carillon.parcels, p_
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 #variable_conflict use_column
+declare
+  v_groups text[];
 begin
+  if p_outcomes && array['retry', 'crashed', 'dead'] then
+    v_groups := carillon.note_errors(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes);
+  end if;
   return query
     with results as materialized (
-      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, s.shard, s.hold_after,
+      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.hold_after,
         j.attempt + case when r.outcome = 'back' then 0 else 1 end as attempt,
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
@@ -1792,8 +1903,8 @@ begin
         -- Edited or deleted since: the job gets no recheck, and a dead one counts for no hold.
         s.deleted_at is not null or coalesce(s.fresh_version, 1) > r.version as outdated,
         case when p_alone then row_number() over (order by r.occurrence, r.schedule_id, r.kind, r.n) else 0 end as seat
-      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors, p_classes, p_stacks, p_reasons, p_holds, p_versions)
-        r (occurrence, schedule_id, kind, n, outcome, at, retry_ms, error, class, stack, reason, hold, version)
+      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors, p_classes, p_stacks, p_reasons, p_holds, p_versions,
+        v_groups) r (occurrence, schedule_id, kind, n, outcome, at, retry_ms, error, class, stack, reason, hold, version, error_group)
       join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
         and j.state = 'waiting' and j.parcel_id = p_parcel.id
       join carillon.schedules s on s.id = r.schedule_id
@@ -1822,16 +1933,16 @@ begin
         on p.shard = r.shard and p.back = (r.outcome = 'back') and p.second = date_bin('1 s', r.again_at, 'epoch') and p.seat = r.seat and r.becomes = 'retry'
       where j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
     ), counted as (
-      insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, stack, shard)
+      insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, stack, error_group, shard)
       select r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_parcel.claimed_at,
         case when r.outcome = 'crashed' then least(p_parcel.lease_until, p_now) else p_now end,
         case when r.outcome = 'crashed' or (r.becomes = 'dead' and r.class = 'LeaseEnded') then 'crashed'
           when r.outcome = 'cancelled' then 'cancelled' when r.becomes = 'succeeded' then 'succeeded' else 'failed' end,
-        r.error, r.class, r.stack, r.shard
+        r.error, r.class, r.stack, r.error_group, r.shard
       from results r where r.outcome <> 'back' and (r.becomes <> 'succeeded' or r.attempt > 1)
     ), died as (
-      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, shard)
-      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, r.shard from results r where r.becomes = 'dead'
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group, shard)
+      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard from results r where r.becomes = 'dead'
       on conflict do nothing
     ), tallied as (
       insert into carillon.tallies (at, succeeded, dead, late_buckets, late_jobs)

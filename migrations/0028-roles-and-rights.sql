@@ -35,7 +35,7 @@ grant usage on schema carillon
 revoke execute on all functions in schema carillon from public;
 
 -- carillon_api
-grant execute on function carillon.apart_target, carillon.attach_days,
+grant execute on function carillon.add_to_entry, carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.clock, carillon.define_limits,
   carillon.end_bulk, carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel,
   carillon.keep_cadence, carillon.lane_for, carillon.lane_of, carillon.lanes_of,
@@ -47,13 +47,13 @@ grant execute on function carillon.apart_target, carillon.attach_days,
 grant usage on sequence carillon.audit_id_seq, carillon.cadences_id_seq,
   carillon.calendar_versions_id_seq, carillon.calendars_id_seq, carillon.parcels_id_seq,
   carillon.schedules_id_seq, carillon.shared_hold_revisions to carillon_api;
-grant select on carillon.attempts, carillon.lifecycle, carillon.migrations,
+grant select on carillon.attempts, carillon.error_groups, carillon.lifecycle, carillon.migrations,
   carillon.minute_lateness, carillon.minute_pulse_lateness, carillon.minutes,
   carillon.pulse_targets, carillon.pulses, carillon.pulses_passed, carillon.retention,
   carillon.schedule_counts, carillon.schedule_tallies, carillon.shards, carillon.zone_data,
   carillon.zone_moves, carillon.zone_updates to carillon_api;
 grant insert, select on carillon.audit, carillon.cadences, carillon.calendar_versions,
-  carillon.inbox_refusals, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
+  carillon.inbox_refusals, carillon.job_requests, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
   carillon.schedule_versions, carillon.tallies to carillon_api;
 grant delete, insert, select, update on carillon.backlog, carillon.holds, carillon.idempotency,
   carillon.jobs, carillon.lane_entries, carillon.parcels, carillon.quarantine,
@@ -100,7 +100,7 @@ grant select on carillon.attempts, carillon.lifecycle, carillon.migrations,
   carillon.schedule_counts, carillon.schedule_tallies, carillon.shards, carillon.targets,
   carillon.zone_data, carillon.zone_moves, carillon.zone_updates to carillon_handler;
 grant insert, select on carillon.audit, carillon.cadences, carillon.calendar_versions,
-  carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
+  carillon.job_requests, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
   carillon.schedule_versions, carillon.tallies to carillon_handler;
 grant delete, insert, select, update on carillon.backlog, carillon.holds, carillon.jobs,
   carillon.lane_entries, carillon.parcels, carillon.quarantine,

@@ -27,6 +27,7 @@ import { forecastRoutes } from "./routes/forecast-routes.ts";
 import { groupRoutes } from "./routes/group-routes.ts";
 import { holdRoutes } from "./routes/hold-routes.ts";
 import { inboxRoutes } from "./routes/inbox-routes.ts";
+import { jobGroupRoutes } from "./routes/job-group-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
 import { ownTokenRoute } from "./routes/own-token-route.ts";
@@ -93,6 +94,7 @@ export function apiRoutes(
     ...groupRoutes(operations),
     ...holdRoutes(operations),
     ...jobRoutes(operations),
+    ...jobGroupRoutes(operations),
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
     ...problemRoutes(operations),

@@ -17,35 +17,26 @@ export interface JobRequests {
 
 export const noJobRequests: JobRequests = { cancelled: null, retried: null };
 
-/**
- * How long after the end of a job the audit entry of its cancel may be dated: it is written just
- * after the job. For a running job it is dated before the end.
- */
-const noteMs = 5_000;
+/** The most requests of one job that are read, newest first. */
+const requestsMax = 20;
 
-/**
- * The last requests to cancel and to retry a job. A request for many jobs is one entry per
- * schedule.
- */
+/** The last requests to cancel and to retry a job. */
 export async function jobRequestsOf(tx: Tx, job: JobRead): Promise<JobRequests> {
-  const { id, scheduleId, occurrence, kind, n, finishedAt } = job;
-  const isCancelled = job.cancelling || (job.state === "cancelled" && job.reason === "requested");
+  const { scheduleId, occurrence, kind, n } = job;
   const rows = await tx<(JobRequest & { action: string })[]>`
     select a.action, a.actor as by, a.at, a.detail ->> 'reason' as reason
-    from (values ('jobs.cancelled', ${isCancelled}::boolean), ('jobs.retried', exists (
-      select from carillon.jobs
-      where occurrence = ${occurrence} and schedule_id = ${scheduleId} and kind = ${kind} and n = ${n} and forgiven is not null))) w (action, sought)
-    cross join lateral (
-      select * from carillon.audit a
-      where w.sought and a.schedule_id = ${scheduleId} and a.action in ('jobs.cancelled', 'jobs.retried') and a.action = w.action
-        and a.at <= coalesce(${finishedAt}::timestamptz, carillon.clock()) + ${noteMs} * interval '1 millisecond'
-        and coalesce(a.detail ->> 'job', ${id}) = ${id}
-      order by a.at desc, a.id desc limit 1) a`;
+    from (
+      select at, audit_id from carillon.job_requests
+      where occurrence = ${occurrence} and schedule_id = ${scheduleId} and kind = ${kind} and n = ${n}
+      order by occurrence desc, schedule_id desc, kind desc, n desc, at desc, audit_id desc limit ${requestsMax}) r
+    cross join lateral (select * from carillon.audit a where a.at = r.at and a.id = r.audit_id offset 0) a
+    order by r.at desc, r.audit_id desc`;
   const lastOf = (action: string) => {
     const { by, at, reason } = rows.find((row) => row.action === action) ?? {};
     return by === undefined || at === undefined ? null : { by, at, reason: reason ?? null };
   };
-  return { cancelled: lastOf("jobs.cancelled"), retried: lastOf("jobs.retried") };
+  const isCancelled = job.cancelling || (job.state === "cancelled" && job.reason === "requested");
+  return { cancelled: isCancelled ? lastOf("jobs.cancelled") : null, retried: lastOf("jobs.retried") };
 }
 
 /** For example ``retried by token `ann` at … ("…")``. */

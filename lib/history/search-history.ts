@@ -12,6 +12,8 @@ import { unmadeJob } from "./unmade-jobs.ts";
 export interface HistoryTimes {
   state?: JobState | undefined;
   reason?: string | undefined;
+  /** Jobs whose last failed attempt is in one of these error groups. */
+  errorGroup?: readonly string[] | undefined;
   /** Occurrences: from here … */
   from?: Date | undefined;
   /** … to before here. */
@@ -111,6 +113,10 @@ async function madeHistoryOf(
   return place === undefined ? { items } : { items, next: place };
 }
 
-function fits(job: JobRead, { state, reason }: HistoryTimes): boolean {
-  return (state === undefined || job.state === state) && (reason === undefined || job.reason === reason);
+function fits(job: JobRead, { state, reason, errorGroup }: HistoryTimes): boolean {
+  return (
+    (state === undefined || job.state === state) &&
+    (reason === undefined || job.reason === reason) &&
+    (errorGroup === undefined || errorGroup.includes(job.errorGroup ?? ""))
+  );
 }

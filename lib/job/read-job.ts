@@ -13,6 +13,8 @@ export interface AttemptRead {
   durationMs: number;
   outcome: string;
   error: string | null;
+  /** For a failed attempt: the group of its error. */
+  errorGroup: string | null;
   errorClass: string | null;
   stack: string | null;
 }
@@ -48,6 +50,8 @@ export interface JobRead {
   /** A cancel was requested, and the worker has not stopped the job yet. */
   cancelling: boolean;
   error: string | null;
+  /** The group of the error of its last failed attempt; null once it has succeeded. */
+  errorGroup: string | null;
   /** For a recheck: the job that requested the first one. */
   recheckOf: string | null;
   payload?: Json;
@@ -148,7 +152,8 @@ export async function readJob(tx: Tx, id: string): Promise<JobRead | null> {
 async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRead[]> {
   const recorded = await tx<AttemptRead[]>`
     select attempt, started_at as "startedAt", finished_at as "finishedAt",
-      (extract(epoch from finished_at - started_at) * 1000)::float8 as "durationMs", outcome, error, error_class as "errorClass", stack
+      (extract(epoch from finished_at - started_at) * 1000)::float8 as "durationMs", outcome, error,
+      error_group as "errorGroup", error_class as "errorClass", stack
     from carillon.attempts
     where occurrence = ${key.occurrence} and schedule_id = ${key.scheduleId} and kind = ${key.kind} and n = ${key.n}
     order by attempt`;
@@ -162,6 +167,7 @@ async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRea
       durationMs: job.finishedAt.getTime() - job.startedAt.getTime(),
       outcome: "succeeded",
       error: null,
+      errorGroup: null,
       errorClass: null,
       stack: null,
     },
@@ -183,6 +189,16 @@ export const reasonOfJob = (tx: Tx) => tx`
   case when j.state = 'waiting' and s.deleted_at is not null then 'deleted'
     when j.state = 'waiting' and ${isSuperseded(tx)} and coalesce(p.lease_until < (select carillon.clock()), true) then 'superseded' else j.reason end`;
 
+/**
+ * The error group of a job `j`: that of its last failed attempt. Only a job with an error pays for
+ * the lookup.
+ */
+export const errorGroupOfJob = (tx: Tx) => tx`
+  case when j.error is not null then (
+    select a.error_group from carillon.attempts a
+    where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n and a.error_group is not null
+    order by a.occurrence desc, a.schedule_id desc, a.kind desc, a.n desc, a.attempt desc limit 1) end`;
+
 const jobColumns = (tx: Tx) => tx`
   j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
   coalesce(j.checks, 0) as checks, (j.cancel_asked and j.state = 'waiting') is true as cancelling,
@@ -194,7 +210,7 @@ const jobColumns = (tx: Tx) => tx`
       and (p.turn is distinct from 'waits' or j.due_at > carillon.clock())
     then greatest(coalesce(j.ready_at, j.due_at), case when p.turn_at is not null and p.ready_at < 'infinity' then p.ready_at end) end as "readyAt",
   coalesce(j.started_at, case when p.lease_until >= carillon.clock() then p.claimed_at end) as "startedAt",
-  j.finished_at as "finishedAt", j.error`;
+  j.finished_at as "finishedAt", j.error, ${errorGroupOfJob(tx)} as "errorGroup"`;
 
 function jobRead({ rootOccurrence, rootKind, rootN, ...row }: JobRow): JobRead {
   const { scheduleId, occurrence, kind, n, startedAt, finishedAt, dueAt } = row;

@@ -191,6 +191,9 @@ describe("other documented statuses", () => {
     await answers("POST", "/v1/jobs:retry", 202, { body: { filter: { key: "walk" } } });
     await answers("POST", "/v1/jobs:retry", 422, { body: { filter: { state: "cancelled" } } });
     await answers("POST", "/v1/jobs:cancel", 202, { body: { filter: { key: "no-such" } } });
+    await answers("POST", "/v1/jobs:retry", 200, { body: { filter: { key: "walk" }, dryRun: true } });
+    await answers("POST", "/v1/jobs:cancel", 200, { body: { filter: { key: "walk" }, dryRun: true } });
+    await answers("GET", "/v1/jobs:groups", 200);
   });
 
   test("Every documented status occurs: groups and tags", async () => {

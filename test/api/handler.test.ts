@@ -51,6 +51,11 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     searchJobs: operation("searchJobs"),
     cancelJob: operation("cancelJob"),
     retryJob: operation("retryJob"),
+    failures: {
+      group: operation("failures.group"),
+      cancelDryRun: operation("failures.cancelDryRun"),
+      retryDryRun: operation("failures.retryDryRun"),
+    },
     cancelMany: operation("cancelMany"),
     retryMany: operation("retryMany"),
     putCalendar: operation("putCalendar"),

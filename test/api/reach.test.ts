@@ -213,6 +213,12 @@ const cases: Record<string, RouteCase> = {
     ["/v1/jobs", { query: "state=dead&tag=shared" }],
     ["/v1/jobs", { query: "state=dead&target=queue" }],
   ),
+  "GET /v1/jobs:groups": shows(
+    "/v1/jobs:groups",
+    ["/v1/jobs:groups", { query: "prefix=theirs:" }],
+    ["/v1/jobs:groups", { query: "group=shared&by=target" }],
+    ["/v1/jobs:groups", { query: "state=retrying" }],
+  ),
   "GET /v1/jobs/{id}": missingJob(""),
   "POST /v1/jobs/{id}/cancel": missingJob("/cancel"),
   "POST /v1/jobs/{id}/retry": missingJob("/retry"),

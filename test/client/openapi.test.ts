@@ -107,7 +107,10 @@ function checksOf({ operationId, requestBody, responses }: Operation): string[] 
   const answers = Object.entries(responses).filter(([status]) => status.startsWith("2"));
   for (const [status, { content }] of answers) {
     const schema = content["application/json"]?.schema;
-    if (schema !== undefined) checks.push(check(`${operationId}_${status}`, schema, `${reached?.answer}`));
+    if (schema !== undefined)
+      checks.push(
+        check(`${operationId}_${status}`, schema, `${reached?.answers?.[status] ?? reached?.answer}`),
+      );
   }
   const sent = requestBody?.content["application/json"]?.schema;
   if (sent !== undefined && reached?.body !== undefined)

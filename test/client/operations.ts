@@ -8,6 +8,8 @@ export interface Reached {
   call(carillon: Carillon): Promise<unknown>;
   /** A type of the client; absent where there is no body. */
   answer?: string;
+  /** Where answers differ by their status. */
+  answers?: Readonly<Record<string, string>>;
   body?: string;
 }
 
@@ -16,7 +18,7 @@ const schedule = { when: "in 3h", target: { queue: "q" } } as const;
 const edit = { ifMatch: 1 } as const;
 const put = { ifMatch: 1, ifNoneMatch: "*" } as const;
 const owners = { key: "k", prefix: "k", group: "g", tag: "t", target: "queue" };
-const found = { reason: "r", from: at, to: at };
+const found = { reason: "r", errorGroup: "5d1c0e7a94b2", from: at, to: at };
 const searched = {
   prefix: "k",
   group: "g",
@@ -107,13 +109,18 @@ export const operations: Readonly<Record<string, Reached>> = {
   retryJob: { call: (c) => c.jobs.retry("1"), answer: "Job", body: "{ reason?: string }" },
   retryJobs: {
     call: (c) => c.jobs.retryMany({ state: "dead", ...owners, ...found }, { cursor: "c" }),
-    answer: "RetriedMany",
-    body: "{ filter: RetryFilter; limit?: number; reason?: string }",
+    answers: { 200: "JobsDryRun", 202: "RetriedMany" },
+    body: "{ filter: RetryFilter; limit?: number; reason?: string; dryRun?: boolean }",
   },
   cancelJobs: {
     call: (c) => c.jobs.cancelMany(owners, { cursor: "c" }),
-    answer: "CancelledMany",
-    body: "{ filter: CancelFilter; limit?: number; reason?: string }",
+    answers: { 200: "JobsDryRun", 202: "CancelledMany" },
+    body: "{ filter: CancelFilter; limit?: number; reason?: string; dryRun?: boolean }",
+  },
+  groupJobs: {
+    call: (c) =>
+      c.jobs.groups({ state: "dead", by: "target,error", ...owners, ...found, ...listed, cursor: "c" }),
+    answer: "JobGroups",
   },
 
   getGroup: {

@@ -32,6 +32,8 @@ const others: Readonly<Record<string, readonly string[]>> = {
   ],
   "found by a lane, which has jobs of several shards if a group shares it": ["lane_entries"],
   "found by a label, a key or a time over all schedules": ["schedule_tags", "audit"],
+  "found by an error of schedules of all shards": ["error_groups"],
+  "leads from a job to the audit, which has no shard": ["job_requests"],
   "belongs to a caller, before its schedules are known": [
     ...["tokens", "token_allowances", "earlier_secrets", "idempotency", "idempotency_steps"],
     ...["inbox", "inbox_refusals", "command_marks", "dead_commands"],

@@ -52,6 +52,7 @@ function job(parts: Partial<JobRead> = {}): JobRead {
     latenessMs: null,
     durationMs: null,
     checks: 0,
+    errorGroup: null,
     recheckOf: null,
     error: null,
     ...parts,

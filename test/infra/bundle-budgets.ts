@@ -5,10 +5,10 @@
 export const bundleBudgets: Readonly<Record<string, number>> = {
   Api: 1_016_000,
   Archive: 540_000,
-  FastWorker: 798_000,
-  Ingest: 643_000,
+  FastWorker: 800_000,
+  Ingest: 644_000,
   Migration: 420_000,
-  SlowWorker: 798_000,
+  SlowWorker: 800_000,
   Tick: 787_000,
   WebhookSender: 130_000,
 };

@@ -61,6 +61,7 @@ const listedJob = {
   latenessMs: 210,
   durationMs: 30,
   error: "The queue orders does not exist.",
+  errorGroup: "5d1c0e7a94b2",
   recheckOf: null,
 };
 
@@ -71,6 +72,7 @@ const attempt = {
   durationMs: 30,
   outcome: "failed",
   error: listedJob.error,
+  errorGroup: listedJob.errorGroup,
   errorClass: "QueueDoesNotExist",
   stack: null,
 };

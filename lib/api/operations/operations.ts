@@ -102,6 +102,7 @@ import { readStats, type Stats } from "../../stats/stats.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
+import { type FailureOperations, failureOperations } from "./failure-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and in `next` where the next page starts; the last page has none. */
@@ -164,6 +165,7 @@ export interface Operations extends BoardOperations {
   /** `asked`: the job is running, and its worker is notified to stop. */
   cancelJob(params: JobParams): Promise<{ job: JobRead; asked: boolean }>;
   retryJob(params: JobParams): Promise<JobRead>;
+  failures: FailureOperations;
   cancelMany(params: CancelManyParams): Promise<CancelledMany>;
   retryMany(params: RetryManyParams): Promise<RetriedMany>;
   putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
@@ -272,6 +274,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     searchJobs: (search) => searchJobs(sql, search),
     cancelJob: (params) => cancelAnyJob(deps, params),
     retryJob: (params) => retryAnyJob(deps, params),
+    failures: failureOperations(sql),
     cancelMany: (params) => cancelMany(deps, params),
     retryMany: (params) => retryMany(deps, params),
     putCalendar: (params) => putCalendar(deps, params),

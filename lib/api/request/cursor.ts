@@ -5,6 +5,7 @@ export type ListName =
   | "schedules"
   | "schedule-search"
   | "job-search"
+  | "job-groups"
   | "jobs"
   | "versions"
   | "calendars"

@@ -5,6 +5,7 @@ type SearchName = Extract<
   ListName,
   | "schedule-search"
   | "job-search"
+  | "job-groups"
   | "retries"
   | "cancels"
   | "group-cancels"

@@ -23,6 +23,12 @@ const jobFields = {
   latenessMs: z.number().nullable().describe("From `dueAt` to `startedAt`."),
   durationMs: z.number().nullable(),
   error: z.string().nullable(),
+  errorGroup: z
+    .string()
+    .nullable()
+    .describe(
+      "The same for the same target, error class and normalised error. It is that of the last failed attempt, and null once the job has succeeded.",
+    ),
   recheckOf: z
     .string()
     .nullable()
@@ -36,6 +42,7 @@ const attemptSchema = z.strictObject({
   durationMs: z.number(),
   outcome: z.enum(["succeeded", "failed", "crashed", "cancelled"]),
   error: z.string().nullable(),
+  errorGroup: z.string().nullable().describe("Null where the attempt has not failed."),
   errorClass: z.string().nullable(),
   stack: z.string().nullable(),
 });
@@ -71,6 +78,7 @@ export function jobView(job: JobRead) {
       durationMs: each.durationMs,
       outcome: each.outcome,
       error: each.error,
+      errorGroup: each.errorGroup,
       errorClass: each.errorClass,
       stack: each.stack,
     })),
@@ -99,6 +107,7 @@ export function jobListView(job: JobRead) {
     latenessMs: job.latenessMs,
     durationMs: job.durationMs,
     error: job.error,
+    errorGroup: job.errorGroup,
     recheckOf: job.recheckOf,
   };
 }

@@ -3,6 +3,7 @@ import type { Command } from "../command.ts";
 import { auditCommands } from "./audit-command.ts";
 import { calendarCommands } from "./calendar-commands.ts";
 import { editCommands } from "./edit-commands.ts";
+import { errorCommands } from "./error-commands.ts";
 import { forecastCommands } from "./forecast-command.ts";
 import { groupCommands } from "./group-command.ts";
 import { holdCommands } from "./hold-command.ts";
@@ -27,6 +28,7 @@ export const commandTable: readonly Command[] = [
   applyCommand,
   ...timeCommands,
   ...jobCommands,
+  ...errorCommands,
   ...runCommands,
   ...groupCommands,
   ...calendarCommands,

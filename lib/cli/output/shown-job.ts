@@ -13,19 +13,21 @@ export function jobColumns({ times }: Output): Column<JobSummary>[] {
     { title: `DUE (${times.zone})`, text: ({ dueAt }) => times.both(dueAt), narrowest: wholeTime },
     { title: "LATE", text: ({ latenessMs }) => measuredText(latenessMs), align: "right", whole: true },
     { title: "TRIES", text: ({ attempt }) => String(attempt), align: "right", whole: true },
-    { title: "WHY", text: whyOf },
+    { title: "WHY", text: reasonOf },
+    { title: "ERROR", text: ({ error }) => error ?? "" },
   ];
 }
 
-/** The error, reason or further state of a job, in one text. */
-export function whyOf({ error, reason, cancelling, kind }: JobSummary): string {
-  const words = [
-    cancelling ? "notified to stop" : "",
-    reason ?? "",
-    error ?? "",
-    kind === "cadence" ? "" : `(${kind})`,
-  ];
+/** The reason or further state of a job, and its kind if it is no job of the cadence. */
+function reasonOf({ reason, cancelling, kind }: JobSummary): string {
+  const words = [cancelling ? "notified to stop" : "", reason ?? "", kind === "cadence" ? "" : `(${kind})`];
   return words.filter((each) => each !== "").join(" ");
+}
+
+/** The reason and the error of a job, in one text: `attempts; error: db is down`. */
+export function whyOf(job: JobSummary): string {
+  const words = [reasonOf(job), job.error === null ? "" : `error: ${job.error}`];
+  return words.filter((each) => each !== "").join("; ");
 }
 
 export function showJob(out: Output, job: Job, done?: string): void {
@@ -43,6 +45,7 @@ export function showJob(out: Output, job: Job, done?: string): void {
     ["stop", job.cancelling ? "its worker is notified to stop it" : null],
     ["reason", job.reason === null ? null : printable(reasonText(job.reason))],
     ["error", job.error === null ? null : out.paint(printable(job.error), "red")],
+    ["error group", job.errorGroup],
     [`due (${times.zone})`, times.both(job.dueAt)],
     ["ready", job.readyAt === null || job.readyAt === job.dueAt ? null : times.both(job.readyAt)],
     [

@@ -71,9 +71,10 @@ begin
     if v_alone.late is not null then
       insert into carillon.tallies (at, late_buckets, late_jobs) values (v_now, array[carillon.lateness_bucket(v_alone.late)], array[1]);
     end if;
-    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, shard)
+    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, error_group, shard)
     values (v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_parcel.claimed_at, v_parcel.lease_until,
-      'crashed', v_error, 'LeaseEnded', v_alone.shard);
+      'crashed', v_error, 'LeaseEnded',
+      (carillon.note_errors(array[v_alone.occurrence], array[v_alone.schedule_id], array['crashed'], array[v_error], array['LeaseEnded']))[1], v_alone.shard);
     if 'failed' = any(p_notify) then
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
       values ('failed', v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_now, v_now + interval '30 seconds');

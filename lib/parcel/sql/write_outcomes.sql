@@ -6,7 +6,7 @@
 -- attempt is counted). A job that was asked to be cancelled is cancelled instead of tried again.
 -- Jobs that are to be tried again go into new parcels, those of one shard and second together, or with
 -- p_alone each into its own. A group handler may have taken jobs of other shards along, so each written row
--- gets the shard of its own job.
+-- gets the shard of its own job. A failed attempt and a dead job get their error group (carillon.note_errors).
 -- Locks: the jobs, and rows of failure_runs. The caller holds the parcel's row and, if an outcome is `again`,
 -- the gates of the schedules shared.
 -- Returns: the new parcels, to be sent: retries, jobs handed back, rechecks.
@@ -21,10 +21,15 @@ create or replace function carillon.write_outcomes(p_parcel carillon.parcels, p_
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 #variable_conflict use_column
+declare
+  v_groups text[];
 begin
+  if p_outcomes && array['retry', 'crashed', 'dead'] then
+    v_groups := carillon.note_errors(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes);
+  end if;
   return query
     with results as materialized (
-      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, s.shard, s.hold_after,
+      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.hold_after,
         j.attempt + case when r.outcome = 'back' then 0 else 1 end as attempt,
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
@@ -33,8 +38,8 @@ begin
         -- Edited or deleted since: the job gets no recheck, and a dead one counts for no hold.
         s.deleted_at is not null or coalesce(s.fresh_version, 1) > r.version as outdated,
         case when p_alone then row_number() over (order by r.occurrence, r.schedule_id, r.kind, r.n) else 0 end as seat
-      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors, p_classes, p_stacks, p_reasons, p_holds, p_versions)
-        r (occurrence, schedule_id, kind, n, outcome, at, retry_ms, error, class, stack, reason, hold, version)
+      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors, p_classes, p_stacks, p_reasons, p_holds, p_versions,
+        v_groups) r (occurrence, schedule_id, kind, n, outcome, at, retry_ms, error, class, stack, reason, hold, version, error_group)
       join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
         and j.state = 'waiting' and j.parcel_id = p_parcel.id
       join carillon.schedules s on s.id = r.schedule_id
@@ -63,16 +68,16 @@ begin
         on p.shard = r.shard and p.back = (r.outcome = 'back') and p.second = date_bin('1 s', r.again_at, 'epoch') and p.seat = r.seat and r.becomes = 'retry'
       where j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
     ), counted as (
-      insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, stack, shard)
+      insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, stack, error_group, shard)
       select r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_parcel.claimed_at,
         case when r.outcome = 'crashed' then least(p_parcel.lease_until, p_now) else p_now end,
         case when r.outcome = 'crashed' or (r.becomes = 'dead' and r.class = 'LeaseEnded') then 'crashed'
           when r.outcome = 'cancelled' then 'cancelled' when r.becomes = 'succeeded' then 'succeeded' else 'failed' end,
-        r.error, r.class, r.stack, r.shard
+        r.error, r.class, r.stack, r.error_group, r.shard
       from results r where r.outcome <> 'back' and (r.becomes <> 'succeeded' or r.attempt > 1)
     ), died as (
-      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, shard)
-      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, r.shard from results r where r.becomes = 'dead'
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group, shard)
+      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard from results r where r.becomes = 'dead'
       on conflict do nothing
     ), tallied as (
       insert into carillon.tallies (at, succeeded, dead, late_buckets, late_jobs)

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "2d38753b7edf67506cdc8bdd81550ad3b9515900b0f52df5423902c652ce7973",
+  migrationsDigest: "845c821c4714b74da83e94a427712cb1ddab02ec495e56d36583ad5b076fa6a0",
 } as const;

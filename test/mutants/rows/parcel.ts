@@ -266,6 +266,13 @@ export const parcel: readonly Mutant[] = [
     tests: ["test/worker/signs-of-life.test.ts"],
   },
   {
+    name: "note_errors: the target belongs to the error group",
+    file: "lib/parcel/sql/note_errors.sql",
+    text: "concat_ws(E'\\n', e.target, coalesce(e.class, ''), n.error)",
+    replacement: "concat_ws(E'\\n', coalesce(e.class, ''), n.error)",
+    tests: ["test/parcel/error-groups.test.ts"],
+  },
+  {
     name: "end_lease: a live lease is not ended",
     file: "lib/parcel/sql/end_lease.sql",
     text: "from carillon.parcels p where p.id = p_parcel and p.lease_until < v_now for update;",
