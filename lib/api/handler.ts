@@ -26,6 +26,7 @@ import { groupRoutes } from "./routes/group-routes.ts";
 import { inboxRoutes } from "./routes/inbox-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
+import { outageRoutes } from "./routes/outage-routes.ts";
 import { quarantineRoutes } from "./routes/quarantine-routes.ts";
 import { scheduleRoutes } from "./routes/schedule-routes.ts";
 import { statsRoutes } from "./routes/stats-routes.ts";
@@ -93,6 +94,7 @@ export function apiRoutes(
     ...inboxRoutes(operations),
     ...commandRoutes(operations),
     ...quarantineRoutes(operations),
+    ...outageRoutes(operations),
   ];
   const routes = conditionalRoutes(all, { requireIfMatch });
   return [...routes, openApiRoute(routes)];

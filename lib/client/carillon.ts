@@ -11,7 +11,7 @@ import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Schedules } from "./schedules.ts";
-import type { Forecast, Stats } from "./stats.ts";
+import type { Forecast, Outage, OutageFilter, Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
 import {
   type Answered,
@@ -120,6 +120,11 @@ export class Carillon {
   /** The number of fires in each of the coming minutes. */
   forecast(params: { minutes?: number | undefined } = {}, options?: CallOptions): Promise<Forecast> {
     return this.#get(["v1", "forecast"], params, options);
+  }
+
+  /** Times in which no tick ran, no worker claimed or the database was away, newest first. */
+  outages(params?: OutageFilter & ListOptions): Pages<Outage> {
+    return listOf(this.#send, ["v1", "outages"], params);
   }
 
   /** The OpenAPI document of this deployment. */

@@ -18,6 +18,7 @@ export type {
   JobState,
   JobSummary,
   OpenJob,
+  ParcelTimes,
   RetriedMany,
   RetryFilter,
 } from "./job.ts";
@@ -54,7 +55,7 @@ export type {
   ScheduleSummary,
   Spec,
 } from "./schedule.ts";
-export type { Forecast, Stats } from "./stats.ts";
+export type { Forecast, Outage, OutageFilter, Stats } from "./stats.ts";
 export type {
   EventTarget,
   HandlerTarget,

@@ -1,4 +1,4 @@
-import type { InstantText } from "./json.ts";
+import type { Instant, InstantText } from "./json.ts";
 
 /** `more` is true where counting stopped at the limit. */
 export interface Amount {
@@ -76,4 +76,22 @@ export interface Forecast {
     text: string;
   };
   exact: boolean;
+}
+
+/** A time in which Carillon could not make or start jobs. */
+export interface Outage {
+  id: string;
+  /** The part that was away. */
+  what: "tick" | "database" | "fast-workers" | "slow-workers";
+  from: InstantText;
+  /** Null while it lasts. */
+  to: InstantText | null;
+  notedAt: InstantText;
+}
+
+export interface OutageFilter {
+  /** Outages that were not over at this instant. */
+  from?: Instant | undefined;
+  /** Outages that began before this instant. */
+  to?: Instant | undefined;
 }

@@ -68,6 +68,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     zoneMoves: operation("zoneMoves"),
     readStats: () => operation("readStats")(undefined),
     readForecast: operation("readForecast"),
+    readOutages: operation("readOutages"),
     readAudit: operation("readAudit"),
     tokens: {
       create: operation("createToken"),

@@ -154,6 +154,7 @@ export const operations: Readonly<Record<string, Reached>> = {
 
   listStats: { call: (c) => c.stats(), answer: "Stats" },
   getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
+  listOutages: { call: (c) => page(c.outages({ from: at, to: at, ...listed })), answer: "Page<Outage>" },
 
   createToken: {
     call: (c) => c.tokens.create({ name: "ci", scope: "read" }),

@@ -3,12 +3,12 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 970_000,
+  Api: 981_000,
   Archive: 540_000,
-  FastWorker: 798_000,
+  FastWorker: 799_000,
   Ingest: 642_000,
   Migration: 420_000,
-  SlowWorker: 798_000,
+  SlowWorker: 799_000,
   Tick: 787_000,
   WebhookSender: 130_000,
 };

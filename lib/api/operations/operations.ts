@@ -65,6 +65,7 @@ import {
   setLimits,
 } from "../../limit/limits.ts";
 import type { Log } from "../../log/log.ts";
+import { type NotedOutage, type OutagePlace, type OutageSearch, readOutages } from "../../parcel/outages.ts";
 import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
 import {
   type EntryPlace,
@@ -196,6 +197,8 @@ export interface Operations {
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
   readStats(): Promise<Stats>;
   readForecast(minutes: number): Promise<Forecast>;
+  /** Newest first. */
+  readOutages(search: OutageSearch): Promise<Page<NotedOutage, OutagePlace>>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -283,6 +286,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     retryQuarantine: (search) => retryEntries(sql, search),
     readStats: () => readStats(sql),
     readForecast: (minutes) => readForecast(sql, minutes),
+    readOutages: (search) => readOutages(sql, search),
     health: async () => {
       await sql`select carillon.clock()`;
     },

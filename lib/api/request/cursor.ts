@@ -16,6 +16,7 @@ export type ListName =
   | "group-cancels"
   | "tokens"
   | "audit"
+  | "outages"
   | "inbox-errors"
   | "quarantine"
   | "quarantine-retries"

@@ -6,6 +6,7 @@ import { editCommands } from "./edit-commands.ts";
 import { groupCommands } from "./group-command.ts";
 import { importCommand } from "./import-command.ts";
 import { jobCommands } from "./job-commands.ts";
+import { outageCommands } from "./outages-command.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { queueCommands } from "./queue-commands.ts";
 import { runCommands } from "./run-commands.ts";
@@ -31,5 +32,6 @@ export const commandTable: readonly Command[] = [
   ...tailCommands,
   ...queueCommands,
   quarantineCommand,
+  ...outageCommands,
   ...tokenCommands,
 ];

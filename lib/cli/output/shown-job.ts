@@ -3,6 +3,7 @@ import { measuredText } from "../times.ts";
 import type { Output } from "./output.ts";
 import { printable, stateColour } from "./style.ts";
 import type { Column } from "./table.ts";
+import { showTimeline } from "./timeline.ts";
 
 export function jobColumns({ times }: Output): Column<JobSummary>[] {
   return [
@@ -58,4 +59,5 @@ export function showJob(out: Output, job: Job, done?: string): void {
       ] as const;
     }),
   ]);
+  showTimeline(out, job);
 }
