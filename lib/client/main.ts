@@ -25,9 +25,10 @@ export type {
 export type { ManyOptions } from "./jobs.ts";
 export type { DurationText, Instant, InstantText, Json } from "./json.ts";
 export type { Limits, LimitsBody, VersionedLimits } from "./limits.ts";
-export { CarillonInputError } from "./names.ts";
-export { type ListOptions, type Page, Pages } from "./pages.ts";
 export type { CatchUp, Retry } from "./policies.ts";
+export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
+export { CarillonInputError } from "./request/names.ts";
+export { type ListOptions, type Page, Pages } from "./request/pages.ts";
 export {
   CarillonProblem,
   CarillonUnreachable,
@@ -39,8 +40,16 @@ export {
   isPreconditionFailed,
   isRateLimited,
   type ProblemDocument,
-} from "./problem.ts";
-export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
+} from "./request/problem.ts";
+export type {
+  Answered,
+  CallOptions,
+  EditOptions,
+  PutOptions,
+  Request,
+  Retrying,
+  WriteOptions,
+} from "./request/transport.ts";
 export type {
   Edited,
   Hold,
@@ -55,7 +64,7 @@ export type {
   ScheduleSummary,
   Spec,
 } from "./schedule.ts";
-export type { Forecast, Outage, OutageFilter, Stats } from "./stats.ts";
+export type { Forecast, Outage, OutageFilter, Problem, Problems, Stats } from "./stats.ts";
 export type {
   EventTarget,
   HandlerTarget,
@@ -77,13 +86,4 @@ export type {
   Version,
 } from "./time.ts";
 export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
-export type {
-  Answered,
-  CallOptions,
-  EditOptions,
-  PutOptions,
-  Request,
-  Retrying,
-  WriteOptions,
-} from "./transport.ts";
 export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

@@ -1,7 +1,15 @@
 import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type {
+  CallOptions,
+  EditOptions,
+  PutOptions,
+  Request,
+  Send,
+  WriteOptions,
+} from "./request/transport.ts";
 import type {
   Edited,
   KeyedScheduleBody,
@@ -14,7 +22,6 @@ import type {
   ScheduleSummary,
 } from "./schedule.ts";
 import type { Explanation, NextOccurrences, NextParams, Preview, PreviewBody, Version } from "./time.ts";
-import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
 
 export class Schedules {
   readonly #send: Send;

@@ -232,6 +232,7 @@ const cases: Record<string, RouteCase> = {
   "DELETE /v1/limits/{target}": refused("/v1/limits/queue/demo"),
   "GET /v1/zone-data": shows("/v1/zone-data"),
   "GET /v1/zone-data/{version}/moves": refused("/v1/zone-data/2026a/moves"),
+  "GET /v1/problems": shows("/v1/problems"),
   "GET /v1/stats": refused("/v1/stats"),
   "GET /v1/forecast": refused("/v1/forecast"),
   "GET /v1/tokens": shows("/v1/tokens"),

@@ -152,6 +152,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "Page<ZoneMove> & { kept: number }",
   },
 
+  listProblems: { call: (c) => c.problems(), answer: "Problems" },
   listStats: { call: (c) => c.stats(), answer: "Stats" },
   getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
   listOutages: { call: (c) => page(c.outages({ from: at, to: at, ...listed })), answer: "Page<Outage>" },

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "4f24b0105590713a016ab3969220ed9ff7ace279e19e3100392851e7873276e8",
+  migrationsDigest: "65bfb88f728854bbd425d19a9b99dc5302b0fb540378eb0de4707e2771904887",
 } as const;
