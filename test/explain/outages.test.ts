@@ -86,9 +86,7 @@ test("a wait for a full target is still the cause once the job has run", async (
   expect(await told(row?.key ?? "", due)).toMatchObject({
     outcome: "ran",
     late: { because: "target" },
-    sentence: expect.stringContaining(
-      "it waited for its turn at handler/one from 2026-03-02T10:10:00Z on",
-    ),
+    sentence: expect.stringContaining("it waited for its turn at handler/one from 2026-03-02T10:10:00Z on"),
   });
 });
 

@@ -155,13 +155,31 @@ describe("an occurrence whose job waits", () => {
     ],
     [
       "for its turn at a target",
-      { travel: { inLane: false, atTarget: "handler/a", startsAt: null, owed: false, offers: 0, queue: "fast" } },
+      {
+        travel: {
+          inLane: false,
+          atTarget: "handler/a",
+          startsAt: null,
+          owed: false,
+          offers: 0,
+          queue: "fast",
+        },
+      },
       "target",
       "waits for its turn at handler/a, whose limits or share of the workers are used up.",
     ],
     [
       "for its time at a target's rate",
-      { travel: { inLane: false, atTarget: "queue/a", startsAt: at("11:00:30"), owed: false, offers: 0, queue: "fast" } },
+      {
+        travel: {
+          inLane: false,
+          atTarget: "queue/a",
+          startsAt: at("11:00:30"),
+          owed: false,
+          offers: 0,
+          queue: "fast",
+        },
+      },
       "target",
       "used up, and starts at 2026-03-02T11:00:30Z.",
     ],
@@ -180,7 +198,14 @@ describe("an occurrence whose job waits", () => {
   });
 
   test("A job that waits for unknown earlier runs says so", () => {
-    const travel = { inLane: true, atTarget: null, startsAt: null, owed: false, offers: 0, queue: "fast" as const };
+    const travel = {
+      inLane: true,
+      atTarget: null,
+      startsAt: null,
+      owed: false,
+      offers: 0,
+      queue: "fast" as const,
+    };
     expect(tell({ job: job({ readyAt: null }), travel })).toMatchObject({
       reason: "lane",
       sentence: expect.stringContaining("for earlier runs to end"),

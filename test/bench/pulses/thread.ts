@@ -53,7 +53,10 @@ async function read(seconds: readonly (readonly [number, number])[]): Promise<nu
 async function work(): Promise<number> {
   let pulses = 0;
   let told = 0;
-  const send = pulseSender({ send: messageSender({ sqs, ownUrls: [], clock: systemClock }), put: async () => [] });
+  const send = pulseSender({
+    send: messageSender({ sqs, ownUrls: [], clock: systemClock }),
+    put: async () => [],
+  });
   const deps = {
     sql,
     queue,
