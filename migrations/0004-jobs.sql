@@ -8,6 +8,7 @@ create table carillon.jobs (
   schedule_id bigint not null,
   due_at timestamptz(3) not null,
   -- The parcel that carries the job while it waits. A parcel that lists a job with another parcel's id does not own the job.
+  -- A settled job keeps the parcel that it was settled in: its times are in carillon.parcel_times.
   parcel_id bigint,
   -- Null: at `due_at`. Set after a failed attempt, to the end of its backoff.
   ready_at timestamptz(3),
@@ -32,8 +33,10 @@ create table carillon.jobs (
   -- The job was cancelled while it ran: its settle does not retry it.
   cancel_asked boolean,
   shard smallint,
+  -- When its target began with the first attempt, in milliseconds after `started_at`. Null: less than 50, or not known.
+  target_ms int,
   primary key (occurrence, schedule_id, kind, n),
-  constraint jobs_waiting_has_parcel check ((state = 'waiting') = (parcel_id is not null)),
+  constraint jobs_waiting_has_parcel check (case state when 'waiting' then parcel_id is not null when 'skipped' then parcel_id is null else true end),
   constraint jobs_settled_has_finish check ((state = 'waiting') = (finished_at is null)),
   constraint jobs_skipped_never_started check (state <> 'skipped' or (started_at is null and attempt = 0 and reason is not null)),
   constraint jobs_succeeded_had_attempt check (state <> 'succeeded' or (started_at is not null and attempt >= 1)),
@@ -71,6 +74,10 @@ create table carillon.attempts (
   shard smallint,
   -- For a failed attempt: the group of its error, see error_groups.
   error_group text collate "C",
+  -- Its times are in carillon.parcel_times.
+  parcel_id bigint,
+  -- When its target began, in milliseconds after `started_at`. Null: less than 50, or not known.
+  target_ms int,
   primary key (occurrence, schedule_id, kind, n, attempt),
   constraint attempts_outcome check (outcome in ('succeeded', 'failed', 'crashed', 'cancelled'))
 ) partition by range (occurrence);

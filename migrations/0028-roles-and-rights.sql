@@ -66,6 +66,7 @@ grant delete, insert, select on carillon.idempotency_steps, carillon.passed_over
   carillon.schedule_tags to carillon_api;
 grant select, update on carillon.targets to carillon_api;
 grant select on carillon.taken_places to carillon_api;
+grant select on carillon.outages, carillon.parcel_times to carillon_api;
 
 -- carillon_archive
 grant execute on function carillon.clock, carillon.is_archived, carillon.look_at_day,
@@ -109,6 +110,7 @@ grant insert, select, update on carillon.calendars, carillon.schedules to carill
 grant delete, select on carillon.dead_jobs, carillon.failure_runs,
   carillon.wanted_holds to carillon_handler;
 grant delete, insert, select on carillon.passed_over, carillon.schedule_tags to carillon_handler;
+grant select on carillon.parcel_times to carillon_handler;
 
 -- carillon_ingest
 grant execute on function carillon.keep_cadence to carillon_ingest;
@@ -125,7 +127,7 @@ grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.join_parcel, carillon.keep_cadence, carillon.lane_for, carillon.lane_of,
   carillon.lanes_of, carillon.leave_lanes, carillon.leave_parcel, carillon.leave_places,
   carillon.lock_lanes, carillon.lock_parcels_of, carillon.look_at_day, carillon.make_pulse_parcels,
-  carillon.mark_sent, carillon.next_turns, carillon.note_over, carillon.oldest_transaction_ms,
+  carillon.mark_sent, carillon.next_turns, carillon.note_over, carillon.note_tick, carillon.oldest_transaction_ms,
   carillon.parcel_jobs, carillon.pass_purge, carillon.past_days, carillon.past_plan_days,
   carillon.pulse_seconds, carillon.purge_schedules, carillon.queues, carillon.queues_counted_empty,
   carillon.reclaim_cadences, carillon.reclaim_targets, carillon.roll_up,
@@ -174,4 +176,4 @@ grant select on carillon.lifecycle, carillon.parcels, carillon.pulse_targets, ca
   carillon.targets to carillon_worker;
 grant delete, insert, select, update on carillon.outbox to carillon_worker;
 grant insert, select on carillon.pulses_passed to carillon_worker;
-grant update (offer_at, offers) on carillon.parcels to carillon_worker;
+grant update (offer_at, offers, sent_at) on carillon.parcels to carillon_worker;

@@ -30,6 +30,7 @@ import { inboxRoutes } from "./routes/inbox-routes.ts";
 import { jobGroupRoutes } from "./routes/job-group-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
+import { outageRoutes } from "./routes/outage-routes.ts";
 import { ownTokenRoute } from "./routes/own-token-route.ts";
 import { problemRoutes } from "./routes/problem-routes.ts";
 import { quarantineRoutes } from "./routes/quarantine-routes.ts";
@@ -106,6 +107,7 @@ export function apiRoutes(
     ...inboxRoutes(operations),
     ...commandRoutes(operations),
     ...quarantineRoutes(operations),
+    ...outageRoutes(operations),
   ];
   const routes = conditionalRoutes([...all, ownTokenRoute(operations, all)], { requireIfMatch });
   return [...routes, openApiRoute(routes)];

@@ -21,7 +21,7 @@ import {
   type Send,
 } from "./request/transport.ts";
 import { Schedules } from "./schedules.ts";
-import type { Problems, SeriesFilter, SeriesHead, SeriesStep, Stats } from "./stats.ts";
+import type { Outage, OutageFilter, Problems, SeriesFilter, SeriesHead, SeriesStep, Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
 import { ZoneData } from "./zone-data.ts";
 
@@ -138,6 +138,11 @@ export class Carillon {
   /** The number of fires in each of the coming minutes. */
   forecast(params: ForecastParams = {}, options?: CallOptions): Promise<Forecast> {
     return this.#get(["v1", "forecast"], params, options);
+  }
+
+  /** Times in which no tick ran, no worker claimed or the database was away, newest first. */
+  outages(params?: OutageFilter & ListOptions): Pages<Outage> {
+    return listOf(this.#send, ["v1", "outages"], params);
   }
 
   /** The OpenAPI document of this deployment. */

@@ -36,11 +36,29 @@ export interface JobSummary {
   recheckOf: string | null;
 }
 
-export interface Attempt {
+/** The times of the parcel in which a job travels. */
+export interface ParcelTimes {
+  /** When the job was made, or put up for this attempt. */
+  plannedAt: InstantText | null;
+  /** When its message was first sent. */
+  sentAt: InstantText | null;
+  /** Since when it waited for its turn at its target; null if it did not. */
+  waitedSince: InstantText | null;
+}
+
+export interface Attempt extends ParcelTimes {
   attempt: number;
+  /** When a worker claimed it. */
   startedAt: InstantText;
+  /** When its own work ended. */
   finishedAt: InstantText;
+  /** From `targetStartedAt` to `targetEndedAt`. */
   durationMs: number;
+  claimedAt: InstantText;
+  targetStartedAt: InstantText | null;
+  targetEndedAt: InstantText | null;
+  /** When the result of its parcel was written. */
+  settledAt: InstantText | null;
   outcome: "succeeded" | "failed" | "crashed" | "cancelled";
   error: string | null;
   /** Null where the attempt has not failed. */
@@ -52,6 +70,8 @@ export interface Attempt {
 export interface Job extends JobSummary {
   payload: Json;
   attempts: Attempt[];
+  /** The attempt that waits or is under way; null once the job has ended. */
+  current: (ParcelTimes & { claimedAt: InstantText | null }) | null;
 }
 
 /** A job that is not settled, and the reason why it waits. */

@@ -32,6 +32,7 @@ export type {
   JobSummary,
   JobsDryRun,
   OpenJob,
+  ParcelTimes,
   RetriedMany,
   RetryFilter,
 } from "./job.ts";
@@ -83,6 +84,8 @@ export type {
 } from "./schedule.ts";
 export type { BulkOptions } from "./schedules.ts";
 export type {
+  Outage,
+  OutageFilter,
   Problem,
   Problems,
   SeriesFilter,

@@ -171,3 +171,44 @@ export interface Problems {
   text: string;
   problems: Problem[];
 }
+
+/** The number of fires in each of the coming minutes, without pulses. */
+export interface Forecast {
+  asOf: InstantText;
+  minutes: { at: InstantText; fires: number }[];
+  total: number;
+  heaviest: {
+    at: InstantText;
+    fires: number;
+    /**
+     * The cadences with the most fires. An entry without `when` stands for schedules that fire once
+     * in this period.
+     */
+    most: { when: string | null; timezone: string | null; fires: number }[];
+  }[];
+  suggestion: {
+    peak: number;
+    average: number;
+    withSpread: { spread: string; peak: number }[];
+    text: string;
+  };
+  exact: boolean;
+}
+
+/** A time in which Carillon could not make or start jobs. */
+export interface Outage {
+  id: string;
+  /** The part that was away. */
+  what: "tick" | "database" | "fast-workers" | "slow-workers";
+  from: InstantText;
+  /** Null while it lasts. */
+  to: InstantText | null;
+  notedAt: InstantText;
+}
+
+export interface OutageFilter {
+  /** Outages that were not over at this instant. */
+  from?: Instant | undefined;
+  /** Outages that began before this instant. */
+  to?: Instant | undefined;
+}

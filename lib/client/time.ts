@@ -2,6 +2,7 @@ import type { JobSummary } from "./job.ts";
 import type { Instant, InstantText, Json } from "./json.ts";
 import type { QuarantineEntry } from "./quarantine.ts";
 import type { Hold, ScheduleBody, Spec } from "./schedule.ts";
+import type { Outage } from "./stats.ts";
 
 export interface Occurrence {
   at: InstantText;
@@ -97,8 +98,10 @@ export interface Explanation {
   beside?: JobSummary[];
   late?: {
     byMs: number;
-    because: "hold" | "lane" | "edit" | "tick" | "worker" | "backlog" | "unrecorded";
+    because: "hold" | "lane" | "edit" | "tick" | "database" | "worker" | "target" | "backlog" | "unrecorded";
   };
+  /** The outage that delayed or prevented it. */
+  outage?: Pick<Outage, "what" | "from" | "to">;
   collapsedInto?: InstantText;
   behind?: InstantText;
   /** Why a part of Carillon has the schedule set aside now. */

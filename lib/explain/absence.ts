@@ -117,6 +117,10 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   const heldBy = span.by;
   const by = `held by ${holdersText(heldBy)} since ${isoInstant(span.since)}`;
   const { catchUp } = version.body;
+  if (isUncleared(facts) && span.until === facts.heldUntil) {
+    const sentence = `Was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: the next tick runs it or leaves it out, as \`catchUp\` ${catchUp.policy} decides.`;
+    return { outcome: "held", sentence, heldBy };
+  }
   if (span.until !== null && span.until <= facts.now)
     return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
   const end =
@@ -124,6 +128,11 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   const verb = due > facts.now ? "Will be" : "Was";
   const sentence = `${verb} due while the schedule is ${by}: \`catchUp\` ${catchUp.policy} decides whether it runs, ${end}.`;
   return { outcome: "held", sentence, heldBy };
+}
+
+/** The last hold is over, and the tick that clears it has not come yet. */
+function isUncleared({ heldSince, heldUntil, now }: Facts): boolean {
+  return heldSince !== null && heldUntil !== null && heldUntil <= now;
 }
 
 /** The most runs that are counted to see whether `maxFires` excludes a run. */
@@ -147,7 +156,8 @@ function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict 
   return null;
 }
 
-function explainPlan({ now, plannedUpTo, at, aside }: Facts, due: number): Verdict {
+function explainPlan(facts: Facts, due: number): Verdict {
+  const { now, plannedUpTo, at, aside, heldUntil } = facts;
   if (due > now) {
     const moved = due === at ? "" : `, due at ${isoInstant(due)}`;
     return {
@@ -161,6 +171,10 @@ function explainPlan({ now, plannedUpTo, at, aside }: Facts, due: number): Verdi
       outcome: "not-planned-yet",
       sentence: `Was due at ${isoInstant(due)} and is not planned yet: ${behind}.`,
     };
+  }
+  if (isUncleared(facts) && heldUntil !== null && due > heldUntil) {
+    const sentence = `Was due at ${isoInstant(due)}, after the hold had ended at ${isoInstant(heldUntil)}: its job is made by the tick that clears the hold.`;
+    return { outcome: "not-planned-yet", sentence };
   }
   if (aside.some(({ consumer }) => consumer === "plan"))
     return { outcome: "set-aside", sentence: `Was due at ${isoInstant(due)} and has no job yet.` };

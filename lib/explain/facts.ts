@@ -4,9 +4,10 @@ import type { Tx } from "../db/connect.ts";
 import { detailOfVersion } from "../history/version-detail.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJob, readJobsAt } from "../job/read-job.ts";
+import { type Outage, readOutages } from "../parcel/outages.ts";
 import { plannedUpTo, readShard } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
-import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
+import { type Hold, holdsOfOne } from "../schedule/holds.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { cadenceColumns } from "../schedule/stored/cadence-columns.ts";
 import { type SpecColumns, specOf } from "../schedule/stored/stored-spec.ts";
@@ -133,7 +134,7 @@ export async function travelOf(
   { scheduleId, occurrence, kind, n }: JobKey,
 ): Promise<TravelFact | null> {
   const [row] = await tx<TravelFact[]>`
-    select p.lane is not null as "inLane", p.owed is true as owed, p.offers,
+    select p.lane is not null as "inLane", p.owed is true as owed, p.offers, p.queue,
       case when p.turn is not null or p.turn_at is not null and p.ready_at > carillon.clock() then t.name end as "atTarget",
       case when p.ready_at < 'infinity' then p.ready_at end as "startsAt"
     from carillon.jobs j join carillon.parcels p on p.id = j.parcel_id left join carillon.targets t on t.id = p.target_id
@@ -193,8 +194,18 @@ export async function standingOf(tx: Tx, { id, shard }: SubjectRow): Promise<Sta
     now,
     plannedUpTo: plannedUpTo(state, id),
     keptFrom: retention.keptFrom,
-    holds: holdsAfter(await holdsOfOne(tx, id), {}, now),
+    holds: await holdsOfOne(tx, id),
   };
+}
+
+/** No more outages than these are read: the first that fits is the cause. */
+const outagesMax = 50;
+
+/** The outages from an occurrence on until its job started, oldest first. */
+export async function outagesSince(tx: Tx, from: Date, to: Date): Promise<Outage[]> {
+  if (from > to) return [];
+  const { items } = await readOutages(tx, { from, to, limit: outagesMax });
+  return items.toReversed().map((each) => ({ what: each.what, from: each.from, to: each.to }));
 }
 
 /**

@@ -6,6 +6,7 @@ import { latenessOf, spanText } from "./late.ts";
 import { requestText } from "./requests.ts";
 import { explainSkipped } from "./skipped.ts";
 import type { Facts, TravelFact, Verdict, VersionFact } from "./verdict.ts";
+import { outageIn, outageText } from "./where-lost.ts";
 
 /** Explains an occurrence that has a job. */
 export function explainJob(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
@@ -58,12 +59,13 @@ function withStart(
   const started = `due at ${instantText(job.dueAt)}, it started at ${instantText(job.startedAt)}`;
   const late = latenessOf(facts, job, version);
   if (late === null) return { outcome, sentence: `${lead}, on time: ${started} ${end}.` };
-  const { byMs, because, why, heldBy } = late;
+  const { byMs, because, why, heldBy, outage } = late;
   return {
     outcome,
     sentence: `${lead}, ${spanText(byMs)} late, because ${why}: ${started} ${end}.`,
     late: { byMs, because },
     ...(heldBy === undefined ? {} : { heldBy }),
+    ...(outage === undefined ? {} : { outage }),
   };
 }
 
@@ -115,11 +117,16 @@ function isHeldNow({ heldSince, heldUntil, now }: Facts): boolean {
 
 function explainWaiting(facts: Facts, job: JobRead): Verdict {
   const due = job.dueAt.getTime();
-  const { now, heldUntil, travel } = facts;
+  const { now, heldSince, heldUntil, travel } = facts;
   if (isHeldNow(facts) && (heldUntil === null || due <= heldUntil)) {
     const heldBy = standingBy(facts, Math.max(due, now));
     const end = heldUntil === null ? "until the last hold ends" : `until ${isoInstant(heldUntil)}`;
     return { outcome: "held", sentence: `Waits ${end}, held by ${holdersText(heldBy)}.`, heldBy };
+  }
+  if (heldSince !== null && heldUntil !== null && due > heldSince && due <= heldUntil) {
+    const heldBy = standingBy(facts, due);
+    const sentence = `Was held by ${holdersText(heldBy)} until ${isoInstant(heldUntil)}: the hold is over, and it starts now.`;
+    return { outcome: "waiting", reason: "worker", sentence, heldBy };
   }
   if (due > now)
     return { outcome: "planned", sentence: `Is planned: its job is made, and starts at ${isoInstant(due)}.` };
@@ -159,19 +166,26 @@ function letInLater({ travel }: Facts, due: number, ready: number): Verdict {
   };
 }
 
-function waitsForWorker({ travel, now }: Facts, due: number): Verdict {
+function waitsForWorker(facts: Facts, due: number): Verdict {
+  const { travel, now } = facts;
   if (travel === null) {
     const sentence = `Was due at ${isoInstant(due)} and has waited for ${spanText(now - due)}; nothing will start it, because its parcel is gone. Retry or cancel it.`;
     return { outcome: "waiting", reason: "worker", sentence };
   }
   // The first offer is not a repetition.
-  const repeated = Math.max(0, (travel?.offers ?? 0) - 1);
+  const repeated = Math.max(0, travel.offers - 1);
   const times = repeated === 1 ? "once" : `${repeated} times`;
   const again = repeated === 0 ? "" : `; its message has been sent again ${times}`;
+  const workers = (["fast-workers", "slow-workers"] as const).filter(
+    (name) => name === `${travel.queue}-workers`,
+  );
+  const outage = outageIn(facts, [...workers, "database"], { from: due, to: now });
+  const away = outage === undefined ? "" : `: ${outageText(outage)}`;
   return {
     outcome: "waiting",
     reason: "worker",
-    sentence: `Was due at ${isoInstant(due)} and has waited for a worker for ${spanText(now - due)}${again}.`,
+    sentence: `Was due at ${isoInstant(due)} and has waited for a worker for ${spanText(now - due)}${away}${again}.`,
+    ...(outage === undefined ? {} : { outage }),
   };
 }
 

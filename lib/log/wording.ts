@@ -101,6 +101,8 @@ export const wording = {
   "tick.days-kept": "days could not be attached or dropped, and the next tick retries it: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
   "tick.events-told": "{events} events were sent to bus {bus}",
+  "tick.outage": "an outage has begun ({what}): since {from}",
+  "tick.outage-over": "an outage is over ({what}): it lasted from {from} to {to}",
   "tick.purged": "{schedules} ended or deleted schedules and {auditEntries} entries of the audit were purged",
   "tick.targets-reclaimed": "{targets} targets that no schedule uses were deleted",
   "tick.transactions-hidden":

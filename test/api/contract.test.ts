@@ -299,6 +299,7 @@ describe("other documented statuses", () => {
     await answers("GET", "/v1/quarantine", 200);
     await answers("POST", "/v1/quarantine:retry", 202, { body: { filter: { consumer: "ended" } } });
     await answers("GET", "/v1/audit", 200);
+    await answers("GET", "/v1/outages", 200);
   });
 
   test("Every documented status occurs: health and the document itself", async () => {

@@ -81,6 +81,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     readPrefixStats: operation("readPrefixStats"),
     readSeries: operation("readSeries"),
     readForecast: operation("readForecast"),
+    readOutages: operation("readOutages"),
     readAudit: operation("readAudit"),
     tokens: {
       create: operation("createToken"),

@@ -200,6 +200,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     call: (c) => page(c.series({ ...owners, from: at, to: at, step: "5m", ...listed })),
     answer: "Page<SeriesStep> & SeriesHead",
   },
+  listOutages: { call: (c) => page(c.outages({ from: at, to: at, ...listed })), answer: "Page<Outage>" },
 
   createToken: {
     call: (c) => c.tokens.create({ name: "ci", scope: "read" }),

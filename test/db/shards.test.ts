@@ -13,6 +13,7 @@ const hot: readonly string[] = [
   ...["shards", "schedules", "schedule_versions", "holds", "plan", "plan_far", "backlog"],
   ...[
     "parcels",
+    "parcel_times",
     "jobs",
     "jobs_beside",
     "attempts",
@@ -55,6 +56,8 @@ const others: Readonly<Record<string, readonly string[]>> = {
     ],
     "cadence_round",
     "target_round",
+    "heartbeat",
+    "outages",
     "unfinished_migrations",
   ],
 };

@@ -89,6 +89,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     versionsFault: null,
     aside: [],
     holds: [],
+    outages: [],
     heldSince: null,
     heldUntil: null,
     plannedUpTo: at(hour + 3 * minute).getTime(),
@@ -149,25 +150,43 @@ describe("an occurrence whose job waits", () => {
   test.each<[string, Partial<Facts>, string, string]>([
     [
       "at the pace of the backlog",
-      { travel: { inLane: false, atTarget: null, startsAt: null, owed: true, offers: 0 } },
+      { travel: { inLane: false, atTarget: null, startsAt: null, owed: true, offers: 0, queue: "fast" } },
       "backlog",
       "has left the backlog",
     ],
     [
       "for its turn at a target",
-      { travel: { inLane: false, atTarget: "handler/a", startsAt: null, owed: false, offers: 0 } },
+      {
+        travel: {
+          inLane: false,
+          atTarget: "handler/a",
+          startsAt: null,
+          owed: false,
+          offers: 0,
+          queue: "fast",
+        },
+      },
       "target",
       "waits for its turn at handler/a, whose limits or share of the workers are used up.",
     ],
     [
       "for its time at a target's rate",
-      { travel: { inLane: false, atTarget: "queue/a", startsAt: at("11:00:30"), owed: false, offers: 0 } },
+      {
+        travel: {
+          inLane: false,
+          atTarget: "queue/a",
+          startsAt: at("11:00:30"),
+          owed: false,
+          offers: 0,
+          queue: "fast",
+        },
+      },
       "target",
       "used up, and starts at 2026-03-02T11:00:30Z.",
     ],
     [
       "until it is ready",
-      { travel: { inLane: false, atTarget: null, startsAt: null, owed: false, offers: 0 } },
+      { travel: { inLane: false, atTarget: null, startsAt: null, owed: false, offers: 0, queue: "fast" } },
       "ready",
       "waits and starts at",
     ],
@@ -180,7 +199,14 @@ describe("an occurrence whose job waits", () => {
   });
 
   test("A job that waits for unknown earlier runs says so", () => {
-    const travel = { inLane: true, atTarget: null, startsAt: null, owed: false, offers: 0 };
+    const travel = {
+      inLane: true,
+      atTarget: null,
+      startsAt: null,
+      owed: false,
+      offers: 0,
+      queue: "fast" as const,
+    };
     expect(tell({ job: job({ readyAt: null }), travel })).toMatchObject({
       reason: "lane",
       sentence: expect.stringContaining("for earlier runs to end"),

@@ -66,6 +66,7 @@ import {
   setLimits,
 } from "../../limit/limits.ts";
 import type { Log } from "../../log/log.ts";
+import { type NotedOutage, type OutagePlace, type OutageSearch, readOutages } from "../../parcel/outages.ts";
 import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
 import { type Problems, readProblems } from "../../problems/read-problems.ts";
 import {
@@ -208,6 +209,8 @@ export interface Operations extends BoardOperations {
   readStats(): Promise<Stats>;
   readPrefixStats(prefix: string): Promise<PrefixStats>;
   readSeries(search: SeriesSearch): Promise<Series>;
+  /** Newest first. */
+  readOutages(search: OutageSearch): Promise<Page<NotedOutage, OutagePlace>>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -303,6 +306,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     readStats: () => readStats(sql),
     readPrefixStats: (prefix) => readPrefixStats(sql, prefix),
     readSeries: (search) => readSeries(sql, search),
+    readOutages: (search) => readOutages(sql, search),
     health: async () => {
       await sql`select carillon.clock()`;
     },

@@ -18,6 +18,7 @@ export type ListName =
   | "schedule-bulk"
   | "tokens"
   | "audit"
+  | "outages"
   | "inbox-errors"
   | "quarantine"
   | "quarantine-retries"

@@ -9,6 +9,7 @@ import { groupCommands } from "./group-command.ts";
 import { holdCommands } from "./hold-command.ts";
 import { importCommand } from "./import-command.ts";
 import { jobCommands } from "./job-commands.ts";
+import { outageCommands } from "./outages-command.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { queueCommands } from "./queue-commands.ts";
 import { runCommands } from "./run-commands.ts";
@@ -41,5 +42,6 @@ export const commandTable: readonly Command[] = [
   ...tailCommands,
   ...queueCommands,
   quarantineCommand,
+  ...outageCommands,
   ...tokenCommands,
 ];

@@ -78,7 +78,7 @@ function upcomingFrom(
 const job = command({
   name: "job",
   group: "Jobs",
-  summary: "Show a job, with its payload and its attempts",
+  summary: "Show a job, with its payload, its attempts and where its time went",
   usage: "<id>",
   words: { min: 1, max: 1 },
   options: {},

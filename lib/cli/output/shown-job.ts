@@ -4,6 +4,7 @@ import type { Output } from "./output.ts";
 import { reasonText } from "./reasons.ts";
 import { printable, stateColour } from "./style.ts";
 import { type Column, wholeTime } from "./table.ts";
+import { showTimeline } from "./timeline.ts";
 
 export function jobColumns({ times }: Output): Column<JobSummary>[] {
   return [
@@ -65,4 +66,5 @@ export function showJob(out: Output, job: Job, done?: string): void {
       ] as const;
     }),
   ]);
+  showTimeline(out, job);
 }

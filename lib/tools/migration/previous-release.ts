@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "845c821c4714b74da83e94a427712cb1ddab02ec495e56d36583ad5b076fa6a0",
+  migrationsDigest: "117bd722846f1282c51c99dbc09979194926c2de4306c37f08b6536ce478779b",
 } as const;

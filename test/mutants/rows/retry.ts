@@ -183,7 +183,7 @@ export const retryRows: readonly Mutant[] = [
   {
     name: "the end of rechecks: a parcel with other schedules' jobs is kept",
     file: endRechecks,
-    text: "and j.n = coalesce(k.n, 0) and j.parcel_id = p.id)`;",
+    text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id)`;",
     replacement: "and j.n = coalesce(k.n, 0) and false)`;",
     tests: ["test/history/recheck-company.test.ts"],
   },
