@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "8b91ecbfcd56b189f341864c032e35b516584f2a47c20820c5123e3c14cdca8e",
+  migrationsDigest: "f2c290d182a70c786d63c71ade3d95cdd4716a8d44a5e17df03427b89631932c",
 } as const;
