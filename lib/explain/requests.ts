@@ -23,23 +23,32 @@ export const noJobRequests: JobRequests = { cancelled: null, retried: null };
 const noteMs = 5_000;
 
 /**
- * The last requests to cancel and to retry a job. A request for many jobs is one entry per
- * schedule.
+ * The last requests to cancel and to retry each of these jobs, by the job's id. A request for many
+ * jobs is one entry per schedule.
  */
-export async function jobRequestsOf(tx: Tx, job: JobRead): Promise<JobRequests> {
-  const { id, scheduleId, occurrence, kind, n, finishedAt } = job;
-  const isCancelled = job.cancelling || (job.state === "cancelled" && job.reason === "requested");
-  const rows = await tx<(JobRequest & { action: string })[]>`
-    select a.action, a.actor as by, a.at, a.detail ->> 'reason' as reason
-    from (values ('jobs.cancelled', ${isCancelled}::boolean), ('jobs.retried', exists (
-      select from carillon.jobs
-      where occurrence = ${occurrence} and schedule_id = ${scheduleId} and kind = ${kind} and n = ${n} and forgiven is not null))) w (action, sought)
+export async function jobRequestsOf(tx: Tx, jobs: readonly JobRead[]): Promise<Map<string, JobRequests>> {
+  const isCancelled = ({ cancelling, state, reason }: JobRead) =>
+    cancelling || (state === "cancelled" && reason === "requested");
+  const rows = await tx<(JobRequest & { action: string; id: string })[]>`
+    select k.id, a.action, a.actor as by, a.at, a.detail ->> 'reason' as reason
+    from unnest(${jobs.map(({ id }) => id)}::text[], ${jobs.map(({ scheduleId }) => scheduleId)}::bigint[], ${tx.array(jobs.map(({ occurrence }) => occurrence))}::timestamptz[],
+      ${jobs.map(({ kind }) => kind)}::text[]::carillon.job_kind[], ${jobs.map(({ n }) => n)}::int[],
+      ${jobs.map(({ finishedAt }) => finishedAt?.toISOString() ?? null)}::text[]::timestamptz[], ${jobs.map(isCancelled)}::boolean[])
+      k (id, schedule_id, occurrence, kind, n, finished_at, cancelled)
+    cross join lateral (values ('jobs.cancelled', k.cancelled), ('jobs.retried', exists (
+      select from carillon.jobs j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n and j.forgiven is not null))) w (action, sought)
     cross join lateral (
       select * from carillon.audit a
-      where w.sought and a.schedule_id = ${scheduleId} and a.action in ('jobs.cancelled', 'jobs.retried') and a.action = w.action
-        and a.at <= coalesce(${finishedAt}::timestamptz, carillon.clock()) + ${noteMs} * interval '1 millisecond'
-        and coalesce(a.detail ->> 'job', ${id}) = ${id}
+      where w.sought and a.schedule_id = k.schedule_id and a.action in ('jobs.cancelled', 'jobs.retried') and a.action = w.action
+        and a.at <= coalesce(k.finished_at, carillon.clock()) + ${noteMs} * interval '1 millisecond'
+        and coalesce(a.detail ->> 'job', k.id) = k.id
       order by a.at desc, a.id desc limit 1) a`;
+  const found = Map.groupBy(rows, ({ id }) => id);
+  return new Map(jobs.map(({ id }) => [id, requestsIn(found.get(id) ?? [])]));
+}
+
+function requestsIn(rows: readonly (JobRequest & { action: string })[]): JobRequests {
   const lastOf = (action: string) => {
     const { by, at, reason } = rows.find((row) => row.action === action) ?? {};
     return by === undefined || at === undefined ? null : { by, at, reason: reason ?? null };
