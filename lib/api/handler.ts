@@ -16,6 +16,7 @@ import { problemAnswer } from "./request/problem-answer.ts";
 import { readRequest } from "./request/request.ts";
 import type { Route } from "./request/route.ts";
 import { makeRouter, notAllowed } from "./request/router.ts";
+import { agendaRoutes } from "./routes/agenda-routes.ts";
 import { auditRoutes } from "./routes/audit-routes.ts";
 import { batchRoutes } from "./routes/batch-routes.ts";
 import { calendarRoutes } from "./routes/calendar-routes.ts";
@@ -88,6 +89,7 @@ export function apiRoutes(
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
     ...statsRoutes(operations),
+    ...agendaRoutes(operations),
     ...tokenRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),

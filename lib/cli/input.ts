@@ -67,7 +67,8 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-function durationMs(text: string): number | undefined {
+/** Undefined for a text that is no duration. */
+export function durationMs(text: string): number | undefined {
   if (!/^(\d{1,9}\s*(ms|s|m|h|d|w)\s*)+$/.test(text)) return undefined;
   let ms = 0;
   for (const [, count, unit = ""] of text.matchAll(/(\d+)\s*(ms|s|m|h|d|w)/g))

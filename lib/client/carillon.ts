@@ -12,6 +12,7 @@ import type { ListOptions, Pages } from "./pages.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Schedules } from "./schedules.ts";
 import type { Forecast, Stats } from "./stats.ts";
+import type { AgendaCounts, AgendaItem, AgendaWindow, LastRuns, LastRunsBody } from "./time.ts";
 import { Tokens } from "./tokens.ts";
 import {
   type Answered,
@@ -120,6 +121,25 @@ export class Carillon {
   /** The number of fires in each of the coming minutes. */
   forecast(params: { minutes?: number | undefined } = {}, options?: CallOptions): Promise<Forecast> {
     return this.#get(["v1", "forecast"], params, options);
+  }
+
+  /**
+   * All occurrences in a window, oldest first: past ones with their outcome, coming ones as planned,
+   * held or skipped.
+   */
+  agenda(params: AgendaWindow & { timezone?: string | undefined } & ListOptions): Pages<AgendaItem> {
+    return listOf(this.#send, ["v1", "occurrences"], params);
+  }
+
+  /** The occurrences in a window by cadence, of live schedules. */
+  agendaCounts(params: AgendaWindow, options?: CallOptions): Promise<AgendaCounts> {
+    return this.#get(["v1", "occurrences:count"], params, options);
+  }
+
+  /** The last occurrences of up to 100 keys. */
+  async lastRuns(body: LastRunsBody, options?: CallOptions): Promise<LastRuns> {
+    const path = ["v1", "occurrences:last"];
+    return (await this.#send<LastRuns>({ method: "POST", path, body, changes: false, options })).body;
   }
 
   /** The OpenAPI document of this deployment. */

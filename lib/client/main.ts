@@ -66,13 +66,23 @@ export type {
   WebhookTarget,
 } from "./target.ts";
 export type {
+  AgendaCounts,
+  AgendaItem,
+  AgendaPage,
+  AgendaWindow,
   Change,
   Explanation,
+  LastRun,
+  LastRuns,
+  LastRunsBody,
   NextOccurrences,
   Occurrence,
   Outcome,
   Preview,
   PreviewBody,
+  Strip,
+  StripItem,
+  StripParams,
   Version,
 } from "./time.ts";
 export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";

@@ -13,7 +13,16 @@ import type {
   SchedulePatch,
   ScheduleSummary,
 } from "./schedule.ts";
-import type { Explanation, NextOccurrences, NextParams, Preview, PreviewBody, Version } from "./time.ts";
+import type {
+  Explanation,
+  NextOccurrences,
+  NextParams,
+  Preview,
+  PreviewBody,
+  Strip,
+  StripParams,
+  Version,
+} from "./time.ts";
 import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
 
 export class Schedules {
@@ -84,6 +93,16 @@ export class Schedules {
   async explain(key: string, instant: Instant, options?: CallOptions): Promise<Explanation> {
     const request: Request = { method: "GET", path: at(key, "explain"), query: { at: instant }, options };
     return (await this.#send<Explanation>(request)).body;
+  }
+
+  /**
+   * The occurrences in a window, oldest first, each explained; also of a deleted key. Without `to` up
+   * to now, without `from` from a day before `to`.
+   */
+  async occurrences(key: string, { signal, timeout, ...params }: StripParams = {}): Promise<Strip> {
+    const options = { signal, timeout };
+    const request: Request = { method: "GET", path: at(key, "occurrences"), query: params, options };
+    return (await this.#send<Strip>(request)).body;
   }
 
   /** Ordered by key, unless the filter says otherwise. */

@@ -68,6 +68,13 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     zoneMoves: operation("zoneMoves"),
     readStats: () => operation("readStats")(undefined),
     readForecast: operation("readForecast"),
+    agenda: {
+      now: () => operation("agenda.now")(null),
+      read: operation("agenda.read"),
+      count: operation("agenda.count"),
+      strip: operation("agenda.strip"),
+      last: operation("agenda.last"),
+    },
     readAudit: operation("readAudit"),
     tokens: {
       create: operation("createToken"),

@@ -16,6 +16,7 @@ const schedule = { when: "in 3h", target: { queue: "q" } } as const;
 const edit = { ifMatch: 1 } as const;
 const put = { ifMatch: 1, ifNoneMatch: "*" } as const;
 const owners = { key: "k", prefix: "k", group: "g", tag: "t", target: "queue" };
+const labels = { prefix: "k", group: "g", tag: "t", target: "queue" };
 const found = { reason: "r", from: at, to: at };
 const searched = {
   prefix: "k",
@@ -153,6 +154,20 @@ export const operations: Readonly<Record<string, Reached>> = {
   },
 
   listStats: { call: (c) => c.stats(), answer: "Stats" },
+  listOccurrences: {
+    call: (c) => page(c.agenda({ from: at, to: at, ...labels, timezone: "UTC", ...listed })),
+    answer: "AgendaPage",
+  },
+  countOccurrences: { call: (c) => c.agendaCounts({ from: at, to: at, ...labels }), answer: "AgendaCounts" },
+  listScheduleOccurrences: {
+    call: (c) => c.schedules.occurrences("k", { from: at, to: at, cursor: "c", ...listed }),
+    answer: "Strip",
+  },
+  lastOccurrences: {
+    call: (c) => c.lastRuns({ keys: ["k"] }),
+    answer: "LastRuns",
+    body: "LastRunsBody",
+  },
   getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
 
   createToken: {

@@ -96,6 +96,7 @@ import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
 import { type Forecast, readForecast } from "../../stats/forecast.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
+import { type AgendaOperations, agendaOperations } from "./agenda-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
@@ -196,6 +197,7 @@ export interface Operations {
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
   readStats(): Promise<Stats>;
   readForecast(minutes: number): Promise<Forecast>;
+  agenda: AgendaOperations;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -283,6 +285,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     retryQuarantine: (search) => retryEntries(sql, search),
     readStats: () => readStats(sql),
     readForecast: (minutes) => readForecast(sql, minutes),
+    agenda: agendaOperations(sql),
     health: async () => {
       await sql`select carillon.clock()`;
     },

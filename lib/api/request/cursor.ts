@@ -19,7 +19,9 @@ export type ListName =
   | "inbox-errors"
   | "quarantine"
   | "quarantine-retries"
-  | "dead-commands";
+  | "dead-commands"
+  | "agenda"
+  | "strip";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

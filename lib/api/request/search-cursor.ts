@@ -10,6 +10,8 @@ type SearchName = Extract<
   | "group-cancels"
   | "quarantine"
   | "quarantine-retries"
+  | "agenda"
+  | "strip"
 >;
 
 /**
