@@ -87,7 +87,8 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     },
     metrics: metrics === noMetrics ? undefined : metrics,
   };
-  // Only the worker that runs handlers has a window.
+  // Only the worker that runs handlers has `TARGET_WINDOW`, and only it stores the limits that
+  // handlers define.
   const limitsDefined = deps.window === null ? async () => {} : definedOnce(sql, log, ownHandlers);
   return {
     handler: async (event, invocation) => {

@@ -28,6 +28,7 @@ const order = [
   ["audit", "canary", "client", "command", "retention", "stats"],
   ["archive", "ingest"],
   ["inbox"],
+  ["problems"],
   ["tick", "worker", "api"],
   ["functions"],
   ["tools/local", "infra"],

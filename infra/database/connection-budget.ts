@@ -22,8 +22,8 @@ export type BudgetSettings = Concurrency &
   >;
 
 /**
- * RDS assumes 9.5 MB per connection, of the memory it leaves to Postgres. This is slightly fewer
- * connections than that gives for the whole memory.
+ * RDS allows one connection for each 9.5 MB of the memory that it leaves to Postgres. This number
+ * is slightly less than one for each 9.5 MB of the whole memory.
  */
 const CONNECTIONS_PER_GIB = 100;
 const CONNECTIONS_MAX = 5_000;

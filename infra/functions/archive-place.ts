@@ -2,7 +2,7 @@ import { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 
-/** The archive's place in S3. */
+/** Where the archive is in S3. */
 export interface ArchivePlace {
   readonly bucket: string;
   readonly prefix: string;

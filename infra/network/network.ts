@@ -43,7 +43,7 @@ export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
   readonly vpcSubnetIds: readonly string[];
   /** The zones of these subnets, in the same order. */
   readonly vpcAvailabilityZones: readonly string[];
-  /** The archive's place in S3. Default: no archive. */
+  /** Where the archive is in S3. Default: no archive. */
   readonly archive?: ArchivePlace | undefined;
 }
 

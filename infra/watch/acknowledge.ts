@@ -11,8 +11,8 @@ export function acknowledge(construct: IConstruct, rule: string, reason: string)
 }
 
 /**
- * The same for resources of a policy that end in a wildcard. Each is acknowledged by itself, so
- * that a new wildcard is not hidden.
+ * Records the reason for the resources of a policy that end in a wildcard. Each is acknowledged by
+ * itself, so that a new wildcard is not hidden.
  */
 export function acknowledgeWildcards(
   construct: IConstruct,

@@ -29,7 +29,7 @@ export interface ThresholdProps {
   readonly periods: number;
   readonly description: string;
   /**
-   * The heading of the runbook's article. Default: the alarm's place and name in words, so that
+   * The heading of the runbook's article. Default: the path and name of the alarm in words, so that
    * `Tick/Missing` is "Tick missing".
    */
   readonly article?: string;

@@ -27,6 +27,7 @@ import { groupRoutes } from "./routes/group-routes.ts";
 import { inboxRoutes } from "./routes/inbox-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
+import { problemRoutes } from "./routes/problem-routes.ts";
 import { quarantineRoutes } from "./routes/quarantine-routes.ts";
 import { scheduleRoutes } from "./routes/schedule-routes.ts";
 import { statsRoutes } from "./routes/stats-routes.ts";
@@ -88,6 +89,7 @@ export function apiRoutes(
     ...jobRoutes(operations),
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
+    ...problemRoutes(operations),
     ...statsRoutes(operations),
     ...agendaRoutes(operations),
     ...tokenRoutes(operations),

@@ -52,7 +52,10 @@ export async function archiveDays(
   return archived;
 }
 
-/** Null if the time is up, or if another archive has taken the day. */
+/**
+ * Takes a day and archives it, as far as the time allows. Null if the time is up, or if another
+ * archive has taken the day.
+ */
 async function takeAndArchive(
   deps: ArchiveDeps,
   day: string,
@@ -70,7 +73,10 @@ async function takeAndArchive(
   }
 }
 
-/** Null if the time is up, or if another archive has taken the day meanwhile. */
+/**
+ * Archives the rest of a day that was taken. Null if the time is up, or if another archive has
+ * taken the day meanwhile.
+ */
 async function archiveDay(
   deps: ArchiveDeps,
   begun: DayProgress,

@@ -23,7 +23,8 @@ export function s3Store(s3: S3Client, { bucket, prefix }: { bucket: string; pref
           new PutObjectCommand({ Bucket: bucket, Key: `${prefix}${name}`, Body: body, ContentType: type }),
         );
       } catch (error) {
-        // Not the fault of this day: the objects of other days would fail in the same way.
+        // The store or the network failed, so no day is at fault: the objects of other days would
+        // fail in the same way.
         throw gotNoAnswer(error) || isOfTheNetwork(error) ? new OfNoRow(error) : error;
       }
     },

@@ -42,8 +42,8 @@ export async function partOf(
       jobs: Math.min(jobs, bounds.jobs - part.jobs),
       bytes: pageMax.bytes,
     });
-    // The database unpacks the payloads that it measures. After a page of large jobs it measures at
-    // most twice as many jobs as fitted.
+    // To measure payloads, the database has to unpack them. So after a page of large jobs, the next
+    // query measures at most twice as many jobs as fitted into that page.
     jobs = Math.min(pageMax.jobs, 2 * page.length);
     for (const job of page) {
       const line = lineOf(job);

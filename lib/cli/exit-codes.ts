@@ -12,6 +12,7 @@ import {
   Interrupted,
   Missing,
   NotConfirmed,
+  NotOnTime,
   PartlyDone,
   ServerFailed,
   UsageFault,
@@ -28,6 +29,9 @@ export const exitCodes = {
   missing: 4,
   conflict: 5,
   wouldChange: 10,
+  problems: 11,
+  late: 12,
+  stopped: 13,
   interrupted: 130,
 } as const;
 
@@ -39,6 +43,9 @@ export const exitCodeWords: readonly (readonly [number, string])[] = [
   [exitCodes.missing, "not found (404)"],
   [exitCodes.conflict, "a conflict with another edit, or it exists already (409, 412, 428)"],
   [exitCodes.wouldChange, "with --exit-code: something would change"],
+  [exitCodes.problems, "status --strict: on time, but something needs attention"],
+  [exitCodes.late, "status: jobs run late"],
+  [exitCodes.stopped, "status: no tick, or no worker"],
   [exitCodes.interrupted, "stopped by Ctrl-C"],
 ];
 
@@ -47,6 +54,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageFault || error instanceof CarillonInputError) return exitCodes.usage;
   if (error instanceof Interrupted) return exitCodes.interrupted;
   if (error instanceof WouldChange) return exitCodes.wouldChange;
+  if (error instanceof NotOnTime) return exitCodes[error.verdict];
   if (error instanceof WouldBeRefused) return exitCodes[error.how];
   if (error instanceof NotConfirmed) return exitCodes.refused;
   if (error instanceof CarillonUnreachable || error instanceof ServerFailed || isRateLimited(error))

@@ -34,6 +34,17 @@ export class WouldBeRefused extends Error {
   }
 }
 
+/** The verdict of `carillon status` that jobs do not run on time; it has been printed. */
+export class NotOnTime extends Error {
+  override readonly name = "NotOnTime";
+  readonly verdict: "late" | "stopped" | "problems";
+
+  constructor(verdict: "late" | "stopped" | "problems", text: string) {
+    super(text);
+    this.verdict = verdict;
+  }
+}
+
 export class Missing extends Error {
   override readonly name = "Missing";
 }

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import packageJson from "../../package.json" with { type: "json" };
-import { pause } from "../client/backoff.ts";
+import { pause } from "../client/request/backoff.ts";
 import { UsageFault } from "./fault.ts";
 import { run } from "./run.ts";
 import { secretFile } from "./secret-file.ts";

@@ -4,7 +4,7 @@ import type { Call, Command, Given } from "./command.ts";
 import { commandTable } from "./commands/command-table.ts";
 import { connect, isLoopback } from "./connection.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
-import { Interrupted, NotConfirmed, UsageFault, WouldChange } from "./fault.ts";
+import { Interrupted, NotConfirmed, NotOnTime, UsageFault, WouldChange } from "./fault.ts";
 import { commandHelp, overview, reference, usageOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { Output, type Terminal } from "./output/output.ts";
@@ -122,7 +122,7 @@ function tell(
   isJson: boolean,
   { terminal, env }: Surroundings,
 ): void {
-  if (error instanceof Interrupted || error instanceof WouldChange) return;
+  if (error instanceof Interrupted || error instanceof WouldChange || error instanceof NotOnTime) return;
   if (isJson) {
     terminal.note(`${JSON.stringify(errorAsJson(error))}\n`);
     return;

@@ -1,7 +1,7 @@
 import type { EnqueueBody } from "./job.ts";
-import type { ProblemDocument } from "./problem.ts";
+import type { ProblemDocument } from "./request/problem.ts";
+import type { Request, Send, WriteOptions } from "./request/transport.ts";
 import type { PauseParams, ResumeParams, ScheduleBody, SchedulePatch } from "./schedule.ts";
-import type { Request, Send, WriteOptions } from "./transport.ts";
 
 /** One edit of one schedule, optionally with the version that it must have. */
 export type Operation = { ifMatch?: number | undefined } & (

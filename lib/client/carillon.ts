@@ -1,5 +1,5 @@
+import type { AgendaCounts, AgendaItem, AgendaWindow, LastRuns, LastRunsBody } from "./agenda.ts";
 import type { AuditEntry, AuditFilter } from "./audit.ts";
-import { pause } from "./backoff.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
 import { Commands, Inbox } from "./commands.ts";
@@ -7,13 +7,10 @@ import { LabelledSchedules } from "./groups.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
 import { TargetLimits } from "./limits.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
 import { Quarantine } from "./quarantine.ts";
-import { Schedules } from "./schedules.ts";
-import type { Forecast, Stats } from "./stats.ts";
-import type { AgendaCounts, AgendaItem, AgendaWindow, LastRuns, LastRunsBody } from "./time.ts";
-import { Tokens } from "./tokens.ts";
+import { pause } from "./request/backoff.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
 import {
   type Answered,
   type CallOptions,
@@ -21,7 +18,10 @@ import {
   type Request,
   type Retrying,
   type Send,
-} from "./transport.ts";
+} from "./request/transport.ts";
+import { Schedules } from "./schedules.ts";
+import type { Forecast, Problems, Stats } from "./stats.ts";
+import { Tokens } from "./tokens.ts";
 import { ZoneData } from "./zone-data.ts";
 
 export interface CarillonOptions {
@@ -112,6 +112,11 @@ export class Carillon {
   /** Recorded changes, newest first. */
   audit(params?: AuditFilter & ListOptions): Pages<AuditEntry> {
     return listOf(this.#send, ["v1", "audit"], params);
+  }
+
+  /** Whether jobs run on time, and what needs attention. */
+  problems(options?: CallOptions): Promise<Problems> {
+    return this.#get(["v1", "problems"], {}, options);
   }
 
   stats(options?: CallOptions): Promise<Stats> {

@@ -1,8 +1,8 @@
 import type { InstantText, Json } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
-import type { Fault, ProblemDocument } from "./problem.ts";
-import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type { Fault, ProblemDocument } from "./request/problem.ts";
+import type { CallOptions, Request, Send, WriteOptions } from "./request/transport.ts";
 
 /** A command that came through the queue and was not applied. */
 export interface DeadCommand {

@@ -1,7 +1,7 @@
 import type { OpenJob } from "./job.ts";
 import type { InstantText } from "./json.ts";
+import type { CallOptions, Request, Send, WriteOptions } from "./request/transport.ts";
 import type { PauseParams, ResumeParams, ScheduleSummary } from "./schedule.ts";
-import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
 
 /** A hold of a group or a tag, and its progress through the members. */
 export interface SharedHold {

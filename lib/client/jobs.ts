@@ -8,9 +8,9 @@ import type {
   RetriedMany,
   RetryFilter,
 } from "./job.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
-import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type { CallOptions, Request, Send, WriteOptions } from "./request/transport.ts";
 
 /** The most jobs of one call, the reason, and the cursor of the call before. */
 export interface ManyOptions extends WriteOptions {

@@ -1,7 +1,7 @@
 import type { InstantText } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
-import type { Answered, CallOptions, EditOptions, PutOptions, Send } from "./transport.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type { Answered, CallOptions, EditOptions, PutOptions, Send } from "./request/transport.ts";
 
 export interface LimitsBody {
   /** How many jobs run at the same time. */

@@ -1,3 +1,15 @@
+export type {
+  AgendaCounts,
+  AgendaItem,
+  AgendaPage,
+  AgendaWindow,
+  LastRun,
+  LastRuns,
+  LastRunsBody,
+  Strip,
+  StripItem,
+  StripParams,
+} from "./agenda.ts";
 export type { AuditEntry, AuditFilter, Origin } from "./audit.ts";
 export { BatchInterrupted, type BatchOptions, type Operation, type OperationResult } from "./batch.ts";
 export type { Calendar, CalendarBody, CalendarSummary, PutCalendar, Weekday } from "./calendars.ts";
@@ -24,9 +36,10 @@ export type {
 export type { ManyOptions } from "./jobs.ts";
 export type { DurationText, Instant, InstantText, Json } from "./json.ts";
 export type { Limits, LimitsBody, VersionedLimits } from "./limits.ts";
-export { CarillonInputError } from "./names.ts";
-export { type ListOptions, type Page, Pages } from "./pages.ts";
 export type { CatchUp, Retry } from "./policies.ts";
+export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
+export { CarillonInputError } from "./request/names.ts";
+export { type ListOptions, type Page, Pages } from "./request/pages.ts";
 export {
   CarillonProblem,
   CarillonUnreachable,
@@ -38,8 +51,16 @@ export {
   isPreconditionFailed,
   isRateLimited,
   type ProblemDocument,
-} from "./problem.ts";
-export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
+} from "./request/problem.ts";
+export type {
+  Answered,
+  CallOptions,
+  EditOptions,
+  PutOptions,
+  Request,
+  Retrying,
+  WriteOptions,
+} from "./request/transport.ts";
 export type {
   Edited,
   Hold,
@@ -54,7 +75,7 @@ export type {
   ScheduleSummary,
   Spec,
 } from "./schedule.ts";
-export type { Forecast, Stats } from "./stats.ts";
+export type { Forecast, Problem, Problems, Stats } from "./stats.ts";
 export type {
   EventTarget,
   HandlerTarget,
@@ -66,33 +87,14 @@ export type {
   WebhookTarget,
 } from "./target.ts";
 export type {
-  AgendaCounts,
-  AgendaItem,
-  AgendaPage,
-  AgendaWindow,
   Change,
   Explanation,
-  LastRun,
-  LastRuns,
-  LastRunsBody,
   NextOccurrences,
   Occurrence,
   Outcome,
   Preview,
   PreviewBody,
-  Strip,
-  StripItem,
-  StripParams,
   Version,
 } from "./time.ts";
 export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
-export type {
-  Answered,
-  CallOptions,
-  EditOptions,
-  PutOptions,
-  Request,
-  Retrying,
-  WriteOptions,
-} from "./transport.ts";
 export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

@@ -1,7 +1,7 @@
 import type { InstantText } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
-import type { Send, WriteOptions } from "./transport.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type { Send, WriteOptions } from "./request/transport.ts";
 
 /** A row on which a part of Carillon failed and which it retries. */
 export interface QuarantineEntry {

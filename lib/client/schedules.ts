@@ -1,7 +1,16 @@
+import type { Strip, StripParams } from "./agenda.ts";
 import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type {
+  CallOptions,
+  EditOptions,
+  PutOptions,
+  Request,
+  Send,
+  WriteOptions,
+} from "./request/transport.ts";
 import type {
   Edited,
   KeyedScheduleBody,
@@ -13,17 +22,7 @@ import type {
   SchedulePatch,
   ScheduleSummary,
 } from "./schedule.ts";
-import type {
-  Explanation,
-  NextOccurrences,
-  NextParams,
-  Preview,
-  PreviewBody,
-  Strip,
-  StripParams,
-  Version,
-} from "./time.ts";
-import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
+import type { Explanation, NextOccurrences, NextParams, Preview, PreviewBody, Version } from "./time.ts";
 
 export class Schedules {
   readonly #send: Send;

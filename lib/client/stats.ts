@@ -55,6 +55,40 @@ export interface Stats {
   lastDay: Counts;
 }
 
+/** One thing that needs attention. */
+export interface Problem {
+  kind:
+    | "no-tick"
+    | "plan-behind"
+    | "no-worker"
+    | "late-jobs"
+    | "target-full"
+    | "dead-jobs"
+    | "missed"
+    | "pulses-lost"
+    | "dead-commands"
+    | "inbox-errors"
+    | "quarantine"
+    | "old-holds";
+  since: InstantText | null;
+  count: Amount;
+  text: string;
+  /** One of the counted jobs, commands, rows or holds. */
+  sample: string | null;
+  /** The GET request that lists what was counted. */
+  see: { path: string; query: Readonly<Record<string, string>> };
+  /** The CLI command for it. */
+  command: string;
+}
+
+/** Whether jobs run on time, and what needs attention, the worst first. */
+export interface Problems {
+  asOf: InstantText;
+  verdict: "on-time" | "late" | "stopped";
+  text: string;
+  problems: Problem[];
+}
+
 /** The number of fires in each of the coming minutes, without pulses. */
 export interface Forecast {
   asOf: InstantText;

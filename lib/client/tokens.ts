@@ -1,7 +1,7 @@
 import type { DurationText, Instant, InstantText } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
-import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type { CallOptions, Request, Send, WriteOptions } from "./request/transport.ts";
 
 export type Scope = "read" | "write" | "admin";
 

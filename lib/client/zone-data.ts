@@ -1,7 +1,7 @@
 import type { InstantText } from "./json.ts";
-import { listOf } from "./list.ts";
-import type { ListOptions, Pages } from "./pages.ts";
-import type { CallOptions, Send } from "./transport.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
+import type { CallOptions, Send } from "./request/transport.ts";
 
 export interface ZoneUpdate {
   version: string;

@@ -8,7 +8,8 @@ export interface AllowedPrincipals {
   prefix: string | null;
 }
 
-// Without the path of the role or user: the signature of a request for a role does not contain it.
+// An ARN without the path of the role or user, because the signature of a request for a role does
+// not contain the path.
 const principalArn = /^arn:[\w-]+:iam::\d{12}:(root|(role|user)\/[\w+=,.@-]{0,64}\*?)$/;
 
 /** The beginning of a key. */

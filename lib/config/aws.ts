@@ -5,11 +5,11 @@ import { type Environment, required } from "./environment.ts";
  */
 export interface RequestLimits {
   connectionTimeout: number;
-  /** Until the answer begins. */
+  /** The longest wait until the answer begins. */
   requestTimeout: number;
   /**
-   * Without a byte in either direction. It is the only limit for an answer that has begun and
-   * stops.
+   * The longest time without a byte in either direction. No other limit ends an answer that has
+   * begun and then stops.
    */
   socketTimeout: number;
   /** Without it the SDK only logs a warning and continues to wait. */
@@ -25,14 +25,14 @@ export function requestLimits(ms: number): RequestLimits {
   };
 }
 
-/** For a small request that is answered in milliseconds. */
+/** The limits of a small request, which is answered in milliseconds. */
 export const sendingTimeouts = requestLimits(4_000);
 
 export const attemptsMax = 3;
 
 /**
- * The bound of all attempts of a request, with the pauses between them. Every function reserves as
- * much time for requests that it has begun.
+ * The limit of all attempts of a request together, with the pauses between them. Every function
+ * keeps this much time in reserve for the requests that it has begun.
  */
 export const requestMsMax = 14_000;
 
@@ -75,8 +75,8 @@ export function awsClientSettings(
 }
 
 /**
- * Whether a request ended because the service did not answer in time. Another one would wait as
- * long.
+ * Whether a request ended because the service did not answer in time. A repeated request would wait
+ * as long.
  */
 export function gotNoAnswer(error: unknown): boolean {
   return error instanceof Error && error.name === "TimeoutError";

@@ -44,14 +44,14 @@ function watched(blockedMs: number): Int32Array {
   setInterval(() => Atomics.add(cells, cell.beats, 1), everyMs).unref();
   const line = JSON.stringify({ level: "error", event: "worker.blocked", seconds: blockedMs / 1_000 });
   const workerData = { cells, cell, checks, everyMs, line };
-  // Without the flags of the process, which may change how the text is read.
+  // The thread starts without the flags of the process, which may change how its text is read.
   new Worker(watch, { eval: true, execArgv: [], workerData }).unref();
   return cells;
 }
 
 /**
- * As text, since a bundle is one file. The thread writes its line by itself, since the log of the
- * process waits for the event loop.
+ * The code of the watch thread, as text since a bundle is one file. The thread writes its log line
+ * itself, because the log of the process waits for the event loop.
  */
 const watch = `
   const { workerData: { cells, cell, checks, everyMs, line } } = require("node:worker_threads");

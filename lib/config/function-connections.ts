@@ -5,7 +5,7 @@
 export const functionConnections = {
   /** For one request at a time. */
   api: 1,
-  /** One for each lane of the tick, and one for its other work. */
+  /** One for each of the two shards that the tick fires at a time, and one for its other work. */
   tick: 3,
   /** One for work, and one that renews leases. */
   worker: 2,
@@ -22,6 +22,7 @@ export const functionConnections = {
 /**
  * The longest silence of the database that a statement of a function accepts, in milliseconds. It
  * is longer than the statement timeout of the role, and than the 10 s for which RDS Proxy lets a
- * statement wait for a connection. So their own errors arrive first, if they can.
+ * statement wait for a connection. So the database or the proxy reports its own error first, if it
+ * still can.
  */
 export const answerMs = { tick: 52_000, others: 22_000 } as const;

@@ -18,7 +18,9 @@ export const functionTimeoutSeconds = {
   webhook: 610,
 } as const;
 
-/** The number of shards, which ticks share. */
+/**
+ * The most ticks of one minute. It is the number of shards, because each tick needs at least one.
+ */
 export const ticksMax = 16;
 
 /** The number of days for which jobs are kept. */
@@ -61,10 +63,14 @@ export function targetWindow(slowConcurrency: number): number {
 }
 
 /**
- * AWS's own rule for event sources: with less, a message comes back while its first batch is still
- * being retried.
+ * How long a received message is hidden, in timeouts of the function that receives it. The number
+ * is AWS's own rule for event sources: with less, a message comes back while its first batch is
+ * still being retried.
  */
 export const visibilityInTimeouts = 6;
 
-/** Throttled polls count as receives too. The attempts of a job are counted in the database. */
+/**
+ * How often a message is received before it moves to the dead-letter queue. Throttled polls count
+ * as well. The attempts of a job do not: they are counted in the database.
+ */
 export const receivesMax = 10;

@@ -19,8 +19,8 @@ export interface ConnectOptions {
   /** The application name in `pg_stat_activity`; "carillon" by default. */
   applicationName?: string;
   /**
-   * False plans each statement for its own values. For bulk work, whose best plan differs each
-   * time.
+   * False: each statement is planned for its own values. For bulk work, whose best plan differs
+   * each time.
    */
   keepsPlans?: boolean;
   /** Receives a warning for each transaction that waited too long for work of this program. */

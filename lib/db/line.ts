@@ -60,8 +60,9 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     return socket;
   };
 
-  // The server reports DateStyle at the connect. A later change comes from a handler, and ends with
-  // its transaction or with the reset after it.
+  // Only the first report of DateStyle counts, which the server sends at the connect. A later
+  // change comes from a handler, and ends with the handler's transaction or with the reset after
+  // it.
   let isStyleTold = false;
 
   const cut = (why: string) => {
@@ -103,8 +104,8 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     run: (statement) => {
       const refusal = lost ?? unwritable(statement);
       if (refusal !== undefined) return statement.reject(refusal);
-      // A text that is one of thousands would stay prepared for the life of the connection, and
-      // with a plan made for other values.
+      // Only texts that do not vary are prepared. One of thousands of variants would stay prepared
+      // for the life of the connection, with a plan that was made for other values.
       statement.options.prepare ??= isFixed(statement);
       asked += 1;
       const answered = () => {
@@ -134,8 +135,9 @@ const foreignDates = (style: string) =>
   `its DateStyle is "${style}", and Carillon reads dates as ISO alone: set datestyle = 'ISO' for the role that logs in, or for the database`;
 
 /**
- * The error comes from the server or from the end of the connection. The driver refuses a statement
- * during a copy without harm to others.
+ * Whether the error is an answer to the statement: from the server, or from the end of the
+ * connection. The driver's refusal of a statement during a copy counts as one, since it harms no
+ * other statement.
  */
 function isAnswer(error: unknown): boolean {
   if (error instanceof postgres.PostgresError || error instanceof ConnectionLost) return true;

@@ -33,31 +33,33 @@ import type { Tx } from "./connect.ts";
  * | retry of jobs                | –         | shared    | –                                |
  * | sweep                        | –         | –         | those of jobs that it makes dead; in another transaction, those of waiting jobs |
  *
- * Lanes are locked by keys, ascending. The keys of schedules' lanes come from the shard and a hash,
- * a few keys a shard. The lanes of groups reach over shards; their keys are a hash below zero. A
- * transaction that holds lanes wants no parcel of others but those that wait in these very lanes,
- * and a parcel that waits in a lane changes only under the lock of the lane. So no deadlock is
- * possible. A claim that passes the lane of a grouped handler takes jobs of other shards with it.
- * It takes their gates and rows only where they are free (`try`, `skip locked`). A settle takes the
- * lane into which an edit has moved a job meanwhile in the same way.
+ * Lanes are locked in ascending order of their keys. The keys of schedules' lanes come from the
+ * shard and a hash, a few keys for each shard. The lanes of groups reach over shards; their keys
+ * are a hash below zero. A transaction that holds lanes locks no parcel that others may hold,
+ * except those that wait in these very lanes, and a parcel that waits in a lane changes only under
+ * the lock of the lane. So no deadlock is possible. A claim that passes the lane of a grouped
+ * handler takes jobs of other shards with it. It takes their gates and rows only where they are
+ * free (`try`, `skip locked`). A settle does the same for a lane into which an edit has moved a job
+ * meanwhile.
  *
  * A claim or settle locks the one target of its parcel (6) before it lets the parcel go on. Of the
  * parcels at a locked target it changes only those that wait, for which no other transaction waits,
- * and, with `skip locked`, those that have been given a turn. Where only its share bounds a target:
- * a claim that finds room locks the target shared, and then takes a seat (9); a settle that finds
- * no waiting parcel locks it shared; a claim of a parcel that has been given a turn locks no
- * target. Neither does a claim of a company, which takes waiting or ready parcels along with its
- * own: it locks its own row first, and theirs with `skip locked`, so the transaction that gives
- * turns passes over them. No transaction upgrades a shared lock of a target to an exclusive one: it
- * releases the shared lock first. A change of limits locks the target before its row. The sweep
- * visits one target per transaction.
+ * and, with `skip locked`, those that have been given a turn. At a target that is limited by its
+ * share alone, a claim that finds room locks the target shared, and then takes a seat (9). A settle
+ * that finds no waiting parcel there locks the target shared. A claim of a parcel that has been
+ * given a turn locks no target, and neither does a claim of a company. That claim takes waiting or
+ * ready parcels along with its own: it locks its own row first and the others with `skip locked`,
+ * and the transaction that gives turns skips those. No transaction upgrades a shared lock of a
+ * target to an exclusive one: it releases the shared lock first. A change of limits locks the
+ * target before its row. The sweep visits one target per transaction.
  *
- * After these come rows that are inserted by value: new cadences and new targets, each by their
- * values, and the keys of new schedules, ascending. Another transaction that inserts the same value
- * waits. No lock of this list follows, except parcels that no other transaction can hold. A target
- * that is marked as unused works the same way: a put that names it locks its row and removes the
- * mark; the tick that deletes it skips locked rows; a put that arrives meanwhile waits for the
- * delete and creates the target again. A target without a mark is named without a lock.
+ * After all of these locks come rows that are inserted by value: new cadences and new targets, each
+ * by their values, and the keys of new schedules, ascending. Another transaction that inserts the
+ * same value waits. After them a transaction takes no lock of this order, except on parcels that no
+ * other transaction can hold. A target that is marked as unused works the same way: a put that
+ * names it locks its row and removes the mark; the tick that deletes it skips locked rows; a put
+ * that arrives meanwhile waits for the delete and creates the target again. A target without a mark
+ * is named without a lock.
  *
  * A create with a group or tags, or an edit that adds them, locks these labels shared and then
  * reads their holds. So does the walk that applies a hold to members. Setting or releasing the hold
@@ -89,8 +91,9 @@ export function waitBriefly(tx: Tx): PromiseLike<unknown> {
 
 /**
  * For the rows of a housekeeping batch, once the locks that all rows need are held. A part of the
- * tick has two seconds per turn: about ten attempts find one locked row among hundreds, and all of
- * them fit. A row that is tried alone waits longer, since an edit may be about to end.
+ * housekeeping works for two seconds at a time: about ten attempts find one locked row among
+ * hundreds, and all of them fit. A row that is tried alone waits longer, since an edit may be about
+ * to end.
  */
 export function waitForRows(tx: Tx, together: number): PromiseLike<unknown> {
   return together > 1 ? tx`set local lock_timeout = '100ms'`.execute() : waitBriefly(tx);
@@ -104,7 +107,10 @@ export function lockInbox(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${inboxLock}::int, 0)`.execute();
 }
 
-/** For commands of the queue. The inbox then sees all of their changes to its keys, or none. */
+/**
+ * Taken for commands of the queue. The SQL inbox then sees all of their changes to its keys, or
+ * none.
+ */
 export function lockInboxShared(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock_shared(${inboxLock}::int, 0)`.execute();
 }
@@ -121,7 +127,7 @@ export function lockLabel(tx: Tx, label: string): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${labelLock}::int, hashtext(${label}))`.execute();
 }
 
-/** Prevents that a parcel gets a turn at the target, until the transaction ends. */
+/** Keeps parcels from getting a turn at the target until the transaction ends. */
 export function lockTarget(tx: Tx, target: number): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${targetLock}::int, ${target}::int)`.execute();
 }

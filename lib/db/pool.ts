@@ -36,7 +36,8 @@ interface Slot {
 
 type Waiting = { alone: boolean; start(slot: Slot): void; refuse(reason: Error): void };
 
-// The driver pipelines statements; with more than this many on one line, waiting here is as fast.
+// The driver pipelines statements. Above this number on one line, a statement that waits in the
+// pool is answered as soon as one that is sent.
 const RUNNING_MAX = 100;
 
 /**
@@ -150,7 +151,8 @@ export function makePool(
         admit({ alone: true, start: (slot) => resolve(startBorrowing(slot)), refuse: reject }),
       ),
     end: async () => {
-      // A statement that was awaited before this call gets here one microtask later.
+      // A statement that was awaited before `end` reaches the pool one microtask later, and must
+      // not be refused.
       await Promise.resolve();
       ended = true;
       for (const request of waiting.splice(0)) request.refuse(new Error("This connection pool was closed."));

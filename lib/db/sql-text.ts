@@ -1,5 +1,6 @@
 /**
- * A comment, a text, a quoted name, or a dollar-quoted body. The first to begin hides the others.
+ * A comment, a text, a quoted name, or a dollar-quoted body. Where one contains the beginning of
+ * another, as in `'--'`, only the outer one counts.
  */
 export const hiddenSql = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(\$\w*\$)[\s\S]*?\1/g;
 
@@ -13,7 +14,7 @@ export interface SqlPiece {
 
 /** The statements of an SQL text, without the semicolons between them. */
 export function sqlPieces(whole: string): SqlPiece[] {
-  // Semicolons that end no statement are hidden, and no character changes its place.
+  // Semicolons that end no statement are hidden, and every character keeps its offset.
   const outline = whole.replace(hiddenSql, (part) => part.replace(/[^\n]/g, isComment(part) ? " " : "x"));
   const pieces: SqlPiece[] = [];
   let start = 0;

@@ -60,7 +60,7 @@ function refused(statement: Statement): UnwritableValue | undefined {
 class Parameters {
   text = "";
   count = 0;
-  /** The first fault, with its place. */
+  /** The first fault, with its position in the statement. */
   fault: string | undefined;
 
   take(statement: Statement): void {
@@ -118,7 +118,7 @@ class Parameters {
 const jsonOid = 114;
 const jsonbOid = 3802;
 /**
- * Stands for undefined values of a helper during the check, so that the check finds their place.
+ * Stands for undefined values of a helper during the check, so that the check finds their position.
  */
 const missing = Symbol("undefined");
 const helperOptions = { transform: { column: {}, undefined: missing } };

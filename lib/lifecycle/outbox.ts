@@ -46,7 +46,9 @@ export function claimEvents(sql: Sql, limit: number, wanted: Wanted): PromiseLik
     from carillon.claim_events(${limit}, ${wanted === "fresh"})`;
 }
 
-/** Skips a locked event: it is sent again later. */
+/**
+ * Deletes events that are sent or given up. A locked event is skipped, and so is sent again later.
+ */
 export async function forgetEvents(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`

@@ -23,8 +23,8 @@ export interface ParcelEvents {
 
 export function parcelEvents(deps: TellDeps, notify: readonly LifecycleEvent[]): ParcelEvents {
   const on = (event: LifecycleEvent) => notify.includes(event);
-  // A worker that writes events sends the same number, from any worker. So no backlog grows while
-  // workers run.
+  // A worker sends about as many events as it has written, its own or those of other workers. So no
+  // backlog grows while workers run.
   const tell = async (written: number) => {
     if (written > 0) await tellBus(deps, "fresh", Math.min(eventsMax, Math.ceil(written / 10) * 10));
   };

@@ -39,8 +39,8 @@ const keptMs = 24 * 3_600_000;
 
 /**
  * Takes up to `limit` events from the outbox and sends them to the bus, in requests of ten; events
- * that it took are deleted. If the process dies in between, they are sent twice, with the same id.
- * No transaction is open during the requests.
+ * that the bus took are deleted. If the process dies in between, they are sent twice, with the same
+ * id. No transaction is open during the requests.
  */
 export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Promise<Told> {
   const claimed = await claimEvents(deps.sql, limit, wanted);
@@ -73,8 +73,8 @@ export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Pr
 }
 
 /**
- * Returns the errors. An event that cannot be deleted is sent again, and does not keep others from
- * being deleted.
+ * Deletes events and returns the errors. An event that cannot be deleted is sent again, and does
+ * not keep others from being deleted.
  */
 async function forgetEach(sql: Sql, ids: readonly string[]): Promise<string[]> {
   const { failed } = await inHalves(

@@ -15,8 +15,8 @@ export interface EmfSettings {
 }
 
 /**
- * The limit of CloudWatch for values of one metric in a line. Of more values, this many are
- * written, evenly spaced in their order.
+ * The limit of CloudWatch for values of one metric in a line. If there are more, this many of them
+ * are written, evenly spaced in their order.
  */
 const valuesMax = 100;
 

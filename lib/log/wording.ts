@@ -15,8 +15,8 @@ export const wording = {
   "events.undelivered": "event {event} matched rule {rule} but could not be sent to {target}: {error}",
   "function.stray-exception": "an exception was thrown outside of a handler's run and is ignored: {error}",
   "function.stray-rejection": "a promise that no code awaits was rejected, and is ignored: {error}",
-  "handler.greeted": "hello, {name} (job {job})",
   "handler.digested": "{group} is reminded of {reminders} things in one message",
+  "handler.greeted": "hello, {name} (job {job})",
   "handler.order-escalated":
     "order {order} has not been shipped {after} after it was placed: it is escalated",
   "handler.order-unshipped": "order {order} has not been shipped since {since}",
@@ -33,6 +33,10 @@ export const wording = {
     "{commands} dead commands could not be sent to the dead-letter queue; their messages are retried: {error}",
   "job.dead": "job {job} is dead after {attempt} attempts: {error}",
   "job.failed": "job {job} failed at attempt {attempt} and will be retried: {error}",
+  "job.not-cancelled": "job {job} was not changed, since a bulk cancel could not write it: {error}",
+  "job.not-retried": "job {job} was not changed, since a bulk retry could not write it: {error}",
+  "job.unsettled":
+    "job {job} of {key} stays in parcel {parcel}, since its result could not be written: {error}",
   "lifecycle.given-up": "{events} events were dropped: bus {bus} has not accepted them for a day",
   "lifecycle.held": "schedule {key} was put on hold by Carillon: {reason}",
   "lifecycle.holds-left":
@@ -46,12 +50,12 @@ export const wording = {
     "{function} failed on {messages} messages of {queue}, which stay on it and are retried: {error}",
   "local.broken": "the stack cannot continue: {reason}",
   "local.close-failed": "{function} did not close cleanly: {error}",
+  "local.delete-failed":
+    "{messages} messages could not be removed from {queue} and will be delivered again: {error}",
   "local.give-back-failed":
     "{messages} unprocessed messages of {queue} could not be returned, and appear again after their visibility timeout: {error}",
   "local.invoke-failed": "a function that was invoked failed: {error}",
   "local.poll-failed": "{queue} could not be read: {error}",
-  "local.delete-failed":
-    "{messages} messages could not be removed from {queue} and will be delivered again: {error}",
   "local.request-failed": "the API function failed: {error}",
   "local.stop-cut": "not everything stopped in time; the rest is ended by force, and nothing is lost",
   "local.stopping": "stopping",
@@ -64,44 +68,46 @@ export const wording = {
   "migration.blocked":
     "migration {number} ({name}) lets other transactions pass and retries; its lock is held by {by}",
   "migration.unfinished": "the migrations of this release are not finished: {left}",
-  "parcel.left": "the time was up before {parcels} parcels were sent; they will be sent again",
-  "parcel.split": "parcel {parcel} cannot be claimed, and was split into {parts} others: {error}",
-  "parcel.split-failed": "parcel {parcel}, which cannot be claimed, was neither split nor set aside: {error}",
+  "parcel.lease-ended": "the lease of parcel {parcel} ended without an answer; its jobs run again, alone",
   "parcel.lease-left":
     "parcel {parcel} keeps jobs of an ended lease, which could not be moved out of it: {error}",
-  "parcel.lease-ended": "the lease of parcel {parcel} ended without an answer; its jobs run again, alone",
+  "parcel.left": "the time was up before {parcels} parcels were sent; they will be sent again",
   "parcel.odd-message": "a message that names no parcel was deleted from the queue: {message}",
   "parcel.refused": "the queue refused parcel {parcel}: {code} {error}",
+  "parcel.split": "parcel {parcel} cannot be claimed, and was split into {parts} others: {error}",
+  "parcel.split-failed": "parcel {parcel}, which cannot be claimed, was neither split nor set aside: {error}",
   "parcel.unmarked":
     "{parcels} parcels were sent but could not be marked as sent, and will be sent again: {error}",
   "parcel.unsent": "{parcels} parcels could not be sent to the {queue} queue and will be sent again: {error}",
+  "postgres.leftover": "a Postgres of an earlier run was still running (process {pid}) and was stopped",
+  "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "pulse.failed": "{pulses} pulses of {at} were not accepted by target {target} and will be retried: {error}",
   "pulse.given-up": "{pulses} pulses of {at} are dropped: target {target} does not accept them: {error}",
   "pulse.passed-over":
     "no tick ran for {seconds} seconds of shard {shard}: the pulses of these seconds are skipped",
   "pulse.unmade":
     "{pulses} pulses of target {target} are dropped, since no message can be made of them: {ids}",
-  "postgres.leftover": "a Postgres of an earlier run was still running (process {pid}) and was stopped",
-  "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "quarantine.dropped":
     "an entry of {consumer} in the quarantine was dropped, since its item is not the id of a schedule: {item}",
   "quarantine.entry-locked":
     "{consumer} failed on {item}, whose entry in the quarantine is locked by another transaction; the next tick retries it: {error}",
   "quarantine.set-aside":
     "{consumer} failed on {item}, which is set aside (attempts so far: {tries}) and retried at {next}: {error}",
+  "schedule.not-deleted":
+    "schedule {key} was not changed, since the cancel of its group could not write it: {error}",
   "tick.cadences-reclaimed": "{cadences} cadences were deleted, since no schedule uses them",
   "tick.days-dropped": "days dropped: {days}",
   "tick.days-kept": "days could not be attached or dropped, and the next tick retries it: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
   "tick.events-told": "{events} events were sent to bus {bus}",
   "tick.purged": "{schedules} ended or deleted schedules and {auditEntries} entries of the audit were purged",
+  "tick.targets-reclaimed": "{targets} targets that no schedule uses were deleted",
   "tick.transactions-hidden":
     "the age of open transactions is not measured: the owner of the tables may not see other roles' transactions (grant pg_read_all_stats to it)",
   "tick.unfinished": "the tick ran out of time; the next one continues ({jobs} jobs so far)",
   "tick.unmeasured": "the metrics of this tick lack the current state, which could not be read: {error}",
   "tick.zones-planned":
     "every schedule is planned by time zone data {version}: {checked} checked, {moved} moved",
-  "tick.targets-reclaimed": "{targets} targets that no schedule uses were deleted",
   "tick.zones-recorded": "time zone data {version} replaces {from}; zones that differ: {zones}",
   "token.use-not-noted": "the use of token {token} could not be recorded, and will be retried: {error}",
   "webhook.answered": "{host} answered {status} to job {job} after {ms} ms",
@@ -115,23 +121,17 @@ export const wording = {
   "worker.company-left":
     "no other parcels of the target could be claimed along with parcel {parcel}: {error}",
   "worker.failed": "message {message} stays on its queue: {error}",
+  "worker.lanes-left": "the lanes of schedule {schedule} are left to the next tick: {error}",
   "worker.lease-lost": "parcel {parcel} could not be settled: another worker has taken over its lease",
   "worker.pages-left":
     "the jobs of parcel {parcel} whose large payloads could not be read are handed back: {error}",
-  "schedule.not-deleted":
-    "schedule {key} was not changed, since the cancel of its group could not write it: {error}",
-  "job.not-cancelled": "job {job} was not changed, since a bulk cancel could not write it: {error}",
-  "job.not-retried": "job {job} was not changed, since a bulk retry could not write it: {error}",
-  "job.unsettled":
-    "job {job} of {key} stays in parcel {parcel}, since its result could not be written: {error}",
   "worker.settle-again": "settling parcel {parcel} failed and is retried: {error}",
-  "worker.settle-halves":
-    "parcel {parcel} is settled in halves, since settling all its jobs together failed: {error}",
-  "worker.lanes-left": "the lanes of schedule {schedule} are left to the next tick: {error}",
-  "worker.turns-left":
-    "the next turns at target {target} could not be given, and are left to the next tick: {error}",
   "worker.settle-apart":
     "parcels {parcels} are settled one by one, since settling them together failed: {error}",
+  "worker.settle-halves":
+    "parcel {parcel} is settled in halves, since settling all its jobs together failed: {error}",
+  "worker.turns-left":
+    "the next turns at target {target} could not be given, and are left to the next tick: {error}",
 } as const;
 
 export type LogEvent = keyof typeof wording;

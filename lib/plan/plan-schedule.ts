@@ -43,7 +43,7 @@ export function rulesOf(body: ScheduleBody): Pick<Planned, "governed" | "pulse">
 /**
  * Bounds by which occurrences that are already due are made, caught up or passed over in this call.
  */
-export type Owed = Omit<Moment, "upTo">;
+export type DueBounds = Omit<Moment, "upTo">;
 
 /**
  * Plans a schedule from one occurrence on. Occurrences due by the shard's watermark become jobs and
@@ -55,7 +55,7 @@ export function planFrom(
   state: ShardState,
   planned: Planned,
   first: number | null,
-  owed?: Owed,
+  owed?: DueBounds,
 ): Promise<OutgoingParcel[]> {
   return planFromEach(tx, [{ state, planned, first, owed }]);
 }
@@ -67,7 +67,7 @@ export async function planFromEach(
     state: ShardState;
     planned: Planned;
     first: number | null;
-    owed?: Owed | undefined;
+    owed?: DueBounds | undefined;
   }[],
 ): Promise<OutgoingParcel[]> {
   const rows: { state: ShardState; row: PlannedRow }[] = [];

@@ -36,7 +36,10 @@ export interface QuarantineSearch {
 /** Entries that a search checks before it answers with what it found and a `next`. */
 const lookedMax = 5_000;
 
-/** By consumer and item. A page may have fewer than `limit` items and still a `next`. */
+/**
+ * Lists entries in the order of consumer and item. A page may have fewer than `limit` items and
+ * still a `next`.
+ */
 export async function listEntries(
   tx: Tx,
   { filter, after, limit }: QuarantineSearch,

@@ -15,14 +15,20 @@ export interface OldRows<Row extends Tried> {
   most: number;
 }
 
-/** A page usually takes a few hundredths of a second. */
+/**
+ * Time limits of a statement that deletes a whole page, and a part of a page that has failed. A
+ * page usually takes a few hundredths of a second.
+ */
 const pageMs = 1_000;
 const partMs = 200;
-/** Longer than the lock timeout, so that the reason names the lock. */
+/**
+ * The time limit for one row. It is longer than the lock timeout, so that the reason names the
+ * lock.
+ */
 const aloneMs = 700;
 /**
- * Finding one bad row of a page takes about this many parts. They are not interrupted: they would
- * start again with the next tick.
+ * About as many parts as the search for one bad row of a page takes. They are done even if time is
+ * up meanwhile, because the next tick would begin the search again.
  */
 const partsAlways = 30;
 

@@ -15,9 +15,9 @@ export class OfNoRow extends Error {
 }
 
 /**
- * Runs `work`. A failure before `work` has noted the locks that all rows of the batch need is
- * thrown as `OfNoRow`. A failure of the database as a whole is thrown unchanged, because other
- * batches would meet it too.
+ * Runs `work`, which calls `noteLocked` once it has the locks that all rows of the batch need. A
+ * failure before that call is no row's fault, and is thrown as `OfNoRow`. A failure of the database
+ * as a whole is thrown unchanged, because other batches would meet it too.
  */
 export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promise<T>): Promise<T> {
   let isLocked = false;

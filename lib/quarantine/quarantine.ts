@@ -175,7 +175,7 @@ export const waitsAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQue
 export const isAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQuery<postgres.Row[]>) => tx`
   exists (select from carillon.quarantine q where q.consumer = ${consumer} and q.item = (${item})::text)`;
 
-/** Those of the items that are in quarantine, and whether they still wait for their next retry. */
+/** The items that are in quarantine, each with whether it still waits for its next retry. */
 export async function asideAmong(
   tx: Tx,
   consumer: Consumer,

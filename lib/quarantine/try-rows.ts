@@ -122,8 +122,8 @@ export function allListedAgain(
 }
 
 /**
- * For a loop over schedules that continues on its own: sets the schedule aside, or notes a failure
- * that is no row's fault.
+ * For a loop over schedules that goes on after a failure. The returned function sets the failed
+ * schedule aside, or passes a failure that is no row's fault to `note`.
  */
 export function asideOrNoted(
   quarantine: Quarantine,

@@ -26,8 +26,8 @@ interface DropBounds {
 }
 
 /**
- * The attempts of a drop that does not get its locks, with a pause in which the transactions that
- * waited for it proceed.
+ * How often a drop is tried that does not get its locks. In the pause between two attempts, the
+ * transactions that waited behind the drop proceed.
  */
 const triesMax = 3;
 const pauseMs = 200;

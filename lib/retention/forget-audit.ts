@@ -25,7 +25,8 @@ export function forgetAudit(
           select ${item} as item, ${isAside(sql, "forget", item)} as aside, a.id, a.at from carillon.audit a
           where a.at < (select carillon.clock()) - ${days} * interval '1 day' and not ${waitsAside(sql, "forget", item)} order by a.at, a.id limit ${most}`;
       },
-      // By a function, because the role of the tick has no right to delete entries of the audit.
+      // Deleted by a function of the database, because the role of the tick has no right to delete
+      // entries of the audit.
       drop: async (tx, rows) => {
         const [row] = await tx<{ gone: number }[]>`
           select carillon.forget_audit(${rows.map(({ at }) => at)}::timestamptz[], ${rows.map(({ id }) => id)}::bigint[],

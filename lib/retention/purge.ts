@@ -43,7 +43,7 @@ const partsOfAStep = 8;
 /**
  * Purges schedules that were deleted or have ended longer ago than the retention, once no kept day
  * has a job of theirs, and old entries of the audit. A tick reads some tens of thousands of
- * schedules, of any number; the next tick continues from there.
+ * schedules, however many there are; the next tick continues from there.
  */
 export async function purge(
   deps: PurgeDeps,
@@ -143,7 +143,10 @@ async function letGoOfGone(sql: Sql): Promise<void> {
   );
 }
 
-/** A schedule that fails is set aside; the next round tries it again. */
+/**
+ * Notes which of these schedules are over (see `noteSome`). A schedule that fails is set aside; the
+ * next round tries it again.
+ */
 async function noteOver(
   { sql, log }: PurgeDeps,
   doubtful: readonly string[],
@@ -166,9 +169,9 @@ async function noteOver(
 }
 
 /**
- * For these schedules only the cadence tells whether there is a next occurrence. A schedule without
- * one is over from the day of this check. A schedule that cannot be planned now counts as having a
- * next occurrence.
+ * Notes which of these schedules are over: those without a next occurrence, which only their
+ * cadence tells. Their retention counts from this check. A schedule that cannot be planned now
+ * counts as having a next occurrence.
  */
 function noteSome(sql: Sql, ids: readonly string[]): Promise<void> {
   return sql.begin(async (tx) => {

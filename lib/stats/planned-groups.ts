@@ -29,13 +29,13 @@ export interface PlannedGroup {
 
 export interface Planned {
   groups: PlannedGroup[];
-  /** Whether each row was read; else a sample was, and the counts are estimates. */
+  /** Whether every row was read. If not, a sample was, and the counts are estimates. */
   exact: boolean;
 }
 
 /**
- * Up to this many rows each is read. Of more, a sample is read that estimates a share within two
- * percent.
+ * Up to this many rows, all are read. If there are more, a sample is read that estimates a fraction
+ * of the rows within two percent.
  */
 const exactMax = 20_000;
 const sampleOf = 2_500;
@@ -126,7 +126,11 @@ function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
   );
 }
 
-/** Reads a sample of each kind with its schedules. */
+/**
+ * Reads a sample of the plain rows and one of the governed rows, with their schedules. Occurrences
+ * of rows with a slot are rounded up to a second, so that more rows fall into one group: slots are
+ * in whole seconds, so the due time stays the same.
+ */
 function readLooked(
   tx: Tx,
   span: Span,
@@ -160,8 +164,7 @@ const stretch = (tx: Tx, { now, end }: Span) => tx`
     due_at, 'epoch')`;
 
 /**
- * SQL: the rules of a governed row. A slot is in whole seconds, so an occurrence may be rounded up
- * to a second.
+ * SQL: the rules of a governed row, as in `own` of a GroupRow; null for a row of an older version.
  */
 const ownColumn = (tx: Tx) => tx`
   (select array[v.body ->> 'slot', case when v.body ->> 'slot' is not null then v.body ->> 'spread' end,

@@ -14,9 +14,9 @@ const spreads = [
 
 /**
  * Computes the heaviest minute if every cadence that fires for many schedules at once had a
- * `spread`. Each schedule keeps one place within it, so a minute's fires are distributed evenly
- * over that minute and the next ones. Fires before the first minute are unknown, so the first
- * minutes count too few, and the peak is one of the later minutes.
+ * `spread`. Each schedule keeps one offset within the spread, so a minute's fires are distributed
+ * evenly over that minute and the next ones. Fires before the first minute are unknown, so the
+ * first minutes count too few, and the peak is one of the later minutes.
  */
 export function flattened(line: readonly Minute[]): Flattened[] {
   return spreads

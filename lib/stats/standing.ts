@@ -44,8 +44,8 @@ const lookedAtMax = 100_000;
 const quarantinedMax = 10_000;
 
 /**
- * Up to this many jobs each is read. Of more, the counts come from their parcels, and the number of
- * retrying ones is estimated.
+ * Up to this many jobs, all are read. If there are more, the counts come from their parcels, and
+ * the number of retrying ones is estimated.
  */
 export const lookedUpMax = 10_000;
 
@@ -60,8 +60,8 @@ export async function readStanding(sql: Tx): Promise<Standing> {
 type OpenJobs = Pick<Standing, "waiting" | "due" | "held" | "running" | "oldestDueAt">;
 
 /**
- * A parcel that waits for its turn at a target has a place in the queue, moved by priority, instead
- * of a time.
+ * A parcel that waits for its turn at a target has no time at which it is ready: `turn_at` is its
+ * position in the queue, moved by its priority. `since` takes the priority out again.
  */
 const openParcels = (sql: Tx) => sql`
   select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns, cardinality(p.occurrences) as jobs,
@@ -140,7 +140,8 @@ async function readRest(
 }
 
 /**
- * A parcel without kinds is unchanged since the tick made it: none of its jobs has been attempted.
+ * The number of waiting jobs with at least one attempt. Parcels without kinds are left out: they
+ * are unchanged since the tick made them, so none of their jobs has been attempted.
  */
 async function readRetrying(sql: Tx): Promise<number> {
   const [row] = await sql<{ looked: number; listed: number; tried: number }[]>`

@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { type Lateness, type LatenessBucket, summarize } from "./lateness.ts";
 import { readStanding, type Standing } from "./standing.ts";
 
-/** Counts from a full minute until now. */
+/** Counts from the beginning of a minute (`from`) until now. */
 export interface Counts {
   from: Date;
   fired: number;

@@ -38,7 +38,7 @@ async function attachDay(sql: Sql, day: string): Promise<void> {
   await sql`select carillon.attach_days(${day}::text::date, ${day}::text::date)`;
 }
 
-/** Oldest first. A day without all of its tables is missing. */
+/** The missing days, oldest first. A day that lacks one of its tables is missing too. */
 function missingDays(sql: Sql): Promise<MissingDay[]> {
   return sql<MissingDay[]>`
     with span as (
@@ -58,7 +58,7 @@ function missingDays(sql: Sql): Promise<MissingDay[]> {
     order by d.day`;
 }
 
-/** The line between near and far at that moment: the end of the last attached day. */
+/** The near line as it should be at that moment: the end of the last attached day. */
 export const nearLine = (tx: Tx, moment: postgres.PendingQuery<postgres.Row[]>) => tx`
   ((${moment} at time zone 'UTC')::date + ${daysAhead}::int)::timestamp at time zone 'UTC'`;
 
@@ -68,7 +68,7 @@ export interface ShardToBringNear {
   behind: boolean;
 }
 
-/** Shards whose line is earlier than it should be. */
+/** Shards whose near line is earlier than it should be. */
 export async function shardsToBringNear(sql: Sql): Promise<ShardToBringNear[]> {
   return sql<ShardToBringNear[]>`
     select id as shard, near_until < (carillon.clock() at time zone 'UTC')::date::timestamp at time zone 'UTC' as behind

@@ -13,11 +13,11 @@ import type { TickSettings } from "./run.ts";
 /** Result of the check before firing. */
 export interface Before {
   /**
-   * Shards that cannot be fired yet: their line is before the horizon, or days that firing writes
-   * to are not attached.
+   * Shards that cannot be fired yet: their near line is before the horizon, or days that firing
+   * writes to are not attached.
    */
   behind: readonly number[];
-  /** Shards of `behind` that have their line on a past day. */
+  /** Shards of `behind` whose near line is on a past day. */
   past: readonly number[];
   countedEmpty: boolean;
 }
@@ -123,8 +123,8 @@ const comes = (tx: Tx, earliest: postgres.PendingQuery<postgres.Row[]>) =>
   tx`coalesce((${earliest}) <= ${now(tx)}, false)`;
 
 /**
- * Parcels to offer, parcels under a watched lease, parcels that wait in lanes or at targets, and
- * parcels that no worker could claim.
+ * Whether there are parcels to offer, parcels whose lease may end before the next tick, parcels
+ * that wait in lanes or at targets, or parcels that no worker could claim.
  */
 const parcels = (tx: Tx) => tx`
   ${comes(tx, tx`select min(offer_at) from carillon.parcels where lane is null`)}
@@ -135,8 +135,8 @@ const parcels = (tx: Tx) => tx`
     or exists (select from carillon.quarantine where consumer = 'claim')`;
 
 /**
- * From a day before the watermark, because a due time may belong to an earlier occurrence, to the
- * horizon.
+ * Whether a day is not attached that firing the shard may write to: from a day before the
+ * watermark, because a due time may belong to an earlier occurrence, to the horizon.
  */
 const daysMissing = (tx: Tx) => tx`
   exists (
@@ -146,8 +146,8 @@ const daysMissing = (tx: Tx) => tx`
       or to_regclass('carillon.plan_' || to_char(day, 'YYYYMMDD')) is null)`;
 
 /**
- * Days of jobs past the retention, whether or not they can be dropped, and days of the plan that
- * all watermarks passed more than a day ago.
+ * Whether there are days of jobs past the retention, droppable or not, or days of the plan that all
+ * watermarks passed more than a day ago.
  */
 const pastDays = (tx: Tx, retentionDays: number) => tx`
   exists (
@@ -160,7 +160,10 @@ const pastDays = (tx: Tx, retentionDays: number) => tx`
       and right(c.relname, 8) < to_char((
         select least(${now(tx)}, min(least(watermark_at, near_until))) - interval '1 day' from carillon.shards) at time zone 'UTC', 'YYYYMMDD'))`;
 
-/** False if the release in force is the runtime's own and no round is under way. */
+/**
+ * Whether zone data has to be recorded or schedules to be replanned: false if the release in force
+ * is the runtime's own and no round is under way.
+ */
 const zones = (tx: Tx, runtime: string | null) => tx`
   ${runtime}::text is not null and not exists (
     select from (select version, replan_after, look_again_at from carillon.zone_updates order by id desc limit 1) latest

@@ -8,7 +8,10 @@ export interface RolledUp {
   cancelled: number;
   /** Pulses that were given up. */
   pulsesLost: number;
-  /** Seconds in which a shard's pulses were passed over without a count. */
+  /**
+   * Seconds in which pulses of a shard were passed over, one for each shard. How many pulses that
+   * were is not counted.
+   */
   pulseSecondsPassed: number;
 }
 

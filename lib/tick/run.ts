@@ -39,7 +39,10 @@ export interface TickSettings {
   archives: boolean;
   /** Retention of the audit; null keeps it for ever. */
   auditRetentionDays: number | null;
-  /** Backlog jobs that one tick admits, and the most of one schedule per turn. */
+  /**
+   * Backlog jobs that one tick admits, and the most of one schedule before the next schedule is
+   * served.
+   */
   backlogBudget: number;
   backlogPerTurn: number;
   /** The runtime's zone data release, for example 2026b; null if unknown. */

@@ -64,7 +64,7 @@ async function tickWithHousekeeping(run: Run, sending: ParcelSending): Promise<v
   );
   const attached = await attach(run);
   const late = own.filter((shard) => behind.includes(shard));
-  // The line between near and far may only rise to days that are attached.
+  // The near line may only rise to days that are attached.
   const ready = async (shard: number) => {
     if (attached.now && (attached.past || !past.includes(shard))) await bringAllNear(run, shard);
   };

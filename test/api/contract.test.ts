@@ -275,6 +275,7 @@ describe("other documented statuses", () => {
   });
 
   test("Every documented status occurs: audit, statistics and quarantine", async () => {
+    await answers("GET", "/v1/problems", 200);
     await answers("GET", "/v1/stats", 200);
     await answers("GET", "/v1/forecast", 200);
     await setAside(api.sql, "ended", [{ item: "7", error: new Error("no") }]);

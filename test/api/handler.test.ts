@@ -66,6 +66,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     listLimits: operation("listLimits"),
     readZoneData: async () => operation("readZoneData")({}),
     zoneMoves: operation("zoneMoves"),
+    readProblems: operation("readProblems"),
     readStats: () => operation("readStats")(undefined),
     readForecast: operation("readForecast"),
     agenda: {

@@ -248,6 +248,7 @@ const cases: Record<string, RouteCase> = {
   ),
   "POST /v1/occurrences:last": refused(["/v1/occurrences:last", { body: { keys: [foreign] } }]),
   "GET /v1/schedules/{key}/occurrences": byKey("/occurrences"),
+  "GET /v1/problems": shows("/v1/problems"),
   "GET /v1/stats": refused("/v1/stats"),
   "GET /v1/forecast": refused("/v1/forecast"),
   "GET /v1/tokens": shows("/v1/tokens"),

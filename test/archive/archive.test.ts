@@ -100,8 +100,8 @@ async function manifestOf(day: string): Promise<unknown> {
 }
 
 /**
- * Ten minutes of a schedule that succeeds, and one job that is dead after two attempts; then this
- * number of days.
+ * Runs a schedule that succeeds for ten minutes, and one whose only job is dead after two attempts.
+ * Then lets this number of days pass.
  */
 async function mondayAnd(days: number): Promise<void> {
   world.outcome = ({ key }) => (key === "dies" ? failed("no such order") : { kind: "done" });
@@ -237,7 +237,7 @@ describe("a day past its retention", () => {
     expect(await archive()).toEqual([monday]);
   });
 
-  test("two archivers at once archive a day once", async () => {
+  test("a day is archived once by two concurrent archivers", async () => {
     await mondayAnd(3);
     const both = await Promise.all([archive(), archive()]);
     expect(both.flat().filter((each) => each === monday)).toHaveLength(1);
@@ -254,7 +254,7 @@ describe("a day past its retention", () => {
     expect(await takeDay(archivist, monday)).toBeNull();
   });
 
-  test("a day in which a dead job was retried meanwhile is archived again, and dropped only then", async () => {
+  test("a day is archived again if one of its dead jobs was retried since, and dropped only then", async () => {
     await mondayAnd(3);
     await archive({ partJobs: 2 });
     world.outcome = () => ({ kind: "done" });

@@ -38,7 +38,7 @@ function allBackOf(cadence: Cadence, from: number, upTo: number): number[] {
 }
 
 describe("a calendar that moves occurrences off excluded days", () => {
-  test("a calendar that moves gives the occurrences that a move of each one by its wall time gives, forwards and backwards", () => {
+  test("a search through a calendar that moves days, forwards or backwards, finds what moving each nominal occurrence by its wall time finds", () => {
     fc.assert(
       fc.property(arbitraryCase(fc.constantFrom("next", "previous")), ({ cadence, at }) => {
         const wallAt = rememberedClock(cadence.timezone);

@@ -98,7 +98,7 @@ const versions = () =>
   world.sql`select key, version, deleted_at from carillon.schedules where key = any(${keys}) order by id`;
 
 describe("the canaries", () => {
-  test("canaries are delivered every few minutes: one to its queue, one to a metric", async () => {
+  test("the canaries run every few minutes: one arrives in its queue, and one writes a metric", async () => {
     await pass(2 * minutes);
     expect(await received()).toEqual([canaryKeys.fast, canaryKeys.fast]);
     expect(metrics).toEqual([

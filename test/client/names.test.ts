@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Carillon, CarillonInputError } from "../../lib/client/main.ts";
-import { nameFault } from "../../lib/client/names.ts";
+import { nameFault } from "../../lib/client/request/names.ts";
 import { keyFault } from "../../lib/schedule/shape/schedule-key.ts";
 
 function setup() {

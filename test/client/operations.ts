@@ -153,6 +153,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "Page<ZoneMove> & { kept: number }",
   },
 
+  listProblems: { call: (c) => c.problems(), answer: "Problems" },
   listStats: { call: (c) => c.stats(), answer: "Stats" },
   listOccurrences: {
     call: (c) => page(c.agenda({ from: at, to: at, ...labels, timezone: "UTC", ...listed })),

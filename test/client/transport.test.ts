@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { pause, retryAfterMs } from "../../lib/client/backoff.ts";
 import {
   Carillon,
   CarillonProblem,
@@ -7,7 +6,8 @@ import {
   isConflict,
   isNotFound,
 } from "../../lib/client/main.ts";
-import { makeSend, type TransportParts } from "../../lib/client/transport.ts";
+import { pause, retryAfterMs } from "../../lib/client/request/backoff.ts";
+import { makeSend, type TransportParts } from "../../lib/client/request/transport.ts";
 
 interface Sent {
   url: string;

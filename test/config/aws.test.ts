@@ -25,7 +25,7 @@ afterAll(async () => {
 const region = "us-east-1";
 const credentials = { accessKeyId: "someone", secretAccessKey: "secret" };
 
-test("a client without the SDK's log sends as before, and copies no request for a log", async () => {
+test("a client without the SDK's log sends like any other, and copies no request for a log", async () => {
   const logged: string[] = [];
   const logger = {
     debug: () => {},
@@ -72,7 +72,7 @@ test("a request that gets no answer is given up", async () => {
   mute.close();
 });
 
-test("parcels and messages to queues are sent by such a client", async () => {
+test("parcels and messages to queues are sent by a client without the SDK's log", async () => {
   const queueUrl = emulator.queueUrl("jobs");
   const { sqs } = parcelQueueFrom(
     {

@@ -57,7 +57,7 @@ const requests: Record<string, (port: number) => Promise<unknown>> = {
 };
 
 describe.each(Object.entries(requests))("a request to %s", (_service, request) => {
-  test("is given up where the server never answers", async () => {
+  test("a request is given up where the server never answers", async () => {
     await expect(request(await silent())).rejects.toMatchObject({ name: "TimeoutError" });
   });
 });
@@ -65,20 +65,20 @@ describe.each(Object.entries(requests))("a request to %s", (_service, request) =
 describe.each(Object.entries(requests).filter(([service]) => service !== "S3"))(
   "an answer of %s that has begun",
   (_service, request) => {
-    test("is given up when it stops in the middle", async () => {
+    test("an answer is given up when it stops in the middle", async () => {
       await expect(request(await breaking())).rejects.toMatchObject({ name: "TimeoutError" });
     });
   },
 );
 
-test("an asynchronous call of a function has the limit of a small request", async () => {
+test("an asynchronous call of a function is given up after the time of a small request", async () => {
   const lambda = new LambdaClient(settingsOf("LAMBDA", await silent()));
   const send = vi.spyOn(lambda, "send");
   await expect(sendToFunction(lambda, invoked)).rejects.toMatchObject({ name: "TimeoutError" });
   expect(send.mock.lastCall?.[1]).toMatchObject({ requestTimeout: sendingTimeouts.requestTimeout });
 });
 
-test("Carillon's own client gives a request up", async () => {
+test("Carillon's own client gives up a request that gets no answer", async () => {
   const carillon = new Carillon({
     url: `http://localhost:${await silent()}`,
     token: "t",

@@ -22,14 +22,15 @@ async function pidOf(tx: { unsafe: Sql["unsafe"] }): Promise<number> {
 }
 
 describe("a transaction", () => {
-  test("fails with the error of the statement that failed, even if a later error arrives first", async () => {
+  test("a transaction fails with the error of the statement that failed, even if a later error arrives first", async () => {
     const sql = open();
     await sql`create table once (n int primary key)`;
     const insert = async (tx: Tx, n: number) => tx`insert into once values (${n})`;
     const together = () =>
       sql.begin((tx) =>
         Promise.all([
-          // Awaited one step later, as a caller does that passes on the result of another.
+          // Awaited one microtask later than the other statements, as by a caller that passes on
+          // the result of another.
           insert(tx, 1).then(async (rows) => rows),
           tx`select ${2}::int`,
         ]),
@@ -39,7 +40,7 @@ describe("a transaction", () => {
     await expect(together()).rejects.toMatchObject({ code: "23505" });
   });
 
-  test("commits all of its changes, or none when its work throws", async () => {
+  test("a transaction commits all of its changes, or none when its work throws", async () => {
     const sql = open();
     await sql`create table whole (n int)`;
     expect(await sql.begin(async (tx) => (await tx`insert into whole values (1)`).count)).toBe(1);
@@ -51,13 +52,13 @@ describe("a transaction", () => {
     expect(await sql`select n from whole`).toEqual([{ n: 1 }]);
   });
 
-  test("fails when a statement in it failed, even if the error was caught", async () => {
+  test("a transaction fails when a statement in it failed, even if the error was caught", async () => {
     const sql = open();
     const outcome = sql.begin((tx) => tx`select 1 / 0`.then(undefined, () => "caught"));
     await expect(outcome).rejects.toMatchObject({ code: "22012" });
   });
 
-  test("has a connection of its own: other statements wait or use another one", async () => {
+  test("a transaction has a connection of its own: other statements wait or use another one", async () => {
     const sql = open({ max: 2 });
     await sql.begin(async (tx) => {
       const [mine, others] = [await pidOf(tx), await pidOf(sql)];
@@ -75,13 +76,13 @@ describe("a transaction", () => {
     expect(order).toEqual(["inside", "outside"]);
   });
 
-  test("that has ended refuses a late statement", async () => {
+  test("a transaction that has ended refuses a late statement", async () => {
     const sql = open();
     const late = await sql.begin(async (tx) => ({ run: () => tx`select 1` }));
     await expect(late.run()).rejects.toThrow("already ended");
   });
 
-  test("refuses statements of one part of its work after another part has failed", async () => {
+  test("a transaction refuses statements of one part of its work after another part has failed", async () => {
     const sql = open();
     await sql`create table parts (n int)`;
     const refused: unknown[] = [];
@@ -100,7 +101,7 @@ describe("a transaction", () => {
     expect(await sql`select n from parts`).toEqual([]);
   });
 
-  test("runs in the requested mode", async () => {
+  test("a transaction runs in the requested mode", async () => {
     const sql = open();
     const [row] = await sql.begin((tx) => tx`show transaction_read_only`, "read only");
     expect(row).toEqual({ transaction_read_only: "on" });
@@ -108,7 +109,7 @@ describe("a transaction", () => {
 });
 
 describe("a transaction that begins by reading", () => {
-  test("includes its first statement", async () => {
+  test("a transaction that begins by reading includes its first statement", async () => {
     const sql = open();
     await sql`create table read_first (n int)`;
     const outcome = sql.beginByReading(async (tx) => {
@@ -122,7 +123,7 @@ describe("a transaction that begins by reading", () => {
     expect(await sql`select n from read_first`).toEqual([{ n: 3 }]);
   });
 
-  test("takes one round trip less", async () => {
+  test("a transaction that begins by reading takes one round trip less", async () => {
     const counted = await countRoundTrips(database.url);
     const sql = connect({ DATABASE_URL: counted.url });
     onTestFinished(() => sql.end());
@@ -138,7 +139,7 @@ describe("a transaction that begins by reading", () => {
     expect(counted.taken()).toBe(3);
   });
 
-  test("sends only its first statement if it cannot begin", async () => {
+  test("a transaction that begins by reading sends only its first statement if it cannot begin", async () => {
     const sql = open({ max: 1 });
     await sql`create table not_begun (n int)`;
     // In a failed transaction, the server refuses to begin another one.
@@ -162,7 +163,7 @@ describe("a transaction that begins by reading", () => {
 });
 
 describe("a value", () => {
-  test("that is an array comes back unchanged, for every type that Carillon sends", async () => {
+  test("an array comes back unchanged, for every type that Carillon sends", async () => {
     const sql = open();
     const texts = [
       "plain",
@@ -196,7 +197,7 @@ describe("a value", () => {
     });
   });
 
-  test("that is an array has the type that the server expects, also for an enum and json", async () => {
+  test("an array is sent with the type that the server expects, also for an enum and json", async () => {
     const sql = open();
     await sql`create type colour as enum ('red', 'green')`;
     const dates = [new Date("2026-01-01T00:00:00Z"), null];
@@ -212,14 +213,14 @@ describe("a value", () => {
     });
   });
 
-  test("of json keeps its keys, and a bigint is text", async () => {
+  test("a json value keeps its keys, and a bigint is read as text", async () => {
     const sql = open();
     const document = { snake_case: { camelCase: 1 } };
     const [row] = await sql`select ${sql.json(document)}::jsonb as some_document, 9007199254740993 as big`;
     expect(row).toEqual({ some_document: document, big: "9007199254740993" });
   });
 
-  test("may come from fragments and helpers of the driver, also through the pool", async () => {
+  test("fragments and helpers of the driver work through the pool too", async () => {
     const sql = open();
     await sql`create table helped (n int, label text)`;
     await sql`insert into helped ${sql([
@@ -232,7 +233,7 @@ describe("a value", () => {
 });
 
 describe("connecting", () => {
-  test("names the variable that is missing or wrong", () => {
+  test("connecting fails with the name of a variable that is missing or wrong", () => {
     expect(() => connect({})).toThrow("DATABASE_HOST");
     const named = {
       DATABASE_HOST: "db",
@@ -246,7 +247,7 @@ describe("connecting", () => {
     expect(() => connect({ DATABASE_URL: "postgres://db/x?sslmode=prefer" })).toThrow("verify-full");
   });
 
-  test("to an unreachable server rejects each statement with its cause", async () => {
+  test("an unreachable server rejects each statement with its cause", async () => {
     const sql = connect({ DATABASE_URL: "postgres://127.0.0.1:1/none" });
     await expect(sql`select 1`).rejects.toMatchObject({
       name: "ConnectionLost",
@@ -256,7 +257,7 @@ describe("connecting", () => {
     await sql.end();
   });
 
-  test("to a database that does not exist rejects with the server's own error", async () => {
+  test("a database that does not exist rejects each statement with the server's own error", async () => {
     const url = new URL(database.url);
     url.pathname = "/no_such_database";
     const sql = connect({ DATABASE_URL: url.href });
@@ -264,14 +265,14 @@ describe("connecting", () => {
     await sql.end();
   });
 
-  test("ends when the pool is closed: further statements are refused", async () => {
+  test("a closed pool refuses further statements", async () => {
     const sql = connect({ DATABASE_URL: database.url });
     await sql`select 1`;
     await sql.end();
     await expect(sql`select 1`).rejects.toThrow("closed");
   });
 
-  test("behind a proxy or a pooler prepares no statement by name", async () => {
+  test("a connection behind a proxy or a pooler prepares no statement by name", async () => {
     const sql = connect({ DATABASE_URL: database.url, DATABASE_PREPARE: "off" });
     onTestFinished(() => sql.end());
     await sql`select ${1}::int`;

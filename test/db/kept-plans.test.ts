@@ -41,19 +41,19 @@ const fixed = [1, 2, 3];
 const marked = 7;
 
 describe("on a connection that keeps plans", () => {
-  test("statements with a constant text are kept, and marked ones of those made of parts", async () => {
+  test("a connection that keeps plans keeps those of statements with a constant text, and of marked statements that are made of parts", async () => {
     const sql = open();
     await runEach(sql);
     expect(await keptOf(sql)).toEqual([...fixed, marked]);
   });
 
-  test("statements in a transaction are kept too, each once", async () => {
+  test("a connection that keeps plans keeps those of statements in transactions too, each once", async () => {
     const sql = open();
     for (let turn = 0; turn < 3; turn++) await sql.begin(runEach);
     expect(await keptOf(sql)).toEqual([...fixed, marked]);
   });
 
-  test("another session has none of them, and a session of `alone` has its own", async () => {
+  test("a session keeps its own plans only, also a session of `alone`", async () => {
     const sql = open();
     await runEach(sql);
     expect(await keptOf(open())).toEqual([]);
@@ -79,7 +79,7 @@ describe("no plan is kept", () => {
       { DATABASE_PREPARE: "on" },
       { keepsPlans: false },
     ],
-  ])("%s", async (_, env, options) => {
+  ])("no plan is kept %s", async (_, env, options) => {
     const sql = open(env, options);
     await runEach(sql);
     await sql.begin(runEach);
@@ -104,7 +104,7 @@ describe("when the type of a column of a kept statement changes", () => {
     return { sql, change };
   }
 
-  test("the next run outside a transaction succeeds, since the driver sends it again", async () => {
+  test("when a column of a kept statement gets another type, the next run outside a transaction succeeds, since the driver sends it again", async () => {
     const { sql, change } = await changing("outside");
     const read = () => sql`select * from outside where id = ${1}`;
     expect(await read()).toEqual([{ id: 1, amount: 7 }]);
@@ -113,7 +113,7 @@ describe("when the type of a column of a kept statement changes", () => {
     expect(await read()).toEqual([{ id: 1, amount: "7" }]);
   });
 
-  test("the next transaction with it fails, and the one after it succeeds", async () => {
+  test("when a column of a kept statement gets another type, the next transaction with it fails, and the one after it succeeds", async () => {
     const { sql, change } = await changing("inside");
     const read = () => sql.begin((tx) => tx`select * from inside where id = ${1}`);
     expect(await read()).toEqual([{ id: 1, amount: 7 }]);

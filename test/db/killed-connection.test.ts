@@ -29,7 +29,7 @@ async function kill(killer: Sql, pid: number): Promise<void> {
 }
 
 describe("a connection that is killed", () => {
-  test("while it idles in the pool is replaced at the next statement", async () => {
+  test("a connection that is killed while it idles in the pool is replaced at the next statement", async () => {
     const [sql, killer] = [open(), open()];
     const first = await pidOf(sql);
     await kill(killer, first);
@@ -37,7 +37,7 @@ describe("a connection that is killed", () => {
     expect(second).not.toBe(first);
   });
 
-  test("rejects the running statement once, without an unhandled rejection", async () => {
+  test("a killed connection rejects the running statement once, without an unhandled rejection", async () => {
     const [sql, killer] = [open(), open()];
     const pid = await pidOf(sql);
     const outcome = expect(sql`select pg_sleep(30)`).rejects.toThrow(ConnectionLost);
@@ -47,7 +47,7 @@ describe("a connection that is killed", () => {
     expect(await pidOf(sql)).not.toBe(pid);
   });
 
-  test("rejects every statement that was pipelined behind the running one", async () => {
+  test("a killed connection rejects every statement that was pipelined behind the running one", async () => {
     const [sql, killer] = [open(), open()];
     const pid = await pidOf(sql);
     const outcomes = Promise.allSettled([
@@ -60,7 +60,7 @@ describe("a connection that is killed", () => {
     expect((await outcomes).map((outcome) => outcome.status)).toEqual(Array(6).fill("rejected"));
   });
 
-  test("while it idles in a transaction refuses later statements of the transaction, and never runs them on another connection", async () => {
+  test("a transaction whose idle connection is killed refuses its later statements, and never runs them on another connection", async () => {
     const [sql, killer] = [open({ max: 1 }), open()];
     await sql`create table outside (n int)`;
     const outcome = sql.begin(async (tx) => {
@@ -72,7 +72,7 @@ describe("a connection that is killed", () => {
     expect(await sql`select n from outside`).toEqual([]);
   });
 
-  test("in a transaction that swallows the error still fails the transaction", async () => {
+  test("a transaction whose connection is killed fails even if its work swallows the error", async () => {
     const [sql, killer] = [open(), open()];
     await sql`create table swallowed (n int)`;
     const outcome = sql.begin(async (tx) => {
@@ -88,7 +88,7 @@ describe("a connection that is killed", () => {
     expect(await sql`select n from swallowed`).toEqual([]);
   });
 
-  test("again and again under load loses no confirmed row and causes no unhandled rejection", async () => {
+  test("connections that are killed again and again under load lose no confirmed row and cause no unhandled rejection", async () => {
     const [sql, killer] = [open({ max: 3, applicationName: "victim" }), open()];
     await sql`create table kept (n int)`;
     let working = true;

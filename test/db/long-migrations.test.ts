@@ -31,7 +31,7 @@ function open(max = 1): Sql {
   return opened;
 }
 
-/** The migrations of this release, and these after them. */
+/** The migrations of this release, followed by these. */
 const and = (...texts: string[]): Migration[] => [
   ...released,
   ...texts.map((text, index) => migrationFrom(released.length + index + 1, `step-${index + 1}`, text)),
@@ -45,7 +45,10 @@ beforeEach(() => {
   log = recordedLog();
 });
 
-/** A clock that moves only by waiting, and at once; short waits between checks do not move it. */
+/**
+ * A clock that only waits move, and each at once by its whole length. Waits of less than a second,
+ * between two checks, do not move it.
+ */
 function hastyClock(onPause: (pauses: number) => Promise<void> = async () => {}): Clock {
   let now = Date.parse("2026-03-02T00:00:00Z");
   let pauses = 0;
@@ -106,7 +109,7 @@ const backend = (statement: string) =>
 describe("a migration that does not get its lock", () => {
   const alter = "alter table carillon.things add column mark int";
 
-  test("lets the transactions behind it pass, retries, and succeeds when the lock is free", async () => {
+  test("a migration that does not get its lock lets the transactions behind it pass, retries, and succeeds when the lock is free", async () => {
     const held = await holding("carillon.things");
     const clock = hastyClock(async (pauses) => {
       // Between two attempts no other transaction has to wait.
@@ -118,7 +121,7 @@ describe("a migration that does not get its lock", () => {
     expect(blocked).toHaveLength(3);
   });
 
-  test("fails in the end, names the blocking session without the values of its query, and is rolled back", async () => {
+  test("a migration that never gets its lock is rolled back with an error that names the blocking session, without the values of its query", async () => {
     const held = await holding("carillon.things");
     const failing = run(and(alter), { clock: hastyClock(), lockTimeoutMs: 40, runMs: 20_000 });
     const error = await failing.then(
@@ -133,7 +136,7 @@ describe("a migration that does not get its lock", () => {
     expect(await run(and(alter))).toMatchObject({ applied: ["step-1"], left: undefined });
   });
 
-  test("is left to the next run if earlier migrations used up the time of this one", async () => {
+  test("a migration is left to the next run if it waits for its lock after earlier migrations have used up the time of the run", async () => {
     const held = await holding("carillon.things");
     const clock = hastyClock();
     const first = await run(and("create table carillon.others (n int)", alter), {
@@ -168,7 +171,7 @@ test("a run whose connection is killed rolls back its migration, and the next ru
   expect(await run(and(one, two))).toEqual({ applied: ["step-2"], left: undefined, ahead: false });
 });
 
-test("of two runs at once one waits, names the other, and then finds no work left", async () => {
+test("when two runs of the migrations meet, one waits, names the other, and then finds no work left", async () => {
   const held = await holding("carillon.things");
   const steps = and("alter table carillon.things add column mark int");
   const first = run(steps);
@@ -189,7 +192,7 @@ describe("outside a transaction", () => {
       await sql`select indisvalid as valid from pg_index where indexrelid = to_regclass('carillon.things_by_note')`
     ).map((row) => row["valid"]);
 
-  test("an index is built while others write, and the index of a killed build is built again", async () => {
+  test("a migration outside a transaction builds an index while others write, and builds it again after a killed build", async () => {
     const held = await holding("carillon.things");
     const failing = expect(run(and(build))).rejects.toThrow("connection");
     const pid = await backend("create index");
@@ -202,7 +205,7 @@ describe("outside a transaction", () => {
     expect(await valid()).toEqual([true]);
   });
 
-  test("a statement that outlives its run continues on the server, keeps other runs out, and is found done", async () => {
+  test("a migration's statement that outlives its run continues on the server, keeps other runs out, and is found done", async () => {
     const held = await holding("carillon.things");
     const first = await run(and(build), { runMs: 200 });
     expect(first).toMatchObject({
@@ -228,7 +231,7 @@ describe("in batches", () => {
   const notes = () =>
     sql`select coalesce(note, '') as note, count(*)::int from carillon.things group by 1 order by 1`;
 
-  test("a run does batches until its time is over, the next run continues there, and each row is changed once", async () => {
+  test("a migration in batches works until the time of its run is over, the next run continues there, and each row is changed once", async () => {
     expect(await run(and(batch(40)), { runMs: 0 })).toMatchObject({
       left: expect.stringContaining("reached 40"),
     });
@@ -242,7 +245,7 @@ describe("in batches", () => {
     expect(await sql`select from carillon.unfinished_migrations`).toEqual([]);
   });
 
-  test("a batch that makes no progress is refused instead of repeated for ever", async () => {
+  test("a migration's batch that makes no progress is refused instead of repeated for ever", async () => {
     const stuck = "-- carillon: in batches\nselect '1' as place where $1::text is distinct from 'never'";
     await expect(run(and(stuck))).rejects.toThrow("moves on");
   });
@@ -251,7 +254,7 @@ describe("in batches", () => {
 describe("a release that is rolled back", () => {
   const last = () => released.length;
 
-  test("does nothing on a database whose newer migrations are compatible with it", async () => {
+  test("a release that is rolled back does nothing on a database whose newer migrations are compatible with it", async () => {
     const newer = and(`-- carillon: back to ${last()}\ncreate table carillon.others (n int)`);
     await run(newer);
     expect(await run(released, { mayBeOlder: true })).toEqual({ applied: [], left: undefined, ahead: true });
@@ -261,7 +264,7 @@ describe("a release that is rolled back", () => {
   test.each([
     ["names no older release", ""],
     ["is compatible with newer releases only", "-- carillon: back to 9999\n"],
-  ])("is refused if a migration that it does not know %s", async (_, says) => {
+  ])("a release that is rolled back is refused if a migration that it does not know %s", async (_, says) => {
     const fit = `-- carillon: back to ${last()}\ncreate table carillon.others (n int)`;
     await run(and(fit, `${says}create table carillon.more (n int)`));
     await expect(run(released, { mayBeOlder: true })).rejects.toThrow(NewerDatabase);

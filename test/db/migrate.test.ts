@@ -30,7 +30,7 @@ const applied = () => sql`select number from carillon.migrations order by number
 const step = (number: number, text: string): Migration => migrationFrom(number, `step-${number}`, text);
 
 describe("the migrations", () => {
-  test("are applied in order, and a second run does nothing", async () => {
+  test("migrations are applied in order, and a second run does nothing", async () => {
     const migrations = await all();
     expect((await migrate(sql, migrations, silentLog)).applied).toEqual(migrations.map(({ name }) => name));
     const before = await schemaDump(sql);
@@ -39,7 +39,7 @@ describe("the migrations", () => {
     expect(await applied()).toEqual(migrations.map(({ number }) => ({ number })));
   });
 
-  test("are applied once by several runs at once", async () => {
+  test("migrations are applied once by several concurrent runs", async () => {
     const migrations = await all();
     const others = Array.from({ length: 3 }, () => connect({ DATABASE_URL: database.url }));
     try {
@@ -50,14 +50,14 @@ describe("the migrations", () => {
     }
   });
 
-  test("are refused by a release that is older than the database, which stays unchanged", async () => {
+  test("migrations of a release that is older than the database are refused, and the database stays unchanged", async () => {
     const migrations = await all();
     await migrate(sql, migrations, silentLog);
     await expect(migrate(sql, migrations.slice(0, -1), silentLog)).rejects.toThrow(NewerDatabase);
     expect(await applied()).toHaveLength(migrations.length);
   });
 
-  test("are refused on a database that other code has made, which stays unchanged", async () => {
+  test("migrations are refused on a database that other code has made, which stays unchanged", async () => {
     await migrate(sql, [step(1, "create table carillon.one (n int)")], silentLog);
     const others = [migrationFrom(1, "types", "select 1"), step(2, "create table carillon.two (n int)")];
     const refused = expect(migrate(sql, others, silentLog)).rejects;
@@ -66,7 +66,7 @@ describe("the migrations", () => {
     expect(await applied()).toEqual([{ number: 1 }]);
   });
 
-  test("are each a transaction: a failed one is rolled back, and those before it stay", async () => {
+  test("each migration is a transaction: a failed one is rolled back, and those before it stay", async () => {
     const steps = [
       step(1, "create table carillon.one (n int)"),
       step(2, "create table carillon.two (n int); select 1 / 0"),
@@ -82,13 +82,13 @@ describe("the migrations", () => {
     expect(await migrate(sql, mended, silentLog)).toEqual({ applied: ["step-2", "step-3"] });
   });
 
-  test("make exactly the schema in test/fixtures/schema.sql, which `npm run schema` writes", async () => {
+  test("the migrations make exactly the schema in test/fixtures/schema.sql, which `npm run schema` writes", async () => {
     await migrate(sql, await all(), silentLog);
     const recorded = await readFile(new URL("../fixtures/schema.sql", import.meta.url), "utf8");
     expect(await schemaDump(sql)).toBe(recorded);
   });
 
-  test("are numbered without a gap", async () => {
+  test("migrations are numbered without a gap", async () => {
     const numbers = (await all()).map(({ number }) => number);
     expect(numbers).toEqual(numbers.map((_, index) => index + 1));
   });

@@ -102,7 +102,7 @@ test("behind the proxy a session has no prepared statement, neither a fixed nor 
   });
 });
 
-test("a statement that pins is found in any case and spacing", () => {
+test("the search for statements that pin finds them in any case and spacing", () => {
   const finds = (statement: string) =>
     pinning.some(([pattern]) => statement.search(new RegExp(pattern.source, pattern.flags)) >= 0);
   const pins = [

@@ -98,7 +98,7 @@ describe("a page of jobs and the next one read no more than their limit", () => 
 });
 
 describe("a count of schedules", () => {
-  test.each(Object.entries(scheduleSearches))("of %s is bounded", async (_, filter) => {
+  test.each(Object.entries(scheduleSearches))("a count of schedules is bounded: %s", async (_, filter) => {
     let count = 0;
     const read = await mostRead(async () => {
       ({ count } = await scheduleCount(sql, filter));
@@ -108,7 +108,7 @@ describe("a count of schedules", () => {
   });
 });
 
-test("a page far into a group, a tag or a target reads only from its beginning on", async () => {
+test("a page far into the schedules of a group, a tag or a target reads no rows before its first", async () => {
   for (const filter of [{ group: "huge" }, { tag: "common" }, { target: "queue/bench" }])
     expect(await mostRead(() => scheduleSearch(sql, filter, "s:c"))).toBeLessThan(1_500);
 });

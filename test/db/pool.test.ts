@@ -43,7 +43,7 @@ function setup(max = 1): { sql: Sql; moveClock(ms: number): void; opened(): numb
   };
 }
 
-test("a line is reused while it is fresh, and never after a pause in which the server may have gone", async () => {
+test("a connection is reused while it is fresh, and never after a pause in which the server may have gone", async () => {
   const { sql, moveClock, opened } = setup();
   await sql`select 1`;
   moveClock(IDLE_MS);
@@ -57,7 +57,7 @@ test("a line is reused while it is fresh, and never after a pause in which the s
   expect(opened()).toBe(3);
 });
 
-test("never more lines are open than allowed, and every statement gets its answer", async () => {
+test("never more connections are open than allowed, and every statement gets its answer", async () => {
   const { sql, opened } = setup(2);
   const answers = await Promise.all(
     Array.from({ length: 500 }, async (_, n) => {
@@ -84,7 +84,7 @@ test("a transaction does not wait for later statements", async () => {
   expect(order).toEqual(["before", "transaction", "after"]);
 });
 
-test("work that throws at once leaves its line usable", async () => {
+test("work that throws at once leaves its connection usable", async () => {
   const { sql, opened } = setup(1);
   const failing = sql.begin(() => Promise.reject(new Error("no")));
   await expect(failing).rejects.toThrow("no");
@@ -105,7 +105,7 @@ test("closing waits for running statements and refuses waiting ones", async () =
 test.each([
   ["a statement", (sql: Sql) => sql`create table public.written (n int)`],
   ["a transaction", (sql: Sql) => sql.begin((tx) => tx`create table public.written (n int)`)],
-] as const)("A line whose server refuses a write of %s is not used again", async (_, write) => {
+] as const)("A connection whose server refuses a write of %s is not used again", async (_, write) => {
   const { sql, opened } = setup();
   // As after a failover: the former writer is a reader, for the life of this connection.
   await sql`set default_transaction_read_only = on`;

@@ -56,7 +56,7 @@ async function codeOf(role: Role, statement: string): Promise<string> {
   return "allowed";
 }
 
-/** The same for many statements that change nothing, all sent at once. */
+/** The outcomes of many statements that change nothing, all sent at once. */
 function codesOf(role: Role, statements: readonly string[]): Promise<string[]> {
   const sql = as.get(role);
   if (sql === undefined) throw new Error(`There is no connection as ${role}.`);
@@ -94,8 +94,8 @@ interface Column {
 }
 
 /**
- * For each table and role a statement per right, column by column if rights may differ, and whether
- * the document allows it.
+ * Statements that try each right on each table, column by column if rights may differ, and whether
+ * the document allows each of them.
  */
 async function triesOf(role: Role): Promise<{ statement: string; allowed: boolean }[]> {
   const columns = await owner<Column[]>`
@@ -141,7 +141,7 @@ function mayOn(words: string, right: string, column: string): boolean {
 }
 
 describe.each(roles)("as %s", (role) => {
-  test("exactly the documented rights on tables and columns exist", async () => {
+  test("a role has exactly the documented rights on tables and columns", async () => {
     const tries = await triesOf(role);
     expect(tries.length).toBeGreaterThan(300);
     const codes = await codesOf(
@@ -152,14 +152,14 @@ describe.each(roles)("as %s", (role) => {
     expect(wrong).toEqual([]);
   });
 
-  test("no table can be truncated", async () => {
+  test("a role can truncate no table", async () => {
     for (const name of Object.keys(documented).filter((each) => !/[(]|_seq$|revisions$/.test(each))) {
       // For a view the server reports the wrong kind of object.
       expect([refused, "42809"], name).toContain(await codeOf(role, `truncate carillon.${name}`));
     }
   });
 
-  test("each undocumented function is refused", async () => {
+  test("a role is refused each function that is not documented for it", async () => {
     const functions = await owner<{ name: string; call: string }[]>`
       select format('%s(%s)', p.proname, replace(oidvectortypes(p.proargtypes), 'timestamp with time zone', 'timestamptz')) as name,
         format('select carillon.%I(%s)', p.proname, coalesce((select string_agg(format('(select null::%s)', format_type(t.type, null)), ', ' order by t.place)
@@ -173,14 +173,15 @@ describe.each(roles)("as %s", (role) => {
     expect(open).toEqual([]);
   });
 
-  test("no partition of a day is accessible by its own name, although its rows are through the parent table", async () => {
+  test("a role has no access to a day's partition by the name of the partition, even if it may read the rows through the parent table", async () => {
     const days = await owner<{ name: string; later: boolean }[]>`
       select c.oid::regclass::text as name, c.relname like '%20310101' as later from pg_class c
       where c.relnamespace = 'carillon'::regnamespace and c.relispartition and c.relkind = 'r'`;
     expect(days.filter(({ later }) => later).length).toBeGreaterThan(2);
     for (const { name, later } of days) {
       const tried = [`delete from ${name} where false`, `drop table ${name}`];
-      // The first partitions are older than a grant to read all tables of that time.
+      // Roles may read the first partitions: those existed when a right to read all tables was
+      // granted.
       if (later) tried.push(`select from ${name}`);
       for (const statement of tried) expect(await codeOf(role, statement), statement).toBe(refused);
     }
@@ -222,7 +223,7 @@ describe.each(roles)("as %s", (role) => {
     "create publication mine for table carillon.jobs",
     "select pg_create_physical_replication_slot('mine')",
     "create event trigger mine on ddl_command_start execute function carillon.note_tags()",
-  ])("is refused: %s", async (statement) => {
+  ])("this statement is refused: %s", async (statement) => {
     expect(await codeOf(role, statement)).toBe(refused);
   });
 
@@ -233,7 +234,7 @@ describe.each(roles)("as %s", (role) => {
 
   const members: Partial<Record<Role, Role[]>> = { handler: ["worker"], ingest: ["handler", "worker"] };
   test.each(roles.filter((other) => other !== role && members[role]?.includes(other) !== true))(
-    "cannot become %s",
+    "this role cannot become %s",
     async (other) => {
       expect(await codeOf(role, `set role carillon_${other}`)).toBe(refused);
     },

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 describe("with only its own rights", () => {
-  test("each function can do its part: plan, fire, send, claim, fail, retry, settle", async () => {
+  test("with only its own rights, each function can do its part: plan, fire, send, claim, fail, retry, settle", async () => {
     await world.tick();
     await world.put("soon", { when: "in 10s", retry: { attempts: 2, base: "1s", max: "1s" } });
     await world.put("often", { when: "*/10 * * * *" });
@@ -50,7 +50,7 @@ describe("with only its own rights", () => {
     expect((await world.jobs("dies")).map(({ state }) => state)).toEqual(["dead"]);
   });
 
-  test("the API can edit, hold, delete and read", async () => {
+  test("with only its own rights, the API can edit, hold, delete and read", async () => {
     await world.tick();
     await world.put("edited", { when: "every 1m" });
     await world.tick();
@@ -70,7 +70,7 @@ describe("with only its own rights", () => {
     expect(await findToken(roles.api, "unknown")).toBeNull();
   });
 
-  test("the tick can sweep after a crash, end holds, move far rows near, and drop days", async () => {
+  test("with only its own rights, the tick can sweep after a crash, end holds, move far rows near, and drop days", async () => {
     await world.put("crashes", { when: "in 1m" });
     await world.put("far", { when: "in 10d" });
     await world.put("held", { when: "every 1h" });
@@ -96,7 +96,7 @@ describe("with only its own rights", () => {
 });
 
 describe("with a hold of a group and only their own rights", () => {
-  test("the API begins a pause and a resume, and the tick finishes both", async () => {
+  test("with only their own rights, the API begins the pause and the resume of a group, and the tick finishes both", async () => {
     const label = { scope: "group", name: "held-together" } as const;
     const params = { label, caller: { name: "ann" } };
     const deps = { sql: roles.api, queue: world.queue };

@@ -95,7 +95,7 @@ test("the shard is the schedule's in every row that any part writes", { timeout:
   await live(9 * hour);
   await live(9 * hour + minute);
   // A backfill with more jobs than are made at once. The rest waits while the schedule is held, and
-  // is passed over when it is deleted.
+  // is passed over when the schedule is deleted.
   await world.pause("let-go");
   const params = { key: "let-go", from: at(hour), to: at(5 * hour), limit: 1_000, caller };
   expect(await backfillSchedule(deps(), params)).toMatchObject({ accepted: 241 });

@@ -58,8 +58,8 @@ const others: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Indexes that are unique without the schedule, and so would need more columns if several servers
- * gave numbers.
+ * Unique indexes that name neither shard nor schedule, and why they may. They would need more
+ * columns if several servers gave out the ids.
  */
 const uniqueByItself: Readonly<Record<string, string>> = {
   shards_pkey: "id is the shard",
@@ -84,7 +84,7 @@ afterAll(async () => {
 });
 
 describe("the shard", () => {
-  test("is decided for every table", async () => {
+  test("every table is listed here as hot, with a shard in each row, or with the reason why it has none", async () => {
     const tables = await sql<{ name: string }[]>`
       select relname as name from pg_class
       where relnamespace = 'carillon'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`;
@@ -92,7 +92,7 @@ describe("the shard", () => {
     expect(tables.map(({ name }) => name)).toEqual(known.toSorted());
   });
 
-  test("is a column of every hot table, and of each of its days", async () => {
+  test("the shard is a column of every hot table, and of each of its days", async () => {
     await sql`select carillon.attach_days('2031-05-05', '2031-05-05')`;
     const lacking = await sql<{ name: string }[]>`
       select c.oid::regclass::text as name from pg_class c left join pg_inherits i on i.inhrelid = c.oid
@@ -104,7 +104,7 @@ describe("the shard", () => {
     expect(day).toEqual({ there: true });
   });
 
-  test("could be a column of every unique index of a hot table without changing its meaning", async () => {
+  test("every unique index of a hot table names the shard or the schedule, except those that are listed here with a reason", async () => {
     const unique = await sql<{ name: string; columns: string[] }[]>`
       select c.relname as name, array(select a.attname::text from pg_attribute a where a.attrelid = i.indexrelid order by a.attnum) as columns
       from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
@@ -115,7 +115,7 @@ describe("the shard", () => {
     expect(without.map(({ name }) => name).sort()).toEqual(Object.keys(uniqueByItself).sort());
   });
 
-  test("is set by every statement that inserts a row of a hot table", async () => {
+  test("every statement that inserts a row of a hot table sets the shard", async () => {
     const functions = await sql<{ name: string; text: string }[]>`
       select proname as name, prosrc as text from pg_proc where pronamespace = 'carillon'::regnamespace`;
     const inserts = [...functions, ...sources()].flatMap(({ name, text }) =>
@@ -131,7 +131,7 @@ describe("the shard", () => {
     expect([...written].sort()).toEqual(hot.filter((name) => name !== "shards").sort());
   });
 
-  test("needs no more space per job: it fits into the padding of the row", async () => {
+  test("the shard needs no more space per job: it fits into the padding of the row", async () => {
     await sql.begin(async (tx) => {
       await tx`create temporary table with_shard on commit drop as select * from carillon.jobs limit 0`;
       await tx`create temporary table without_shard on commit drop as select * from carillon.jobs limit 0`;

@@ -25,7 +25,7 @@ describe("a statement", () => {
   const url = (port: number, more = "") => ({ DATABASE_URL: `postgres://u:p@localhost:${port}/d${more}` });
 
   test.each(["", "?sslmode=verify-full"])(
-    "fails when the server never answers the connect (%s)",
+    "a statement fails when the server never answers the connect (%s)",
     async (more) => {
       const sql = connect(url(await silent(), more), { connectMs: 50 });
       await expect(sql`select 1`).rejects.toSatisfy(isPassingFailure);
@@ -33,7 +33,7 @@ describe("a statement", () => {
     },
   );
 
-  test("fails when its server falls silent, and the next one gets another connection", async () => {
+  test("a statement fails when its server falls silent, and the next one gets another connection", async () => {
     const front = await mutableFront(database.url);
     const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
     await sql`select 1`;
@@ -44,7 +44,7 @@ describe("a statement", () => {
     await sql.end();
   });
 
-  test("in a transaction fails in the same way, and the transaction with it", async () => {
+  test("a statement in a transaction fails when its server falls silent, and the transaction with it", async () => {
     const front = await mutableFront(database.url);
     const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
     const transaction = sql.begin(async (tx) => {
@@ -56,7 +56,7 @@ describe("a statement", () => {
     await sql.end();
   });
 
-  test("may come after a longer pause: an idle connection in a transaction is not given up", async () => {
+  test("a transaction's idle connection is not given up, even if the pause before the next statement is longer than the limit for an answer", async () => {
     const front = await mutableFront(database.url);
     const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
     const pids = await sql.begin(async (tx) => {
@@ -69,7 +69,7 @@ describe("a statement", () => {
     await sql.end();
   });
 
-  test("times out at its role or at the proxy before the function gives up the connection", () => {
+  test("a statement times out at its role or at the proxy before the function gives up the connection", () => {
     const schema = readFileSync(new URL("../fixtures/schema.sql", import.meta.url), "utf8");
     const roles = [...schema.matchAll(/^alter role carillon_(\w+) set statement_timeout=(\d+)s;$/gm)].map(
       ([, role = "", seconds]) => ({ role, ms: (Number(seconds) + proxyWaitSeconds) * 1_000 }),

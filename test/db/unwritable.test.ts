@@ -96,7 +96,7 @@ describe.each([
   );
 
   test.each(unwritten)(
-    "%s ends its transaction, also beside other statements",
+    "%s fails its transaction, also if other statements are sent with it",
     async (_name, ask, good, bad, why) => {
       const sql = open(keepsPlans);
       await sql`create table if not exists held (v text)`;
@@ -119,7 +119,7 @@ test("A transaction with a value that cannot be sent fails even where its work h
   expect(await sql`select v from caught`).toEqual([]);
 });
 
-test("a value that could not be sent no longer counts after a rollback to its savepoint", async () => {
+test("a transaction with a value that could not be sent commits after a rollback to the savepoint before that value", async () => {
   const sql = open();
   await sql`create table savepoints (v text)`;
   await sql.begin(async (tx) => {
@@ -162,7 +162,7 @@ test("more parameters than the protocol allows fail their statement alone, with 
   expect(found).toEqual([[{ n: 1 }], expect.stringContaining("there are 65534 parameters"), [{ n: 2 }]]);
 });
 
-test("a helper that the driver cannot make fails its statement alone", async () => {
+test("a helper of the driver that cannot be turned into text fails its statement alone", async () => {
   const sql = open();
   const none: object[] = [];
   const found = await outcomes([
@@ -190,8 +190,8 @@ test("no caller gets another's answer when the driver fails at a value that pass
     sql`select ${sql(helper())}`,
     sql`select 3 as n`,
   ]);
-  // The driver may fail any of them. An answer must be the statement's own, and later statements
-  // use another connection.
+  // The driver may fail any of these statements. An answer must be the statement's own, and later
+  // statements use another connection.
   for (const [place, n] of [
     [0, 1],
     [1, 2],

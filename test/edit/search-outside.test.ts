@@ -83,7 +83,7 @@ test("Patches of a batch whose occurrences a calendar always excludes are search
   expect(new Set(applied.map(({ change }) => change))).toEqual(new Set(["refused"]));
 });
 
-test("Patches of a batch of schedules that run years from now are searched before the locks, with one rollback", async () => {
+test("A batch of patches of schedules that run years from now is rolled back once, and then searches before its locks", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
   for (const [n, key] of keys.entries()) await world.put(key, onSpring("next", `cron(${n} 9 1 6 ? 2060)`));
   // This process has not searched for the instants of the year 2070 yet, so it has no result to

@@ -188,7 +188,7 @@ test("The migration gives another database its first token, unless that database
   expect(await findToken(sql, "the-first-token")).toBeNull();
 });
 
-test("Deleting the resource changes nothing in the database", async () => {
+test("Deleting the migration's resource from the stack changes nothing in the database", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await invoke({ RequestType: "Delete" });
   expect(await findToken(sql, "the-first-token")).not.toBeNull();

@@ -43,7 +43,7 @@ describe.each([
     expect(Object.entries(index).filter(([, read]) => read > entries)).toEqual([]);
   }
 
-  test("a run of the inbox reads the commands of one transaction and no more", async () => {
+  test("a run of the inbox reads only the thousand commands that it applies together", async () => {
     await expectNoMoreThan(2_100, async () => {
       const [{ ids } = { ids: [] }] = await waitingCommands(sql, { most: 1_000, together: 1_000 });
       const rows = await readCommandRows(sql, ids);

@@ -71,7 +71,7 @@ test("rows in quarantine raise an alarm once a part of Carillon has failed on th
   });
 });
 
-test("pulses that were given up or passed over raise an alarm each, by the tick's sums of five minutes", () => {
+test("lost pulses raise an alarm and passed-over pulses another, by the tick's sums over five minutes", () => {
   for (const MetricName of ["PulsesLost", "PulseSecondsPassed"]) {
     stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
       Namespace: "Carillon",

@@ -250,7 +250,7 @@ test.each([
   ["apiCorsOrigins", "*", "it takes origins such as"],
   ["apiRatePerToken", "100", "it takes a rate such as"],
   ["apiJwtIssuer", "http://login.example.com", "it takes an address such as https://login.example.com/"],
-])("%s refuses %j", (name, value, sentence) => {
+])("the setting %s refuses %j", (name, value, sentence) => {
   expect(() => settingsShape.parse({ [name]: value })).toThrow(sentence);
 });
 

@@ -85,7 +85,7 @@ describe("an idle month", () => {
 describe("the usage that a template implies", () => {
   const plain = { ticksAMinute: 0, canaryMinutes: undefined, traced: false, restApi: false, firewall: false };
 
-  test("ticks are counted from the template, started by rule and by scheduler", () => {
+  test("the usage of a stack counts the ticks of its template, started by rule and by scheduler", () => {
     expect(usageOf(smallest)).toMatchObject({ ticksAMinute: 1, restApi: false, traced: false });
     const seven = synthesised({
       tickShards: 7,
@@ -110,7 +110,7 @@ describe("the usage that a template implies", () => {
     expect(total(idleMonth(acl, table.usd)) - total(idleMonth({ Resources: {} }, table.usd))).toBeCloseTo(8);
   });
 
-  test("every tick is traced, and one in twenty of frequent invocations", () => {
+  test("the usage of a traced stack has a trace for every tick, and for one in twenty of frequent invocations", () => {
     const Properties = { TracingConfig: { Mode: "Active" } };
     const resources = { Resources: { Fn: { Type: "AWS::Lambda::Function", Properties } } };
     expect(usageOf(resources).traced).toBe(true);

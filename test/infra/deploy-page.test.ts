@@ -96,7 +96,7 @@ describe("docs/deploy.md", () => {
     expect(rows.slice(1)).toEqual(limits.map((limit) => [...limit]));
   });
 
-  test("docs/deploy.md names only existing settings, scripts and articles", () => {
+  test("docs/deploy.md names only existing settings and scripts", () => {
     const known = [...Object.keys(settingsShape.shape), ...Object.keys(stackSettings)];
     const settings = [...page.matchAll(/carillon:(\w+)/g)].map(([, name]) => name);
     expect(settings.length).toBeGreaterThan(3);

@@ -72,7 +72,7 @@ test("each function gets a secret of its own role and may read only that; the mi
   ]);
 });
 
-test("a higher number makes new passwords, and the migration sets them on the server", () => {
+test("a higher `databasePasswords` makes new passwords, and the migration sets them on the server", () => {
   const raised = synthesised({ ...outside, databasePasswords: 2 });
   const of = (from: Synthesised) => ({
     templates: from

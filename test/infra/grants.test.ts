@@ -83,7 +83,7 @@ test("each function connects to the database as its own user and as no other", (
   ]);
 });
 
-test("only the migration reads secrets, and only these two", () => {
+test("only the migration reads secrets: the database owner's and the first admin token's", () => {
   const readers = holders(stack, "secretsmanager:GetSecretValue");
   expect(readers.map(([to]) => to)).toEqual(["Migration"]);
   expect(readers[0]?.[1]).toMatch(/DatabaseInstance.*MasterUserSecret.*MigrationAdminToken/);

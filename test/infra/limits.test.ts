@@ -7,7 +7,10 @@ import { variants } from "./variants.ts";
 // and CloudFormation rolls it back.
 const template = { resources: 500, bytes: 1_000_000, outputs: 200, parameters: 200, description: 1_024 };
 const environmentBytesMax = 4_096;
-/** For all inline policies of a role together, and for a managed one, without blanks. */
+/**
+ * The limits of all inline policies of a role together, and of one managed policy, counted without
+ * blanks.
+ */
 const policyCharactersMax = { inline: 10_240, managed: 6_144 };
 const managedPoliciesMax = 10;
 const targetsOfRuleMax = 5;

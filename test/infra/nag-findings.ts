@@ -60,7 +60,10 @@ function reasonsOf(construct: IConstruct): Reason[] {
     .filter(({ rule }) => rule.startsWith("AwsSolutions-"));
 }
 
-/** The rules that are not followed, with their places: a row for each reason. */
+/**
+ * The rules that are not followed, with the constructs that do not follow them: a row for each
+ * reason.
+ */
 export function reasonsTable(reasons: readonly Reason[]): string {
   const places = new Map<string, Set<string>>();
   for (const { rule, path, reason } of reasons) {

@@ -16,7 +16,7 @@ test("with every set of settings, AWS Solutions has no finding without a reason"
   expect(all.found.length).toBeGreaterThan(50);
 });
 
-test("every reason belongs to a finding, and is a sentence", () => {
+test("every reason for not following AWS Solutions belongs to a finding, and is a sentence", () => {
   const idle = all.reasons.filter(
     ({ rule, path }) =>
       !all.found.some((each) => each.rule === rule && `${each.path}/`.startsWith(`${path}/`)),

@@ -66,7 +66,7 @@ test("an existing VPC is described by its attributes: everything uses its subnet
   }
 });
 
-test("in an existing VPC, functions may reach any address by HTTPS, or only the endpoints where all of them are made", () => {
+test("in an existing VPC, functions may reach any address by HTTPS, unless all endpoints are made: then only the endpoints", () => {
   const toAnywhere = (stack: Synthesised) =>
     stack
       .ofType("AWS::EC2::SecurityGroupEgress")

@@ -163,7 +163,7 @@ test("high availability is a standby of the database and endpoints in both zones
   expect(subnetsOf(two)).toEqual([2, 2, 2, 2]);
 });
 
-test("the events for the bus are a list, or none", () => {
+test("the setting of lifecycle events takes a list, or none", () => {
   expect(read({}).lifecycleEvents).toEqual(["dead", "missed"]);
   expect(read({ "carillon:lifecycleEvents": "failed, dead" }).lifecycleEvents).toEqual(["failed", "dead"]);
   expect(read({ "carillon:lifecycleEvents": ["skipped"] }).lifecycleEvents).toEqual(["skipped"]);

@@ -144,7 +144,7 @@ describe("all events", () => {
     ]);
   });
 
-  test("the attempt of a dead worker is reported as failed", async () => {
+  test("the attempt of a job whose worker died is reported as failed", async () => {
     await withWorld({ notify: ["failed"] });
     world.tellAtOnce();
     await once("a");

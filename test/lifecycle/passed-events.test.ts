@@ -17,7 +17,7 @@ afterEach(async () => {
 const told = async (): Promise<Record<string, unknown>[]> =>
   (await world.arrived()).map((event) => ({ type: event["detail-type"], ...event.detail.data }));
 
-/** Time without a tick. */
+/** Lets time pass without a tick. */
 async function outage(ms: number): Promise<void> {
   await world.tick();
   await world.clock.advance(ms);
@@ -163,7 +163,7 @@ describe("a bus that does not answer", () => {
     );
   });
 
-  test("if the bus takes some events and not others, only the others come again", async () => {
+  test("if the bus takes some events and not others, only the others are sent again", async () => {
     await Promise.all(["a", "b", "c"].map((key) => world.put(key, { when: "every 10m" })));
     await outage(hour);
     world.bus.client.middlewareStack.add(

@@ -2,18 +2,18 @@ import { describe, expect, test } from "vitest";
 import { lifecycleFrom } from "../../lib/config/lifecycle.ts";
 
 describe("the setting", () => {
-  test("without a setting, dead and missed jobs are reported to the default bus", () => {
+  test("without the lifecycle setting, dead and missed jobs are reported to the default bus", () => {
     expect(lifecycleFrom({})).toEqual({ notify: ["dead", "missed"], bus: "default" });
     expect(lifecycleFrom({ LIFECYCLE_EVENTS: "", CARILLON_EVENTS_BUS: "" })).toEqual(lifecycleFrom({}));
   });
 
-  test("the setting takes a list in any order, or none", () => {
+  test("the lifecycle setting takes a list in any order, or none", () => {
     const set = { LIFECYCLE_EVENTS: "failed, started ,failed", CARILLON_EVENTS_BUS: "ops" };
     expect(lifecycleFrom(set)).toEqual({ notify: ["started", "failed"], bus: "ops" });
     expect(lifecycleFrom({ LIFECYCLE_EVENTS: "none" }).notify).toEqual([]);
   });
 
-  test("an invalid setting is refused with the valid names", () => {
+  test("an invalid lifecycle setting is refused with the valid names", () => {
     expect(() => lifecycleFrom({ LIFECYCLE_EVENTS: "dead,done" })).toThrow(
       'The environment variable LIFECYCLE_EVENTS is "dead,done"; it takes some of started, succeeded, failed, dead, skipped, missed, with commas between them, or none, not done.',
     );

@@ -54,7 +54,7 @@ test.each([
   ["is away", isAway],
 ])("an event is sent again a while later if the bus %s", async (_, answer) => {
   expect(await told(answer)).toBe(0);
-  // At once would be one more request to a bus that is overloaded.
+  // To send the event again at once would be one more request to a bus that is overloaded.
   expect(await told(takes)).toBe(0);
   await world.clock.advance(minute);
   // If the event were deleted, its receivers would never learn of the job's end.
@@ -79,7 +79,7 @@ test("an event that one worker is sending is not sent by the next worker too", a
   expect(await claimEvents(world.sql, 10, "fresh")).toEqual([]);
 });
 
-/** Events of another schedule's jobs. */
+/** Stores events of another schedule's jobs. */
 async function moreEvents(occurrence: string): Promise<void> {
   await world.sql`
     insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
@@ -95,7 +95,7 @@ test("an event whose occurrence is out of range for a date keeps no other from b
   expect(await left()).toBe(0);
 });
 
-test("an event for which the bus refuses a whole request keeps no other of it from being sent", async () => {
+test("an event for which the bus refuses a whole request keeps no other event of that request from being sent", async () => {
   for (let each = 0; each < 4; each++) await moreEvents(`2026-03-02T10:0${each}:00Z`);
   const deps = depsOf(({ Detail = "" }) => {
     if (Detail.includes("10:02:00"))

@@ -108,7 +108,7 @@ describe("a target that wants no more jobs", () => {
     expect(await world.sql`select from carillon.wanted_holds`).toEqual([]);
   });
 
-  test("a worker of slow targets holds the schedule at once, which its role may do", async () => {
+  test("the slow worker holds the schedule of a target that wants no more jobs at once, which its role may do", async () => {
     await world.stop();
     world = await busWorld({
       roles: async (owner, url) => ({
@@ -124,7 +124,7 @@ describe("a target that wants no more jobs", () => {
     expect(world.log.lines.map(({ event }) => event)).toEqual(["job.dead", "lifecycle.held"]);
   });
 
-  test("the next tick holds the schedule if the worker could not, and the job stays settled", async () => {
+  test("the next tick holds the schedule if the worker could not hold it, and the job stays settled", async () => {
     world.tellAtOnce();
     await each("a", { target: { handler: "greet" } });
     world.outcome = () => gone;
@@ -136,7 +136,7 @@ describe("a target that wants no more jobs", () => {
     expect(await holds("a")).toHaveLength(1);
   });
 
-  test("a schedule that was given another target meanwhile is not held", async () => {
+  test("a schedule is not held for a target that an edit has replaced meanwhile", async () => {
     await each("a");
     await world.tick();
     await world.clock.advance(minute);

@@ -37,7 +37,7 @@ async function asked(method: string, where: string, body?: unknown): Promise<voi
 
 const stats = z.looseObject({ asOf: z.iso.datetime().transform((text) => Date.parse(text)) });
 
-/** By the stack's own clock, which stamps the pulses. */
+/** The time by the stack's own clock, which stamps the pulses. */
 async function stackTime(): Promise<number> {
   return stats.parse(await (await stack.request("GET", "/v1/stats")).json()).asOf;
 }

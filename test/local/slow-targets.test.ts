@@ -80,7 +80,7 @@ test("the stack delivers jobs to a webhook and to a function, the webhook signed
   for (const canary of [secret, "canary", "hidden-key"]) expect(stack.printed()).not.toContain(canary);
 });
 
-test("without an emulator of Lambda the job fails with a message that names the remedy", async () => {
+test("without an emulator of Lambda, a job for a function fails with a message that names the remedy", async () => {
   const stack = await start({});
   await put(stack, "invoked", { lambda: "resize" });
   const { error } = await jobOf(stack, "invoked", ["retrying"]);

@@ -32,7 +32,7 @@ describe("npm start", { timeout: 120_000 }, () => {
   test.each([
     ["kill -9", async () => {}],
     ["kill -9 and the loss of every queue", loseQueues],
-  ])("each occurrence runs once over %s", async (_, lose) => {
+  ])("each occurrence runs once in spite of %s", async (_, lose) => {
     let stack = await own.start();
     await timeAfterTick(stack);
     const often = { when: "every 1s", target: { queue: "often" } };

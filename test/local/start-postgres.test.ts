@@ -160,7 +160,7 @@ describe("startPostgres", () => {
   test.each([
     ["its parent-death signal", process.env["PATH"] ?? ""],
     ["the next start alone", "/a-path-without-setpriv"],
-  ])("starts again after kill -9 of the process that owned it, helped by %s", async (_, searchPath) => {
+  ])("Postgres starts again after kill -9 of its owning process, helped by %s", async (_, searchPath) => {
     const owner = spawnOwner(searchPath);
     const [url] = await once(createInterface(owner.stdout), "line");
     await ask(String(url), "create table kept as select 1 as n");

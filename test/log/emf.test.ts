@@ -51,7 +51,7 @@ function lineOf(measured: Measured, dimensions?: MetricDimensions): Record<strin
 }
 
 describe("a line of metrics", () => {
-  test("follows the Embedded Metric Format, with every metric", () => {
+  test("a line of metrics follows the Embedded Metric Format, with every metric", () => {
     const all = Object.fromEntries(Object.keys(metricUnits).map((name, index) => [name, index]));
     const line = lineOf(all, { queue: "fast" });
     expect(line).toMatchObject({ ...all, function: "worker", queue: "fast", event: "metrics" });
@@ -61,14 +61,14 @@ describe("a line of metrics", () => {
     });
   });
 
-  test("has at most a hundred values of one metric, the least and the greatest among them", () => {
+  test("a line of metrics has at most a hundred values of one metric, the least and the greatest among them", () => {
     const late = Array.from({ length: 2_500 }, (_, index) => (index * 7_919) % 2_500);
     const values = z.array(z.number()).parse(lineOf({ LatenessMs: late })?.["LatenessMs"]);
     expect(values).toHaveLength(100);
     expect([values[0], values[50], values.at(-1)]).toEqual([0, 1_262, 2_499]);
   });
 
-  test("is not written without a value", () => {
+  test("a line of metrics without a value is not written", () => {
     expect(lineOf({})).toBeUndefined();
     expect(lineOf({ LatenessMs: [] })).toBeUndefined();
     expect(lineOf({ TickMs: Number.NaN })).toBeUndefined();
@@ -76,14 +76,17 @@ describe("a line of metrics", () => {
 });
 
 describe("the metrics of a function", () => {
-  test("are not written into a log for people", () => {
+  test("metrics are not written into a log for people", () => {
     expect(metricsFrom({ CARILLON_LOG: "text" }, "tick")).toBe(noMetrics);
     expect(metricsFrom({ CARILLON_LOG: "silent" }, "tick")).toBe(noMetrics);
     expect(metricsFrom({}, "tick")).not.toBe(noMetrics);
   });
 
-  test.each(["AWS/Lambda", "", "with blank", "ü"])("are refused under the namespace %j", (namespace) => {
-    const env = { CARILLON_METRICS_NAMESPACE: namespace };
-    expect(() => metricsFrom(env, "tick")).toThrow(/CARILLON_METRICS_NAMESPACE/);
-  });
+  test.each(["AWS/Lambda", "", "with blank", "ü"])(
+    "metrics are refused under the namespace %j",
+    (namespace) => {
+      const env = { CARILLON_METRICS_NAMESPACE: namespace };
+      expect(() => metricsFrom(env, "tick")).toThrow(/CARILLON_METRICS_NAMESPACE/);
+    },
+  );
 });

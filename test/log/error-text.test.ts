@@ -72,7 +72,7 @@ describe("the text of an error in a log", () => {
     expect(everything).not.toContain(canary);
   });
 
-  test("is one line of bounded length, and the stack is kept apart", () => {
+  test("the text of an error is one line of bounded length, and the stack is kept apart", () => {
     const error = new Error(`a\nb\u2028c ${"x".repeat(5_000)}`);
     expect(errorText(error)).toMatch(/^Error: a b c x{900,1000}$/);
     expect(loggableError(error).stack).toContain("error-text.test.ts");

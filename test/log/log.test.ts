@@ -21,13 +21,13 @@ function lineWith(header: string | undefined): unknown {
 describe("a line of the log", () => {
   const root = "1-5759e988-bd862e3fe1be46a994272793";
 
-  test("has the trace if X-Ray records this invocation", () => {
+  test("a line of the log has the trace if X-Ray records this invocation", () => {
     const header = `Root=${root};Parent=53995c3f42cd8ad8;Sampled=1;Lineage=1:a87bd80c:0`;
     expect(lineWith(header)).toEqual({ level: "info", event: "tick.done", trace: root, jobs: 1 });
   });
 
   test.each([undefined, "", `Root=${root};Parent=53995c3f42cd8ad8;Sampled=0`, "Sampled=1"])(
-    "has no trace with the header %s",
+    "a line of the log has no trace with the header %s",
     (header) => expect(lineWith(header)).toEqual({ level: "info", event: "tick.done", jobs: 1 }),
   );
 });

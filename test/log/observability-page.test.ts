@@ -7,12 +7,12 @@ import { wording } from "../../lib/log/wording.ts";
 const page = readFileSync(path.resolve(import.meta.dirname, "../../docs/observability.md"), "utf8");
 
 describe("docs/observability.md", () => {
-  test("has every metric with its unit, and no other", () => {
+  test("docs/observability.md has every metric with its unit, and no other", () => {
     const rows = [...page.matchAll(/^\| `([A-Z]\w+)` \| (\w+) \|/gm)].map(([, name, unit]) => [name, unit]);
     expect(rows).toEqual(Object.entries(metricUnits));
   });
 
-  test("has every prefix of events, and no other", () => {
+  test("docs/observability.md has every prefix of events, and no other", () => {
     const kinds = [...page.matchAll(/^\| (`[a-z]+\.`(?:, `[a-z]+\.`)*) \|/gm)].flatMap(([, listed = ""]) =>
       [...listed.matchAll(/`([a-z]+)\.`/g)].map(([, kind]) => kind),
     );
@@ -20,7 +20,7 @@ describe("docs/observability.md", () => {
     expect(kinds.toSorted()).toEqual([...worded].toSorted());
   });
 
-  test("names only events that exist", () => {
+  test("docs/observability.md names only events that exist", () => {
     const [, named = ""] = /^Worth an alarm.*?: (.*)$/m.exec(page) ?? [];
     const events = [...named.matchAll(/`([a-z.-]+)`/g)].map(([, event = ""]) => event);
     expect(events.length).toBeGreaterThan(3);

@@ -203,7 +203,7 @@ test("a worker whose parcel another worker has claimed since takes no parcels al
   expect(sizes(await companyOf(head))).toEqual([10, 10, 10]);
 });
 
-test("the time of parcels that are settled together is noted once for their target, not for each parcel", async () => {
+test("the time of parcels that are settled together counts once for each of their target's places, not for each parcel", async () => {
   const head = await claimedBeforeOthers(world, 5);
   const company = await companyOf(head);
   await world.clock.advance(100);

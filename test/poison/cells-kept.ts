@@ -50,10 +50,7 @@ export const rowCells = {
       "poison/unused-target.test.ts",
       "A target that cannot be deleted is set aside, does not stop the others, and is deleted once repaired",
     ),
-    locked: by(
-      "retention/targets.test.ts",
-      "a locked target is skipped by the mark, and the others are marked",
-    ),
+    locked: by("retention/targets.test.ts", "a locked target is not marked as unused, and the others are"),
   },
 } satisfies Partial<Matrix>;
 

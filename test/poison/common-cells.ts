@@ -47,7 +47,7 @@ export const noDay = { missingDay: because("It reads and writes no table of a da
 export const plansOnDaysThatAre = {
   missingDay: by(
     "tick/near-line.test.ts",
-    "The near line is not raised while the days behind it cannot be attached",
+    "The near line is not raised while the days before the new line cannot be attached",
   ),
 };
 

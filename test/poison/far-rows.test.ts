@@ -290,7 +290,7 @@ test("A far row that was set aside stays in the far plan when the next day comes
   expect(await lineOf()).toEqual(new Date("2026-03-07T00:00:00Z"));
 });
 
-test("An edit of a schedule whose far row is due and occurs at -infinity, before the tick that reads the row, loses nothing", async () => {
+test("A schedule whose far row has -infinity as due time and occurrence keeps its next occurrence when it is edited before the tick reads the row", async () => {
   const id = await farRows();
   await world.sql`update carillon.plan_far set due_at = '-infinity', occurrence = '-infinity' where schedule_id = ${id}`;
   await world.patch("c", { payload: { edited: true } });

@@ -20,7 +20,7 @@ const write = (consumer: string, item: string, scheduleId: string | null = null)
   insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
   values (${consumer}, ${item}, ${scheduleId}, 'by hand', carillon.clock(), carillon.clock(), 1, carillon.clock())`;
 
-test("The tick drops a plan entry whose item is not a number, reports it, and retries the other entries", async () => {
+test("The tick drops a quarantined plan entry whose item is not a number, reports it, and retries the other entries", async () => {
   for (const key of ["a", "b"]) await world.put(key, { when: "every 1h" });
   const [a, b] = [await idOf(world, "a"), await idOf(world, "b")];
   await write("plan", "abc", a);
@@ -31,7 +31,7 @@ test("The tick drops a plan entry whose item is not a number, reports it, and re
   expect(dropped.map(({ fields }) => fields)).toEqual([{ consumer: "plan", item: "abc" }]);
 });
 
-test("A plan entry without a schedule id is retried by its item", async () => {
+test("A quarantined plan entry without a schedule id is retried by its item", async () => {
   await world.put("a", { when: "every 1h" });
   const id = await idOf(world, "a");
   await write("plan", id);
@@ -43,7 +43,7 @@ test("A plan entry without a schedule id is retried by its item", async () => {
   expect(await quarantined(world)).toMatchObject([{ consumer: "plan", item: id, tries: 2 }]);
 });
 
-test("An inbox entry whose item is not a number hides no command, and is dropped", async () => {
+test("A quarantined inbox entry whose item is not a number hides no command, and is dropped", async () => {
   await world.sql`
     insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), 'shop', '{"delete": "a"}', 10)`;
   await write("inbox", "abc");
@@ -53,7 +53,7 @@ test("An inbox entry whose item is not a number hides no command, and is dropped
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A shared-hold entry whose item is not a revision is dropped", async () => {
+test("A quarantined shared-hold entry whose item is not a revision is dropped", async () => {
   await write("shared-hold", "abc/1");
   const params = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
   await pauseLabel(world, params, { most: 0, timeIsUp: () => false });

@@ -17,14 +17,14 @@ function acting(bad: readonly number[], error: unknown = new Error("bad")) {
   return { act, done, asked };
 }
 
-test("Items without a failure are acted on at once", async () => {
+test("Items without a failure are done together in one call", async () => {
   const { act, done, asked } = acting([]);
   expect(await inHalves(numbers(100), act, always)).toEqual({ failed: [], left: [] });
   expect(asked).toEqual([100]);
   expect(done).toEqual(numbers(100));
 });
 
-test("An empty list is not acted on", async () => {
+test("An empty list of items causes no call", async () => {
   const { act, asked } = acting([]);
   expect(await inHalves([], act, always)).toEqual({ failed: [], left: [] });
   expect(asked).toEqual([]);
@@ -57,7 +57,7 @@ test.each([
   expect(asked).toEqual([8]);
 });
 
-test("Items that time does not allow are returned untried", async () => {
+test("Items for which no time is left are returned untried", async () => {
   const { act, done, asked } = acting([0]);
   const { failed, left } = await inHalves(numbers(8), act, () => asked.length === 2);
   expect(failed).toEqual([]);

@@ -40,7 +40,7 @@ test("A row waits in quarantine until its next retry, for its own consumer only"
   expect(await waits("7")).toBe(false);
 });
 
-test("Letting a row go deletes its entry and no other", async () => {
+test("When a row has succeeded, its own quarantine entry is deleted and no other", async () => {
   await setAside(world.sql, "ended", [
     { item: "7", error: new Error("no") },
     { item: "8", error: new Error("no") },

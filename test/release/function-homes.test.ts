@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { glob, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -158,5 +159,17 @@ describe("npm run migration", () => {
   test("npm run migration refuses a function that two files hold", async () => {
     await writeHome("one", home("one"), "lane");
     await expect(write("more")).rejects.toThrow("carillon.one is in two files");
+  });
+
+  test("npm run migration prints a refusal as one sentence without a stack, and exits with 1", () => {
+    const script = path.join(repository, "lib", "tools", "migration", "write-migration.ts");
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, "Two words"], {
+      encoding: "utf8",
+    });
+    expect({ status, stdout, stderr }).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: '"Two words" cannot name a migration: use lower-case letters, digits and single dashes.\n',
+    });
   });
 });

@@ -38,7 +38,7 @@ test("docs/retention.md lists the settings of autovacuum that the tables have, e
   for (const [, name, , , reason = ""] of told) expect(reason.length, name).toBeGreaterThan(5);
 });
 
-test("a day that is attached later has the settings as well", async () => {
+test("a day that is attached later has the settings of autovacuum as well", async () => {
   await sql`select carillon.attach_days('2031-01-01', '2031-01-01')`;
   const [day] = await sql`select reloptions from pg_class where relname = 'jobs_20310101'`;
   expect(day?.["reloptions"]).toContain("autovacuum_freeze_min_age=0");

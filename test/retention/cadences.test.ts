@@ -52,7 +52,7 @@ test("a cadence is deleted with the last version that names it, and kept while t
   });
 });
 
-test("a step reads a bounded number of cadences, the next continues behind them, and an hour passes between rounds", async () => {
+test("the reclaim reads a bounded number of cadences in a step, continues behind them in the next, and pauses an hour between rounds", async () => {
   await world.put("kept", { when: "1 1 * * *" });
   await unused("a", "b", "c");
   const step = () => world.sql`select looked, gone from carillon.reclaim_cadences(2)`;
@@ -69,7 +69,7 @@ test("a step reads a bounded number of cadences, the next continues behind them,
   expect(await stored()).toEqual(["1 1 * * *"]);
 });
 
-test("a tick reads no cadence while the next round is not due", async () => {
+test("a tick reads no cadence while the next round of the reclaim is not due", async () => {
   await world.tick();
   await unused("a");
   await world.clock.advance(hour - minute);
@@ -80,7 +80,7 @@ test("a tick reads no cadence while the next round is not due", async () => {
   expect(await stored()).toEqual([]);
 });
 
-test("a cadence that an edit has found is passed over, and is kept when the edit has committed", async () => {
+test("the reclaim skips a cadence that an edit is about to use, and keeps it when the edit has committed", async () => {
   await unused("17 3 * * *");
   const edit = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await edit.begin(async (tx) => {

@@ -43,7 +43,7 @@ async function mondayAnd(days: number, { fails = false } = {}): Promise<void> {
 }
 
 describe("a day of jobs", () => {
-  test("a day in which a dead job is retried is kept for as long as the day on which it ran", async () => {
+  test("a day in which a dead job is retried is kept for as long as the day on which the retry ran", async () => {
     await mondayAnd(2, { fails: true });
     const id = `1-${at(minute).getTime()}-c0`;
     await retryJob({ sql: world.sql, queue: world.queue }, { id, reason: "mended", caller });
@@ -57,7 +57,7 @@ describe("a day of jobs", () => {
     expect(await world.sql`select from carillon.stirred_days`).toEqual([]);
   });
 
-  test("a day that a backfill reaches is kept, too", async () => {
+  test("a day to which a backfill adds jobs later is kept for as long as the day on which those jobs ran", async () => {
     await world.put("minutes", { when: "every 1m", catchUp: { policy: "skip" } });
     await world.clock.advance(2 * day);
     await world.tick();
@@ -113,7 +113,7 @@ describe("a day of jobs", () => {
     ]);
   });
 
-  test("a day with a waiting job is recognized by one parcel, without a search, until that parcel is gone", async () => {
+  test("to keep a day with a waiting job, the drop looks at one parcel of it, and searches again only when that parcel is gone", async () => {
     await world.put("stuck", { when: "in 1m" });
     await world.put("stuck too", { when: "in 2m" });
     await world.tick();

@@ -89,7 +89,7 @@ async function fill({ url }: TestDatabase): Promise<void> {
   await sql.end();
 }
 
-test("the tick's query for work reads indexes, if none of the work is due or all of it", async () => {
+test("the tick's query for work reads indexes, whether none of the work is due or all of it", async () => {
   const look = async () => {
     await pendingBeforeFiring(sql);
     return (await pendingAfterFiring(sql, tickDefaults)).there;
@@ -169,14 +169,15 @@ test("the purge reads thirty thousand schedules at a time, by their ids, and eac
       { timeIsUp: () => false, note: (error) => Promise.reject(error) },
     ),
   );
-  // By the time when it was recorded, not by reading the whole of another index.
+  // Lost pulses are found by the time at which they were recorded, not by reading the whole of
+  // another index.
   expect(index["pulses_passed_noted"]).toBeGreaterThan(0);
   expect(index["pulses_passed_shard"]).toBeUndefined();
   expect(await sql`select place::int from carillon.purges`).toEqual([{ place: 30_000 }]);
   expect(scanned["schedules"]).toBeUndefined();
   expect(scanned["schedule_versions"]).toBeUndefined();
-  // To count them, to read them, and for schedules with a limit of fires or with only their cadence
-  // to tell their end.
+  // Each schedule is looked up up to four times: to count it, to read it, and again if it has a
+  // limit of fires, or if only its cadence tells its end.
   expect(index["schedules_pkey"]).toBeLessThanOrEqual(4 * 30_000 + 100);
   expect(index["schedule_versions_pkey"]).toBeLessThanOrEqual(2 * 30_000 + 100);
 });

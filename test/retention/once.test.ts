@@ -52,7 +52,7 @@ test("an occurrence whose job was dropped is not repeated by any part that makes
   expect(ran).toBeGreaterThan(20);
   const put = (key: string, body: object) => world.put(key, body);
 
-  // A backfill requests it by its time.
+  // A backfill names the dropped occurrence by its time.
   for (const key of ["hourly", "cron"])
     await expect(
       backfillSchedule(
@@ -60,8 +60,8 @@ test("an occurrence whose job was dropped is not repeated by any part that makes
         { key, from: at(0), to: at(4 * hour), limit: 100, caller },
       ),
     ).rejects.toMatchObject({ kind: "impossible" } satisfies Partial<Refusal>);
-  // The end of a hold that began after it, edits of the cadence, of its catch-up and of its
-  // beginning, and the same body again.
+  // Other parts that make occurrences: the end of a hold that began later, edits of the cadence, of
+  // its catch-up and of its beginning, and a put of the same body.
   await world.resume("hourly");
   await tick();
   await world.resume("cron");

@@ -22,7 +22,7 @@ async function ticks(count: number, apart: number): Promise<void> {
   }
 }
 
-test("a schedule that is over is kept while it has an occurrence in the backlog, or a parcel that waits for its hold", async () => {
+test("a schedule that is over is kept while it has an occurrence in the backlog, or a parcel that waits for the end of its hold", async () => {
   for (const key of ["done", "held", "owed"]) await world.put(key, { when: "in 1m" });
   await ticks(3, minute);
   await world.sql`

@@ -126,8 +126,8 @@ describe("schedules that are over", () => {
   test("a schedule is not purged while ticks lag behind: its due occurrences have not become jobs yet", async () => {
     await world.put("lagging", { when: "in 1m" });
     await world.clock.advance(8 * day);
-    // Also if the day of the occurrence is dropped: its job would belong to a purged schedule, and
-    // never run.
+    // The schedule is kept even if the day of the occurrence is dropped: the job would belong to a
+    // purged schedule, and never run.
     await world.sql`drop table carillon.jobs_20260301, carillon.jobs_20260302, carillon.jobs_20260303`;
     await purge(deps(), { retentionDays, auditRetentionDays: null }, bounds);
     expect(await kept()).toEqual(["lagging"]);

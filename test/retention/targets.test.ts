@@ -88,7 +88,7 @@ test.each([
   ["a parcel that waits for its time", () => parcel({}), ""],
   ["a parcel that waits for its turn", () => parcel({ turn: "waits", turn_at: new Date() }), ""],
   ["a parcel that has a place", () => parcel({ turn: "granted", slots: 1 }), ""],
-])("a target is kept with %s", async (_, keep, other) => {
+])("a target is neither marked as unused nor deleted while it has %s", async (_, keep, other) => {
   const name = other === "" ? "webhook/x.example.com" : other;
   await named(world.sql, name);
   await keep();
@@ -120,7 +120,7 @@ const parcel = (columns: object) =>
       ...columns,
     })}`.then(() => undefined);
 
-test("a put that has read a target before it was marked keeps it, however late it commits", async () => {
+test("a put that has read a target before it was marked as unused keeps the target, however late it commits", async () => {
   await named(world.sql, "webhook/x.example.com");
   const putting = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await putting.begin(async (tx) => {
@@ -141,7 +141,7 @@ test("a put that has read a target before it was marked keeps it, however late i
   expect(await marked()).toEqual([]);
 });
 
-test("a put that names a marked target before it is deleted keeps it", async () => {
+test("a put that names a target that is marked as unused, and not deleted yet, keeps the target", async () => {
   await markedLongAgo("webhook/x.example.com");
   const putting = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await putting.begin(async (tx) => {
@@ -154,7 +154,7 @@ test("a put that names a marked target before it is deleted keeps it", async () 
   expect(await names()).toEqual(["webhook/x.example.com"]);
 });
 
-test("a put that is rolled back leaves the mark unchanged", async () => {
+test("a put that is rolled back leaves the mark of an unused target unchanged", async () => {
   await markedLongAgo("webhook/x.example.com");
   const putting = world.sql.begin(async (tx) => {
     await tx`select carillon.target_named('webhook/x.example.com')`;
@@ -182,7 +182,7 @@ test("a put whose target is being deleted waits for that, and makes the target a
   ).toEqual([{ key: "again", id: 2, name: "webhook/x.example.com" }]);
 });
 
-test("a step reads a bounded number of targets, the next continues behind them, and an hour passes between rounds", async () => {
+test("the reclaim reads a bounded number of targets in a step, continues behind them in the next, and pauses an hour between rounds", async () => {
   for (const name of ["queue/a", "queue/b", "queue/c"]) await named(world.sql, name);
   const step = () => world.sql`select looked, ids from carillon.targets_to_reclaim(2)`;
   const comes = async () => {
@@ -202,7 +202,7 @@ test("a step reads a bounded number of targets, the next continues behind them, 
   expect(await marked()).toEqual(["queue/a", "queue/b", "queue/c"]);
 });
 
-test("a locked target is skipped by the mark, and the others are marked", async () => {
+test("a locked target is not marked as unused, and the others are", async () => {
   for (const name of ["queue/a", "queue/b"]) await named(world.sql, name);
   const other = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await other.begin(async (tx) => {

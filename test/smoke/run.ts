@@ -1,4 +1,4 @@
-import { CarillonProblem } from "../../lib/client/problem.ts";
+import { CarillonProblem } from "../../lib/client/request/problem.ts";
 import { smoke } from "./smoke.ts";
 import { smokeSettings } from "./smoke-settings.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Carillon } from "../../lib/client/carillon.ts";
-import { CarillonProblem } from "../../lib/client/problem.ts";
+import { CarillonProblem } from "../../lib/client/request/problem.ts";
 import { SmokeQueue } from "./smoke-queue.ts";
 import type { SmokeSettings } from "./smoke-settings.ts";
 

@@ -42,7 +42,7 @@ async function forecast(minutes: number): Promise<Map<string, number>> {
 const sorted = (of: Map<string, number>) => [...of].toSorted();
 
 describe("the forecast", () => {
-  test("The forecast is the sum of the schedules' occurrences, those already made included", async () => {
+  test("The forecast is the sum of the schedules' occurrences, including those that are jobs already", async () => {
     const whens = [
       "*/5 * * * *",
       "*/5 * * * *",
@@ -92,7 +92,7 @@ describe("the forecast", () => {
     expect(sorted(await forecast(90))).toEqual(sorted(await oneByOne(90)));
   });
 
-  test("The forecast counts fires that meet in a slot, which a spread would not change", async () => {
+  test("The forecast counts fires that meet in a slot, and shows that a spread would not separate them", async () => {
     for (let n = 0; n < 5; n++) await world.put(`s-${n}`, { when: "0 11 * * *", slot: "1h" });
     const { suggestion } = await readForecast(world.sql, 180);
     expect(suggestion).toMatchObject({ peak: 5, withSpread: [{ peak: 5 }, { peak: 5 }, { peak: 5 }] });
@@ -103,20 +103,23 @@ describe("the forecast", () => {
     ...whens.map((when): [string, object] => [when, { when }]),
     ...whens.map((when): [string, object] => [`${when}, one at a time`, { when, overlap: "skip" }]),
     ["in slots", { when: "*/3 * * * *", slot: "2m" }],
-  ])("The forecast has a hold's jobs once, at its end, and then those after it: %s", async (_name, body) => {
-    await world.put("free", body);
-    await world.put("held", body);
-    await world.pause("held", { until: new Date(world.clock.now().getTime() + 10 * minute + 30 * second) });
-    const whole = await forecast(30);
-    const alone = await oneByOne(30);
-    const end = world.clock.now().getTime() + 10 * minute;
-    const of = (from: Map<string, number>, at: number) => from.get(new Date(at).toISOString()) ?? 0;
-    for (let at = world.clock.now().getTime(); at < end; at += minute)
-      expect(of(whole, at)).toBe(of(alone, at));
-    const after = [...alone].filter(([at]) => Date.parse(at) > end);
-    for (const [at, fires] of after) expect(whole.get(at)).toBe(2 * fires);
-    expect(of(whole, end)).toBe(of(alone, end) + 1);
-  });
+  ])(
+    "The forecast has a released job once, at the hold's end, and then later ones: %s",
+    async (_name, body) => {
+      await world.put("free", body);
+      await world.put("held", body);
+      await world.pause("held", { until: new Date(world.clock.now().getTime() + 10 * minute + 30 * second) });
+      const whole = await forecast(30);
+      const alone = await oneByOne(30);
+      const end = world.clock.now().getTime() + 10 * minute;
+      const of = (from: Map<string, number>, at: number) => from.get(new Date(at).toISOString()) ?? 0;
+      for (let at = world.clock.now().getTime(); at < end; at += minute)
+        expect(of(whole, at)).toBe(of(alone, at));
+      const after = [...alone].filter(([at]) => Date.parse(at) > end);
+      for (const [at, fires] of after) expect(whole.get(at)).toBe(2 * fires);
+      expect(of(whole, end)).toBe(of(alone, end) + 1);
+    },
+  );
 
   test("The forecast leaves out days that a calendar excludes", async () => {
     const read = readCalendarRules({ dates: ["2026-03-02"] });
@@ -128,7 +131,7 @@ describe("the forecast", () => {
     expect(sorted(await forecast(1_440))).toEqual(sorted(await oneByOne(1_440)));
   });
 
-  test("The forecast has late occurrences in its first minute, once", async () => {
+  test("The forecast counts a late occurrence once, in its first minute", async () => {
     await world.put("often", { when: "every 1m" });
     await world.clock.advance(30 * minute);
     const { minutes } = await readForecast(world.sql, 3);
@@ -161,7 +164,7 @@ describe("the forecast", () => {
     expect((await readForecast(world.sql, 60)).suggestion.text).toContain("would change little");
   });
 
-  test("The forecast estimates the share of rows of older versions among many", async () => {
+  test("The forecast estimates from a sample of many plan rows how many are of older versions", async () => {
     await world.sql`
       with made as (
         insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
@@ -177,7 +180,7 @@ describe("the forecast", () => {
     expect(minutes[15]?.fires).toBe(minutes[12]?.fires);
   });
 
-  test("The forecast estimates due times in slots from a sample of many rows", async () => {
+  test("The forecast estimates from a sample of many plan rows when those with a slot are due", async () => {
     const start = Math.floor(world.clock.now().getTime() / (10 * minute)) * 10 * minute;
     const at = new Date(start + 20 * minute);
     await world.sql`

@@ -23,7 +23,7 @@ async function bucketsOf(lates: readonly number[]): Promise<number[]> {
   return rows.map(({ bucket }) => bucket);
 }
 
-test("A bucket gives the lateness in it within a twentieth, or within the millisecond of rounding", async () => {
+test("The lateness read from a bucket is off by a twentieth at most, or by a millisecond of rounding", async () => {
   const lates = [...fc.sample(fc.integer({ min: 0, max: 40 * 86_400_000 }), 2_000), ...Array(2_000).keys()];
   const buckets = await bucketsOf(lates);
   const off = lates.filter(
@@ -32,7 +32,7 @@ test("A bucket gives the lateness in it within a twentieth, or within the millis
   expect(off).toEqual([]);
 });
 
-test("A job that starts early by another clock is on time", async () => {
+test("A job that started early by the clock of another machine counts as on time", async () => {
   expect(await bucketsOf([-5_000, 0])).toEqual([0, 0]);
 });
 

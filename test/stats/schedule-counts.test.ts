@@ -48,7 +48,7 @@ test("The counts of schedules equal a count of the rows after any edits, rolled 
   expect((await counted()).total).toBeGreaterThan(0);
 });
 
-test("Many schedules edited at once are one row", async () => {
+test("One statement that edits many schedules writes one row of counts", async () => {
   await world.tick();
   await world.sql`
     insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)

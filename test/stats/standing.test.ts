@@ -8,7 +8,8 @@ import { at, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
 /**
- * The alarms of a deployment use these figures: each must show its standstill, and nothing else.
+ * The alarms of a deployment use these figures: each must show the standstill that its alarm is
+ * for, and nothing else.
  */
 
 let world: Carillon;
@@ -55,7 +56,7 @@ test("A job that a hold keeps back counts as held, and not as due", async () => 
 });
 
 test.each(["normal", "high"])(
-  "A job of %s priority that waits for its turn at a target counts as due from its own time on",
+  "A job of %s priority that waits for its turn at a target counts as due from its due time on",
   async (priority) => {
     await madeAndDue(() => dueOnce(world, "a", 200, { target: { handler: "a" }, priority }));
     await world.sql`delete from carillon.parcels where turn is distinct from 'waits'`;
@@ -75,7 +76,7 @@ test("Occurrences in the backlog that are not admitted count as backlog", async 
   expect((await standing()).backlog).toEqual({ count: 3, more: false });
 });
 
-test("Rows in quarantine count up to ten thousand, with the start of the oldest", async () => {
+test("Rows in quarantine are counted up to ten thousand, with the time since which the oldest is there", async () => {
   expect((await standing()).quarantined).toEqual({ count: 0, more: false, oldestAt: null });
   await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
   await world.clock.advance(minute);

@@ -29,7 +29,7 @@ async function counted() {
 }
 
 describe("the counts of jobs", () => {
-  test("The counts of jobs have all that happened, before the tick rolls it up and after", async () => {
+  test("The counts of jobs are complete, both before the tick rolls up the latest ones and after", async () => {
     for (const key of ["one", "two", "three"]) await world.put(key, { when: "in 1m" });
     await world.put("fails", {
       when: "in 1m",
@@ -50,7 +50,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastDay).toMatchObject(expected);
   });
 
-  test("The counts of the last hour end with it, those of the day go on", async () => {
+  test("The counts of the last hour leave out what is older than an hour, and those of the last day still have it", async () => {
     await world.put("one", { when: "in 1m" });
     await world.clock.advance(minute);
     await world.work();
@@ -64,7 +64,7 @@ describe("the counts of jobs", () => {
     expect(await world.sql`select from carillon.minute_lateness`).toEqual([]);
   });
 
-  test("The counts have passed-over occurrences, single and as ranges, and cancelled jobs", async () => {
+  test("The counts include passed-over occurrences, single and as ranges, and cancelled jobs", async () => {
     await world.put("often", { when: "every 1m" });
     await world.put("latest", { when: "every 10m" });
     await world.tick();
@@ -87,7 +87,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastDay.succeeded).toBe(after["succeeded"] ?? 0);
   });
 
-  test("The counts have no job twice that an edit withdraws and plans again, and no withdrawn job", async () => {
+  test("A job that an edit withdraws and plans again is counted once, and a withdrawn job not at all", async () => {
     await world.put("often", { when: "every 1s" });
     for (let n = 0; n < 5; n++) await world.patch("often", { tags: [`n${n}`] });
     expect(Object.keys((await counted()).jobs)).toEqual(["waiting"]);
@@ -101,7 +101,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastHour.fired).toBe(30);
   });
 
-  test("The counts are never negative in an hour that has only the withdrawal", async () => {
+  test("The counts of an hour are not negative if a job was counted before it and withdrawn in it", async () => {
     await world.put("often", { when: "every 1s" });
     await world.clock.advance(minute);
     await world.sql`update carillon.tallies set at = at - interval '2 hours'`;
@@ -110,7 +110,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastDay.fired).toBeGreaterThan(0);
   });
 
-  test("The counts have days that a calendar excludes once, however often they are planned, singly and as ranges", async () => {
+  test("Days that a calendar excludes are counted once, however often they are planned, single and as ranges", async () => {
     const read = readCalendarRules({ dates: ["2026-03-02"] });
     if (!read.ok) throw new Error("The calendar is not understood.");
     const params = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
@@ -130,7 +130,7 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastHour.skipped).toBe((jobs["skipped"] ?? 0) + (ranges?.skipped ?? 0));
   });
 
-  test("The counts have jobs skipped at the claim", async () => {
+  test("The counts include jobs that are skipped at the claim", async () => {
     await world.put("strict", { when: "in 1m", deadline: "10s" });
     await world.clock.advance(2 * minute);
     await world.work();
@@ -165,7 +165,7 @@ describe("lateness", () => {
 });
 
 describe("the rows of a settle", () => {
-  test("A settle with nothing to count writes no row", async () => {
+  test("A settle writes no row if it has nothing to count", async () => {
     await world.put("again", {
       when: "in 1m",
       retry: { attempts: 3, base: "10m", backoff: "fixed", jitter: "none" },

@@ -32,14 +32,14 @@ test("The forecast is exact while the rules have fewer runs than its limit", () 
   expect(firesOf(groups, 6, 9)).toEqual({ fires: [2, 1, 2, 1, 2, 1], exact: true });
 });
 
-test("A rule that is not computed to the end counts from there on at its rate so far, and the forecast is not exact", () => {
+test("A rule that is computed only in part continues at its rate so far in the forecast, which is then not exact", () => {
   const { fires, exact } = firesOf([group(1, "* * * * *")], 60, 20);
   expect(exact).toBe(false);
   expect(fires.slice(0, 20)).toEqual(Array(20).fill(1));
   for (const each of fires.slice(20)) expect(each).toBeCloseTo(1);
 });
 
-test("Rules share the limit of runs, and others use the runs that one leaves", () => {
+test("Rules share the limit of computed runs, and later rules get the runs that an earlier one did not need", () => {
   const few = Array.from({ length: 5 }, (_, id) => group(id, "0 * * * *"));
   const many = Array.from({ length: 5 }, (_, id) => group(5 + id, "* * * * *"));
   expect(firesOf([...few, ...many], 60, 5 + 5 * 60)).toMatchObject({ exact: true });
@@ -48,7 +48,7 @@ test("Rules share the limit of runs, and others use the runs that one leaves", (
   expect(fires.reduce((sum, each) => sum + each)).toBeCloseTo(5 + 5 * 60);
 });
 
-test("A rule with more fires in a minute than the limit is distributed evenly from its first run on", () => {
+test("The fires of a rule with more of them in a minute than the limit are distributed evenly from its first run on", () => {
   const { fires, exact } = firesOf([group(1, "* * * * * *")], 2, 60);
   expect(exact).toBe(false);
   expect(fires).toEqual([60, 60]);

@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("A batch returns how long its parcels have to wait after its commit, however long that took", async () => {
+test("A batch returns how long its parcels have to wait from its commit on, however long the commit took", async () => {
   await world.put("soon", { when: "in 4m" });
   const [stored] = await world.sql<{ shard: number }[]>`select shard from carillon.schedules`;
   await world.clock.advance(2 * minute);

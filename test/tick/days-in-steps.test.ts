@@ -19,7 +19,7 @@ afterEach(() => world.stop());
 
 interface AttachedDay {
   day: string;
-  /** The tables of the day. */
+  /** The transactions that made the tables of the day. */
   transactions: string[];
 }
 
@@ -44,7 +44,7 @@ const tickUntil = (timeIsUp: () => boolean) => {
   return tick({ sql, queue, log }, tickDefaults, timeIsUp);
 };
 
-test("The days of a long stop are attached each in a transaction of its own", async () => {
+test("After a long stop, each missing day is attached in a transaction of its own", async () => {
   await world.clock.setNow(onceItIsNow());
   await world.tick();
   const days = await attachedSince(last);
@@ -53,7 +53,7 @@ test("The days of a long stop are attached each in a transaction of its own", as
   expect(new Set(days.flatMap(({ transactions }) => transactions)).size).toBe(stoppedDays);
 });
 
-test("Current days are attached before past ones, which continue from the oldest in the next tick when time is up", async () => {
+test("Current days are attached before past ones; if time is up, the next tick continues with the oldest of those left", async () => {
   await world.clock.setNow(onceItIsNow());
   const seen: string[][] = [];
   const days = async () => (await attachedSince(last)).map((each) => each.day);
@@ -84,7 +84,7 @@ test("A day without one of its tables is attached", async () => {
   });
 });
 
-test("No near line rises over days that are not attached, and no occurrence is lost if time is up among them", async () => {
+test("If time is up while days are attached, no shard's near line rises past the attached ones, and no occurrence is lost", async () => {
   await world.put("passed", { when: "at 2026-03-12T09:00" });
   await world.put("minute", { when: `at ${new Date(onceItIsNow().getTime() + minute).toISOString()}` });
   await world.clock.setNow(onceItIsNow());

@@ -60,7 +60,7 @@ describe("days", () => {
     },
   );
 
-  test("Days of jobs are dropped with their attempts after the retention, but not while a job waits, whose retention counts from its end", async () => {
+  test("Days of jobs are dropped with their attempts after the retention, which counts from the end of the last job that waits", async () => {
     await world.put("done", { when: "in 10m" });
     await world.put("stuck", { when: "at 2026-03-03T12:00" });
     await world.tick();
@@ -86,7 +86,7 @@ describe("days", () => {
     expect(await daysOf("jobs")).not.toContain("20260303");
   });
 
-  test("Days stay for another minute if another session holds a lock, and the tick does its other work", async () => {
+  test("Days are dropped a minute later if another session holds a lock, and the tick does its other work", async () => {
     await world.put("often", { when: "every 1m" });
     await world.clock.advance(20 * day);
     await world.sql.begin(async (tx) => {
@@ -135,7 +135,7 @@ describe("a plan far ahead", () => {
     ]);
   });
 
-  test("Many far rows of one instant come near in bounded steps, and the line waits at that instant for the last of them", async () => {
+  test("Many far rows of one instant come near in bounded steps, and the near line waits at that instant for the last of them", async () => {
     const due = new Date("2026-03-10T00:00:00Z");
     await world.sql`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, version, shard)
@@ -150,7 +150,8 @@ describe("a plan far ahead", () => {
       expect(await near()).toBe(moved);
       expect(await line()).toEqual(due);
     }
-    // Made by an edit between two steps, as the line says.
+    // An edit between two steps writes its row to the far table, because the line is still at this
+    // instant.
     await world.sql`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, version, shard) values (${due}, ${due}, 1000, 1, 5)`;
     expect(await bringNear(world.sql, 5, { rowsMax: 100 })).toEqual({ moved: 51, more: false });
@@ -158,7 +159,7 @@ describe("a plan far ahead", () => {
     expect(await line()).toEqual(new Date("2026-03-12T00:00:00Z"));
   });
 
-  test("Far rows of one instant each run once if they are more than a step moves, also if the steps stop in between", async () => {
+  test("Each far row of one instant runs once, even if one step cannot move all of them and the steps stop in between", async () => {
     for (const n of [1, 2, 3, 4, 5]) await world.put(`year-${n}`, { when: "at 2026-03-10T00:00" });
     await world.sql`update carillon.schedules set shard = 5`;
     await world.sql`update carillon.plan_far set shard = 5`;
@@ -204,7 +205,7 @@ describe("a tick that comes days late", () => {
     },
   );
 
-  test("After a hundred days without a tick, every minute is one range whose count stopped at its limit, and no job is lost", async () => {
+  test("After a hundred days without a tick, the missed occurrences of `* * * * *` are one range whose count stopped at its limit, and no job is lost", async () => {
     await world.put("often", { when: "* * * * *" });
     await world.clock.advance(100 * day);
     await world.tick();

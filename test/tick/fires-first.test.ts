@@ -54,7 +54,7 @@ test.each([
   await world.tick();
   await world.sql`select carillon.put_schedule('{"key": "called", "when": "every 1h", "target": {"queue": "demo"}}')`;
   await world.clock.advance(2 * minute);
-  // As after days without a tick: the other shards would stop at their line.
+  // As after days without a tick: the other shards would stop at their near line.
   await world.sql`update carillon.shards set near_until = ${at("10:05:00")}
     where id <> (select shard from carillon.schedules where key = 'due')`;
   await world.sql`delete from carillon.parcels`;
@@ -78,7 +78,7 @@ test("An inbox command due before the next tick is fired by the tick that applie
   );
 });
 
-test("After days without a tick one tick fires up to its horizon, past the line at which the last one stopped", async () => {
+test("After days without a tick, one tick fires up to its horizon, past the near line that the earlier ticks left", async () => {
   await world.put("hourly", { when: "every 1h", catchUp: { policy: "all", limit: 1_000 } });
   await world.put("far", { when: "at 2026-03-09T10:01" });
   await world.tick();
@@ -89,7 +89,7 @@ test("After days without a tick one tick fires up to its horizon, past the line 
   expect(line?.["at"]).toEqual(at(7 * day + 3 * minute));
 });
 
-test("Days that cannot be attached stop no shard from firing if its own days are attached", async () => {
+test("A day that cannot be attached stops no shard whose own days are attached from firing", async () => {
   await world.put("due", { when: "every 1m" });
   await world.tick();
   await world.clock.advance(minute);

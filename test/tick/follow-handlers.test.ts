@@ -31,7 +31,7 @@ async function claim(key: string) {
   return claimParcel(world.sql, found?.parcelId ?? "0", 10 * minute);
 }
 
-test("A schedule is in the lane of its handler as soon as it names it", async () => {
+test("A schedule of a grouped handler is in the lane of its group from its put on", async () => {
   await define(true);
   await world.put("a", due);
   await world.put("b", { ...due, serial: true });
@@ -40,7 +40,7 @@ test("A schedule is in the lane of its handler as soon as it names it", async ()
   expect(await regrouped()).toEqual([]);
 });
 
-test("Schedules follow a handler that takes groups together from now on, with waiting and running jobs", async () => {
+test("When a handler becomes grouped, its schedules with their waiting and running jobs move to the lane of their group", async () => {
   for (const key of ["a", "b", "c"]) await world.put(key, due);
   await world.put("serial", { ...due, serial: true });
   await world.tick();
@@ -61,7 +61,7 @@ test("Schedules follow a handler that takes groups together from now on, with wa
   ]);
 });
 
-test("Schedules follow a handler back to one job at a time, and are checked until no older request can be in flight", async () => {
+test("When a handler is no longer grouped, its schedules leave the group's lane, and are checked until no older request can be in flight", async () => {
   await define(true);
   await world.put("a", due);
   await world.put("serial", { ...due, serial: true });
@@ -75,7 +75,7 @@ test("Schedules follow a handler back to one job at a time, and are checked unti
   expect(await regrouped()).toEqual([]);
 });
 
-test("A tick that runs out of time leaves the remaining schedules to the next", async () => {
+test("When a handler becomes grouped, a tick that runs out of time leaves the remaining schedules to the next", async () => {
   for (const key of ["a", "b", "c"]) await world.put(key, due);
   await define(true);
   let looks = 0;

@@ -19,7 +19,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** Schedules of one shard, due ten minutes after those of the previous turn. */
+/** Makes schedules of one shard that are due ten minutes after those of the previous `turn`. */
 async function dueAt(turn: number, count: number): Promise<void> {
   await world.sql`
     with made as (
@@ -50,7 +50,7 @@ test("A tick whose plan was made on small tables uses indexes once they are larg
   expect(scanned["schedules"] ?? 0).toBeLessThan(500);
 });
 
-test("A tick looks schedules up by id although the planner has no statistics of them", async () => {
+test("A tick looks schedules up by id even if the planner takes their table for empty", async () => {
   await dueAt(1, 5_000);
   // As after a vacuum of the empty table.
   await world.sql`

@@ -22,7 +22,7 @@ const watermarks = async () => {
   return rows.map((row) => ({ ...row, at: row.at.toISOString() }));
 };
 
-/** While an edit holds the plan lock of a shard. */
+/** Runs `act` while an edit holds the plan lock of a shard. */
 async function whileEdited(shard: number, act: () => Promise<void>): Promise<void> {
   await world.sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock_shared(1, ${shard}::int)`;
@@ -30,7 +30,7 @@ async function whileEdited(shard: number, act: () => Promise<void>): Promise<voi
   });
 }
 
-test("An idle tick takes a few statements, and not some for each shard and each kind of work", async () => {
+test("An idle tick takes a few statements in all, not some for each shard and each kind of work", async () => {
   await world.tick();
   await world.clock.advance(minute);
   const statements: string[] = [];
@@ -53,7 +53,7 @@ test("An idle tick takes a few statements, and not some for each shard and each 
   expect(new Set((await watermarks()).map((row) => row.at))).toEqual(new Set([at("10:04:00").toISOString()]));
 });
 
-test("Idle shards are passed up to the horizon together, and those with a due row are not", async () => {
+test("The watermarks of all idle shards are raised to the horizon together, and those of shards with a due row are not", async () => {
   for (const name of ["first", "at the horizon"]) await world.put(name, { when: "at 2026-03-02T10:03" });
   await world.put("beyond", { when: "at 2026-03-02T10:03:00.001" });
   await world.sql`update carillon.plan p set shard = case s.key when 'first' then 1 when 'beyond' then 3 else 2 end
@@ -70,7 +70,7 @@ test("Idle shards are passed up to the horizon together, and those with a due ro
   });
 });
 
-test("A schedule due at the watermark's instant, but after its schedule, is due", async () => {
+test("A schedule that is due at the watermark's instant keeps its shard from being idle if it comes after the watermark's schedule", async () => {
   await world.put("second", { when: "at 2026-03-02T10:01" });
   await world.sql`update carillon.plan set shard = 5`;
   await world.sql`update carillon.shards set watermark_at = ${at("10:01:00")}, watermark_schedule = 0 where id = 5`;
@@ -79,14 +79,14 @@ test("A schedule due at the watermark's instant, but after its schedule, is due"
   expect(await passIdleShards(world.sql, [5])).toEqual(new Set([5]));
 });
 
-test("A shard that is edited is not waited for, and not passed", async () => {
+test("The raise of idle shards does not wait for a shard that is being edited, and leaves its watermark", async () => {
   await whileEdited(7, async () => {
     expect(await passIdleShards(world.sql, all)).toEqual(new Set(all.filter((shard) => shard !== 7)));
   });
   expect((await watermarks())[7]?.at).toBe(at("10:00:00").toISOString());
 });
 
-test("No watermark is raised past the near plan, or back", async () => {
+test("No watermark of an idle shard is raised past the near plan, or set back", async () => {
   await world.sql`update carillon.shards set near_until = ${at("10:02:00")} where id = 3`;
   await world.sql`update carillon.shards set watermark_at = ${at("11:00:00")} where id = 4`;
   expect(await passIdleShards(world.sql, all)).toEqual(new Set(all));
@@ -95,7 +95,7 @@ test("No watermark is raised past the near plan, or back", async () => {
   expect(rows[4]?.at).toBe(at("11:00:00").toISOString());
 });
 
-test("The lines between near and far are raised together if no far row comes near by it", async () => {
+test("The near lines of shards that have no far row to move are raised together", async () => {
   await world.put("far", { when: "at 2026-03-05T12:00" });
   await world.put("farther", { when: "at 2026-03-06T00:00" });
   await world.sql`update carillon.plan_far p set shard = case s.key when 'far' then 1 else 2 end

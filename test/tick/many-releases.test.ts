@@ -55,7 +55,7 @@ test("The end of a hold of many schedules is spread over several batches", async
   expect(await left(until)).toBe(0);
 });
 
-test("Each schedule of a hold that ends gets its own parcel, and each occurrence one job", async () => {
+test("Each schedule that the end of a hold releases gets its own parcel, and each occurrence one job", async () => {
   await heldTogether(20, "* * * * *");
   const { parcels } = await fireShardBatch(world.sql, 3, 5_000, standingTiming(world.clock));
   const released = await world.sql`

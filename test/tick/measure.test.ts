@@ -66,12 +66,12 @@ test("Pulse seconds that were missed in an outage are counted once, by the first
   await world.tick();
   await world.sql`delete from carillon.parcels`;
   await world.clock.setNow(at(20 * minute));
-  // From the 181st second to two minutes ago.
+  // The missed seconds are those from the 181st to the one two minutes ago.
   expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 18 * 60 - 181 });
   expect(await measuredTick()).toMatchObject({ PulseSecondsPassed: 0 });
 });
 
-test("A second without a worker is counted", async () => {
+test("A second of pulses for which no worker came in time is counted as passed", async () => {
   await world.store([{ id: 1, every: 600, offset: 20 }]);
   await world.tick();
   await world.clock.setNow(at(20 * second + 2 * minute + 1));
@@ -79,7 +79,7 @@ test("A second without a worker is counted", async () => {
   expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 1 });
 });
 
-test("A second at which every worker dies is counted", async () => {
+test("A second of pulses at which every worker dies is counted as passed, once it is given up", async () => {
   await world.store([{ id: 1, every: 600, offset: 20 }]);
   await world.tick();
   await world.clock.setNow(at(20 * second));

@@ -46,7 +46,7 @@ test.each([
   ["last", 5, 5, 2],
   ["in the middle", 40, 23, 3],
 ])(
-  "A row that is %s of a shard's %i hangs no more often than the batch is narrowed",
+  "When a batch hangs on a row (%s of %i), the row is tried once for each size of the batch",
   async (_, count, bad, most) => {
     await shardOf(count);
     await hangOn(`row:${bad}`);

@@ -17,7 +17,7 @@ let world: Carillon;
 
 beforeEach(async () => {
   world = await carillon();
-  // All in shard 1.
+  // Puts all schedules into shard 1.
   await world.sql`alter table carillon.schedules alter column id set increment by 16`;
 });
 
@@ -33,7 +33,7 @@ async function shard(): Promise<{ watermarkAt: Date; reachedAt: Date; nearUntil:
   return row;
 }
 
-test("A batch whose horizon is past the near line plans up to the millisecond before it, so that far rows are not passed", async () => {
+test("A batch whose horizon is past the near line plans up to the millisecond before the line, so that the watermark passes no far row", async () => {
   await world.put("near", { when: "at 2026-03-04T23:59:00" });
   await world.put("at the line", { when: `at ${nearLine.toISOString()}` });
   await world.clock.setNow(new Date(nearLine.getTime() - minute));
@@ -43,7 +43,7 @@ test("A batch whose horizon is past the near line plans up to the millisecond be
   expect((await world.jobs()).map(({ key }) => key)).toEqual(["near", "at the line"]);
 });
 
-test("Far rows are brought near under the plan lock: an edit that has read the near line has written its row before", async () => {
+test("Far rows are brought near under the plan lock, so only after an edit that has read the near line has written its row", async () => {
   await world.clock.advance(day);
   const bringing: Promise<unknown>[] = [];
   await world.sql.begin(async (edit) => {
@@ -65,7 +65,7 @@ test("The near line of an idle shard stays when the clock has gone back by a day
   expect((await shard()).nearUntil).toEqual(nearUntil);
 });
 
-test("The near line is not raised while the days behind it cannot be attached", async () => {
+test("The near line is not raised while the days before the new line cannot be attached", async () => {
   await world.sql.unsafe(`
     alter function carillon.attach_days(date, date) rename to attach_days_later;
     create function carillon.attach_days(p_from date, p_to date) returns int language plpgsql as $$ begin

@@ -60,7 +60,7 @@ test("The tick gets the age of another role's transaction, although it cannot se
   expect(await oldestTransactionMs(tick)).toBe(0);
 });
 
-test("A prepared transaction counts, which no longer has a session", async () => {
+test("A prepared transaction counts, although it has no session any more", async () => {
   const gid = `held_${database.name}`;
   const session = connect({ DATABASE_URL: database.url });
   await session.alone(async (line) => {

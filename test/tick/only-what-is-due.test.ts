@@ -58,7 +58,7 @@ async function pages(): Promise<number> {
   return row?.pages ?? 0;
 }
 
-test("A batch reads as many pages among fifty times as many schedules", async () => {
+test("A batch reads as many pages if fifty times as many schedules are stored", async () => {
   const looked: number[] = [];
   for (const stored of [due * 2, due * 100]) {
     await store(stored);
@@ -76,7 +76,7 @@ test("A batch reads as many pages among fifty times as many schedules", async ()
   }
   const [few = 0, many = 0] = looked;
   expect(few).toBeGreaterThan(due);
-  // The indexes have one level more, and no more.
+  // The indexes have one level more, which costs a page for each lookup.
   expect(many).toBeLessThan(few + 3 * due);
 });
 
@@ -84,7 +84,7 @@ test("A job that exists already is unchanged, and the others of its batch are ma
   const when = at(31 * minute);
   await world.clock.setNow(at(30 * minute));
   await makeDue(when, 10);
-  // Planned twice as well: an edit has planned the same occurrence again.
+  // The occurrence is planned twice as well, as after an edit that planned it again.
   await makeDue(when, 10);
   const [first] = await sql<{ id: string }[]>`
     insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)

@@ -86,7 +86,7 @@ describe("the parcels of a tick", () => {
     expect(Math.min(...late)).toBeGreaterThanOrEqual(-100);
   });
 
-  test("Parcels that fit into one request take the tick no extra time", async () => {
+  test("Parcels that fit into one request are sent without a wait of the tick", async () => {
     const time = passingTime(0, 0);
     const sending = begun();
     sending.add(Array.from({ length: 10 }, (_, n) => parcel(n + 1, 130 * second - 137 * n)));
@@ -95,7 +95,7 @@ describe("the parcels of a tick", () => {
     expect(sent().map(([, delay]) => delay)).toEqual([128, 128, 128, 129, 129, 129, 129, 129, 129, 129]);
   });
 
-  test("Parcels of a few requests take the tick at most a second", async () => {
+  test("Parcels of a few requests delay the tick by a second at most", async () => {
     const time = passingTime(0, 0);
     const sending = begun();
     sending.add(Array.from({ length: 400 }, (_, n) => parcel(n + 1, 130 * second + 7 * n)));
@@ -103,10 +103,11 @@ describe("the parcels of a tick", () => {
     expect(time.now()).toBeLessThanOrEqual(second);
   });
 
-  test("Sending leaves queue and database to others for as long as it takes to send", async () => {
+  test("Between lots, the sender leaves queue and database to others for as long as the lot took", async () => {
     const time = passingTime(0, 20);
     const sending = begun();
-    // Some lots for every moment: there is always one whose moment it is.
+    // Each moment of a second has some lots, so the sender never waits for one: only its rests cost
+    // time.
     sending.add(Array.from({ length: 960 }, (_, n) => parcel(n + 1, 130 * second + 10 * n)));
     await sending.finish();
     // Ninety-six requests, one by one in this test.
@@ -114,7 +115,7 @@ describe("the parcels of a tick", () => {
     expect(sent()).toHaveLength(960);
   });
 
-  test("Parcels that are ready at one instant take the tick a bounded number of seconds, however many they are", async () => {
+  test("Parcels that are ready at one instant delay the tick by a bounded number of seconds, however many they are", async () => {
     const time = passingTime(0, 20);
     const sending = begun();
     sending.add(Array.from({ length: 3_999 }, (_, n) => parcel(n + 1, 130 * second)));
@@ -133,7 +134,7 @@ describe("the parcels of a tick", () => {
     expect(time.now()).toBeCloseTo(2 * second);
   });
 
-  test("No request begins 25 seconds after all jobs are made, however many parcels are left", async () => {
+  test("No request begins later than 25 seconds after all jobs are made, however many parcels are left", async () => {
     const time = passingTime(0, 200);
     const sending = begun();
     sending.add(Array.from({ length: 2_000 }, (_, n) => parcel(n + 1, n * 50)));
@@ -144,7 +145,7 @@ describe("the parcels of a tick", () => {
     expect(sent().length).toBeLessThan(1_400);
   });
 
-  test("No request begins 5 seconds after all jobs are made if the tick has no time left", async () => {
+  test("No request begins later than 5 seconds after all jobs are made if the tick has no time left", async () => {
     const time = passingTime(0, 200);
     const sending = begun(() => true);
     sending.add(Array.from({ length: 2_000 }, (_, n) => parcel(n + 1, n * 50)));
@@ -179,7 +180,7 @@ describe("the parcels of a tick", () => {
     expect(sent().map(([id]) => id)).toEqual(["1", "2", "3"]);
   });
 
-  test("Many parcels are sent before the tick has made all of them", async () => {
+  test("Parcels beyond the number that the tick keeps back are sent before the tick has made all of them", async () => {
     const sending = begun();
     sending.add(Array.from({ length: 4_000 }, (_, n) => parcel(n + 1, 160 * second)));
     await expect.poll(() => sent().length).toBe(4_000);

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-/** A thousand parcels were inserted, all but `left` deleted, and the tables analyzed. */
+/** Inserts a thousand parcels, deletes all but `left`, and analyzes the tables. */
 async function analyzedWith(left: number): Promise<void> {
   await world.sql`
     insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
@@ -25,14 +25,14 @@ async function told(relation: string): Promise<number> {
   return row?.told ?? Number.NaN;
 }
 
-test("A tick resets the planner's count of queues that were empty, and nothing else", async () => {
+test("A tick resets the planner's row counts of queue tables that were counted while empty, and no others", async () => {
   await analyzedWith(2);
   expect([await told("parcels"), await told("parcels_offer"), await told("schedules")]).toEqual([2, 2, 0]);
   await world.tick();
   expect([await told("parcels"), await told("parcels_offer"), await told("schedules")]).toEqual([-1, -1, 0]);
 });
 
-test("A tick skips the reset during a vacuum, does its other work, and the next tick resets", async () => {
+test("A tick skips the reset of row counts during a vacuum, does its other work, and the next tick resets", async () => {
   await analyzedWith(0);
   await world.put("a", { when: `at ${at(second).toISOString()}`, target: { handler: "greet" } });
   await world.sql.begin(async (tx) => {
@@ -45,7 +45,7 @@ test("A tick skips the reset during a vacuum, does its other work, and the next 
   expect(await told("parcels")).toBe(-1);
 });
 
-test("A table under vacuum does not stop the reset of the others", async () => {
+test("A queue table under vacuum does not stop the reset of the row counts of the others", async () => {
   await analyzedWith(2);
   await world.sql`insert into carillon.target_work (target_id, jobs, ms) select 1, 1, 1 from generate_series(1, 1000)`;
   await world.sql`delete from carillon.target_work`;
@@ -57,7 +57,7 @@ test("A table under vacuum does not stop the reset of the others", async () => {
   expect([await told("parcels"), await told("target_work")]).toEqual([-1, 0]);
 });
 
-test("An analyze keeps no statistics of the queues' columns", async () => {
+test("An analyze of the queue tables keeps no statistics of their columns", async () => {
   await analyzedWith(2);
   const rows = await world.sql<{ name: string }[]>`
     select c.relname || '.' || a.attname as name from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -69,13 +69,13 @@ test("An analyze keeps no statistics of the queues' columns", async () => {
   ).toEqual([]);
 });
 
-test("A count taken with rows in the table stays", async () => {
+test("A row count of a queue table that was taken with rows in it stays", async () => {
   await analyzedWith(500);
   await world.tick();
   expect(await told("parcels")).toBe(500);
 });
 
-test("Autovacuum does not count the queues", async () => {
+test("Autovacuum does not count the rows of the queue tables", async () => {
   const rows = await world.sql<{ name: string }[]>`
     select relname as name from pg_class
     where relnamespace = 'carillon'::regnamespace and 'autovacuum_analyze_threshold=2147483647' = any(reloptions) order by 1`;

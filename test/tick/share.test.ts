@@ -8,7 +8,7 @@ import { minute } from "../support/instants.ts";
 describe("the share of a tick", () => {
   const time = "2026-03-02T10:00:00Z";
 
-  test.each([1, 2, 3, 5, 16])("Each shard is in the share of one of %i ticks", (ticks) => {
+  test.each([1, 2, 3, 5, 16])("Each shard is in the share of exactly one of %i ticks", (ticks) => {
     const shards = Array.from({ length: ticks }, (_, tick) => [
       ...inTurn(shardsOf(shareOf({ ticks, tick, time }))),
     ]).flat();
@@ -19,7 +19,7 @@ describe("the share of a tick", () => {
     expect(ticksMax).toBe(shardCount);
   });
 
-  test("A share moves to another tick in the next minute, and comes back after all had it", () => {
+  test("A share moves to another tick each minute, and returns after every tick has had it", () => {
     const of = 3;
     const shares = [0, 1, 2, 3].map(
       (minutes) => shareOf({ ticks: of, tick: 1, time: `2026-03-02T10:0${minutes}:59+02:00` }).share,
@@ -96,7 +96,7 @@ describe("ticks side by side", () => {
     expect(world.delivered).toHaveLength(schedules * 2);
   });
 
-  test("One of the concurrent ticks does the housekeeping, and each minute another", async () => {
+  test("One of the concurrent ticks does the housekeeping, another one each minute", async () => {
     const minutes: number[] = [];
     for (let passed = 0; passed < of; passed++) {
       const keepers = (await start([0, 1, 2])).flatMap(({ rolledUp }, index) =>
@@ -110,7 +110,7 @@ describe("ticks side by side", () => {
   });
 });
 
-test("A share is a share of the shards, whatever their number", () => {
+test("The shares of ticks differ by one shard at most if the shards cannot be divided evenly", () => {
   const uneven: TickShare[] = [0, 1, 2].map((share) => ({ share, of: 3 }));
   expect(uneven.map((share) => shardsOf(share).length).toSorted()).toEqual([5, 5, 6]);
 });

@@ -70,7 +70,7 @@ test("A tick whose requests to SQS take too long has time for its housekeeping, 
   expect(await unsent()).toEqual({ count: 0, found: 0 });
 });
 
-test("Parcels that a sweep had no time to send are the first of the next one", async () => {
+test("Parcels that a sweep had no time to send are the first that the next sweep sends", async () => {
   await world.sql`
     insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
     select 0, 'slow', carillon.clock() - interval '1 minute', carillon.clock() - interval '20 seconds', array[carillon.clock()], array[n::bigint]

@@ -31,7 +31,7 @@ function ticking() {
   };
 }
 
-test("A part that always has more to do leaves the next parts their turn in the same tick, and continues after them", async () => {
+test("A part of the housekeeping that always has more to do lets the next parts run in the same tick, and continues after them", async () => {
   const tick = ticking();
   const endless: Part<Work> = {
     of: "a",
@@ -47,7 +47,7 @@ test("A part that always has more to do leaves the next parts their turn in the 
   expect(calls.filter((call) => call === "short")).toHaveLength(2);
 });
 
-test("A part whose one statement takes all of a tick's time, minute after minute, leaves each other part a minute of its own", async () => {
+test("Even if one statement of a part takes all of each tick's time, each other part of the housekeeping runs first in a minute of its own", async () => {
   const tick = ticking();
   const names = ["a", "b", "c"] as const;
   const parts = names.map(
@@ -66,7 +66,7 @@ test("A part whose one statement takes all of a tick's time, minute after minute
   expect([...done].toSorted()).toEqual([...names]);
 });
 
-test("A part without work is skipped, unless an earlier part may have made some, or the check failed", async () => {
+test("A part of the housekeeping without work is skipped, unless an earlier part may have made some, or the check failed", async () => {
   const tick = ticking();
   const part = (of: Work, stirs?: true): Part<Work> => ({
     of,
@@ -79,7 +79,7 @@ test("A part without work is skipped, unless an earlier part may have made some,
   expect(await tick.run(parts, { there: null })).toEqual(["a", "a", "b", "c"]);
 });
 
-test("A part that fails is noted, and the other parts have their turn", async () => {
+test("The failure of a part of the housekeeping is noted, and the other parts run", async () => {
   const tick = ticking();
   const broken: Part<Work> = { act: () => Promise.reject(new Error("broken")) };
   const calls = await tick.run([broken, { of: "b", act: async () => void tick.calls.push("b") }], {

@@ -105,7 +105,7 @@ describe("what a tick makes", () => {
 });
 
 describe("batches", () => {
-  test("Batches continue until nothing is due", async () => {
+  test("A tick runs batches until nothing is due", async () => {
     for (let index = 0; index < 40; index++) await world.put(`k${index}`, { when: "in 4m" });
     await world.clock.advance(2 * minute);
     expect(await world.tick({ batchMax: 1 })).toMatchObject({ jobs: 40, finished: true });
@@ -113,7 +113,7 @@ describe("batches", () => {
     await expectEachJobInOneParcel();
   });
 
-  test("Batches are smaller if short intervals would make too many jobs of them", async () => {
+  test("A batch takes fewer plan rows if their short intervals would make too many jobs", async () => {
     for (let n = 0; n < 200; n++) await world.put(`often-${n}`, { when: "every 1s" });
     await world.sql`update carillon.schedules set shard = 0`;
     await world.sql`update carillon.plan set shard = 0`;
@@ -122,7 +122,7 @@ describe("batches", () => {
     expect(batches).toBe(2);
   });
 
-  test("Batches never separate two rows of one schedule and instant: the second may be the one that counts", async () => {
+  test("A batch never ends between two plan rows of one schedule and instant: the later one may be the row of the current version", async () => {
     await world.put("edited", { when: "every 5m" });
     await world.patch("edited", { payload: 2 });
     await world.patch("edited", { payload: 3 });
@@ -132,7 +132,7 @@ describe("batches", () => {
     expect(await world.jobs()).toMatchObject([{ occurrence: at("10:05:00"), version: 3 }]);
   });
 
-  test("Batches plan an occurrence with an existing job without making it twice or failing", async () => {
+  test("A batch with an occurrence whose job exists already makes no second job and does not fail", async () => {
     await world.put("often", { when: "every 1m" });
     await world.tick();
     // As after an edit that planned an occurrence again whose job exists.
@@ -144,7 +144,7 @@ describe("batches", () => {
     expect(await occurrences()).toEqual([at("10:01:00"), at("10:02:00"), at("10:03:00")]);
   });
 
-  test("Batches make progress even if none of their rows counts any more", async () => {
+  test("Batches make progress even if all of their rows are of older versions", async () => {
     for (let index = 0; index < 8; index++) await world.put(`k${index}`, { when: "every 5m" });
     for (let index = 0; index < 8; index++) await world.remove(`k${index}`);
     await world.clock.advance(4 * minute);
@@ -153,7 +153,7 @@ describe("batches", () => {
     expect(ticked.batches).toBeLessThanOrEqual(16 + 8);
   });
 
-  test("Batches stop when time is up, and the next tick continues there", async () => {
+  test("A tick runs no more batches when time is up, and the next tick continues there", async () => {
     for (let index = 0; index < 40; index++) await world.put(`k${index}`, { when: "in 4m" });
     await world.clock.advance(2 * minute);
     let looks = 0;
@@ -231,7 +231,7 @@ describe("a tick that comes late", () => {
     },
   );
 
-  test("A late tick still runs a schedule that was once due a minute or hours ago", async () => {
+  test("A late tick still runs one-time schedules that were due a minute or hours ago", async () => {
     await world.put("once", { when: "in 10m" });
     await world.clock.advance(6 * hour);
     await world.tick();

@@ -37,7 +37,7 @@ test("A batch whose cadences take too long to unfold is rolled back", async () =
   expect(await world.jobs()).toEqual([]);
 });
 
-test("A batch of one row is never too long", async () => {
+test("A batch of one row is never rolled back because it takes too long", async () => {
   const { jobs } = await batch(1, slow(60 * second));
   expect(jobs).toBeGreaterThan(0);
 });

@@ -31,7 +31,7 @@ export interface Usage {
   readonly firewall: boolean;
 }
 
-/** Read from the template. */
+/** Reads the usage from the template. */
 export function usageOf(synthesised: unknown): Usage {
   const resources = Object.values(template.parse(synthesised).Resources);
   const ofType = (type: string) => resources.filter(({ Type }) => Type === type);

@@ -76,7 +76,7 @@ function traces(prices: Prices, traced: boolean, count: number): Line[] {
   return [line("Traces", [sampled, "M traces"], [prices.millionTraces, "USD"])];
 }
 
-/** For a million jobs. */
+/** The messages of a million jobs to their targets, through endpoints. */
 function messagesByEndpoints(prices: Prices): Line {
   return line("Endpoints", [(million * assumed.messageBytes) / 1e9, "GB"], [prices.endpointGB, "USD"]);
 }

@@ -15,7 +15,7 @@ export interface BundledPackage extends PackageJson {
   readonly folder: string;
 }
 
-/** Found by the files that esbuild read. */
+/** The packages with code in a bundle, found by the files that esbuild read. */
 export function packagesIn(root: string, files: Iterable<string>): BundledPackage[] {
   const folders = new Set([...files].flatMap((file) => packageFolder(file) ?? []));
   return [...folders]

@@ -66,6 +66,7 @@ import {
 } from "../../limit/limits.ts";
 import type { Log } from "../../log/log.ts";
 import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
+import { type Problems, readProblems } from "../../problems/read-problems.ts";
 import {
   type EntryPlace,
   listEntries,
@@ -195,6 +196,7 @@ export interface Operations {
   /** A page may be short of its limit and still have a `next`. */
   listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
+  readProblems(prefix: string | null): Promise<Problems>;
   readStats(): Promise<Stats>;
   readForecast(minutes: number): Promise<Forecast>;
   agenda: AgendaOperations;
@@ -283,6 +285,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     commands: commandOperations({ ...deps, acceptance: accept }),
     listQuarantine: (search) => listEntries(sql, search),
     retryQuarantine: (search) => retryEntries(sql, search),
+    readProblems: (prefix) => readProblems(sql, prefix),
     readStats: () => readStats(sql),
     readForecast: (minutes) => readForecast(sql, minutes),
     agenda: agendaOperations(sql),

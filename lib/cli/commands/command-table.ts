@@ -12,6 +12,7 @@ import { queueCommands } from "./queue-commands.ts";
 import { runCommands } from "./run-commands.ts";
 import { scheduleCommands } from "./schedule-commands.ts";
 import { statsCommands } from "./stats-commands.ts";
+import { statusCommand } from "./status-command.ts";
 import { tailCommands } from "./tail-command.ts";
 import { timeCommands } from "./time-commands.ts";
 import { tokenCommands } from "./token-command.ts";
@@ -28,6 +29,7 @@ export const commandTable: readonly Command[] = [
   ...runCommands,
   ...groupCommands,
   ...calendarCommands,
+  statusCommand,
   ...statsCommands,
   ...auditCommands,
   ...tailCommands,

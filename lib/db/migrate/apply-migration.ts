@@ -19,8 +19,8 @@ export interface Applying {
   /** When the run has to end, in milliseconds. */
   until: number;
   /**
-   * True until a migration has been applied, unless the run is cut short: the migration then has
-   * the whole time of a run.
+   * True while the migration has the whole time of a run: before the first migration or batch of
+   * the run, and never in a run that is cut short.
    */
   first: boolean;
 }
@@ -55,7 +55,10 @@ export async function applyMigration(run: Applying, migration: Migration): Promi
   }
 }
 
-/** Runs batches until one finds no rows left. The place reached commits together with its batch. */
+/**
+ * Runs batches until one finds no rows left. The position that a batch has reached is committed
+ * with it.
+ */
 async function inBatches(run: Applying, migration: Migration): Promise<Left> {
   let place: string | null = null;
   for (;;) {
@@ -95,8 +98,8 @@ async function oneBatch(tx: Tx, migration: Migration): Promise<string | null> {
 
 /**
  * Retries after a lock timeout, until the migration gets its lock or the time is over. While a
- * transaction waits for a lock, every later transaction waits behind it. So it waits briefly, lets
- * them pass, and tries again.
+ * migration waits for a lock, every later transaction waits behind it. So the migration waits
+ * briefly, lets them pass, and tries again.
  */
 async function patiently(
   run: Applying,

@@ -38,7 +38,9 @@ export interface Watch {
   end(): Blocker[];
 }
 
-/** Looks for blockers while a session waits. Once the session has given up, it has none. */
+/**
+ * Looks for blockers while a session waits, because a session that has given up has none any more.
+ */
 export function watchBlockers(sql: Tx, pid: number, clock: Clock, everyMs: number): Watch {
   const over = new AbortController();
   let seen: Blocker[] = [];

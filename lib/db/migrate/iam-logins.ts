@@ -2,8 +2,8 @@ import type { Tx } from "../connect.ts";
 import { lockLogins } from "../locks.ts";
 
 /**
- * The roles that the migrations make, one for each function that queries. `carillon_handler` is of
- * the worker that runs handlers: it may edit schedules too.
+ * The roles that the migrations make, one for each function that queries. `carillon_handler` is the
+ * role of the worker that runs handlers: it may edit schedules too.
  */
 export const functionRoles = [
   "carillon_tick",

@@ -38,8 +38,8 @@ export function holderText({ pid, role, application, since, query }: LockHolder)
 /**
  * Makes the lock of a killed run end soon: between statements the server closes its connection
  * after a minute, also within a transaction. A statement that the server is executing continues
- * without the client, as building an index for an hour must. No statement waits for a lock in a
- * queue that blocks others, unless it sets a timeout itself.
+ * without the client, as building an index for an hour must. The session itself limits no statement
+ * and no wait for a lock. A transaction that would block others while it waits sets its own limits.
  */
 export async function prepareSession(session: Session): Promise<number> {
   await session.unsafe(`

@@ -1,9 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 
 /**
- * How a migration runs: as one transaction; statement by statement outside of any transaction, for
- * statements that Postgres does not allow inside; or as one statement that does a batch, each in a
- * transaction of its own, until no rows are left.
+ * How a migration runs. `transaction`: as one transaction. `outside`: statement by statement
+ * outside of any transaction, for statements that Postgres does not allow inside. `batches`: as one
+ * statement that changes a batch of rows, and is repeated in a new transaction until no rows are
+ * left.
  */
 export type MigrationKind = "transaction" | "outside" | "batches";
 

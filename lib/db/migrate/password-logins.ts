@@ -19,8 +19,8 @@ export async function setPasswordLogins(
 }
 
 /**
- * RDS demands a token of every member of `rds_iam`, even one with a password: a role of an earlier
- * deployment by IAM could not log in.
+ * Takes the role out of `rds_iam`, where a deployment with logins by IAM has put it: RDS demands a
+ * token of every member, even of one with a password.
  */
 async function leaveIam(tx: Tx, role: FunctionRole): Promise<void> {
   const isMember = async () => {

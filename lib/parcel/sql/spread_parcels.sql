@@ -1,7 +1,8 @@
 -- Spreads new parcels of a target with a rate, which were not sent yet, over the time that their jobs will
 -- take, so that each comes to a worker when it may start. Parcels of normal and low priority go behind those
--- that were spread before, those of high priority only behind the starts that were granted. Parcels that are
--- not spread keep to the rate too, at the price of another message: the claim sends them back.
+-- that were spread before. Parcels of high priority pass them, and go only behind the last start that a claim
+-- was granted (targets.next_at). Parcels that are not spread keep to the rate too, at the price of another
+-- message: the claim sends them back.
 -- Locks: the target (class 6) and its row, then the parcels.
 -- Returns: the parcels with their new ready_at, to be sent.
 -- Called by: spreadParcels in lib/limit/target-limits.ts, by the tick after all shards.

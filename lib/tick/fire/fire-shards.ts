@@ -12,8 +12,9 @@ import { BatchFailed, fireShardBatch, passFailedRow } from "./shard-batch.ts";
 export type MakeReady = (shard: number) => Promise<void>;
 
 /**
- * Fires shards in concurrent lanes. Ticks plan two minutes ahead. While the plan is not behind, one
- * lane runs alone, and leaves the database's other processors to claims and settles of due jobs.
+ * Fires shards. A tick makes jobs at least two minutes before they are due. While the plan is not
+ * behind, one shard is fired at a time, which leaves the database's other processors to claims and
+ * settles of due jobs. When it is behind, `settings.lanes` shards are fired side by side.
  */
 export async function fireShards(
   run: Run,
@@ -22,9 +23,9 @@ export async function fireShards(
 ): Promise<void> {
   const idle = ready === undefined ? await passIdle(run, own) : new Set();
   const shards = inTurn(own.filter((shard) => !idle.has(shard)));
-  const lanes: Promise<void>[] = [];
+  const runners: Promise<void>[] = [];
   const locked: { shard: number; error: unknown }[] = [];
-  const lane = async () => {
+  const runner = async () => {
     for (const shard of shards) {
       await ready?.(shard);
       await fireShard(run, shard, sending, press).catch((error: unknown) => {
@@ -34,11 +35,11 @@ export async function fireShards(
     }
   };
   const press = () => {
-    while (lanes.length < run.settings.lanes) lanes.push(lane());
+    while (runners.length < run.settings.lanes) runners.push(runner());
   };
-  lanes.push(lane());
-  // A lane may add further lanes while the first are awaited.
-  for (const each of lanes) await each;
+  runners.push(runner());
+  // `press` may add to this list while its first entry is awaited.
+  for (const each of runners) await each;
   // An edit held the plan lock of the shard for longer than the tick waits. It may have ended by
   // now, and the next tick is a minute away.
   for (const { shard, error } of locked) {
@@ -47,7 +48,10 @@ export async function fireShards(
   }
 }
 
-/** If the check fails, each shard is fired by itself, idle or not. */
+/**
+ * Raises the watermarks of idle shards and returns these shards. If that fails, it returns none,
+ * and each shard is fired by itself, idle or not.
+ */
 async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySet<number>> {
   try {
     return await passIdleShards(run.sql, shards);
@@ -106,8 +110,9 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
 const asideMax = 10;
 
 /**
- * A right or table that is missing for a minute would otherwise set every due schedule aside, and
- * each would wait up to an hour afterwards.
+ * Throws once more than `asideMax` rows of this tick have failed for a missing right, table or
+ * function, and no job was made. One that is missing for a minute would otherwise set every due
+ * schedule aside, and each would wait up to an hour afterwards.
  */
 function refuseMore(run: Run, cause: unknown): void {
   if (run.total.jobs > 0 || !isOfTheSchema(cause)) return;

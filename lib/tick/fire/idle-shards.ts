@@ -6,10 +6,10 @@ import { nearLine } from "../days.ts";
 
 /**
  * Raises the watermarks of shards that have nothing due before the horizon, in one transaction, and
- * returns them. In a small installation these are most shards in most minutes, and firing each
- * alone would cost about the same statements each. Their locks are taken first, in a statement of
- * their own as always. It does not wait for locks, so that no edit waits for sixteen of them
- * because of one: a shard that an edit or another tick has locked is fired by itself.
+ * returns these shards. In a small installation these are most shards in most minutes, and firing
+ * each alone would cost about the same statements each. Their locks are taken first, in a statement
+ * of their own as always. A shard that an edit or another tick has locked is not waited for,
+ * because edits of the locked others would wait meanwhile: it is fired by itself.
  */
 export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
   return sql.begin(async (tx) => {
@@ -35,7 +35,10 @@ export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<Rea
   });
 }
 
-/** Raises the lines between near and far of shards where no far row comes near by it. */
+/**
+ * Raises the near lines of the shards that have no far row below the new line, and returns these
+ * shards.
+ */
 export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
   return sql.begin(async (tx) => {
     const locked = await tryLockPlans(tx, shards);
@@ -52,8 +55,8 @@ export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<Rea
 }
 
 /**
- * One index lookup per shard. A subquery with a limit stays one, whatever the planner estimates for
- * days it has not analyzed.
+ * Whether a shard has a due row, by one index lookup. A subquery with a limit stays an index
+ * lookup, whatever the planner estimates for days that it has not analyzed.
  */
 const anythingDue = (tx: Tx) => tx`
   coalesce((

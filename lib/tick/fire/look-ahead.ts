@@ -40,8 +40,8 @@ function nextRows(tx: Tx, state: ShardState, horizon: Date, batchMax: number) {
 }
 
 /**
- * About the most jobs of one statement: a short interval has many within the horizon, and the
- * shard's edits wait meanwhile.
+ * Roughly the most jobs that one statement makes. A schedule with a short interval has many jobs
+ * within the horizon, and edits of the shard wait for the statement.
  */
 const jobsMax = 25_000;
 
@@ -165,7 +165,7 @@ export function firstRows(tx: Tx, state: ShardState, horizon: Date): PromiseLike
     order by version, rows.occurrence`;
 }
 
-/** The place of the last of `size` rows, with its ties; null if there are no rows. */
+/** The position of the last of `size` rows, with its ties; null if there are no rows. */
 async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): Promise<Place | null> {
   const [place] = await tx<Place[]>`
     select due_at as "dueAt", schedule_id as schedule from (${nextRows(tx, state, horizon, size)}) rows

@@ -5,14 +5,15 @@ import { horizonMs, missedAfterMs } from "../../plan/shard.ts";
 import type { TickShare } from "../share.ts";
 
 /**
- * Steps to search for the seconds at which a shard has a pulse; after that, each remaining second
- * counts as one.
+ * The most steps of the search for the seconds at which a shard has a pulse. After that, each
+ * second that is left is taken for one with a pulse.
  */
 const looksMax = 2_000;
 
 /**
- * A shard without pulses is visited only if its line of pulses is further behind than this. Usually
- * the tick has raised that line together with the watermark.
+ * A shard without pulses is visited only if the instant up to which its pulses have parcels
+ * (`pulsed_to`) is further behind than this. Usually the tick has raised that instant together with
+ * the watermark.
  */
 const raisedMs = horizonMs - 30_000;
 

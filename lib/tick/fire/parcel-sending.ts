@@ -26,8 +26,8 @@ export interface SendingDeps {
 }
 
 /**
- * Parcels that are ready sooner are sent at once. A tick on schedule makes jobs that are due in two
- * minutes.
+ * Parcels that are ready in less than this time are sent at once. A tick on schedule makes jobs
+ * that are due in two minutes.
  */
 const soonMs = 60_000;
 /**

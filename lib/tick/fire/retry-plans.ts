@@ -28,10 +28,10 @@ import type { Run } from "../run.ts";
 const together = 100;
 
 /**
- * Plans schedules in quarantine again whose retry is due, from the occurrence that was passed over.
+ * Plans schedules in quarantine again whose retry is due, from the occurrence at which they failed.
  * The catch-up policy decides which occurrences still run, as after a time without ticks. Edits of
- * such a schedule do the same, whichever comes first. If the locks of a shard are not granted, it
- * is left until the next tick.
+ * such a schedule do the same, whichever comes first. If the locks of a shard are not granted, the
+ * shard is left until the next tick.
  */
 export async function retryPlans(run: Run): Promise<void> {
   const locked = new Set<number>();
@@ -60,8 +60,8 @@ const number = "^[0-9]{1,18}$";
 /**
  * Finds due entries. An entry is deleted if its schedule is gone, or if its item was edited by hand
  * and is not a number: such entries have no shard. Every entry of a page is deleted or postponed,
- * so pages end. An entry that another transaction has locked is skipped: its retry would delete it,
- * in one transaction with its neighbours.
+ * so pages end. An entry that another transaction has locked is skipped: its retry has to delete
+ * it, and all schedules of the retry's transaction would wait for the lock.
  */
 async function duePlans({ sql, log }: Run, locked: readonly number[]): Promise<DuePlan[]> {
   const due = await sql<(Omit<DuePlan, "shard"> & { shard: number | null; isOdd: boolean })[]>`
@@ -76,7 +76,7 @@ async function duePlans({ sql, log }: Run, locked: readonly number[]): Promise<D
   return due.flatMap(({ item, shard }) => (shard === null ? [] : [{ item, shard }]));
 }
 
-/** False if the locks of the shard are not granted. */
+/** Retries schedules of one shard. False if the locks of the shard are not granted. */
 async function retryShard(run: Run, shard: number, ids: readonly string[]): Promise<boolean> {
   const { sql, queue, log } = run;
   for (let at = 0; at < ids.length; at += together) {
@@ -142,10 +142,7 @@ function waitsStill(schedule: StoredSchedule, { now }: ShardState): string | nul
   return unreadableReason(cadence) ?? (isHeld && aside.heldSince === null ? "The schedule is held." : null);
 }
 
-/**
- * Whether the occurrences to plan were due before or under the hold: the end of the hold releases
- * them.
- */
+/** Whether all occurrences to plan were due before the end of the hold, which releases them. */
 function isUnderHold(schedule: StoredSchedule): boolean {
   const { heldSince, heldUntil, cadence } = schedule;
   if (heldSince === null || unreadableReason(cadence) !== null) return false;
@@ -153,7 +150,10 @@ function isUnderHold(schedule: StoredSchedule): boolean {
   return owedOf(schedule).every(({ dueAt }) => heldUntil === null || dueAt <= heldUntil);
 }
 
-/** The version began while its cadence was unreadable, so nothing of it is planned. */
+/**
+ * Plans a schedule that is held. Nothing of its version is planned yet, because the cadence was
+ * unreadable when the version began.
+ */
 async function planUnderHold(tx: Tx, state: ShardState, schedule: StoredSchedule): Promise<OutgoingParcel[]> {
   const { id, heldSince: since, heldUntil: until } = schedule;
   if (since === null) return [];
@@ -167,7 +167,7 @@ async function planAgain(tx: Tx, state: ShardState, schedule: StoredSchedule): P
   let { timetable } = planned;
   const parcels: OutgoingParcel[] = [];
   const now = state.now.getTime();
-  // Empty if an edit has planned a new version since.
+  // There are none if an edit has planned a new version since.
   for (const { occurrence, held, unnoted } of owedOf(schedule)) {
     if (held !== null) {
       const released = await fireRelease(tx, state, { ...schedule, ...held }, schedule.version);

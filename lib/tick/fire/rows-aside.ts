@@ -38,7 +38,7 @@ async function rowsOf(tx: Tx, state: ShardState, cadences: readonly FailedCadenc
   });
 }
 
-/** Sets aside all rows up to a place, which cannot be written. */
+/** Sets aside all rows from the watermark up to `last`: a batch could not write them. */
 export function setAllAside(tx: Tx, state: ShardState, last: Place, error: unknown): Promise<SetAside[]> {
   return setSourceAside(
     tx,

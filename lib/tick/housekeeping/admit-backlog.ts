@@ -23,7 +23,7 @@ export interface BacklogSettings {
    * too.
    */
   budget: number;
-  /** Occurrences of one row before the next row's turn. */
+  /** The most occurrences of one row that become jobs before the next row is served. */
   perTurn: number;
 }
 
@@ -52,11 +52,12 @@ interface BacklogDeps {
 }
 
 /**
- * Makes jobs of the backlog at a pace. Rows take turns of a few occurrences while the budget lasts.
- * A target that has used up its share is skipped with all of its rows. Each round is a transaction
- * that locks its rows: concurrent ticks serve different rows, and a killed tick has either made a
- * row's jobs and counted them, or neither. If a round fails, its rows are tried in halves, until
- * the failing row is alone and is set aside. Returns the parcels to send.
+ * Makes jobs of the backlog at a pace. Rows are served one after the other, a few occurrences each
+ * time, while the budget lasts. A target that has used up its share is skipped with all of its
+ * rows. Each round is a transaction that locks its rows: concurrent ticks serve different rows, and
+ * a killed tick has either made a row's jobs and counted them, or neither. If a round fails, its
+ * rows are tried in halves, until the failing row is alone and is set aside. Returns the parcels to
+ * send.
  */
 export async function admitBacklog(
   deps: BacklogDeps,
@@ -88,7 +89,7 @@ export async function admitBacklog(
     servedInPass += done.served;
     if (done.looked > 0 || suspects.length > 0) continue;
     if (servedInPass === 0) break;
-    // Each row had a turn; the next pass serves the same rows again.
+    // Each row was served once; the next pass serves the same rows again.
     upTo = new Date(Math.max(done.now.getTime(), upTo.getTime() + 1));
     servedInPass = 0;
   }
@@ -96,8 +97,8 @@ export async function admitBacklog(
 }
 
 /**
- * Target numbers as in the rows: 0 is all targets whose jobs share parcels, those of the fast
- * queue.
+ * The numbers of full targets, as the rows have them: 0 stands for all targets of the fast queue,
+ * whose jobs share parcels.
  */
 function fullOf(room: BacklogRoom): Set<number> {
   const full = room.full().filter((each) => !isUnnamed(each));
@@ -159,9 +160,12 @@ async function tryRound({ sql, log }: BacklogDeps, params: RoundParams): Promise
 
 interface Round {
   outgoing: OutgoingParcel[];
-  /** The room that is left after it. */
+  /** The room that is left after the round. */
   room: Room;
-  /** 0 if no row is left that was due by then at a target with room. */
+  /**
+   * The number of rows that were read; 0 if no row that was due by then is left at a target with
+   * room.
+   */
   looked: number;
   served: number;
   held: number;
@@ -197,10 +201,10 @@ async function admitRound(
 }
 
 /**
- * Distributes the round: the number of jobs for each row, in turn, until the round is full;
- * subtracts them from the room. A row of a full target keeps its turn, and all rows of that target
- * are skipped. Rows without a target number cannot be skipped together: such a row waits as a held
- * one does.
+ * Gives each row its number of jobs, one row after the other until the round is full, and subtracts
+ * them from the room. A row of a full target keeps its position in the backlog, and all rows of
+ * that target are skipped. Rows without a target number cannot be skipped together: such a row
+ * waits as a held one does.
  */
 function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
   const turns: Turn[] = [];

@@ -24,7 +24,7 @@ const statementMs = { whole: 8_000, part: 2_000 };
 export interface NearStep {
   /** Largest number of rows. */
   rowsMax?: number;
-  /** Rows that were passed over: the step does not move them. */
+  /** Rows that failed before and stay in the far table: the step skips them. */
   passed?: readonly FarRow[];
   /** Time limits of a statement. */
   mostMs?: typeof statementMs;
@@ -44,14 +44,18 @@ export class StepFailed extends Error {
 
 export interface NearBounds {
   /**
-   * Until then, a failing step is retried in smaller parts. Limited to one slice of the tick, and
-   * restarted in the next, they would never reach a single row.
+   * True when the tick has to end. Until then a failing step is retried in smaller parts, even past
+   * this part's slice of time: the next tick would begin with a full step again, and never get down
+   * to a single row.
    */
   mustEnd?: () => boolean;
   mostMs?: typeof statementMs;
 }
 
-/** If this fails, the shard is fired up to its line. */
+/**
+ * Moves all far rows of a shard that are near by now. If that fails, the shard is fired only up to
+ * its near line.
+ */
 export async function bringAllNear(
   run: Run,
   shard: number,
@@ -66,8 +70,8 @@ export async function bringAllNear(
 
 /**
  * Moves rows step by step. A step that fails on its rows is retried with an eighth of them, until
- * the failing row is alone and is passed over, as in a batch of a shard. Steps grow again behind
- * the rows of the failed step.
+ * the failing row is alone and is set aside, as in a batch of a shard. Steps grow again behind the
+ * rows of the failed step.
  */
 async function bringEachNear(
   { sql, log, timeIsUp }: Run,
@@ -102,10 +106,10 @@ async function bringEachNear(
 
 /**
  * Moves far rows of a shard into the near plan as they come near, earliest first, and raises the
- * line between the two. It works in bounded steps under the plan lock, so that creates and edits,
- * which read the line under the same lock, never wait long. Millions of rows may be due at one
- * instant: the line then stays at that instant until the last of them is moved. A row that is
- * already in the near plan does no harm: a batch goes no further than the line, and every reader of
+ * near line. It works in bounded steps under the plan lock, so that creates and edits, which read
+ * the near line under the same lock, never wait long. Millions of rows may be due at one instant:
+ * the near line then stays at that instant until the last of them is moved. A row that is already
+ * in the near plan does no harm: a batch goes no further than the near line, and every reader of
  * the plan reads both tables.
  * Returns the number of rows moved, and whether there are more.
  */
@@ -204,9 +208,9 @@ async function move(
 }
 
 /**
- * Passes over the row on which a step of one failed, and raises the line to it. The row is deleted
- * from the far table if possible; its quarantine entry then keeps what is to be planned. Otherwise
- * the retry of the schedule deletes it. Null if another row comes first by now.
+ * Sets aside the row on which a step of one row failed, and raises the near line to that row. If
+ * possible, the row is deleted from the far table: its quarantine entry then has what is to be
+ * planned. Otherwise the retry of the schedule deletes it. Null if another row comes first by now.
  */
 async function passFarRow(
   sql: Sql,

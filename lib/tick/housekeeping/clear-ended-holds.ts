@@ -49,8 +49,8 @@ export async function clearHolds(run: Clearing): Promise<void> {
 }
 
 /**
- * Returns the schedules that lag behind the end of their hold; null if the locks of the shard are
- * not granted.
+ * Clears the ended holds of some schedules. Returns the schedules that keep theirs, because the ticks
+ * have not made the jobs up to its end yet; null if the locks of the shard are not granted.
  */
 async function clearSome(
   { sql, queue, log, timeIsUp, note }: Clearing,
@@ -80,8 +80,8 @@ async function clearSome(
 
 /**
  * Clears ended holds; other holds of the schedules may stay. If the ticks have not reached the end
- * of a hold, the hold stays until they have made the jobs that it releases: returns the ids of
- * these schedules.
+ * of a hold, the hold stays until they have made the jobs that it releases. Returns the ids of the
+ * schedules with such a hold.
  */
 async function clearInShard(
   tx: Tx,

@@ -10,7 +10,7 @@ import {
 } from "../../schedule/shared-holds.ts";
 
 const holdsMax = 50;
-/** Members of one hold that are changed before the next hold's turn. */
+/** The most members of one hold that are changed before those of the next hold. */
 const perTurn = 1_000;
 
 type Deps = EditDeps & { log: Log };

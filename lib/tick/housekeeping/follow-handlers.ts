@@ -13,7 +13,10 @@ import { type ShardBounds, type TriedInShard, tryEachInShards } from "../../quar
 import { targetName } from "../../schedule/shape/target-name.ts";
 
 const pageMax = 500;
-/** A schedule created concurrently with the old setting is visible after this time. */
+/**
+ * A put that began under the handler's old setting has committed after this time, so its schedule
+ * is found.
+ */
 const settledAfter = "2 minutes";
 
 interface Regrouped {
@@ -31,11 +34,11 @@ interface Following {
 type FollowDeps = EditDeps & { log: Log };
 
 /**
- * Updates lanes after a handler's setting for groups has changed, from one job at a time to
- * together or back. The lanes of its schedules are changed one schedule after the other. A schedule
- * that fails is set aside, and a shard whose locks are not granted is left until the next tick.
- * There is rarely such a handler. It may be killed at any point: a changed schedule is not found
- * again.
+ * Updates lanes after a handler has become grouped, or is grouped no longer. The lanes of its
+ * schedules are changed one schedule after the other. A schedule that fails is set aside, and a
+ * shard whose locks are not granted is left until the next tick. There is rarely such a handler.
+ * The tick may be killed at any point: the next one finds only the schedules that are not changed
+ * yet.
  */
 export async function followHandlers(deps: FollowDeps, run: Following): Promise<void> {
   const regrouped = await deps.sql<Regrouped[]>`

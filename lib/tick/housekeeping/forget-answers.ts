@@ -4,8 +4,8 @@ import type { Log } from "../../log/log.ts";
 import { forgetOld } from "../../quarantine/forget-old.ts";
 
 /**
- * Deletes stored answers of requests with an Idempotency-Key after a day; one lookup at the end of
- * an index.
+ * Deletes the stored answers of requests with an Idempotency-Key after a day. It costs one lookup
+ * at the end of an index.
  */
 export async function forgetAnswers(deps: { sql: Sql; log: Log }, timeIsUp: () => boolean): Promise<void> {
   await forgetOld(deps, oldRequests, timeIsUp);

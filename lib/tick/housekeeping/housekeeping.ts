@@ -47,7 +47,7 @@ export async function prepare({ sql, settings, note }: Run): Promise<Pick<Before
     const own = shardsOf(settings.share);
     return { behind: own, past: own, countedEmpty: true };
   });
-  // Before parcels are packed by these sizes.
+  // These counts are forgotten before the tick plans its statements by them.
   if (there.countedEmpty) await sql`select carillon.forget_queue_sizes()`.catch(note);
   return there;
 }
@@ -88,7 +88,8 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
   return [
     part("setting", ({ sql }) => keepSetting(sql, settings.notify)),
     part("canaries", (run) => keepCanaries(run, settings.canary)),
-    // Early, because callers wait for it, and an inbox command makes its due jobs itself.
+    // The inbox comes early, because callers wait for it, and an inbox command makes its due jobs
+    // itself.
     part("inbox", (run) => finishInbox({ ...run, mustEnd: whole.timeIsUp }), "stirs"),
     part("plans", retryPlans, "stirs"),
     part("backlog", admitOwed, "stirs"),
@@ -138,8 +139,8 @@ async function purgePast(run: Run): Promise<void> {
 }
 
 /**
- * Attaching and dropping days give up early if another transaction has a lock: the next minute
- * retries.
+ * Logs a lock that attaching or dropping days did not get, which is no failure: they give up early,
+ * and the next minute retries. Notes any other error.
  */
 function noteKept({ log, note }: Run, error: unknown): void {
   const state = sqlState(error);
@@ -147,7 +148,7 @@ function noteKept({ log, note }: Run, error: unknown): void {
   else note(error);
 }
 
-/** Backlog jobs, after the due ones. */
+/** Makes backlog jobs, after the jobs that are due. */
 async function admitOwed(run: Run): Promise<void> {
   const { sql, queue, settings, timeIsUp } = run;
   const backlog = { budget: settings.backlogBudget, perTurn: settings.backlogPerTurn };
@@ -164,7 +165,10 @@ async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<v
   }
 }
 
-/** After everything that jobs wait for: a bus that hangs delays no job. */
+/**
+ * Sends events to the bus. This comes after everything that jobs wait for, so a bus that hangs
+ * delays no job.
+ */
 async function tellAll({ sql, log, bus, timeIsUp }: Run): Promise<void> {
   if (bus !== undefined) await tellEvents({ sql, log, ...bus }, timeIsUp);
 }

@@ -28,7 +28,10 @@ export async function reclaimTargets({ sql, log }: Deps, timeIsUp: () => boolean
   if (gone > 0) log.info("tick.targets-reclaimed", { targets: gone });
 }
 
-/** The next tick continues where this one stops. */
+/**
+ * Deletes those of the found targets that are still unused, and returns their number. The next tick
+ * continues where this one stops.
+ */
 async function reclaim(
   { sql, log }: Deps,
   found: readonly number[],

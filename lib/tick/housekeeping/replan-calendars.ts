@@ -5,13 +5,14 @@ import { calendarsToReplan } from "../../rules/calendar-replans.ts";
 import { replanCalendar } from "../../rules/replan-calendar.ts";
 
 const calendarsMax = 100;
-/** Schedules of one calendar that are replanned before the next calendar's turn. */
+/** The most schedules of one calendar that are replanned before those of the next calendar. */
 const perTurn = 200;
 
 /**
- * Continues replanning after edits of calendars: calendars take turns until nothing is left or time
- * is up. Without edited calendars, this is one lookup in an empty index. A schedule that fails is
- * set aside; a shard whose locks are not granted is left until the next tick.
+ * Continues replanning after edits of calendars: some schedules of each calendar in each round,
+ * until nothing is left or time is up. Without edited calendars, this is one lookup in an empty
+ * index. A schedule that fails is set aside; a shard whose locks are not granted is left until the
+ * next tick.
  */
 export async function replanCalendars(
   deps: EditDeps & { log: Log },

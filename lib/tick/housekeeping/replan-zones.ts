@@ -36,7 +36,10 @@ export async function replanZones(
     log.info("tick.zones-planned", { version: runtime, checked: done.checked, moved: done.moved });
 }
 
-/** Null if another tick recorded a release as new meanwhile, or time was up. */
+/**
+ * Records the runtime's zone data as the newest and returns what has changed. Null if another tick
+ * has recorded a new release meanwhile, or time was up.
+ */
 export async function recordRuntime(
   { sql, log }: Pick<EditDeps, "sql"> & { log: Log },
   latest: ZoneUpdate | null,

@@ -93,8 +93,9 @@ async function rollUpWork(sql: Sql, timeIsUp: () => boolean): Promise<void> {
 }
 
 /**
- * Both bounds are needed: with two, the planner estimates few rows and uses the index; with one, it
- * estimates a third of the table. If `allAdded`, no row waits in quarantine any more.
+ * Deletes old minutes. If all small rows were added, it deletes their quarantine entries too, since
+ * none of these rows is left. Each condition has a lower and an upper bound: with both, the planner
+ * estimates few rows and uses the index; with one, it estimates a third of the table.
  */
 async function forgetMinutes(sql: Sql, allAdded: boolean): Promise<void> {
   const before = (kept: string) => sql`between '-infinity' and (select carillon.clock()) - ${kept}::interval`;

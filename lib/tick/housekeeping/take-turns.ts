@@ -25,14 +25,14 @@ export interface Turns<Work extends string> {
 }
 
 /**
- * How long a part runs before the next part's turn. Sending the parcels that it made may take as
- * long again.
+ * How long a part runs before the next one. Sending the parcels that it made may take as long
+ * again.
  */
 export const sliceMs = 2_000;
 
 /**
  * Calls the parts in order, each for a slice of time, and those with more work again in rounds,
- * until nothing is left or time is up. One part, a different one each minute, has an extra turn
+ * until nothing is left or time is up. One part, a different one each minute, has an extra slice
  * first: so a part whose single statement uses all of a tick's time blocks another part for at most
  * as many minutes as there are parts.
  */

@@ -20,8 +20,8 @@ export interface LoopbackServer {
 }
 
 /**
- * More than a percent-encoded query may have, so that the API rejects a longer one with a problem
- * document, not the server.
+ * More than a percent-encoded query may have. So a longer query is rejected by the API, with a
+ * problem document, and not by the server.
  */
 const headerBytesMax = 64 * 1024;
 /**

@@ -6,12 +6,12 @@ import { PortTaken } from "./http-server.ts";
 import { type LocalSettings, portVariables, readSettings } from "./settings.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-/** `npm start`: runs the stack until it is stopped. */
 const exitCodes = { stopped: 0, failed: 1, portTaken: 2 } as const;
 const portPatienceMs = 1_500;
 const stopPatienceMs = 4_700;
 const parentPollMs = 200;
 
+/** `npm start`: runs the stack until it is stopped. */
 process.exit(await main(systemClock));
 
 async function main(clock: Clock): Promise<number> {

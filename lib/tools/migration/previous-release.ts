@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "f2c290d182a70c786d63c71ade3d95cdd4716a8d44a5e17df03427b89631932c",
+  migrationsDigest: "72213dc933a2073fd7d347364508fedad57c1439f24b88c146f8ff07c2199d72",
 } as const;

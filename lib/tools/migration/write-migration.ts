@@ -80,13 +80,18 @@ function summary(file: string, changed: readonly FunctionHome[], homeless: reado
 }
 
 if (import.meta.main) {
-  const { positionals, values } = parseArgs({
-    allowPositionals: true,
-    options: { help: { type: "boolean", default: false } },
-  });
-  const [name] = positionals;
-  if (name === undefined || positionals.length > 1 || values.help) {
-    process.stderr.write(`${help}\n`);
-    process.exitCode = values.help ? 0 : 2;
-  } else process.stdout.write(`${await writeMigration(name)}\n`);
+  try {
+    const { positionals, values } = parseArgs({
+      allowPositionals: true,
+      options: { help: { type: "boolean", default: false } },
+    });
+    const [name] = positionals;
+    if (name === undefined || positionals.length > 1 || values.help) {
+      process.stderr.write(`${help}\n`);
+      process.exitCode = values.help ? 0 : 2;
+    } else process.stdout.write(`${await writeMigration(name)}\n`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
 }

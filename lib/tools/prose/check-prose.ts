@@ -5,7 +5,7 @@ import { allowed } from "./allowed.ts";
 import { openings, phrases } from "./phrases.ts";
 import { proseOf } from "./sentences.ts";
 
-/** A sentence that the check does not accept, as `file:line: text`. */
+/** The sentences that the check does not accept, as `file:line: text`. */
 export function faultsIn(file: string, text: string): string[] {
   return proseOf(file, text)
     .filter((prose) => openings.test(prose.text) || phrases.test(prose.text))
@@ -15,7 +15,10 @@ export function faultsIn(file: string, text: string): string[] {
 
 const folders = "{lib,functions,infra,migrations,test,docs}/**/*.{ts,sql,md}";
 
-/** Files with prose by hand. Fixtures are recorded, the changelog tells of the past, and this folder quotes the wordings. */
+/**
+ * Files with prose that is written by hand. Fixtures are recorded, the changelog tells of the past,
+ * and this folder quotes the wordings.
+ */
 export function filesWithProse(root: string): string[] {
   return [...globSync(folders, { cwd: root }), ...globSync("*.{ts,md}", { cwd: root })]
     .filter((file) => !/(^|\/)(fixtures|node_modules)\/|^lib\/tools\/prose\/|^CHANGELOG\.md$/.test(file))

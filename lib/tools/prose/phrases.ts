@@ -1,6 +1,7 @@
 /**
- * Wordings that make a sentence a riddle for a reader who is tired and on call. Add one whenever a review finds another. The subject of a
- * sentence is a part of the system (the claim, the tick, the caller), so sentences begin with it and not with a relative clause.
+ * Wordings that make a sentence a riddle for a reader who is tired and on call. Add one whenever a
+ * review finds another. The subject of a sentence is a part of the system (the claim, the tick, the
+ * caller), so sentences begin with it and not with a relative clause.
  */
 export const openings: RegExp =
   /^(Of|What|Who|Whom|Whose|Whoever|So many|So long|Nobody|Somebody|Heard|Told|Asked|Said|As before|As in \d|Those that|None of)\b/;

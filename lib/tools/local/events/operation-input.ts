@@ -27,7 +27,7 @@ export function read<Shape extends z.ZodType>(shape: Shape, input: unknown): z.o
   return data;
 }
 
-/** Undefined when the text is not JSON. */
+/** The value of a JSON text; undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

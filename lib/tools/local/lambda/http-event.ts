@@ -102,7 +102,7 @@ function split(text: string, mark: string): [string, string] {
   return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Such as 21/Nov/2026:08:00:00 +0000. */
+/** The time in the form 21/Nov/2026:08:00:00 +0000. */
 function commonLogTime(instant: Date): string {
   const [, day, month, year, time] = /^\w+, (\d+) (\w+) (\d+) ([\d:]+)/.exec(instant.toUTCString()) ?? [];
   return `${day}/${month}/${year}:${time} +0000`;

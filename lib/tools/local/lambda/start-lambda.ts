@@ -125,7 +125,10 @@ async function passOn(elsewhere: string, request: IncomingMessage, body: Buffer)
   }
 }
 
-/** Not `fetch`, which waits at most five minutes for a response. */
+/**
+ * Sends the request to the other emulator. `fetch` would wait for a response for at most five
+ * minutes.
+ */
 function onward(
   url: URL,
   { headers }: IncomingMessage,
@@ -141,7 +144,9 @@ function onward(
   });
 }
 
-/** Undefined when the text is not JSON; empty text is an empty event. */
+/**
+ * The event in a request's text; undefined when the text is not JSON. Empty text is an empty event.
+ */
 function json(text: string): unknown {
   if (text === "") return {};
   try {

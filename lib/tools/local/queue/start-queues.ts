@@ -3,7 +3,7 @@ import { isTaken, PortTaken } from "../http-server.ts";
 import { localAccount, localQueueArn, localRegion } from "../local-account.ts";
 import { type EmulatorParts, emulatorParts, type Persistence, type QueueStore } from "./emulator-parts.ts";
 import type { FastifyInstance } from "./fastify-shape.ts";
-import { addHabits } from "./habits.ts";
+import { mendDifferences } from "./sqs-differences.ts";
 
 export interface QueueEmulator {
   url: string;
@@ -48,7 +48,7 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
     const fifo = name.endsWith(".fifo") ? { FifoQueue: "true", ContentBasedDeduplication: "true" } : {};
     return store.createQueue(name, queueUrl(name), localQueueArn(name), { ...fifo, ...attributes });
   };
-  addHabits(app, store, (name) => ensureQueue(name));
+  mendDifferences(app, store, (name) => ensureQueue(name));
   try {
     await app.listen({ port: options.port, host: "127.0.0.1" });
   } catch (error) {

@@ -9,7 +9,7 @@ const namesQueue = new Set(["GetQueueUrl", "SendMessage", "SendMessageBatch"]);
  * Behaviour that the emulator lacks: one region for all clients, SQS's limit for delays, creating
  * the functions' queues on first use, and returning messages of clients that disconnected.
  */
-export function addHabits(
+export function mendDifferences(
   app: FastifyInstance,
   store: QueueStore,
   makeQueue: (name: string) => StoredQueue,

@@ -1,0 +1,50 @@
+import type { Problems } from "../../client/main.ts";
+import { command } from "../command.ts";
+import { NotOnTime } from "../fault.ts";
+import type { Output } from "../output/output.ts";
+import { type Colour, printable } from "../output/style.ts";
+
+export const statusCommand = command({
+  name: "status",
+  group: "Operation",
+  summary: "Show whether jobs run on time, and what needs attention, the worst first",
+  usage: "",
+  about:
+    "The exit code is 0 if jobs run on time, 12 if they are late, and 13 if no tick or no worker runs. With --strict it is 11 if jobs run on time but something needs attention.",
+  words: { min: 0, max: 0 },
+  options: { strict: { about: "Exit with 11 if something needs attention" } },
+  examples: ["carillon status", "carillon status --strict --json"],
+  run: async ({ client, given, out, signal }) => {
+    const found = await client.problems({ signal });
+    showProblems(out, found);
+    const { verdict, text, problems } = found;
+    if (verdict !== "on-time") throw new NotOnTime(verdict, text);
+    if (given.flag("strict") && problems.length > 0) throw new NotOnTime("problems", text);
+  },
+});
+
+const colours: Readonly<Record<Problems["verdict"], Colour>> = {
+  "on-time": "green",
+  late: "yellow",
+  stopped: "red",
+};
+
+function showProblems(out: Output, found: Problems): void {
+  if (out.isJson) {
+    out.json(found);
+    return;
+  }
+  const { asOf, verdict, text, problems } = found;
+  out.line(`${out.paint(printable(text), colours[verdict])} (${out.times.wall(asOf)} ${out.times.zone})`);
+  if (problems.length === 0) out.line("Nothing needs attention.");
+  for (const { text: what, since, sample, command: next } of problems) {
+    out.line();
+    out.line(printable(what));
+    const facts = [
+      ...(since === null ? [] : [`since ${out.times.both(since)}`]),
+      ...(sample === null ? [] : [`such as ${sample}`]),
+    ];
+    if (facts.length > 0) out.line(`  ${printable(facts.join(", "))}`);
+    out.line(`  ${printable(next)}`);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Tx } from "../db/connect.ts";
+import { type JobKind, jobId } from "../job/job-id.ts";
+import { highestCharacter } from "../schedule/filter-schedules.ts";
+
+/** Jobs that may start and have not, by what they wait for. */
+export interface LateWork {
+  queue: "fast" | "slow";
+  /** The target at which they wait for their turn; null if they wait for a worker. */
+  target: string | null;
+  jobs: number;
+  since: Date;
+  sample: string;
+}
+
+/** Parcels that are read; beyond them counts are too low. */
+export const parcelsMax = 100_000;
+
+/** Late jobs that are looked up for a prefix, those that have waited longest. */
+export const jobsMax = 20_000;
+
+/** Causes that are returned: the two queues, and the targets at which jobs wait longest. */
+const causesMax = 22;
+
+interface LateRow extends Omit<LateWork, "sample"> {
+  occurrence: Date;
+  scheduleId: string;
+  kind: JobKind;
+  n: number;
+}
+
+export interface LateSearch {
+  now: Date;
+  /** Jobs that have waited for less are left out. */
+  lateMs: number;
+  prefix: string | null;
+}
+
+/**
+ * The jobs that are late, those that have waited longest first. Jobs in a lane or under a hold wait
+ * on purpose and are left out.
+ */
+export async function readLateWork(tx: Tx, search: LateSearch): Promise<LateWork[]> {
+  const rows = await tx<LateRow[]>`
+    select l.queue, t.name as target, sum(l.jobs)::float8 as jobs, min(l.since) as since,
+      (array_agg(l.occurrence order by l.since, l.id))[1] as occurrence, (array_agg(l.schedule_id order by l.since, l.id))[1]::text as "scheduleId",
+      (array_agg(l.kind order by l.since, l.id))[1] as kind, (array_agg(l.n order by l.since, l.id))[1] as n
+    from (${search.prefix === null ? lateParcels(tx, search) : lateJobs(tx, search, search.prefix)}) l
+    left join carillon.targets t on t.id = l.target_id
+    group by l.queue, t.name order by min(l.since) limit ${causesMax}`;
+  return rows.map(({ occurrence, scheduleId, kind, n, ...row }) => ({
+    ...row,
+    sample: jobId({ occurrence, scheduleId, kind, n }),
+  }));
+}
+
+/**
+ * A parcel that waits for its turn has a place in the order of its target instead of a time; its
+ * priority moved that place by ten minutes.
+ */
+const lateParcels = (tx: Tx, { now, lateMs }: LateSearch) => tx`
+  select p.*, cardinality(p.occurrences) as jobs, p.occurrences[1] as occurrence, p.schedule_ids[1] as schedule_id,
+    coalesce(p.kinds[1], 'cadence') as kind, coalesce(p.ns[1], 0) as n
+  from (
+    select p.id, p.queue, p.occurrences, p.schedule_ids, p.kinds, p.ns, case when p.turn = 'waits' then p.target_id end as target_id,
+      case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
+    from (select * from carillon.parcels limit ${parcelsMax}::int) p
+    where p.lease_until is null and p.lane is null and p.held_schedule is null and cardinality(p.occurrences) > 0) p
+  where p.since <= ${new Date(now.getTime() - lateMs)}`;
+
+const lateJobs = (tx: Tx, search: LateSearch, prefix: string) => tx`
+  select k.id, k.queue, k.target_id, k.since, 1 as jobs, k.occurrence, k.schedule_id, k.kind, k.n
+  from (
+    select p.id, p.queue, p.target_id, p.since, u.occurrence, u.schedule_id, coalesce(u.kind, 'cadence') as kind, coalesce(u.n, 0) as n
+    from (${lateParcels(tx, search)}) p
+    cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) u (occurrence, schedule_id, kind, n)
+    order by p.since, p.id limit ${jobsMax}::int) k
+  cross join lateral (select key from carillon.schedules s where s.id = k.schedule_id offset 0) s
+  where s.key >= ${prefix} and s.key < ${prefix + highestCharacter}`;
+
+/** Whether a worker has claimed or settled anything lately. */
+export async function workersAreAlive(tx: Tx, now: Date, withinMs: number): Promise<boolean> {
+  const since = new Date(now.getTime() - withinMs);
+  const [row] = await tx<{ alive: boolean }[]>`
+    select exists (select from carillon.parcels where claimed_at >= ${since})
+      or exists (select from carillon.tallies where at >= ${since} and coalesce(succeeded, failed, pulses) is not null)
+      or exists (select from carillon.minutes where minute >= ${since} and succeeded + failed + pulses > 0) as alive`;
+  return row?.alive === true;
+}

@@ -1,0 +1,58 @@
+import type { Amount } from "../stats/standing.ts";
+
+/**
+ * The kinds of problems, the worst first: what stops everything, what makes jobs late, what failed,
+ * and what waits for a person.
+ */
+export const problemKinds = [
+  "no-tick",
+  "plan-behind",
+  "no-worker",
+  "late-jobs",
+  "target-full",
+  "dead-jobs",
+  "missed",
+  "pulses-lost",
+  "dead-commands",
+  "inbox-errors",
+  "quarantine",
+  "old-holds",
+] as const;
+
+export type ProblemKind = (typeof problemKinds)[number];
+
+/** Whether jobs start on time. */
+export type Verdict = "on-time" | "late" | "stopped";
+
+/** One thing that an engineer should look at. */
+export interface Problem {
+  kind: ProblemKind;
+  /** When it began; null if that is not known. */
+  since: Date | null;
+  count: Amount;
+  /** One sentence. */
+  text: string;
+  /** One of the counted things, by its id or key; null if it has none. */
+  sample: string | null;
+  /** The request that lists what was counted. */
+  see: { path: string; query: Readonly<Record<string, string>> };
+  /** The CLI command that lists it, or the best next step. */
+  command: string;
+}
+
+/** The order in which problems are shown: by kind, then the largest first. */
+export function ranked(problems: readonly Problem[]): Problem[] {
+  const rank = new Map(problemKinds.map((kind, index) => [kind, index]));
+  return problems.toSorted(
+    (one, other) =>
+      (rank.get(one.kind) ?? 0) - (rank.get(other.kind) ?? 0) || other.count.count - one.count.count,
+  );
+}
+
+const grouped = new Intl.NumberFormat("en-GB");
+
+/** `1 job`, `3,000 jobs`, `more than 10,000 jobs`. */
+export function amountText({ count, more }: Amount, one: string, several = `${one}s`): string {
+  const number = grouped.format(count);
+  return `${more ? `more than ${number}` : number} ${count === 1 && !more ? one : several}`;
+}

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { problemsAnswer } from "../../lib/api/views/problem-shape.ts";
+import { setAside } from "../../lib/quarantine/quarantine.ts";
+import { second } from "../support/instants.ts";
+import { type OwnCli, ownCli } from "./own-cli.ts";
+
+let cli: OwnCli;
+
+beforeAll(async () => {
+  cli = await ownCli();
+  await cli.api.tick();
+});
+
+afterAll(() => cli.stop());
+
+test("carillon status prints the verdict and each problem with its command, and its exit code is that of the verdict", async () => {
+  const fine = await cli.carillon(["status", "--strict"]);
+  expect(fine).toMatchObject({ code: 0, err: "" });
+  expect(fine.out).toMatch(/^On time\. \(2026-03-02 10:00:\d\d UTC\)\nNothing needs attention\.\n$/);
+  await setAside(cli.api.sql, "ended", [{ item: "7", error: new Error("no") }]);
+  expect((await cli.carillon(["status"])).code).toBe(0);
+  const attention = await cli.carillon(["status", "--strict", "--timezone", "Europe/Berlin"]);
+  expect(attention).toMatchObject({ code: 11, err: "" });
+  expect(attention.out).toMatch(
+    /\nCarillon failed on 1 row and retries them\.\n {2}since 2026-03-02 11:00:\d\d \(.*\), such as ended\/7\n {2}carillon quarantine\n$/,
+  );
+  await cli.api.clock.advance(200 * second);
+  const stopped = await cli.carillon(["status", "--json"]);
+  expect(stopped).toMatchObject({ code: 13, err: "" });
+  expect(problemsAnswer.parse(JSON.parse(stopped.out))).toMatchObject({
+    verdict: "stopped",
+    problems: [{ kind: "no-tick" }, { kind: "quarantine" }],
+  });
+});
