@@ -93,6 +93,13 @@ create table carillon.schedules (
   fresh_version int,
   -- For a schedule that is deleted when it has ended: when the tick next looks whether it has. Null for all others.
   end_look_at timestamptz(3),
+  -- The agenda finds the schedule by these. Rule: its shared cadence, or the length of its interval in milliseconds as a negative number,
+  -- or 0 for a single instant. Null for a schedule that a release without these columns wrote last.
+  rule bigint,
+  -- The instant of a single one, or where in its interval an interval occurs, in milliseconds since 1970. 0 for a shared cadence.
+  phase bigint,
+  -- `spread` or `slot` moves its jobs behind their occurrences. Null: they are due at them.
+  lagged boolean,
   constraint schedules_version_rises check (version >= 1 and spec_version between 1 and version),
   constraint schedules_hold_has_begun check (held_until is null or held_since is not null),
   constraint schedules_fires_are_limited check ((max_fires is null) = (fires is null)),
@@ -129,6 +136,11 @@ create index schedules_held_until on carillon.schedules (held_until) where delet
 create index schedules_created_by on carillon.schedules (created_by);
 -- Read by the tick: schedules that are deleted when they have ended.
 create index schedules_end_look on carillon.schedules (end_look_at) where end_look_at is not null;
+
+-- Read by the agenda: the schedules of one rule at one instant, in the order of keys. With the key, so that a prefix is a range of entries.
+create index schedules_agenda on carillon.schedules (rule, phase, key) where deleted_at is null and rule is not null;
+-- Read by the agenda: schedules with past occurrences that may have no job yet, because they are due later or under a hold.
+create index schedules_pending on carillon.schedules (rule, phase, key) where deleted_at is null and (lagged or held_since is not null);
 
 -- Every version of a schedule. A version that changed only the state (pause, resume, delete) has no settings of its own.
 -- Only inserted until it is purged: an early vacuum in small portions freezes pages before they are cold.

@@ -57,6 +57,8 @@ create table carillon.jobs_beside (
 ) partition by range (occurrence);
 -- Read wherever a schedule is read: its rechecks, which most schedules do not have.
 create index jobs_beside_again on carillon.jobs_beside (schedule_id, occurrence, n) where kind = 'again';
+-- Read by the agenda: jobs to come that no cadence tells of, such as rechecks.
+create index jobs_beside_occurrence on carillon.jobs_beside (occurrence, schedule_id, kind, n);
 
 -- Attempts that did not simply succeed: failed, crashed and cancelled ones, and those of jobs that needed more than one.
 create table carillon.attempts (
@@ -144,8 +146,9 @@ create table carillon.passed_over (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
 -- Read by the history of one schedule, newest first.
 create index passed_over_schedule on carillon.passed_over (schedule_id, to_at);
--- Read by the series of schedules by prefix, tag or target, newest first.
-create index passed_over_ended on carillon.passed_over (to_at, schedule_id);
+-- Read by the series of schedules by prefix, tag or target, newest first; and by the agenda of all schedules: ranges that end in a window or
+-- after it.
+create index passed_over_to on carillon.passed_over (to_at, schedule_id, from_at);
 
 -- How many jobs in a row are dead, for schedules with `hold_after`. No row: the last job is not dead.
 create table carillon.failure_runs (

@@ -16,6 +16,7 @@ import { problemAnswer } from "./request/problem-answer.ts";
 import { readRequest } from "./request/request.ts";
 import type { Route } from "./request/route.ts";
 import { makeRouter, notAllowed } from "./request/router.ts";
+import { agendaRoutes } from "./routes/agenda-routes.ts";
 import { auditRoutes } from "./routes/audit-routes.ts";
 import { batchRoutes } from "./routes/batch-routes.ts";
 import { bulkRoutes } from "./routes/bulk-routes.ts";
@@ -102,6 +103,7 @@ export function apiRoutes(
     ...statsRoutes(operations),
     ...forecastRoutes(operations),
     ...seriesRoutes(operations),
+    ...agendaRoutes(operations),
     ...tokenRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),

@@ -1,3 +1,4 @@
+import type { AgendaCounts, AgendaItem, AgendaWindow, LastRuns, LastRunsBody } from "./agenda.ts";
 import type { AuditEntry, AuditFilter } from "./audit.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
@@ -143,6 +144,25 @@ export class Carillon {
   /** Times in which no tick ran, no worker claimed or the database was away, newest first. */
   outages(params?: OutageFilter & ListOptions): Pages<Outage> {
     return listOf(this.#send, ["v1", "outages"], params);
+  }
+
+  /**
+   * All occurrences in a window, oldest first: past ones with their outcome, coming ones as planned,
+   * held or skipped.
+   */
+  agenda(params: AgendaWindow & { timezone?: string | undefined } & ListOptions): Pages<AgendaItem> {
+    return listOf(this.#send, ["v1", "occurrences"], params);
+  }
+
+  /** The occurrences in a window by cadence, of live schedules. */
+  agendaCounts(params: AgendaWindow, options?: CallOptions): Promise<AgendaCounts> {
+    return this.#get(["v1", "occurrences:count"], params, options);
+  }
+
+  /** The last occurrences of up to 100 keys. */
+  async lastRuns(body: LastRunsBody, options?: CallOptions): Promise<LastRuns> {
+    const path = ["v1", "occurrences:last"];
+    return (await this.#send<LastRuns>({ method: "POST", path, body, changes: false, options })).body;
   }
 
   /** The OpenAPI document of this deployment. */

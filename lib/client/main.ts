@@ -1,3 +1,15 @@
+export type {
+  AgendaCounts,
+  AgendaItem,
+  AgendaPage,
+  AgendaWindow,
+  LastRun,
+  LastRuns,
+  LastRunsBody,
+  Strip,
+  StripItem,
+  StripParams,
+} from "./agenda.ts";
 export type { AuditEntry, AuditFilter, Origin } from "./audit.ts";
 export { BatchInterrupted, type BatchOptions, type Operation, type OperationResult } from "./batch.ts";
 export type {

@@ -1,3 +1,4 @@
+import type { Strip, StripParams } from "./agenda.ts";
 import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
 import { listOf } from "./request/list.ts";
@@ -107,6 +108,16 @@ export class Schedules {
   async explain(key: string, instant: Instant, options?: CallOptions): Promise<Explanation> {
     const request: Request = { method: "GET", path: at(key, "explain"), query: { at: instant }, options };
     return (await this.#send<Explanation>(request)).body;
+  }
+
+  /**
+   * The occurrences in a window, oldest first, each explained; also of a deleted key. Without `to` up
+   * to now, without `from` from a day before `to`.
+   */
+  async occurrences(key: string, { signal, timeout, ...params }: StripParams = {}): Promise<Strip> {
+    const options = { signal, timeout };
+    const request: Request = { method: "GET", path: at(key, "occurrences"), query: params, options };
+    return (await this.#send<Strip>(request)).body;
   }
 
   /** Ordered by key, unless the filter says otherwise. */

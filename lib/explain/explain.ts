@@ -21,7 +21,7 @@ import {
   passedAround,
   type SubjectRow,
   standingOf,
-  travelOf,
+  travelsOf,
   versionsAround,
 } from "./facts.ts";
 import { besideNear, occurrenceMeant } from "./meant.ts";
@@ -35,7 +35,7 @@ import {
   timetableIn,
   versionBy,
 } from "./place.ts";
-import { pulseFactOf } from "./pulse.ts";
+import { pulseFactsOf } from "./pulse.ts";
 import { explainRecheck, followedText, recheckBesideText } from "./recheck.ts";
 import { jobRequestsOf, noJobRequests } from "./requests.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
@@ -76,7 +76,8 @@ export function explain(sql: Sql, { key, at }: { key: string; at: Date }): Promi
   }, "isolation level repeatable read");
 }
 
-function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
+/** The version that gives an instant its occurrence. */
+export function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
   return earlyVersion(versions, at) ?? versions[indexAt(versions, at)];
 }
 
@@ -88,6 +89,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
   const subjectJob = job ?? recheckIn(beside);
   const root = subjectJob?.recheckOf == null ? subjectJob : parseJobId(subjectJob.recheckOf);
   const { passed, passedBefore } = await passedAround(tx, id, at);
+  const requests = subjectJob === null ? null : (await jobRequestsOf(tx, [subjectJob])).get(subjectJob.id);
   const version = versionOf(versions, at.getTime());
   const before = await owedBefore(tx, id, at);
   const span = { from: at.getTime(), to: Math.max(at.getTime(), passed?.to.getTime() ?? 0) };
@@ -99,13 +101,13 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     versions,
     job,
     beside,
-    travel: subjectJob === null ? null : await travelOf(tx, subjectJob),
+    travel: subjectJob === null ? null : ((await travelsOf(tx, [subjectJob])).get(subjectJob.id) ?? null),
     chain: root === null ? [] : await rechecksOfRun(tx, root),
-    requests: subjectJob === null ? noJobRequests : await jobRequestsOf(tx, subjectJob),
+    requests: requests ?? noJobRequests,
     pulse:
       version === undefined || !isPulse(version)
         ? null
-        : await pulseFactOf(tx, subject, new Date(dueAt(timetableIn(key, version), at.getTime()))),
+        : ((await pulseFactsOf(tx, subject, [dueAt(timetableIn(key, version), at.getTime())]))[0] ?? null),
     passed,
     passedBefore,
     owedBefore: before,

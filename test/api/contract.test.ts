@@ -302,6 +302,22 @@ describe("other documented statuses", () => {
     await answers("GET", "/v1/outages", 200);
   });
 
+  test("Every documented status occurs: occurrences", async () => {
+    const query = "from=2030-01-01T00:00:00Z&to=2030-01-02T00:00:00Z";
+    await answers("GET", "/v1/occurrences", 200, { query });
+    await answers("GET", "/v1/occurrences:count", 200, { query });
+    await answers("GET", "/v1/schedules/walk/occurrences", 200);
+    await answers("POST", "/v1/occurrences:last", 200, { body: { keys: ["walk"] } });
+    await api.sql`
+      insert into carillon.cadences (expression, timezone)
+      select 'every 1 day from 2030-01-01T00:00:00.' || lpad(n::text, 3, '0') || m, 'UTC'
+      from generate_series(0, 999) n, generate_series(0, 20) m`;
+    await answers("GET", "/v1/occurrences", 422, { query });
+    await answers("GET", "/v1/occurrences:count", 422, { query });
+    await answers("GET", "/v1/occurrences", 200, { query: `${query}&prefix=walk` });
+    await api.sql`delete from carillon.cadences where timezone = 'UTC' and expression like 'every 1 day from 2030-01-01T00:00:00.%'`;
+  });
+
   test("Every documented status occurs: health and the document itself", async () => {
     await answers("GET", "/health", 200, { as: "" });
     await answers("GET", "/v1/openapi.json", 200, { as: "read" });

@@ -82,6 +82,13 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     readSeries: operation("readSeries"),
     readForecast: operation("readForecast"),
     readOutages: operation("readOutages"),
+    agenda: {
+      now: () => operation("agenda.now")(null),
+      read: operation("agenda.read"),
+      count: operation("agenda.count"),
+      strip: operation("agenda.strip"),
+      last: operation("agenda.last"),
+    },
     readAudit: operation("readAudit"),
     tokens: {
       create: operation("createToken"),

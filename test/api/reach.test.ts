@@ -154,6 +154,9 @@ const label = (scope: string): Record<string, RouteCase> => ({
   [`POST /v1/${scope}s/{name}/cancel`]: shows(`/v1/${scope}s/elsewhere/cancel`),
 });
 
+/** Before and after the start of the tests. */
+const around = "from=2026-03-01T00:00:00Z&to=2026-03-30T00:00:00Z";
+
 /** Every route; a test below fails where one is missing. */
 const cases: Record<string, RouteCase> = {
   "GET /health": shows("/health"),
@@ -248,6 +251,19 @@ const cases: Record<string, RouteCase> = {
   "DELETE /v1/limits/{target}": refused("/v1/limits/queue/demo"),
   "GET /v1/zone-data": shows("/v1/zone-data"),
   "GET /v1/zone-data/{version}/moves": refused("/v1/zone-data/2026a/moves"),
+  "GET /v1/occurrences": shows(
+    ["/v1/occurrences", { query: around }],
+    ["/v1/occurrences", { query: `${around}&prefix=theirs:` }],
+    ["/v1/occurrences", { query: `${around}&group=shared` }],
+    ["/v1/occurrences", { query: `${around}&tag=shared` }],
+    ["/v1/occurrences", { query: `${around}&target=queue` }],
+  ),
+  "GET /v1/occurrences:count": shows(
+    ["/v1/occurrences:count", { query: around }],
+    ["/v1/occurrences:count", { query: `${around}&prefix=theirs:` }],
+  ),
+  "POST /v1/occurrences:last": refused(["/v1/occurrences:last", { body: { keys: [foreign] } }]),
+  "GET /v1/schedules/{key}/occurrences": byKey("/occurrences"),
   "GET /v1/problems": shows("/v1/problems"),
   "GET /v1/forecast": shows("/v1/forecast", ["/v1/forecast", { query: "by=key&minutes=1440" }]),
   "GET /v1/holds": shows(

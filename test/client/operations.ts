@@ -19,6 +19,7 @@ const edit = { ifMatch: 1 } as const;
 const put = { ifMatch: 1, ifNoneMatch: "*" } as const;
 const owners = { key: "k", prefix: "k", group: "g", tag: "t", target: "queue" };
 const found = { reason: "r", errorGroup: "5d1c0e7a94b2", from: at, to: at };
+const labels = { prefix: "k", group: "g", tag: "t", target: "queue" };
 const searched = {
   prefix: "k",
   group: "g",
@@ -201,6 +202,20 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "Page<SeriesStep> & SeriesHead",
   },
   listOutages: { call: (c) => page(c.outages({ from: at, to: at, ...listed })), answer: "Page<Outage>" },
+  listOccurrences: {
+    call: (c) => page(c.agenda({ from: at, to: at, ...labels, timezone: "UTC", ...listed })),
+    answer: "AgendaPage",
+  },
+  countOccurrences: { call: (c) => c.agendaCounts({ from: at, to: at, ...labels }), answer: "AgendaCounts" },
+  listScheduleOccurrences: {
+    call: (c) => c.schedules.occurrences("k", { from: at, to: at, cursor: "c", ...listed }),
+    answer: "Strip",
+  },
+  lastOccurrences: {
+    call: (c) => c.lastRuns({ keys: ["k"] }),
+    answer: "LastRuns",
+    body: "LastRunsBody",
+  },
 
   createToken: {
     call: (c) => c.tokens.create({ name: "ci", scope: "read" }),

@@ -100,6 +100,7 @@ import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
 import { type PrefixStats, readPrefixStats } from "../../stats/prefix-stats.ts";
 import { readSeries, type Series, type SeriesSearch } from "../../stats/series.ts";
 import { readStats, type Stats } from "../../stats/stats.ts";
+import { type AgendaOperations, agendaOperations } from "./agenda-operations.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
@@ -211,6 +212,7 @@ export interface Operations extends BoardOperations {
   readSeries(search: SeriesSearch): Promise<Series>;
   /** Newest first. */
   readOutages(search: OutageSearch): Promise<Page<NotedOutage, OutagePlace>>;
+  agenda: AgendaOperations;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -307,6 +309,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     readPrefixStats: (prefix) => readPrefixStats(sql, prefix),
     readSeries: (search) => readSeries(sql, search),
     readOutages: (search) => readOutages(sql, search),
+    agenda: agendaOperations(sql),
     health: async () => {
       await sql`select carillon.clock()`;
     },

@@ -25,7 +25,9 @@ export type ListName =
   | "dead-commands"
   | "hold-board"
   | "ended-holds"
-  | "series";
+  | "series"
+  | "agenda"
+  | "strip";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

@@ -15,6 +15,8 @@ type SearchName = Extract<
   | "hold-board"
   | "ended-holds"
   | "series"
+  | "agenda"
+  | "strip"
 >;
 
 /**

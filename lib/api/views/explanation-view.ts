@@ -8,7 +8,7 @@ import { instantText } from "./instant-text.ts";
 import { jobListSchema, jobListView } from "./job-view.ts";
 import { holdSchema } from "./schedule-view.ts";
 
-const outcome: z.ZodType<Outcome> = z.enum([
+export const outcomeSchema: z.ZodType<Outcome> = z.enum([
   "not-created",
   "before-start",
   "ran",
@@ -69,7 +69,7 @@ export const explanationSchema = z
       .optional()
       .describe("The requested instant, where it differs from `at`: its due time, or up to a second away."),
     wall: z.string().describe("The time on the clocks of the zone."),
-    outcome,
+    outcome: outcomeSchema,
     reason: z.string().optional(),
     sentence: z.string().describe("The explanation in plain English."),
     occurrence: z.boolean().describe("Whether the schedule has an occurrence at `at`."),

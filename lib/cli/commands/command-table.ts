@@ -1,5 +1,6 @@
 import { applyCommand } from "../apply/apply-command.ts";
 import type { Command } from "../command.ts";
+import { agendaCommands } from "./agenda-commands.ts";
 import { auditCommands } from "./audit-command.ts";
 import { calendarCommands } from "./calendar-commands.ts";
 import { editCommands } from "./edit-commands.ts";
@@ -28,6 +29,7 @@ export const commandTable: readonly Command[] = [
   importCommand,
   applyCommand,
   ...timeCommands,
+  ...agendaCommands,
   ...jobCommands,
   ...errorCommands,
   ...runCommands,

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "117bd722846f1282c51c99dbc09979194926c2de4306c37f08b6536ce478779b",
+  migrationsDigest: "c2183bd44e0a96688d0c28d5587a9a0daf80da1b7c08a86f623c81ea3196df29",
 } as const;
