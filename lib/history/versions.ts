@@ -8,7 +8,7 @@ import type { Target } from "../schedule/shape/target-shape.ts";
 import { readBody } from "../schedule/stored/stored-body.ts";
 import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
-import { type HoldEnd, holdEndsOf } from "./hold-ends.ts";
+import { type HoldEnd, holdEndsOf } from "./holds/hold-ends.ts";
 import { type Change, changesBetween, payloadShownMax } from "./version-changes.ts";
 import { detailOfVersion } from "./version-detail.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { readEndedHolds } from "../../lib/history/ended-holds.ts";
-import { boardLookedMax, type HoldFilter, readBoard } from "../../lib/history/hold-board.ts";
+import { readEndedHolds } from "../../lib/history/holds/ended-holds.ts";
+import { boardLookedMax, type HoldFilter, readBoard } from "../../lib/history/holds/hold-board.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { type Touched, touched } from "../support/touched.ts";
 

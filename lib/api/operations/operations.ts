@@ -66,9 +66,7 @@ import {
   setLimits,
 } from "../../limit/limits.ts";
 import type { Log } from "../../log/log.ts";
-import { type NotedOutage, type OutagePlace, type OutageSearch, readOutages } from "../../parcel/outages.ts";
 import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
-import { type Problems, readProblems } from "../../problems/read-problems.ts";
 import {
   type EntryPlace,
   listEntries,
@@ -97,10 +95,6 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
-import { type PrefixStats, readPrefixStats } from "../../stats/prefix-stats.ts";
-import { readSeries, type Series, type SeriesSearch } from "../../stats/series.ts";
-import { readStats, type Stats } from "../../stats/stats.ts";
-import { type AgendaOperations, agendaOperations } from "./agenda-operations.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
@@ -206,13 +200,6 @@ export interface Operations extends BoardOperations {
   /** A page may be short of its limit and still have a `next`. */
   listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
-  readProblems(prefix: string | null): Promise<Problems>;
-  readStats(): Promise<Stats>;
-  readPrefixStats(prefix: string): Promise<PrefixStats>;
-  readSeries(search: SeriesSearch): Promise<Series>;
-  /** Newest first. */
-  readOutages(search: OutageSearch): Promise<Page<NotedOutage, OutagePlace>>;
-  agenda: AgendaOperations;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -304,12 +291,6 @@ export function makeOperations(deps: OperationDeps): Operations {
     commands: commandOperations({ ...deps, acceptance: accept }),
     listQuarantine: (search) => listEntries(sql, search),
     retryQuarantine: (search) => retryEntries(sql, search),
-    readProblems: (prefix) => readProblems(sql, prefix),
-    readStats: () => readStats(sql),
-    readPrefixStats: (prefix) => readPrefixStats(sql, prefix),
-    readSeries: (search) => readSeries(sql, search),
-    readOutages: (search) => readOutages(sql, search),
-    agenda: agendaOperations(sql),
     health: async () => {
       await sql`select carillon.clock()`;
     },

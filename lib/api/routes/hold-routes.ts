@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { auditPlaceText, readAuditPlace } from "../../audit/audit-place.ts";
-import { endedDays } from "../../history/ended-holds.ts";
-import { boardLookedMax } from "../../history/hold-board.ts";
-import { boardPlaceText, readBoardPlace } from "../../history/hold-place.ts";
+import { endedDays } from "../../history/holds/ended-holds.ts";
+import { boardLookedMax } from "../../history/holds/hold-board.ts";
+import { boardPlaceText, readBoardPlace } from "../../history/holds/hold-place.ts";
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
 import { storableText } from "../../schedule/shape/text.ts";
 import { examples } from "../document/openapi-examples.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { EndedHold } from "../../history/ended-holds.ts";
-import type { BoardHold } from "../../history/hold-board.ts";
+import type { EndedHold } from "../../history/holds/ended-holds.ts";
+import type { BoardHold } from "../../history/holds/hold-board.ts";
 import type { Token } from "../../token/token.ts";
 import { reaches } from "../request/reach.ts";
 import { instantText } from "./instant-text.ts";

@@ -1,6 +1,6 @@
-import type { Tx } from "../db/connect.ts";
-import { carillonsOwn, endedDetail, versionAtEnd } from "../schedule/holds.ts";
-import type { Json } from "../schedule/shape/json.ts";
+import type { Tx } from "../../db/connect.ts";
+import { carillonsOwn, endedDetail, versionAtEnd } from "../../schedule/holds.ts";
+import type { Json } from "../../schedule/shape/json.ts";
 
 /** The end of a hold that ended by itself. */
 export interface HoldEnd {

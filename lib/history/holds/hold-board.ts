@@ -1,8 +1,8 @@
-import type { Tx } from "../db/connect.ts";
-import { databaseClock } from "../db/database-clock.ts";
-import { readableEnd, readableStart } from "../db/readable-instants.ts";
-import { highestCharacter } from "../schedule/filter-schedules.ts";
-import type { HoldScope } from "../schedule/holds.ts";
+import type { Tx } from "../../db/connect.ts";
+import { databaseClock } from "../../db/database-clock.ts";
+import { readableEnd, readableStart } from "../../db/readable-instants.ts";
+import { highestCharacter } from "../../schedule/filter-schedules.ts";
+import type { HoldScope } from "../../schedule/holds.ts";
 import { type BoardPlace, firstPlace, ownFrom, placeOf, sharedFrom } from "./hold-place.ts";
 
 export interface HoldFilter {

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { Tx } from "../db/connect.ts";
-import type { HoldScope } from "../schedule/holds.ts";
+import type { Tx } from "../../db/connect.ts";
+import type { HoldScope } from "../../schedule/holds.ts";
 
 /**
  * The position at which a page of the board ended: the hold's end in milliseconds (null for none),

@@ -1,8 +1,8 @@
-import type { Tx } from "../db/connect.ts";
-import { databaseClock } from "../db/database-clock.ts";
-import { highestCharacter } from "../schedule/filter-schedules.ts";
-import type { HoldScope } from "../schedule/holds.ts";
-import { dayMs } from "../schedule/shape/timing-shape.ts";
+import type { Tx } from "../../db/connect.ts";
+import { databaseClock } from "../../db/database-clock.ts";
+import { highestCharacter } from "../../schedule/filter-schedules.ts";
+import type { HoldScope } from "../../schedule/holds.ts";
+import { dayMs } from "../../schedule/shape/timing-shape.ts";
 import { boardLookedMax, type HoldFilter } from "./hold-board.ts";
 
 /** A hold that has ended, from the audit. */
