@@ -35,7 +35,7 @@ export const ownTokenSchema = z
   })
   .meta({ id: "OwnToken", description: "The caller of this request, and what it may do." });
 
-/** What a token may do, in one area of the API. */
+/** The operations of one area of the API that a token may use. */
 export type Area = z.input<typeof ownTokenSchema>["may"][number];
 
 export function ownTokenView(own: OwnToken, may: Area[]) {
