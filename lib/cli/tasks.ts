@@ -63,22 +63,21 @@ export function commandsOf(task: Task, table: readonly Command[]): Command[] {
 /** Questions of an engineer on call, each with the command that answers it. */
 export const questions: readonly (readonly [string, string])[] = [
   ["Is it on time? What is wrong?", "carillon status"],
-  ["Which jobs failed, and why?", "carillon jobs --state dead"],
-  ["Retry these", "carillon retry --state dead --prefix order: --dry-run"],
+  ["Which jobs failed, and why?", 'carillon errors --from "2h ago"'],
+  ["Retry these", "carillon retry --error-group 5d1c0e7a94b2 --dry-run"],
   [
     "Why did it not run, or run late?",
     'carillon explain report:weekly --at "2026-11-23 09:00" --timezone Europe/Berlin',
   ],
-  ["Where was the time lost?", "carillon job 1-1796115600000-c0"],
-  [
-    "What runs on Monday at nine?",
-    'carillon ls --next-from "2026-11-30 08:55" --next-to "2026-11-30 09:05" --timezone Europe/Berlin',
-  ],
+  ["Where was the time lost?", "carillon outages"],
+  ["Since when is it slow?", "carillon series --last 6h"],
+  ["What runs on Monday at nine?", 'carillon agenda "Mon 08:55..09:05" --timezone Europe/Berlin'],
   ["How heavy are the next hours?", "carillon forecast --minutes 240"],
   ["Who changed it?", "carillon versions report:weekly"],
-  ["Put the old version back", "carillon restore report:weekly 1"],
-  ["Stop it for now", 'carillon pause --tag reports --until "in 2h" --reason "target is down"'],
-  ["What may my token do?", "carillon token ls"],
+  ["Put the old version back", "carillon restore report:weekly 1 --dry-run"],
+  ["Stop it for now", 'carillon pause --prefix crm: --until "in 2h" --reason "the CRM is down"'],
+  ["What is on hold, and why?", "carillon holds"],
+  ["What may my token do?", "carillon whoami"],
 ];
 
 /** Words that people try, and the commands that they mean. */
@@ -96,7 +95,7 @@ export const synonyms: Readonly<Record<string, string>> = {
   hold: "pause",
   release: "resume",
   history: "jobs",
-  failed: "jobs",
+  failed: "errors",
   dead: "jobs",
   logs: "tail",
   watch: "tail",
