@@ -69,7 +69,9 @@ export const statsAnswer = z.strictObject({
         .describe(
           "Beyond 1,000 schedules `ended` is an estimate from a sample: this close in 19 of 20 cases. 0: exact. Null with a prefix.",
         ),
-      more: z.boolean().describe("True if a prefix has more than 100,000 schedules: only the first ones are counted."),
+      more: z
+        .boolean()
+        .describe("True if a prefix has more than 100,000 schedules: only the first ones are counted."),
     })
     .describe("`total` and `paused` are counted, `active` is the rest of them and `ended`."),
   jobs: z.strictObject({
