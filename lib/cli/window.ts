@@ -91,9 +91,10 @@ function windowOf(from: number, to: number): TimeWindow {
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }
 
-/** The wall time of the zone, as if it were UTC. */
+/** The wall time of the zone, as if it were UTC. An hour that comes twice is shown with its offset. */
 function wallAt(instant: number, times: Times): number {
-  return Date.parse(`${times.wall(new Date(instant).toISOString()).replace(" ", "T")}Z`);
+  const shown = times.wall(new Date(instant).toISOString()).slice(0, "2026-12-01 09:00:00".length);
+  return Date.parse(`${shown.replace(" ", "T")}Z`);
 }
 
 /** The instant of a wall time. One that a clock change skips is as long after the change as it would be. */

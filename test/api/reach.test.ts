@@ -272,6 +272,7 @@ const cases: Record<string, RouteCase> = {
     ["/v1/holds", { query: "ended=true" }],
   ),
   "GET /v1/token": shows("/v1/token"),
+  "GET /v1/outages": shows("/v1/outages"),
   "GET /v1/stats": shows("/v1/stats"),
   "GET /v1/series": shows(
     "/v1/series",

@@ -73,13 +73,13 @@ test("A token with a prefix gets a forecast of its own schedules alone", async (
   const hash = createHash("sha256").update("a-team").digest();
   await api.sql`
     insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)
-    values (gen_random_uuid(), ${hash}, 'a-team', 'admin', 'team:', carillon.clock(), 'test')`;
+    values (gen_random_uuid(), ${hash}, 'a-team', 'admin', 'crew:', carillon.clock(), 'test')`;
   const headers = { authorization: "Bearer a-team" };
   const get = (path: string, query = "") => api.send("GET", path, { as: "", headers, query });
   const body = { when, target: { queue: "demo" } };
-  await api.send("PUT", "/v1/schedules/team:1", { body });
+  await api.send("PUT", "/v1/schedules/crew:1", { body });
   expect((await get("/v1/forecast")).json).toMatchObject({ total: 1 });
-  expect((await get("/v1/forecast", "prefix=team:2")).json).toMatchObject({ total: 0 });
+  expect((await get("/v1/forecast", "prefix=crew:2")).json).toMatchObject({ total: 0 });
   expect(await get("/v1/forecast", "prefix=other:")).toMatchObject({ status: 403 });
 });
 

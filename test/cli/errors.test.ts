@@ -71,7 +71,7 @@ test("carillon cancel --dry-run counts the jobs and cancels none", async () => {
   await cli.api.send("POST", "/v1/jobs", { body: { target: { queue: "demo" }, key: "later", at: "in 1h" } });
   const { out } = await cli.carillon(["cancel", "--key", "later", "--dry-run"]);
   expect(out).toMatch(/^1 job would be cancelled\.\nThey are:\n/);
-  expect((await cli.carillon(["jobs", "--prefix", "later"])).out).toMatch(/ waiting /);
+  expect((await cli.carillon(["jobs", "--prefix", "later", "--upcoming"])).out).toMatch(/ waiting /);
 });
 
 test("carillon retry --error-group retries the jobs of the group", async () => {

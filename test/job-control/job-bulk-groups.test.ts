@@ -142,7 +142,7 @@ describe("the audit of a bulk action", () => {
     await failTogether(3, 1);
     await retryMany(deps(), { filter: { state: "dead" }, limit: 100, reason: "db is up", caller });
     const retried = await explain(world.sql, { key: "job-0", at: due });
-    expect(JSON.stringify(retried)).toMatch(/ann .*db is up/);
+    expect(JSON.stringify(retried)).toMatch(/retried by token `ann` at .*db is up/);
     await cancelMany(deps(), {
       filter: { key: "job-0" },
       limit: 100,
@@ -150,7 +150,7 @@ describe("the audit of a bulk action", () => {
       caller: { name: "bob" },
     });
     const cancelled = await explain(world.sql, { key: "job-0", at: due });
-    expect(JSON.stringify(cancelled)).toMatch(/bob .*not needed/);
+    expect(JSON.stringify(cancelled)).toMatch(/by token `bob` at .*not needed/);
     const other = await explain(world.sql, { key: "job-1", at: due });
     expect(JSON.stringify(other)).not.toMatch(/bob|not needed/);
   });
