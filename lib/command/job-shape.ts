@@ -64,7 +64,10 @@ export interface JobInput {
   ifExists: IfExists;
 }
 
-/** Reads a job from JSON; throws a Refusal that names every fault. */
+/**
+ * Reads a job from JSON. Throws a Refusal that names the faults of all fields, or else those between
+ * fields.
+ */
 export function readJob(input: unknown, { newKey }: { newKey: () => string }): JobInput {
   const { key, at, ifExists, ...fields } = shaped(jobShape, input);
   const body = parseScheduleBody({ ...fields, when: at ?? now, deleteOnEnd: true });

@@ -26,7 +26,7 @@ function shown(value: Json, name: string): Json {
   return isRecord(value) ? mapped(value, shown) : value;
 }
 
-/** Removes the credentials of a URL such as `https://user:password@host/`. */
+/** Hides the credentials of a URL such as `https://user:password@host/`. */
 function withoutUserinfo(text: string): string {
   return text.replace(/\/\/[^/?#\s]*@/g, `//${hidden}@`);
 }

@@ -123,9 +123,10 @@ export async function forgetFailures(tx: Tx, scheduleIds: readonly string[]): Pr
 
 /**
  * An edit cuts time at `state.now`. Occurrences due at or before the cut belong to the old version
- * and still run, with what the schedule says when they are claimed; those after it are withdrawn,
- * and the new version is planned from the cut on. Each step is a statement of its own, under the
- * plan lock (shared) and the gate. Returns the parcels to send after the commit.
+ * and still run (unless the schedule is deleted), with what the schedule says when they are claimed;
+ * those after it are withdrawn, and the new version is planned from the cut on. Each step is a
+ * statement of its own, under the plan lock (shared) and the gate. Returns the parcels to send after
+ * the commit.
  */
 export async function applyEdit(
   tx: Tx,

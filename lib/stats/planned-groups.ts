@@ -96,8 +96,9 @@ function rowsWithin(tx: Tx, { from, end }: Span) {
 
 interface GroupRow extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules"> {
   due: Date;
-  /** Plan rows; `alive` counts those that are not of an older version. */
+  /** Number of plan rows, also those of older versions. */
   schedules: number;
+  /** Those whose schedule still exists in this version; 0 where schedules are not looked up. */
   alive: number;
   governed: boolean;
   /**
