@@ -149,6 +149,7 @@ export interface Problem {
     | "dead-jobs"
     | "missed"
     | "pulses-lost"
+    | "outages"
     | "dead-commands"
     | "inbox-errors"
     | "quarantine"
