@@ -30,12 +30,14 @@ export function assemble(
   );
   const queue = parcelQueueFrom(env, log);
   const limitsDefined = definedOnce(sql, log, handlers);
+  const rateByDefault = defaultRateFrom(env);
+  const targets = allowedTargetsFrom(env);
   const answer = makeApi({
-    operations: makeOperations({ sql, queue, log, handlers, targets: allowedTargetsFrom(env) }),
+    operations: makeOperations({ sql, queue, log, handlers, targets, rateByDefault }),
     authenticate: authenticateFrom(env, sql),
     admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
       clock,
-      byDefault: defaultRateFrom(env),
+      byDefault: rateByDefault,
     }),
     noteUse: (token) => noteUse(sql, token),
     answerOnce: makeAnswerOnce(sql),

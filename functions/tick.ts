@@ -58,7 +58,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
   // Only the acceptance of commands needs the handlers, for their schemas. They are imported late,
   // so that a file that throws at import does not stop the tick.
   const acceptance = async () => acceptanceOf({ handlers: (await import("#handlers")).handlers, targets });
-  const deps = { sql, log, queue, bus: { events, bus }, acceptance };
+  const deps = { sql, log, queue, bus: { events, bus }, acceptance, reach: { failed: false } };
   return {
     handler: async (event, invocation) => {
       const startedAt = systemClock.now().getTime();

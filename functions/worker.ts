@@ -57,9 +57,9 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   });
   const { notify, bus } = lifecycleFrom(env);
   const handlers = [...ownHandlers, canaryHandler(metrics)];
-  const queues = { sqs: queue.sqs, ownUrls: Object.values(queue.urls) };
+  const queues = { sqs: queue.sqs, ownUrls: Object.values(queue.urls), clock };
   const deliver = deliverTo({
-    queue: queueTarget({ ...queues, clock }),
+    queue: queueTarget(queues),
     event: eventTarget({ events, clock }),
     handler: handlerTarget({ handlers, clock, log, sql, transactions, queue, notify }),
     webhook: webhookTarget({
@@ -82,7 +82,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     holdWanted: (only: readonly string[]) => applyWantedHolds({ sql, queue, log }, { only }),
     window: targetWindowFrom(env),
     pulses: {
-      send: pulseSender({ send: messageSender(queues), put: eventSender(events) }),
+      send: pulseSender({ send: messageSender(queues), put: eventSender(events, clock) }),
       targets: pulseTargets(sql),
     },
     metrics: metrics === noMetrics ? undefined : metrics,

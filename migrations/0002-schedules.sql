@@ -93,6 +93,13 @@ create table carillon.schedules (
   fresh_version int,
   -- For a schedule that is deleted when it has ended: when the tick next looks whether it has. Null for all others.
   end_look_at timestamptz(3),
+  -- The agenda finds the schedule by these. Rule: its shared cadence, or the length of its interval in milliseconds as a negative number,
+  -- or 0 for a single instant. Null for a schedule that a release without these columns wrote last.
+  rule bigint,
+  -- The instant of a single one, or where in its interval an interval occurs, in milliseconds since 1970. 0 for a shared cadence.
+  phase bigint,
+  -- `spread` or `slot` moves its jobs behind their occurrences. Null: they are due at them.
+  lagged boolean,
   constraint schedules_version_rises check (version >= 1 and spec_version between 1 and version),
   constraint schedules_hold_has_begun check (held_until is null or held_since is not null),
   constraint schedules_fires_are_limited check ((max_fires is null) = (fires is null)),
@@ -122,11 +129,18 @@ create index schedules_grouping on carillon.schedules (target_id, id) where grou
 create index schedules_calendar on carillon.schedules (calendar_id, id) where calendar_id is not null and deleted_at is null;
 -- Read by lists of paused schedules. Only held schedules have an entry.
 create index schedules_paused on carillon.schedules (key) where deleted_at is null and held_since is not null;
+-- Read by the counts: schedules whose hold has ended and that the tick has not cleared yet. They count as active.
+create index schedules_held_until on carillon.schedules (held_until) where deleted_at is null and held_until is not null;
 -- Read by lists of what one actor created, where that is little: an actor who created much is met by the walk through all keys. Actors
 -- repeat, so an entry is little more than a pointer. Of all schedules, so that the planner never takes it for another list.
 create index schedules_created_by on carillon.schedules (created_by);
 -- Read by the tick: schedules that are deleted when they have ended.
 create index schedules_end_look on carillon.schedules (end_look_at) where end_look_at is not null;
+
+-- Read by the agenda: the schedules of one rule at one instant, in the order of keys. With the key, so that a prefix is a range of entries.
+create index schedules_agenda on carillon.schedules (rule, phase, key) where deleted_at is null and rule is not null;
+-- Read by the agenda: schedules with past occurrences that may have no job yet, because they are due later or under a hold.
+create index schedules_pending on carillon.schedules (rule, phase, key) where deleted_at is null and (lagged or held_since is not null);
 
 -- Every version of a schedule. A version that changed only the state (pause, resume, delete) has no settings of its own.
 -- Only inserted until it is purged: an early vacuum in small portions freezes pages before they are cold.
@@ -154,6 +168,8 @@ create table carillon.schedule_versions (
   -- For a version that asks for pulses: by how many whole seconds its key moves each pulse. Null for all others.
   pulse_lag_s int,
   shard smallint,
+  -- The audit entry of the bulk action that made the version. Null: the version has an audit entry of its own.
+  bulk_id bigint,
   primary key (schedule_id, version),
   constraint schedule_versions_spec check ((spec_version = version) = (body is not null and target is not null)),
   constraint schedule_versions_cadence check (
@@ -164,6 +180,8 @@ create table carillon.schedule_versions (
   autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 -- Read where a cadence that no version names is deleted, and by the foreign key: without it both read all versions.
 create index schedule_versions_cadence on carillon.schedule_versions (cadence_id) where cadence_id is not null;
+-- Read by the audit of one key: the bulk actions that changed it.
+create index schedule_versions_bulk on carillon.schedule_versions (schedule_id, version) where bulk_id is not null;
 
 -- A tag and the key of a live schedule that has it. A table, because an inverted index on `tags` gives the schedules in no order and each
 -- page would sort all of them. Schedules without tags cost nothing.
@@ -192,6 +210,9 @@ create table carillon.holds (
 create index holds_until on carillon.holds (until) where until is not null;
 -- Read when a hold of a group or a tag is released: the members that have it.
 create index holds_shared on carillon.holds (scope, name, owner, schedule_id) where scope <> 'schedule';
+-- Read by the board of holds: those of single schedules, by their ends. A hold without an end is last. With equality, a planner without
+-- statistics would expect so few of them that it reads and sorts all.
+create index holds_board on carillon.holds ((coalesce(until, 'infinity')), schedule_id, owner) where scope not in ('group', 'tag');
 
 create sequence carillon.shared_hold_revisions;
 
@@ -227,3 +248,5 @@ create table carillon.shared_holds (
 create index shared_holds_unfinished on carillon.shared_holds (revision) where reached is not null;
 -- Read by the tick: holds whose end has come.
 create index shared_holds_until on carillon.shared_holds (until) where until is not null;
+-- Read by the board of holds, by their ends. A hold without an end is last.
+create index shared_holds_board on carillon.shared_holds ((coalesce(until, 'infinity')), scope, name, prefix, owner);

@@ -8,6 +8,7 @@ create table carillon.jobs (
   schedule_id bigint not null,
   due_at timestamptz(3) not null,
   -- The parcel that carries the job while it waits. A parcel that lists a job with another parcel's id does not own the job.
+  -- A settled job keeps the parcel that it was settled in: its times are in carillon.parcel_times.
   parcel_id bigint,
   -- Null: at `due_at`. Set after a failed attempt, to the end of its backoff.
   ready_at timestamptz(3),
@@ -32,8 +33,10 @@ create table carillon.jobs (
   -- The job was cancelled while it ran: its settle does not retry it.
   cancel_asked boolean,
   shard smallint,
+  -- When its target began with the first attempt, in milliseconds after `started_at`. Null: less than 50, or not known.
+  target_ms int,
   primary key (occurrence, schedule_id, kind, n),
-  constraint jobs_waiting_has_parcel check ((state = 'waiting') = (parcel_id is not null)),
+  constraint jobs_waiting_has_parcel check (case state when 'waiting' then parcel_id is not null when 'skipped' then parcel_id is null else true end),
   constraint jobs_settled_has_finish check ((state = 'waiting') = (finished_at is null)),
   constraint jobs_skipped_never_started check (state <> 'skipped' or (started_at is null and attempt = 0 and reason is not null)),
   constraint jobs_succeeded_had_attempt check (state <> 'succeeded' or (started_at is not null and attempt >= 1)),
@@ -54,6 +57,8 @@ create table carillon.jobs_beside (
 ) partition by range (occurrence);
 -- Read wherever a schedule is read: its rechecks, which most schedules do not have.
 create index jobs_beside_again on carillon.jobs_beside (schedule_id, occurrence, n) where kind = 'again';
+-- Read by the agenda: jobs to come that no cadence tells of, such as rechecks.
+create index jobs_beside_occurrence on carillon.jobs_beside (occurrence, schedule_id, kind, n);
 
 -- Attempts that did not simply succeed: failed, crashed and cancelled ones, and those of jobs that needed more than one.
 create table carillon.attempts (
@@ -69,6 +74,12 @@ create table carillon.attempts (
   error_class text,
   stack text,
   shard smallint,
+  -- For a failed attempt: the group of its error, see error_groups.
+  error_group text collate "C",
+  -- Its times are in carillon.parcel_times.
+  parcel_id bigint,
+  -- When its target began, in milliseconds after `started_at`. Null: less than 50, or not known.
+  target_ms int,
   primary key (occurrence, schedule_id, kind, n, attempt),
   constraint attempts_outcome check (outcome in ('succeeded', 'failed', 'crashed', 'cancelled'))
 ) partition by range (occurrence);
@@ -81,12 +92,44 @@ create table carillon.dead_jobs (
   n int not null,
   kind carillon.job_kind not null,
   shard smallint,
+  -- Why it died, as the job says it, and the error group of its last attempt: a group of dead jobs is counted from this table alone.
+  reason text,
+  error_group text collate "C",
   primary key (occurrence, schedule_id, kind, n)
 ) partition by range (occurrence);
 -- Read by lists of dead jobs, newest first.
 create index dead_jobs_died on carillon.dead_jobs (died_at, schedule_id);
 -- Read by the list of one schedule's dead jobs.
 create index dead_jobs_schedule on carillon.dead_jobs (schedule_id, died_at);
+-- Read by the list and the bulk retry of one error group.
+create index dead_jobs_group on carillon.dead_jobs (error_group, died_at);
+
+-- Error groups: each is a target and a normalised error of a class. One row for each group and day of its jobs, and now and then two: a group
+-- is dropped with the days of its jobs, and no row is ever changed, so that settles of the same fault do not wait for each other.
+create table carillon.error_groups (
+  -- The occurrence of the first job that failed so: it gives the row its day.
+  occurrence timestamptz(3) not null,
+  id text collate "C" not null,
+  target text not null,
+  class text,
+  error text not null
+) partition by range (occurrence);
+-- Read by each settle of a failed job, and by the list of error groups.
+create index error_groups_id on carillon.error_groups (id);
+
+-- Which request retried or cancelled a job, for as long as the job is kept. A request for many jobs has one entry in the audit, and a row here for
+-- each of its jobs.
+create table carillon.job_requests (
+  occurrence timestamptz(3) not null,
+  schedule_id bigint not null,
+  -- The entry of the audit.
+  at timestamptz(3) not null,
+  audit_id bigint not null,
+  n int not null,
+  kind carillon.job_kind not null,
+  -- Read by the explanation of a cancelled or retried job.
+  primary key (occurrence, schedule_id, kind, n, at, audit_id)
+) partition by range (occurrence);
 
 -- Ranges of occurrences that got no job, with the reason. Written evenly and purged in large numbers.
 create table carillon.passed_over (
@@ -103,6 +146,9 @@ create table carillon.passed_over (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
 -- Read by the history of one schedule, newest first.
 create index passed_over_schedule on carillon.passed_over (schedule_id, to_at);
+-- Read by the series of schedules by prefix, tag or target, newest first; and by the agenda of all schedules: ranges that end in a window or
+-- after it.
+create index passed_over_to on carillon.passed_over (to_at, schedule_id, from_at);
 
 -- How many jobs in a row are dead, for schedules with `hold_after`. No row: the last job is not dead.
 create table carillon.failure_runs (

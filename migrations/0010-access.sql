@@ -79,7 +79,7 @@ create table carillon.idempotency_steps (
 alter table carillon.idempotency alter column answer set storage external;
 alter table carillon.idempotency_steps alter column result set storage external;
 
--- Written in the transaction of the change, never changed afterwards. Read newest first: as it is, or by a subject or an actor; the action is
+-- Written in the transaction of the change, never changed afterwards, except that a request for many jobs counts on in its entry. Read newest first: as it is, or by a subject or an actor; the action is
 -- tested on the way. A prefix is a range of subjects. Every edit pays for each index. Rows are written at one end and deleted at the other a
 -- year later, so the dead ones are always at the front, where the purge looks.
 create table carillon.audit (
@@ -102,5 +102,9 @@ create index audit_actor on carillon.audit (actor, at, id);
 create index audit_prefix on carillon.audit (prefix, at, id) where prefix is not null;
 -- Read by the versions of a schedule, and where an occurrence is explained: which actor held it, and why.
 create index audit_schedule on carillon.audit (schedule_id, version) where schedule_id is not null;
--- Read by the explanation of a cancelled or retried job: which actor asked for it, and why.
-create index audit_jobs on carillon.audit (schedule_id, at) where action in ('jobs.cancelled', 'jobs.retried');
+-- Read by the versions that a bulk action made: they name its entry.
+create index audit_bulk on carillon.audit (id)
+  where action in ('schedules.paused', 'schedules.resumed', 'schedules.deleted', 'schedules.patched');
+-- Read by the board of holds: those that have ended, newest first. The end of a label's hold is one entry; those of its members are left out.
+create index audit_holds_ended on carillon.audit (at, id)
+  where action in ('schedule.resumed', 'group.resumed', 'tag.resumed') and (detail ?| array['group', 'tag']) is not true;

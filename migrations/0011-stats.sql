@@ -65,6 +65,32 @@ create table carillon.schedule_tallies (
   held int not null
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1);
 
+-- The mark of the last tick, by which the next one sees a gap.
+create table carillon.heartbeat (
+  id boolean primary key default true,
+  ticked_at timestamptz(3),
+  -- When the database server of that tick was started. Another time since: the server was restarted or replaced.
+  server_started_at timestamptz(3),
+  constraint heartbeat_has_one_row check (id)
+);
+
+-- The ledger of outages: from when to when no tick ran, no worker of a queue claimed, or the database was away. Written by the tick alone,
+-- so an outage of the tick or of the database is noted when it is over.
+create table carillon.outages (
+  id bigint generated always as identity primary key,
+  what text collate "C" not null,
+  from_at timestamptz(3) not null,
+  -- Null while it lasts.
+  to_at timestamptz(3),
+  noted_at timestamptz(3) not null,
+  constraint outages_what check (what in ('tick', 'database', 'fast-workers', 'slow-workers')),
+  constraint outages_is_a_range check (from_at <= to_at)
+);
+-- Read by lists of outages, by explanations and by the tick: the outages of a kind in order.
+create index outages_from on carillon.outages (what, from_at, id);
+-- One at a time of each kind, though two ticks run at once.
+create unique index outages_open on carillon.outages (what) where to_at is null;
+
 create table carillon.schedule_counts (
   id boolean primary key default true,
   schedules bigint not null,

@@ -210,7 +210,7 @@ begin
     end if;
     if v_slots is null then
       update carillon.parcels p set turn = 'waits', turn_at = coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), ready_at = 'infinity',
-        offer_at = 'infinity', lease_until = null, claimed_at = null
+        offer_at = 'infinity', lease_until = null, claimed_at = null, waited_at = coalesce(p.waited_at, v_now)
       where p.id = p_parcel.id;
       for v_turn in select g.* from carillon.grant_turns(p_parcel.target_id, v_now, 200) g loop
         if v_turn.id = p_parcel.id then
@@ -238,7 +238,7 @@ begin
   end if;
   if v_start_at > v_now then
     update carillon.parcels p set ready_at = v_start_at, offer_at = greatest(v_now + interval '20 seconds', v_start_at - interval '150 seconds'),
-      lease_until = null, claimed_at = null
+      lease_until = null, claimed_at = null, waited_at = coalesce(p.waited_at, v_now)
     where p.id = p_parcel.id;
     return query select 'early', ceil(extract(epoch from v_start_at - v_now) * 1000)::int, null::int, null::bigint, null::carillon.queue_class;
     return;
@@ -500,11 +500,12 @@ declare
 begin
   perform carillon.lock_target(p_target);
   v_now := carillon.clock();
-  update carillon.parcels p set turn = 'waits', slots = null, slot_at = null, ready_at = 'infinity', offer_at = 'infinity'
+  update carillon.parcels p set turn = 'waits', slots = null, slot_at = null, ready_at = 'infinity', offer_at = 'infinity', waited_at = coalesce(p.waited_at, v_now)
   where p.id in (select g.id from carillon.parcels g
     where g.target_id = p_target and g.slots is not null and g.turn = 'granted' and g.lease_until is null for update skip locked);
   update carillon.parcels p set turn = case when d.due_at <= v_now then 'waits'::carillon.parcel_turn end,
     ready_at = case when d.due_at <= v_now then 'infinity' else d.due_at end,
+    waited_at = case when d.due_at <= v_now then coalesce(p.waited_at, v_now) else p.waited_at end,
     offer_at = case when d.due_at <= v_now then 'infinity' else greatest(v_now + interval '20 seconds', d.due_at - interval '150 seconds') end
   from (select g.id, g.turn_at - coalesce(g.priority, 0) * interval '10 minutes' as due_at from carillon.parcels g
     where g.target_id = p_target and g.turn is null and g.turn_at is not null and g.lease_until is null and g.held_schedule is null and g.lane is null
@@ -598,7 +599,7 @@ begin
   -- Outside of that block: a row that is locked outside and written inside of it would have two transactions
   -- to name.
   update carillon.parcels p set turn = 'waits', turn_at = coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), ready_at = 'infinity',
-    offer_at = 'infinity'
+    offer_at = 'infinity', waited_at = coalesce(p.waited_at, p_now)
   where p.id = p_parcel;
   -- The commit does not wait for the disk: the sweep repeats what a crash loses.
   perform set_config('synchronous_commit', 'off', true);

@@ -609,6 +609,7 @@ begin
     return;
   end if;
 
+  perform carillon.note_times(array[v_parcel], v_now);
   for v_alone in
     select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, carillon.version_tried(j, s) as version, j.attempt + 1 as attempt, j.cancel_asked,
       case when j.started_at is null and v_parcel.owed is not true then v_parcel.claimed_at - j.due_at end as late,
@@ -626,7 +627,7 @@ begin
   v_shared := v_count > 1 or coalesce(v_parcel.company, 0) > 1;
   if v_count = 1 and not v_shared and not v_alone.last_try and v_alone.cancel_asked is not true then
     update carillon.parcels p set fence = carillon.next_fence(p.fence), claimed_at = null, lease_until = null, slots = null, turn = null, laned = null, alone = true,
-      company = null, ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', shard = v_alone.shard,
+      company = null, ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', made_at = v_now, sent_at = null, waited_at = null, shard = v_alone.shard,
       occurrences = array[v_alone.occurrence], schedule_ids = array[v_alone.schedule_id], kinds = array[v_alone.kind], ns = array[v_alone.n]
     where p.id = p_parcel;
     update carillon.jobs j set attempt = v_alone.attempt, started_at = coalesce(j.started_at, v_parcel.claimed_at), error = v_error,
@@ -635,9 +636,12 @@ begin
     if v_alone.late is not null then
       insert into carillon.tallies (at, late_buckets, late_jobs) values (v_now, array[carillon.lateness_bucket(v_alone.late)], array[1]);
     end if;
-    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, shard)
+    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, error_group, shard,
+      parcel_id)
     values (v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_parcel.claimed_at, v_parcel.lease_until,
-      'crashed', v_error, 'LeaseEnded', v_alone.shard);
+      'crashed', v_error, 'LeaseEnded',
+      (carillon.note_errors(array[v_alone.occurrence], array[v_alone.schedule_id], array['crashed'], array[v_error], array['LeaseEnded']))[1], v_alone.shard,
+      p_parcel);
     if 'failed' = any(p_notify) then
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
       values ('failed', v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_now, v_now + interval '30 seconds');
@@ -900,6 +904,7 @@ begin
   where p.id = p_parcel and p.pulse_at is null and case when p_fence is null then p.lease_until < v_now else p.fence = p_fence and p.lease_until is not null end
   for update;
   if v_parcel.id is null then return; end if;
+  perform carillon.note_times(array[v_parcel], v_now);
   select array_agg(j.occurrence) as occurrences, array_agg(j.schedule_id) as schedule_ids, array_agg(j.kind) as kinds, array_agg(j.n) as ns into v_stay
   from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
   join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
@@ -978,7 +983,7 @@ end $$;
 -- Returns: the parcels of the rechecks, each ready at the instant of its recheck.
 -- Called by: carillon.write_outcomes, if an outcome is `again`.
 create or replace function carillon.make_rechecks(p_parcel carillon.parcels, p_now timestamptz, p_occurrences timestamptz[], p_schedule_ids bigint[],
-    p_kinds carillon.job_kind[], p_ns int[], p_outcomes text[], p_at timestamptz[])
+    p_kinds carillon.job_kind[], p_ns int[], p_at timestamptz[])
   returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -995,11 +1000,10 @@ begin
     select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
       nextval('carillon.parcels_id_seq') as parcel, coalesce(j.root_occurrence, j.occurrence) as root_occurrence,
       coalesce(j.root_kind, j.kind) as root_kind, coalesce(j.root_n, j.n) as root_n
-    from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at) r (occurrence, schedule_id, kind, n, outcome, at)
+    from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_at) r (occurrence, schedule_id, kind, n, at)
     join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
-      and j.state = 'succeeded' and j.finished_at = p_now and j.reason is distinct from 'superseded'
+      and j.state = 'succeeded' and j.parcel_id = p_parcel.id and j.reason is distinct from 'superseded'
     join carillon.schedules s on s.id = r.schedule_id
-    where r.outcome = 'again'
     order by s.id, 1, r.occurrence, r.kind, r.n
   loop
     select coalesce(max(o.n) + 1, 0) into v_n from carillon.jobs o
@@ -1044,8 +1048,52 @@ begin
     select id from carillon.parcels where id = any(p_ids) order by id for update skip locked
   )
   update carillon.parcels p
-  set offers = greatest(p.offers, 1), offer_at = greatest(p.offer_at, greatest(p.ready_at, carillon.clock()) + interval '1 minute')
+  set offers = greatest(p.offers, 1), offer_at = greatest(p.offer_at, greatest(p.ready_at, carillon.clock()) + interval '1 minute'),
+    sent_at = coalesce(p.sent_at, carillon.clock())
   from locked where p.id = locked.id;
+end $$;
+
+-- Writes the waiting jobs of these parcels, which were claimed at one moment, as succeeded. p_own has the own
+-- times of all of their jobs; null: all ended now, as nearly always.
+-- Locks: the jobs. The caller has deleted the parcels.
+-- Returns: the jobs as written. target_ms is that of this attempt.
+-- Called by: carillon.write_successes.
+create or replace function carillon.mark_succeeded(p_parcels bigint[], p_claimed_at timestamptz, p_occurrences timestamptz[], p_schedule_ids bigint[],
+    p_now timestamptz, p_own carillon.own_time[])
+  returns table (occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, attempt smallint, due_at timestamptz, shard smallint,
+    parcel_id bigint, finished_at timestamptz, target_ms int)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_from timestamptz;
+  v_to timestamptz;
+begin
+  if p_own is null then
+    select min(o), max(o) into v_from, v_to from unnest(p_occurrences) o;
+    return query
+      update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, ready_at = null, error = null,
+        started_at = coalesce(j.started_at, p_claimed_at), finished_at = p_now
+      -- By the two lists, as the claim reads them. The own parcel_id of a job decides.
+      where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.state = 'waiting' and j.parcel_id = any(p_parcels)
+        and j.occurrence >= v_from and j.occurrence <= v_to
+      returning j.occurrence::timestamptz, j.schedule_id, j.kind, j.n, j.attempt, j.due_at::timestamptz, j.shard, j.parcel_id, p_now, null::int;
+    return;
+  end if;
+  return query
+    update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, ready_at = null, error = null,
+      started_at = coalesce(j.started_at, p_claimed_at), finished_at = o.ended_at,
+      target_ms = case when j.started_at is null then carillon.target_ms(p_claimed_at, o.began_at) else j.target_ms end
+    from (
+      select w.occurrence, w.schedule_id, w.kind, w.n, t.began_at, t.ended_at
+      from unnest(p_own) w cross join lateral carillon.own_times(p_claimed_at, p_now, p_now, w.started_ms, w.ended_ms) t
+    ) o
+    where j.occurrence = o.occurrence and j.schedule_id = o.schedule_id and j.kind = o.kind and j.n = o.n and j.state = 'waiting'
+      and j.parcel_id = any(p_parcels)
+    returning j.occurrence::timestamptz, j.schedule_id, j.kind, j.n, j.attempt, j.due_at::timestamptz, j.shard, j.parcel_id, o.ended_at,
+      carillon.target_ms(p_claimed_at, o.began_at);
 end $$;
 
 -- Fills the parcels whose turns at a target come next with jobs of other parcels, before the turns are given.
@@ -1111,9 +1159,10 @@ begin
         and j.state = 'waiting' and j.parcel_id = p_parcel
       returning j.occurrence, j.schedule_id, j.kind, j.n
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, occurrences, schedule_ids, kinds, ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, made_at, sent_at, waited_at,
+      occurrences, schedule_ids, kinds, ns)
     select v_id, v_parcel.shard, v_parcel.queue, v_parcel.ready_at, v_now + interval '20 seconds', v_parcel.target_id, v_parcel.turn_at, v_parcel.priority,
-      v_parcel.owed, v_parcel.alone, array_agg(m.occurrence order by m.occurrence, m.schedule_id, m.kind, m.n),
+      v_parcel.owed, v_parcel.alone, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, array_agg(m.occurrence order by m.occurrence, m.schedule_id, m.kind, m.n),
       array_agg(m.schedule_id order by m.occurrence, m.schedule_id, m.kind, m.n), array_agg(m.kind order by m.occurrence, m.schedule_id, m.kind, m.n),
       array_agg(m.n order by m.occurrence, m.schedule_id, m.kind, m.n)
     from moved m having count(*) > 0
@@ -1137,6 +1186,144 @@ create or replace function carillon.next_fence(p_last int) returns int
   as $$
     select greatest(1, case when p_last > 0 and (p_last - c.ms) & 2147483647 < 1000 then (p_last + 1::bigint) & 2147483647 else c.ms end)::int
     from (select (extract(epoch from clock_timestamp()) * 1000)::bigint & 2147483647 as ms) c
+  $$;
+
+-- Gives the part of an error that is the same each time the same fault happens: ids, numbers, times, addresses,
+-- paths, secrets and quoted data become placeholders such as `<id>`. What tells faults apart stays: words, codes
+-- such as 404 or 23505, names of code in quotes (`relation "users"`), hosts, and ports of services.
+-- It reads the first 600 characters and gives at most 200: a settle of many long errors must not take long. Each step that needs a digit, a quote or a slash is
+-- left out for a text without one. A kept code is marked with U+0001 until the end.
+-- Locks: none.
+-- Returns: the text; an empty one for null.
+-- Called by: carillon.note_errors.
+create or replace function carillon.normalised_error(p_error text) returns text
+  language plpgsql immutable parallel safe
+  as $$
+declare
+  v text := regexp_replace(translate(left(coalesce(p_error, ''), 600), E'\u0001', ''), '\s+', ' ', 'g');
+begin
+  if strpos(v, '://') > 0 then
+    v := regexp_replace(v, '([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^ /@]*@)?([^ /?#:,;)<>]*)(?::\d+)?(?:[/?#][^ ,;)<>]*)?', '\1\2/<path>', 'g');
+  end if;
+  v := regexp_replace(v, '\m(bearer|basic) [a-z0-9._~+/=-]{16,}', '\1 <secret>', 'gi');
+  v := regexp_replace(v, '((?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key)["'']? ?[:=] ?["'']?)[^ "'',;&)<]+', '\1<secret>', 'gi');
+  if v ~ '["'']' then
+    v := regexp_replace(v, '"(message|error|code|reason|type|title|detail|status|statuscode|errortype|errormessage|__type)" ?: ?"([^"]*)"', '\1: \2', 'gi');
+    v := regexp_replace(v, '"(status|statuscode|code)" ?: ?', '\1: ', 'gi');
+    v := regexp_replace(v, '\m(relation|column|constraint|index|table|schema|database|role|function|type|reading|setting|property|module|package|method|field|parameter|argument|operation|handler|queue|topic|trigger|sequence|extension)(:? )["'']([a-z_@./][a-z0-9_$@./-]*)["'']',
+      '\1\2\3', 'gi');
+    v := regexp_replace(v, '"[^"]*("|$)', '<text>', 'g');
+    v := regexp_replace(v, '(^|[^[:alnum:]_])''[^'']*''', '\1<text>', 'g');
+  end if;
+  if v ~ '[/@\\]' then
+    v := regexp_replace(v, '[[:alnum:]_.+%-]+@[[:alnum:]-]+(?:\.[[:alnum:]-]+)+', '<email>', 'g');
+    v := regexp_replace(v, '(^|[ (=:,[|])/(?:[[:alnum:]_.@%+~=-]+/?)+(?:\?[^ ]*)?(?::\d+)*', '\1<path>', 'g');
+    v := regexp_replace(v, '[a-zA-Z]:\\[^ ]+', '<path>', 'g');
+  end if;
+  if v ~ '\d' then
+    v := regexp_replace(v, '\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?: GMT)?|\m\d\d:\d\d:\d\d(?:[.,]\d+)?\M',
+      '<time>', 'g');
+    v := regexp_replace(v, '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|(?=[a-zA-Z+/_=-]*\d)[a-zA-Z0-9+/_=-]{24,}', '<id>', 'g');
+    v := regexp_replace(v, '(?:\m\d{1,3}(?:\.\d{1,3}){3}|\[?::1\]?):(\d{2,4}|[12]\d{4}|3[01]\d{3})\M', E'<ip>:\u0001\\1', 'g');
+    v := regexp_replace(v, '\m\d{1,3}(?:\.\d{1,3}){3}\M', '<ip>', 'g');
+    if v ~ ':[0-9a-fA-F]*:' then
+      v := regexp_replace(v, '(^|[ [(=])\[?(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{1,4}\]?', '\1<ip>', 'g');
+    end if;
+    v := regexp_replace(v, '\m(status(?: ?code)?|code|errno|sqlstate)([ :=#(-]{1,4})(\d{1,5}|[0-9A-Z]{5})\M', E'\\1\\2\u0001\\3', 'gi');
+    v := regexp_replace(v, '\m(http(?:/\d(?:\.\d)?)?|answered|response|returned|error)([ :=#([]{1,3})([1-5]\d\d)\M', E'\\1\\2\u0001\\3', 'gi');
+    v := regexp_replace(v, '(^|: )([1-5]\d\d)(?= [A-Z][a-z])', E'\\1\u0001\\2', 'g');
+    v := regexp_replace(v, '(^|\merror |[(:[] ?)([A-Z]{1,6})(-?)(\d{2,5})(?=[:) \]]|$)', E'\\1\u0001\\2\\3\u0001\\4', 'g');
+    v := regexp_replace(v, '\m(ERR_[A-Z0-9_]+)\M', E'\u0001\\1', 'g');
+    v := regexp_replace(v, E'(?<!\u0001)\\m\\d+(?:[.,]\\d+)*(ms|s|min|h|[kKMGT]i?B|bytes|x|th|st|nd|rd)?\\M', '<n>\1', 'g');
+    v := regexp_replace(v, E'(?<!\u0001)\\m\\w*\\d\\w*\\M', '<id>', 'g');
+  end if;
+  if strpos(v, '<') > 0 then
+    v := regexp_replace(v, '<(n|id|text)>(?:, ?<(?:n|id|text)>)+', '<\1>, …', 'g');
+  end if;
+  return btrim(left(translate(v, E'\u0001', ''), 200));
+end $$;
+
+-- Names the error group of each failed job of these lists: 12 hex digits that are the same for the same target,
+-- class and normalised error, in every process and for ever. The first failed job of a day in a group notes the
+-- group for that day. Equal errors of one call are normalised once.
+-- The row of a group lies in the day of its jobs, so that it is dropped with them. Two calls at once may note the
+-- same row twice, so that neither waits for the other.
+-- Locks: none.
+-- Returns: the groups, in the order of the lists; null for a job that has not failed (outcome `retry`, `crashed`
+-- or `dead`).
+-- Called by: carillon.write_outcomes, carillon.end_lease.
+create or replace function carillon.note_errors(p_occurrences timestamptz[], p_schedule_ids bigint[], p_outcomes text[], p_errors text[], p_classes text[])
+  returns text[]
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_groups text[];
+begin
+  with given as materialized (
+    select g.place, date_bin('1 day', g.occurrence, 'epoch') as day, g.occurrence, g.outcome in ('retry', 'crashed', 'dead') as failed, g.class, g.error,
+      coalesce(t.name, s.target_kind, '') as target
+    from unnest(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes) with ordinality g (occurrence, schedule_id, outcome, error, class, place)
+    left join lateral (select s.target_id, s.target_kind from carillon.schedules s where s.id = g.schedule_id offset 0) s on true
+    left join lateral (select t.name from carillon.targets t where t.id = s.target_id offset 0) t on true
+  ), errors as materialized (
+    select e.target, e.class, n.error, e.days, e.occurrences, e.places,
+      left(encode(sha256(convert_to(concat_ws(E'\n', e.target, coalesce(e.class, ''), n.error), 'UTF8')), 'hex'), 12) as id
+    from (
+      select target, class, error, array_agg(day) as days, array_agg(occurrence) as occurrences, array_agg(place) as places
+      from given where failed group by target, class, error) e
+    cross join lateral (select carillon.normalised_error(e.error) as error offset 0) n
+  ), noted as (
+    insert into carillon.error_groups (occurrence, id, target, class, error)
+    select o.occurrence, o.id, o.target, o.class, o.error
+    from (
+      select e.id, d.day, min(d.occurrence) as occurrence, min(e.target) as target, min(e.class) as class, min(e.error) as error
+      from errors e cross join lateral unnest(e.days, e.occurrences) d (day, occurrence) group by e.id, d.day) o
+    where not exists (
+      select from carillon.error_groups g where g.id = o.id and g.occurrence >= o.day and g.occurrence < o.day + interval '24 hours' offset 0)
+      -- Else the day has been dropped while its last worker was still busy.
+      and to_regclass('carillon.error_groups_' || to_char(o.day at time zone 'UTC', 'YYYYMMDD')) is not null
+  )
+  select array_agg(l.id order by l.place) into v_groups
+  from (
+    select unnest(e.places) as place, e.id from errors e
+    union all select g.place, null from given g where not g.failed) l;
+  return v_groups;
+end $$;
+
+-- Keeps the times of parcels whose work has ended: one row for each parcel and day of its occurrences, in the day
+-- of the jobs. A parcel may still list a job that has left it and whose day is dropped: that day gets no row.
+-- Locks: none.
+-- Returns: nothing.
+-- Called by: carillon.settle_parcel, carillon.settle_parcels, carillon.end_lease, carillon.leave_parcel.
+create or replace function carillon.note_times(p_parcels carillon.parcels[], p_now timestamptz) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.parcel_times (occurrence, parcel_id, claimed_at, made_at, sent_at, waited_at, settled_at, target_id, queue, shard)
+  select d.occurrence, p.id, p.claimed_at, p.made_at, p.sent_at, p.waited_at, p_now, p.target_id, p.queue, p.shard
+  from unnest(p_parcels) p cross join lateral (
+    select min(o) as occurrence from unnest(p.occurrences) o group by date_bin('1 day', o, 'epoch')) d
+  where p.claimed_at is not null and to_regclass('carillon.parcel_times_' || to_char(d.occurrence at time zone 'UTC', 'YYYYMMDD')) is not null;
+end $$;
+
+-- Tells when the target of a job began and ended, from the milliseconds before p_told_at that its worker measured.
+-- Neither is before the claim or after p_now, whatever the worker's clock did. It has no SET clause, so that it
+-- is inlined.
+-- Locks: none.
+-- Returns: one row. Without milliseconds the target began at the claim and ended at p_told_at.
+-- Called by: carillon.write_outcomes, carillon.mark_succeeded.
+create or replace function carillon.own_times(p_claimed_at timestamptz, p_told_at timestamptz, p_now timestamptz, p_started_ms int, p_ended_ms int)
+  returns table (began_at timestamptz, ended_at timestamptz)
+  language sql stable parallel safe
+  as $$
+    select least(b.began_at, b.ended_at), b.ended_at
+    from (
+      select greatest(p_claimed_at, p_told_at - p_started_ms * interval '1 millisecond') as began_at,
+        greatest(p_claimed_at, least(p_now, p_told_at - greatest(p_ended_ms, 0) * interval '1 millisecond')) as ended_at) b
   $$;
 
 -- Says how many jobs of a target travel in one parcel, from 1 to 250. Fast: as many as the target's limit of
@@ -1334,12 +1521,13 @@ begin
           array_agg(n order by occurrence, schedule_id, kind, n) as ns
         from seated group by queue, target_id, held, seat order by seat) g
     ), inserted as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, owed, alone, occurrences, schedule_ids, kinds, ns)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, owed, alone, made_at, occurrences, schedule_ids, kinds,
+        ns)
       -- In time for a message to come when the parcel is ready: the sweep looks once a minute, and the queue
       -- can delay a message for longer than these 150 seconds.
       select id, p_parcel.shard, queue, ready_at, greatest(p_now, ready_at - interval '150 seconds'), held, target_id,
         case when held is null then coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)) end, p_parcel.priority, p_parcel.owed, p_parcel.alone,
-        occurrences, schedule_ids, kinds, ns
+        p_parcel.made_at, occurrences, schedule_ids, kinds, ns
       from packed
     ), moved as (
       update carillon.jobs j set parcel_id = p.id, ready_at = p.ready_at
@@ -1442,9 +1630,9 @@ begin
       end if;
     else
       v_id := nextval('carillon.parcels_id_seq');
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, priority, owed, alone, occurrences, schedule_ids, kinds, ns)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, priority, owed, alone, made_at, sent_at, occurrences, schedule_ids, kinds, ns)
       values (v_id, p_parcel.shard, p_parcel.queue, p_now, p_now + interval '1 minute', p_parcel.priority, p_parcel.owed, p_parcel.alone,
-        v_own.occurrences, v_own.schedule_ids, v_own.kinds, v_own.ns);
+        p_parcel.made_at, p_parcel.sent_at, v_own.occurrences, v_own.schedule_ids, v_own.kinds, v_own.ns);
       return query
         insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
         values ('claim', v_id::text, v_own.id, v_own.reason, coalesce(v_first_at, p_now), p_now, v_tries,
@@ -1460,14 +1648,14 @@ end $$;
 -- Settles one job of a parcel as succeeded, inside the transaction of its handler: what the handler wrote and
 -- the success become true together. p_outcome is `succeeded`, or `again` with a recheck at p_at. The parcel
 -- stays, for its other jobs and for the settle that ends it. If the answer is false nothing is written, and
--- the transaction must not commit.
+-- the transaction must not commit. Its handler began p_started_ms milliseconds before this call.
 -- Locks: if the outcome is `again` the gate of the schedule (class 2), shared; the parcel's row, shared; the
 -- job.
 -- Returns: one row with settled = false if the fence is not the caller's, or the job has left the parcel or
 -- is asked to be cancelled; otherwise one row with settled = true, and one more for the parcel of a recheck.
 -- Called by: settleInside in lib/parcel/settle-inside.ts, as the last statement of the handler's transaction.
 create or replace function carillon.settle_job(p_parcel bigint, p_fence int, p_occurrence timestamptz, p_schedule_id bigint, p_kind carillon.job_kind,
-    p_n int, p_version int, p_outcome text, p_at timestamptz, p_notify text[])
+    p_n int, p_version int, p_outcome text, p_at timestamptz, p_notify text[], p_started_ms int default null)
   returns table (settled boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -1475,6 +1663,7 @@ create or replace function carillon.settle_job(p_parcel bigint, p_fence int, p_o
   as $$
 #variable_conflict use_column
 declare
+  v_called timestamptz := carillon.clock();
   v_now timestamptz;
   v_parcel carillon.parcels;
 begin
@@ -1490,14 +1679,15 @@ begin
   return query select true, w.id, w.queue, w.ready_at
     from carillon.write_outcomes(v_parcel, v_now, array[p_occurrence], array[p_schedule_id], array[p_kind], array[p_n], array[p_outcome],
       array[p_at], array[null::bigint], array[null::text], array[null::text], array[null::text], array[null::text], array[null::text],
-      array[p_version], p_notify, false) w;
+      array[p_version], p_notify, false, array[p_started_ms], array[0], v_called) w;
 end $$;
 
 -- Settles the jobs of a parcel: writes each outcome once and deletes the parcel, if the fence is still the
 -- caller's. A lease that has ended still settles if the parcel was not taken from the worker. With no
 -- outcomes given, all jobs succeeded in the versions in which they were planned; otherwise the lists have the
 -- outcomes as carillon.write_outcomes takes them, one for every job of the parcel: the parcel is deleted in
--- any case. p_notify names the events for the bus.
+-- any case. p_started_ms and p_ended_ms have the own times of the jobs, in milliseconds before this call: with
+-- the jobs alone, all of them succeeded. p_notify names the events for the bus.
 -- Jobs that are to be retried go into new parcels in the same statement. A grouped handler may have taken jobs
 -- of other shards along, so each written row gets the shard of its own job. The time of a slow parcel is noted
 -- for its target, if it has one.
@@ -1510,7 +1700,8 @@ end $$;
 create or replace function carillon.settle_parcel(p_parcel bigint, p_fence int, p_notify text[] default null, p_occurrences timestamptz[] default null,
     p_schedule_ids bigint[] default null, p_kinds carillon.job_kind[] default null, p_ns int[] default null, p_outcomes text[] default null,
     p_at timestamptz[] default null, p_retry_ms bigint[] default null, p_errors text[] default null, p_classes text[] default null,
-    p_stacks text[] default null, p_reasons text[] default null, p_holds text[] default null, p_versions int[] default null)
+    p_stacks text[] default null, p_reasons text[] default null, p_holds text[] default null, p_versions int[] default null,
+    p_started_ms int[] default null, p_ended_ms int[] default null)
   returns table (settled boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -1518,6 +1709,7 @@ create or replace function carillon.settle_parcel(p_parcel bigint, p_fence int, 
   as $$
 #variable_conflict use_column
 declare
+  v_called timestamptz := carillon.clock();
   v_now timestamptz;
   v_parcel carillon.parcels;
 begin
@@ -1528,12 +1720,14 @@ begin
   if v_parcel.id is null then return; end if;
 
   if p_outcomes is null then
-    perform carillon.write_successes(array[p_parcel], v_parcel.claimed_at, v_parcel.owed, v_parcel.occurrences, v_parcel.schedule_ids, v_now, p_notify);
+    perform carillon.write_successes(array[p_parcel], v_parcel.claimed_at, v_parcel.owed, v_parcel.occurrences, v_parcel.schedule_ids, v_now, p_notify,
+      (select array_agg(row(o.*)::carillon.own_time) from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_started_ms, p_ended_ms) o));
   else
     return query select true, w.id, w.queue, w.ready_at
       from carillon.write_outcomes(v_parcel, v_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors,
-        p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false) w;
+        p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false, p_started_ms, p_ended_ms, v_called) w;
   end if;
+  perform carillon.note_times(array[v_parcel], v_now);
 
   if v_parcel.target_id is not null then
     if v_parcel.queue = 'slow' then
@@ -1553,7 +1747,8 @@ end $$;
 
 -- Settles those of these parcels whose fence is the caller's and whose jobs have all succeeded, in one
 -- statement. Left to carillon.settle_parcel are fast parcels of a limited target, and those with lanes, of
--- the backlog or of pulses.
+-- the backlog or of pulses. The lists have the own times of all of their jobs, in milliseconds before this call;
+-- null: all jobs ended just now.
 -- Free places are not given away here: the target would be locked until the disk has the whole commit. The
 -- caller gives them away with carillon.leave_places.
 -- Locks: the parcels by id; their jobs; then the targets at which no parcel waits (class 6), shared and
@@ -1561,7 +1756,9 @@ end $$;
 -- Returns: one row with `settled` for each settled parcel, then one row with `left_target` for each target at
 -- which a parcel may wait for a place that is free now.
 -- Called by: settleAll in lib/parcel/settle-together.ts.
-create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[])
+create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[], p_occurrences timestamptz[] default null,
+    p_schedule_ids bigint[] default null, p_kinds carillon.job_kind[] default null, p_ns int[] default null, p_started_ms int[] default null,
+    p_ended_ms int[] default null)
   returns table (settled bigint, left_target int)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -1571,6 +1768,7 @@ create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences 
 declare
   v_now timestamptz := carillon.clock();
   v_gone carillon.parcels[];
+  v_own carillon.own_time[];
   v_claim record;
   v_left int;
 begin
@@ -1582,13 +1780,16 @@ begin
     delete from carillon.parcels p using locked l where p.id = l.id returning p
   )
   select array_agg(g.p) into v_gone from gone g;
+  select array_agg(row(o.*)::carillon.own_time) into v_own
+  from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_started_ms, p_ended_ms) o;
   for v_claim in
     select c.claimed_at, array_agg(distinct c.id) as ids, array_agg(k.occurrence) as occurrences, array_agg(k.schedule_id) as schedule_ids
     from unnest(v_gone) c cross join lateral unnest(c.occurrences, c.schedule_ids) k (occurrence, schedule_id)
     group by c.claimed_at
   loop
-    perform carillon.write_successes(v_claim.ids, v_claim.claimed_at, false, v_claim.occurrences, v_claim.schedule_ids, v_now, p_notify);
+    perform carillon.write_successes(v_claim.ids, v_claim.claimed_at, false, v_claim.occurrences, v_claim.schedule_ids, v_now, p_notify, v_own);
   end loop;
+  perform carillon.note_times(v_gone, v_now);
   insert into carillon.target_work (target_id, jobs, ms)
   select c.target_id, sum(cardinality(c.occurrences)),
     sum(greatest(0, extract(epoch from v_now - c.claimed_at)) * 1000 * carillon.places_of(c, cardinality(c.occurrences)))
@@ -1611,7 +1812,7 @@ end $$;
 -- Called by: settleSome in lib/parcel/settle-apart.ts.
 create or replace function carillon.settle_some(p_parcel bigint, p_fence int, p_notify text[], p_occurrences timestamptz[], p_schedule_ids bigint[],
   p_kinds carillon.job_kind[], p_ns int[], p_outcomes text[], p_at timestamptz[], p_retry_ms bigint[], p_errors text[], p_classes text[],
-  p_stacks text[], p_reasons text[], p_holds text[], p_versions int[])
+  p_stacks text[], p_reasons text[], p_holds text[], p_versions int[], p_started_ms int[] default null, p_ended_ms int[] default null)
   returns table (settled boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -1619,6 +1820,7 @@ create or replace function carillon.settle_some(p_parcel bigint, p_fence int, p_
   as $$
 #variable_conflict use_column
 declare
+  v_called timestamptz := carillon.clock();
   v_now timestamptz;
   v_parcel carillon.parcels;
 begin
@@ -1632,7 +1834,7 @@ begin
   where p.id = p_parcel;
   return query select true, w.id, w.queue, w.ready_at
     from carillon.write_outcomes(v_parcel, v_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors,
-      p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false) w;
+      p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false, p_started_ms, p_ended_ms, v_called) w;
 end $$;
 
 -- Shuts edits of these schedules out until the transaction ends, so that none comes between reading a
@@ -1678,10 +1880,11 @@ begin
     select nextval('carillon.parcels_id_seq') as id, f.at + 1 as first, f.at + p_size as last
     from (select at from generate_series(p_keep, cardinality(p_parcel.occurrences) - 1, p_size) at order by at) f
   ), made as (
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, owed, occurrences, schedule_ids, kinds, ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, owed, made_at, sent_at, waited_at, occurrences, schedule_ids, kinds,
+      ns)
     select c.id, p_parcel.shard, p_parcel.queue, 'infinity', 'infinity', p_parcel.target_id, 'waits',
       coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)), p_parcel.priority, p_parcel.owed,
-      p_parcel.occurrences[c.first : c.last], p_parcel.schedule_ids[c.first : c.last], p_parcel.kinds[c.first : c.last], p_parcel.ns[c.first : c.last]
+      p_parcel.made_at, p_parcel.sent_at, coalesce(p_parcel.waited_at, carillon.clock()), p_parcel.occurrences[c.first : c.last], p_parcel.schedule_ids[c.first : c.last], p_parcel.kinds[c.first : c.last], p_parcel.ns[c.first : c.last]
     from cut c
   )
   update carillon.jobs j set parcel_id = c.id
@@ -1738,10 +1941,20 @@ begin
       where t.id = p_target and l.until is not null
     )
     update carillon.parcels p set ready_at = coalesce(s.start_at, s.ready_at), turn_at = carillon.turn_place(s.ready_at, p.priority),
+      waited_at = case when s.start_at > s.ready_at then s.ready_at end,
       offer_at = greatest(v_now + interval '20 seconds', coalesce(s.start_at, s.ready_at) - interval '150 seconds')
     from spread s where p.id = s.id
     returning p.id, p.queue, p.ready_at;
 end $$;
+
+-- Tells how long after its claim the target of a job began. Less than 50 ms are not kept: nearly all jobs begin
+-- at once, and their rows stay as they are.
+-- Locks: none.
+-- Returns: milliseconds; null for less than 50.
+-- Called by: carillon.write_outcomes, carillon.mark_succeeded.
+create or replace function carillon.target_ms(p_claimed_at timestamptz, p_began_at timestamptz) returns int
+  language sql stable parallel safe
+  as $$ select case when p_began_at >= p_claimed_at + interval '50 milliseconds' then (extract(epoch from p_began_at - p_claimed_at) * 1000)::int end $$;
 
 -- Tells in which version a worker that died has tried a job, as far as can be told: in the version of the
 -- settings in force, or in the version in which it was planned if that is greater. A recheck that an edit has
@@ -1764,8 +1977,10 @@ create or replace function carillon.version_tried(p_job carillon.jobs, p_schedul
 -- `dead`; `cancelled`; `crashed` (a retry at once, noted as a crash); `back` (it never started, and no
 -- attempt is counted). A job that was asked to be cancelled is cancelled instead of tried again.
 -- Jobs that are to be tried again go into new parcels, those of one shard and second together, or with
--- p_alone each into its own. A group handler may have taken jobs of other shards along, so each written row
--- gets the shard of its own job.
+-- p_alone each into its own. p_started_ms and p_ended_ms say how many milliseconds before p_told_at the target of
+-- each job began and ended; null: not known, and it ended now. A backoff counts from that end. A group handler
+-- may have taken jobs of other shards along, so each written row gets the shard of its own job. A failed attempt
+-- and a dead job get their error group (carillon.note_errors).
 -- Locks: the jobs, and rows of failure_runs. The caller holds the parcel's row and, if an outcome is `again`,
 -- the gates of the schedules shared.
 -- Returns: the new parcels, to be sent: retries, jobs handed back, rechecks.
@@ -1773,27 +1988,46 @@ create or replace function carillon.version_tried(p_job carillon.jobs, p_schedul
 -- carillon.end_lease_of_some.
 create or replace function carillon.write_outcomes(p_parcel carillon.parcels, p_now timestamptz, p_occurrences timestamptz[], p_schedule_ids bigint[],
     p_kinds carillon.job_kind[], p_ns int[], p_outcomes text[], p_at timestamptz[], p_retry_ms bigint[], p_errors text[],
-    p_classes text[], p_stacks text[], p_reasons text[], p_holds text[], p_versions int[], p_notify text[], p_alone boolean)
+    p_classes text[], p_stacks text[], p_reasons text[], p_holds text[], p_versions int[], p_notify text[], p_alone boolean, p_started_ms int[] default null,
+    p_ended_ms int[] default null, p_told_at timestamptz default null)
   returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 #variable_conflict use_column
+declare
+  v_groups text[];
+  v_again record;
 begin
+  if p_outcomes && array['retry', 'crashed', 'dead'] then
+    v_groups := carillon.note_errors(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes);
+  end if;
+  -- Before they are written: a settle that is repeated because its answer was lost makes no second recheck.
+  if 'again' = any(p_outcomes) then
+    select array_agg(r.occurrence) as occurrences, array_agg(r.schedule_id) as schedule_ids, array_agg(r.kind) as kinds, array_agg(r.n) as ns,
+      array_agg(r.at) as ats into v_again
+    from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at) r (occurrence, schedule_id, kind, n, outcome, at)
+    join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
+      and j.state = 'waiting' and j.parcel_id = p_parcel.id
+    where r.outcome = 'again';
+  end if;
   return query
     with results as materialized (
-      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, s.shard, s.hold_after,
+      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.hold_after,
         j.attempt + case when r.outcome = 'back' then 0 else 1 end as attempt,
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
           when r.outcome in ('crashed', 'back') then 'retry' else r.outcome end as becomes,
-        r.outcome, greatest(p_now, case when r.outcome = 'retry' then coalesce(r.at, p_now + r.retry_ms * interval '1 millisecond') end) as again_at,
+        r.outcome, o.ended_at, carillon.target_ms(p_parcel.claimed_at, o.began_at) as target_ms,
+        greatest(p_now, case when r.outcome = 'retry' then coalesce(r.at, o.ended_at + r.retry_ms * interval '1 millisecond') end) as again_at,
         -- Edited or deleted since: the job gets no recheck, and a dead one counts for no hold.
         s.deleted_at is not null or coalesce(s.fresh_version, 1) > r.version as outdated,
         case when p_alone then row_number() over (order by r.occurrence, r.schedule_id, r.kind, r.n) else 0 end as seat
-      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors, p_classes, p_stacks, p_reasons, p_holds, p_versions)
-        r (occurrence, schedule_id, kind, n, outcome, at, retry_ms, error, class, stack, reason, hold, version)
+      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors, p_classes, p_stacks, p_reasons, p_holds, p_versions,
+          p_started_ms, p_ended_ms, v_groups)
+        r (occurrence, schedule_id, kind, n, outcome, at, retry_ms, error, class, stack, reason, hold, version, started_ms, ended_ms, error_group)
+      cross join lateral carillon.own_times(p_parcel.claimed_at, coalesce(p_told_at, p_now), p_now, r.started_ms, r.ended_ms) o
       join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
         and j.state = 'waiting' and j.parcel_id = p_parcel.id
       join carillon.schedules s on s.id = r.schedule_id
@@ -1809,11 +2043,12 @@ begin
       update carillon.jobs j set
         state = case r.becomes when 'retry' then 'waiting'::carillon.job_state else r.becomes::carillon.job_state end,
         attempt = r.attempt,
-        parcel_id = p.id,
+        parcel_id = coalesce(p.id, j.parcel_id),
         ready_at = p.ready_at,
         version = case when r.outcome = 'back' then j.version else r.version end,
         started_at = case when r.outcome = 'back' then j.started_at else coalesce(j.started_at, p_parcel.claimed_at) end,
-        finished_at = case when r.becomes <> 'retry' then p_now end,
+        target_ms = case when r.outcome = 'back' or j.started_at is not null then j.target_ms else r.target_ms end,
+        finished_at = case when r.becomes <> 'retry' then r.ended_at end,
         reason = case when r.becomes = 'dead' then coalesce(r.reason, 'attempts') when r.becomes = 'cancelled' then 'requested'
           when r.outcome = 'again' and r.outdated then 'superseded' else j.reason end,
         error = coalesce(r.error, case when r.outcome in ('back', 'cancelled') then j.error end),
@@ -1822,16 +2057,17 @@ begin
         on p.shard = r.shard and p.back = (r.outcome = 'back') and p.second = date_bin('1 s', r.again_at, 'epoch') and p.seat = r.seat and r.becomes = 'retry'
       where j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
     ), counted as (
-      insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, stack, shard)
+      insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, stack, error_group, shard,
+        parcel_id, target_ms)
       select r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_parcel.claimed_at,
-        case when r.outcome = 'crashed' then least(p_parcel.lease_until, p_now) else p_now end,
+        case when r.outcome = 'crashed' then least(p_parcel.lease_until, p_now) else r.ended_at end,
         case when r.outcome = 'crashed' or (r.becomes = 'dead' and r.class = 'LeaseEnded') then 'crashed'
           when r.outcome = 'cancelled' then 'cancelled' when r.becomes = 'succeeded' then 'succeeded' else 'failed' end,
-        r.error, r.class, r.stack, r.shard
+        r.error, r.class, r.stack, r.error_group, r.shard, p_parcel.id, r.target_ms
       from results r where r.outcome <> 'back' and (r.becomes <> 'succeeded' or r.attempt > 1)
     ), died as (
-      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, shard)
-      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, r.shard from results r where r.becomes = 'dead'
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group, shard)
+      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard from results r where r.becomes = 'dead'
       on conflict do nothing
     ), tallied as (
       insert into carillon.tallies (at, succeeded, dead, late_buckets, late_jobs)
@@ -1867,16 +2103,18 @@ begin
       select d.schedule_id, d.version, p_now, f.failures || ' jobs in a row are dead.', d.shard
       from dead_runs d join runs f on f.schedule_id = d.schedule_id where f.failures >= d.hold_after
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, occurrences, schedule_ids, kinds, ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, made_at, occurrences, schedule_ids,
+      kinds, ns)
     select p.id, p.shard, p_parcel.queue, p.ready_at, greatest(p_now + interval '20 seconds', p.ready_at - interval '150 seconds'),
       -- A job that never started keeps its turn at the target.
       p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.owed,
-      case when p.back and (p_alone or p_parcel.alone) then true end, p.occurrences, p.schedule_ids, p.kinds, p.ns
+      case when p.back and (p_alone or p_parcel.alone) then true end, case when p.back then p_parcel.made_at else p_now end, p.occurrences,
+      p.schedule_ids, p.kinds, p.ns
     from packed p
     returning parcels.id, parcels.queue, parcels.ready_at;
 
   if 'again' = any(p_outcomes) then
-    return query select * from carillon.make_rechecks(p_parcel, p_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at);
+    return query select * from carillon.make_rechecks(p_parcel, p_now, v_again.occurrences, v_again.schedule_ids, v_again.kinds, v_again.ns, v_again.ats);
   end if;
 end $$;
 
@@ -1905,31 +2143,23 @@ begin
 end $$;
 
 -- Writes all jobs of these parcels, which were claimed at one moment, as succeeded in the versions in which
--- they were planned, with attempts, tallies and events for the bus (p_notify). p_owed: they are of the
+-- they were planned, with attempts, tallies and events for the bus (p_notify). p_own has the own times of all of
+-- their jobs; null: all ended now. p_owed: they are of the
 -- backlog, and their lateness is not counted.
 -- Locks: the jobs, and rows of failure_runs. The caller has deleted the parcels.
 -- Returns: nothing.
 -- Called by: carillon.settle_parcel, if no outcomes are given; carillon.settle_parcels.
 create or replace function carillon.write_successes(p_parcels bigint[], p_claimed_at timestamptz, p_owed boolean, p_occurrences timestamptz[], p_schedule_ids bigint[],
-    p_now timestamptz, p_notify text[])
+    p_now timestamptz, p_notify text[], p_own carillon.own_time[] default null)
   returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 #variable_conflict use_column
-declare
-  v_from timestamptz;
-  v_to timestamptz;
 begin
-  select min(o), max(o) into v_from, v_to from unnest(p_occurrences) o;
-  with updated as (
-    update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, parcel_id = null, ready_at = null, error = null,
-      started_at = coalesce(j.started_at, p_claimed_at), finished_at = p_now
-    -- By the two lists, as the claim reads them. The own parcel_id of a job decides.
-    where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.state = 'waiting' and j.parcel_id = any(p_parcels)
-      and j.occurrence >= v_from and j.occurrence <= v_to
-    returning j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, j.due_at, j.shard
+  with updated as materialized (
+    select * from carillon.mark_succeeded(p_parcels, p_claimed_at, p_occurrences, p_schedule_ids, p_now, p_own)
   ), tallied as (
     -- Most jobs of a parcel are due at the same instant: grouped by instant first, then by the few buckets of
     -- these groups.
@@ -1944,8 +2174,8 @@ begin
     select 'succeeded', u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, p_now, p_now + interval '30 seconds'
     from updated u where 'succeeded' = any(p_notify)
   )
-  insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, shard)
-  select u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, p_claimed_at, p_now, 'succeeded', u.shard
+  insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, shard, parcel_id, target_ms)
+  select u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, p_claimed_at, u.finished_at, 'succeeded', u.shard, u.parcel_id, u.target_ms
   from updated u where u.attempt > 1;
   -- Nearly always there is none.
   if exists (select from carillon.failure_runs) then

@@ -2,7 +2,7 @@
 set local check_function_bodies = off;
 
 -- Attaches the missing tables of each day from p_from to p_to: one each for the plan, jobs, attempts,
--- jobs_beside and dead_jobs. Tables that exist are left alone. Autovacuum gets its settings for the day from
+-- jobs_beside, dead_jobs, error_groups, job_requests and parcel_times. Tables that exist are left alone. Autovacuum gets its settings for the day from
 -- carillon.day_settings.
 -- Locks: the advisory lock of the days (class 3, see lib/db/locks.ts); then, in the order of the days, each
 -- parent table as `attach partition` does. Waits at most 2 s for each of them.
@@ -22,7 +22,7 @@ begin
   -- Two transactions that attach the same day take turns, and the second finds the tables there.
   perform pg_advisory_xact_lock(3, 0);
   for v_day in select generate_series(p_from, p_to, interval '1 day')::date loop
-    foreach v_parent in array array['plan', 'jobs', 'attempts', 'jobs_beside', 'dead_jobs'] loop
+    foreach v_parent in array array['plan', 'jobs', 'attempts', 'jobs_beside', 'dead_jobs', 'error_groups', 'job_requests', 'parcel_times'] loop
       v_name := v_parent || '_' || to_char(v_day, 'YYYYMMDD');
       continue when to_regclass('carillon.' || v_name) is not null;
       -- Made apart and attached: that takes a weaker lock on the parent than `create table … partition of`.
@@ -92,15 +92,15 @@ begin
   return v_found.occurrence is not null;
 end $$;
 
--- Drops one day of jobs, with its attempts, jobs_beside and dead_jobs, if carillon.past_days lists it without
--- `to_look` and, with p_archived, the archive has all of it.
+-- Drops one day of jobs, with its attempts, jobs_beside, dead_jobs, error_groups, job_requests and parcel_times, if
+-- carillon.past_days lists it without `to_look` and, with p_archived, the archive has all of it.
 -- A drop takes the parent tables from all other transactions. If it waits for them, all later transactions
 -- wait behind it. So it tries 20 times, 20 ms apart, for a moment in which no transaction has them. Others
 -- wait only once, at the end: 50 ms for a lock, or 250 ms if the day could have been dropped the day before.
 -- If a lock is not granted then either, it raises lock_not_available, and the caller tries again later.
 -- Locks: the advisory lock of the days (class 3, see lib/db/locks.ts); then, access exclusive, the parent
--- tables jobs, attempts, jobs_beside and dead_jobs, and then the tables of the day. Every read and write
--- takes parents before days.
+-- tables jobs, attempts, jobs_beside, dead_jobs, error_groups, job_requests and parcel_times, and then the tables
+-- of the day. Every read and write takes parents before days.
 -- Returns: true if the day was dropped; false if it must stay.
 -- Called by: dropJobDay in lib/retention/drop-days.ts.
 create or replace function carillon.drop_day_of_jobs(p_day date, p_retention interval, p_archived boolean) returns boolean
@@ -118,9 +118,11 @@ begin
     return false;
   end if;
   select string_agg(format('carillon.%I', t.name), ', ') into v_tables
-  from (select parent || '_' || to_char(p_day, 'YYYYMMDD') as name from unnest(array['jobs', 'attempts', 'jobs_beside', 'dead_jobs']) parent) t
+  from (select parent || '_' || to_char(p_day, 'YYYYMMDD') as name
+    from unnest(array['jobs', 'attempts', 'jobs_beside', 'dead_jobs', 'error_groups', 'job_requests', 'parcel_times']) parent) t
   where to_regclass('carillon.' || t.name) is not null;
-  v_locked := 'lock table only carillon.jobs, only carillon.attempts, only carillon.jobs_beside, only carillon.dead_jobs, '
+  v_locked := 'lock table only carillon.jobs, only carillon.attempts, only carillon.jobs_beside, only carillon.dead_jobs, only carillon.error_groups, '
+    || 'only carillon.job_requests, only carillon.parcel_times, '
     || v_tables || ' in access exclusive mode';
   for v_try in 1..20 loop
     begin

@@ -35,24 +35,25 @@ grant usage on schema carillon
 revoke execute on all functions in schema carillon from public;
 
 -- carillon_api
-grant execute on function carillon.apart_target, carillon.attach_days,
+grant execute on function carillon.add_to_entry, carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.clock, carillon.define_limits,
-  carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel, carillon.keep_cadence,
-  carillon.lane_for, carillon.lane_of, carillon.lanes_of, carillon.leave_lanes,
-  carillon.lock_lanes, carillon.lock_parcels_of, carillon.lock_target, carillon.mark_sent,
+  carillon.end_bulk, carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel,
+  carillon.keep_cadence, carillon.lane_for, carillon.lane_of, carillon.lanes_of,
+  carillon.lateness_bucket, carillon.leave_lanes, carillon.lock_lanes, carillon.lock_parcels_of,
+  carillon.lock_target, carillon.mark_sent,
   carillon.note_grouped, carillon.note_jobs_of_pulse, carillon.parcel_jobs, carillon.renew_turns,
   carillon.retry_jobs, carillon.side_by_side, carillon.target_named, carillon.tells,
   carillon.turn_place to carillon_api;
 grant usage on sequence carillon.audit_id_seq, carillon.cadences_id_seq,
   carillon.calendar_versions_id_seq, carillon.calendars_id_seq, carillon.parcels_id_seq,
   carillon.schedules_id_seq, carillon.shared_hold_revisions to carillon_api;
-grant select on carillon.attempts, carillon.lifecycle, carillon.migrations,
+grant select on carillon.attempts, carillon.error_groups, carillon.lifecycle, carillon.migrations,
   carillon.minute_lateness, carillon.minute_pulse_lateness, carillon.minutes,
   carillon.pulse_targets, carillon.pulses, carillon.pulses_passed, carillon.retention,
   carillon.schedule_counts, carillon.schedule_tallies, carillon.shards, carillon.zone_data,
   carillon.zone_moves, carillon.zone_updates to carillon_api;
 grant insert, select on carillon.audit, carillon.cadences, carillon.calendar_versions,
-  carillon.inbox_refusals, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
+  carillon.inbox_refusals, carillon.job_requests, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
   carillon.schedule_versions, carillon.tallies to carillon_api;
 grant delete, insert, select, update on carillon.backlog, carillon.holds, carillon.idempotency,
   carillon.jobs, carillon.lane_entries, carillon.parcels, carillon.quarantine,
@@ -65,6 +66,7 @@ grant delete, insert, select on carillon.idempotency_steps, carillon.passed_over
   carillon.schedule_tags to carillon_api;
 grant select, update on carillon.targets to carillon_api;
 grant select on carillon.taken_places to carillon_api;
+grant select on carillon.outages, carillon.parcel_times to carillon_api;
 
 -- carillon_archive
 grant execute on function carillon.clock, carillon.is_archived, carillon.look_at_day,
@@ -99,7 +101,7 @@ grant select on carillon.attempts, carillon.lifecycle, carillon.migrations,
   carillon.schedule_counts, carillon.schedule_tallies, carillon.shards, carillon.targets,
   carillon.zone_data, carillon.zone_moves, carillon.zone_updates to carillon_handler;
 grant insert, select on carillon.audit, carillon.cadences, carillon.calendar_versions,
-  carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
+  carillon.job_requests, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
   carillon.schedule_versions, carillon.tallies to carillon_handler;
 grant delete, insert, select, update on carillon.backlog, carillon.holds, carillon.jobs,
   carillon.lane_entries, carillon.parcels, carillon.quarantine,
@@ -108,6 +110,7 @@ grant insert, select, update on carillon.calendars, carillon.schedules to carill
 grant delete, select on carillon.dead_jobs, carillon.failure_runs,
   carillon.wanted_holds to carillon_handler;
 grant delete, insert, select on carillon.passed_over, carillon.schedule_tags to carillon_handler;
+grant select on carillon.parcel_times to carillon_handler;
 
 -- carillon_ingest
 grant execute on function carillon.keep_cadence to carillon_ingest;
@@ -124,7 +127,7 @@ grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.join_parcel, carillon.keep_cadence, carillon.lane_for, carillon.lane_of,
   carillon.lanes_of, carillon.leave_lanes, carillon.leave_parcel, carillon.leave_places,
   carillon.lock_lanes, carillon.lock_parcels_of, carillon.look_at_day, carillon.make_pulse_parcels,
-  carillon.mark_sent, carillon.next_turns, carillon.note_over, carillon.oldest_transaction_ms,
+  carillon.mark_sent, carillon.next_turns, carillon.note_over, carillon.note_tick, carillon.oldest_transaction_ms,
   carillon.parcel_jobs, carillon.pass_purge, carillon.past_days, carillon.past_plan_days,
   carillon.pulse_seconds, carillon.purge_schedules, carillon.queues, carillon.queues_counted_empty,
   carillon.reclaim_cadences, carillon.reclaim_targets, carillon.roll_up,
@@ -173,4 +176,4 @@ grant select on carillon.lifecycle, carillon.parcels, carillon.pulse_targets, ca
   carillon.targets to carillon_worker;
 grant delete, insert, select, update on carillon.outbox to carillon_worker;
 grant insert, select on carillon.pulses_passed to carillon_worker;
-grant update (offer_at, offers) on carillon.parcels to carillon_worker;
+grant update (offer_at, offers, sent_at) on carillon.parcels to carillon_worker;

@@ -21,7 +21,7 @@ const order = [
   ["plan"],
   ["history"],
   ["explain", "edit"],
-  ["batch", "rules"],
+  ["batch", "rules", "agenda"],
   ["job-control"],
   ["target"],
   ["lifecycle"],

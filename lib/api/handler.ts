@@ -16,19 +16,27 @@ import { problemAnswer } from "./request/problem-answer.ts";
 import { readRequest } from "./request/request.ts";
 import type { Route } from "./request/route.ts";
 import { makeRouter, notAllowed } from "./request/router.ts";
+import { agendaRoutes } from "./routes/agenda-routes.ts";
 import { auditRoutes } from "./routes/audit-routes.ts";
 import { batchRoutes } from "./routes/batch-routes.ts";
+import { bulkRoutes } from "./routes/bulk-routes.ts";
 import { calendarRoutes } from "./routes/calendar-routes.ts";
 import { commandRoutes } from "./routes/command-routes.ts";
 import { enqueueRoutes } from "./routes/enqueue-routes.ts";
 import { fireRoutes } from "./routes/fire-routes.ts";
+import { forecastRoutes } from "./routes/forecast-routes.ts";
 import { groupRoutes } from "./routes/group-routes.ts";
+import { holdRoutes } from "./routes/hold-routes.ts";
 import { inboxRoutes } from "./routes/inbox-routes.ts";
+import { jobGroupRoutes } from "./routes/job-group-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
+import { outageRoutes } from "./routes/outage-routes.ts";
+import { ownTokenRoute } from "./routes/own-token-route.ts";
 import { problemRoutes } from "./routes/problem-routes.ts";
 import { quarantineRoutes } from "./routes/quarantine-routes.ts";
 import { scheduleRoutes } from "./routes/schedule-routes.ts";
+import { seriesRoutes } from "./routes/series-routes.ts";
 import { statsRoutes } from "./routes/stats-routes.ts";
 import { timeRoutes } from "./routes/time-routes.ts";
 import { tokenRoutes } from "./routes/token-routes.ts";
@@ -79,24 +87,31 @@ export function apiRoutes(
   const all = [
     ...scheduleRoutes(operations),
     ...batchRoutes(operations),
+    ...bulkRoutes(operations),
     ...timeRoutes(operations),
     ...versionRoutes(operations),
     ...fireRoutes(operations),
     ...enqueueRoutes(operations),
     ...calendarRoutes(operations),
     ...groupRoutes(operations),
+    ...holdRoutes(operations),
     ...jobRoutes(operations),
+    ...jobGroupRoutes(operations),
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
     ...problemRoutes(operations),
     ...statsRoutes(operations),
+    ...forecastRoutes(operations),
+    ...seriesRoutes(operations),
+    ...agendaRoutes(operations),
     ...tokenRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),
     ...commandRoutes(operations),
     ...quarantineRoutes(operations),
+    ...outageRoutes(operations),
   ];
-  const routes = conditionalRoutes(all, { requireIfMatch });
+  const routes = conditionalRoutes([...all, ownTokenRoute(operations, all)], { requireIfMatch });
   return [...routes, openApiRoute(routes)];
 }
 

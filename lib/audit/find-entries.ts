@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { bulkActions } from "../history/version-detail.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
 import type { AuditPlace } from "./audit-place.ts";
 
@@ -41,12 +42,44 @@ export const lookedMax = 10_000;
  * entries are read from the index of subjects.
  */
 export async function findEntries(tx: Tx, search: EntrySearch): Promise<Found> {
-  const found = await walk(tx, search);
   const { subject, prefix, actor, action } = search.filter;
-  const isAlone = subject === undefined && actor === undefined && action === undefined;
+  if (subject !== undefined)
+    return withBulk(await walk(tx, search), await bulkOf(tx, subject, search), search);
+  const found = await walk(tx, search);
+  const isAlone = actor === undefined && action === undefined;
   if (prefix === undefined || !isAlone || found.lookedTo === null || found.places.length >= search.limit)
     return found;
   return { places: await lookUpPrefix(tx, prefix, search), lookedTo: null };
+}
+
+/**
+ * The entries of bulk actions that changed a schedule with this key. Their versions name them, so
+ * their number is that of the bulk actions on this key.
+ */
+function bulkOf(tx: Tx, key: string, search: EntrySearch): Promise<AuditPlace[]> {
+  return tx<AuditPlace[]>`
+    select a.at, a.id from (
+      select distinct v.bulk_id from carillon.schedules s
+      cross join lateral (
+        select v.bulk_id from carillon.schedule_versions v
+        where v.schedule_id = s.id and v.bulk_id is not null order by v.version desc limit ${lookedMax} offset 0) v
+      where s.key = ${key} limit ${lookedMax}) v
+    cross join lateral (
+      select * from carillon.audit a where a.id = v.bulk_id and a.action in ${bulkActions(tx)} offset 0) a
+    where ${within(tx, search, null)} and ${fits(tx, { ...search.filter, subject: undefined })}
+    order by a.at desc, a.id desc limit ${search.limit}`.then((rows) => [...rows]);
+}
+
+/** Merges both, as far back as the audit was read. */
+function withBulk({ places, lookedTo }: Found, bulk: readonly AuditPlace[], { limit }: EntrySearch): Found {
+  const isRead = (place: AuditPlace) => lookedTo === null || compared(place, lookedTo) <= 0;
+  const merged = [...places, ...bulk.filter(isRead)].sort(compared);
+  return { places: merged.slice(0, limit), lookedTo };
+}
+
+/** Newest first. */
+function compared(a: AuditPlace, b: AuditPlace): number {
+  return b.at.getTime() - a.at.getTime() || (BigInt(a.id) < BigInt(b.id) ? 1 : -1);
 }
 
 interface LookedRow extends AuditPlace {

@@ -87,11 +87,11 @@ async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
   { labels, maker }: { labels: readonly Label[]; maker: Maker },
-  { allOrNothing = false, before, after }: ApplyOptions,
+  { allOrNothing = false, oneByOne = oneByOneMax, before, after }: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
   const passed = (await before?.(tx)) ?? new Set<number>();
   const wanted = operations.filter((_, index) => !passed.has(index));
-  const done = await applyWaves(tx, wanted, { labels, budget: oneByOneMax, maker });
+  const done = await applyWaves(tx, wanted, { labels, budget: oneByOne, maker });
   const applied = operations.map(
     (operation): Applied => done.results.get(operation) ?? { change: "passed-over", key: operation.key },
   );

@@ -224,7 +224,8 @@ async function decideEdit(
   const { current, state } = context;
   if (ifMatch !== undefined && ifMatch !== "*" && !ifMatch.includes(current.version))
     throw new Refusal("precondition", `The schedule ${key} is at version ${current.version}.`);
-  const decision = await stepsOf(operation).decide(tx, context);
+  const isMeant = operation.isMeant?.(current, state.now) ?? true;
+  const decision = isMeant ? await stepsOf(operation).decide(tx, context) : null;
   if (decision === null) {
     const unchanged = { change: "unchanged", id: current.id, key, version: current.version } as const;
     return { operation, applied: { ...unchanged, ...jobAsked(operation, current.id, current.cadence) } };

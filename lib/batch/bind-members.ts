@@ -3,7 +3,7 @@ import { afterEndedHold, applyEdit, type Edit } from "../edit/apply-edit.ts";
 import { lockForChange } from "../edit/lock-for-change.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { Maker } from "../plan/make-later.ts";
-import { readShard, type ShardState } from "../plan/shard.ts";
+import { cutOf, readShards, type ShardState, stateOf } from "../plan/shard.ts";
 import {
   type Hold,
   type HoldChange,
@@ -52,8 +52,8 @@ interface BindMeans {
 }
 
 /**
- * Puts a hold on members of one shard, or releases it: one edit of each, with the same locks and
- * the same cut for all.
+ * Puts a hold on members, or releases it: one edit of each, with the same locks and the same cut
+ * for all.
  */
 export async function bindMembers(
   tx: Tx,
@@ -62,23 +62,26 @@ export async function bindMembers(
   { briefly, noteLocked, waitsForRows, maker }: BindMeans,
 ): Promise<Bound> {
   const ids = found.map(({ id }) => id);
-  const shard = found[0]?.shard ?? 0;
+  const shards = [...new Set(found.map(({ shard }) => shard))];
   // Separate statements, each with its own snapshot, sent in this order.
   const waitingForRows = waitsForRows ? undefined : ids.length;
-  const [, hold, schedules, state, holds] = await Promise.all([
-    lockForChange(tx, { labels: [asked], shards: [shard], briefly, noteLocked, waitingForRows }),
+  const [, hold, schedules, states, holds] = await Promise.all([
+    lockForChange(tx, { labels: [asked], shards, briefly, noteLocked, waitingForRows }),
     findSharedHold(tx, asked),
     lockSchedules(tx, ids),
-    readShard(tx, shard),
+    readShards(tx),
     holdsOf(tx, ids),
   ]);
   if (hold?.revision !== asked.revision) return { changed: "overtaken", parcels: [], left: new Set() };
-  const wanted = { hold, edit: editOf(hold, state.now), state, maker };
+  const now = cutOf(states);
+  const wanted = { hold, edit: editOf(hold, now), maker };
   const members = schedules.flatMap((current): BoundMember[] => {
     const had = holds.get(current.id) ?? [];
-    if (!isToChange(current, had, hold, state.now)) return [];
-    const after = holdsAfter(had, wanted.edit.holds, state.now);
-    return [{ current, after, plain: maker.together === null ? null : plainChangeOf(current, after, state) }];
+    if (!isToChange(current, had, hold, now)) return [];
+    const state = stateOf(states, current.shard);
+    const after = holdsAfter(had, wanted.edit.holds, now);
+    const plain = maker.together === null ? null : plainChangeOf(current, after, state);
+    return [{ current, state, after, plain }];
   });
   const plain = members.flatMap((member) => member.plain ?? []);
   const others = members.filter((member) => member.plain === null);
@@ -94,6 +97,7 @@ export async function bindMembers(
 
 interface BoundMember {
   current: StoredSchedule;
+  state: ShardState;
   after: Hold[];
   /** Null if this member needs an edit of its own. */
   plain: PlainChange | null;
@@ -102,13 +106,12 @@ interface BoundMember {
 interface Wanted {
   hold: SharedHold;
   edit: HoldEdit;
-  state: ShardState;
   maker: Maker;
 }
 
 async function bindTogether(
   tx: Tx,
-  { hold, edit: { change, holds, detail }, state, maker }: Wanted,
+  { hold, edit: { change, holds, detail }, maker }: Wanted,
   changes: readonly PlainChange[],
 ): Promise<OutgoingParcel[]> {
   if (changes.length === 0) return [];
@@ -116,17 +119,17 @@ async function bindTogether(
   for (const set of holds.set ?? []) await writeHoldOfEach(tx, ids, set);
   for (const name of holds.remove ?? []) await removeHoldOfEach(tx, ids, name);
   const words = { detail, author: callerOfHold(hold) };
-  const apply = () => applyPlainChanges(tx, state, changes, words, change);
+  const apply = () => applyPlainChanges(tx, changes, words, change);
   return maker.together === null ? [] : maker.together(apply);
 }
 
 async function changeEach(
   tx: Tx,
-  { hold, edit, state, maker }: Wanted,
+  { hold, edit, maker }: Wanted,
   members: readonly BoundMember[],
 ): Promise<OutgoingParcel[]> {
   const parcels: OutgoingParcel[] = [];
-  for (const { current, after } of members) {
+  for (const { current, state, after } of members) {
     const context = { current: await afterEndedHold(tx, current, state, maker), state };
     parcels.push(...(await applyEdit(tx, context, edit, after, callerOfHold(hold), maker)));
   }

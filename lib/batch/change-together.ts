@@ -53,15 +53,15 @@ async function applyPlainHolds(tx: Tx, holds: readonly PlainHold[]): Promise<Out
     holds.map(({ decided: { current, edit } }) => ({ scheduleId: current.id, holds: edit.holds ?? {} })),
   );
   const parcels: OutgoingParcel[] = [];
-  const asked = ({ decided: { state, edit, caller }, kind }: PlainHold) =>
-    JSON.stringify([state.shard, kind, edit.detail ?? null, caller]);
+  const asked = ({ decided: { edit, caller }, kind }: PlainHold) =>
+    JSON.stringify([kind, edit.detail ?? null, caller]);
   for (const same of Map.groupBy(holds, asked).values()) {
     const [first] = same;
     if (first === undefined) continue;
-    const { state, edit, caller } = first.decided;
+    const { edit, caller } = first.decided;
     const words = { detail: edit.detail ?? null, author: caller };
     const changes = same.map(({ change }) => change);
-    parcels.push(...(await applyPlainChanges(tx, state, changes, words, first.kind)));
+    parcels.push(...(await applyPlainChanges(tx, changes, words, first.kind)));
   }
   return parcels;
 }

@@ -4,6 +4,7 @@ import type { PatchAcceptance } from "../edit/schedule-edits.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import type { IfExists } from "./enqueue-job.ts";
 
 /** One edit of one schedule among many. */
@@ -16,6 +17,11 @@ export type Operation = {
    * operation is applied, the job runs at once.
    */
   countFrom?: Date | undefined;
+  /**
+   * Whether the operation is still meant for the schedule, which may have been edited since it was
+   * chosen. If not, the schedule stays unchanged.
+   */
+  isMeant?: ((current: StoredSchedule, now: Date) => boolean) | undefined;
 } & (
   | {
       kind: "put";
@@ -27,7 +33,7 @@ export type Operation = {
   | {
       kind: "patch";
       patch: unknown;
-      accept?: PatchAcceptance;
+      accept?: PatchAcceptance | undefined;
     }
   | { kind: "delete" }
   | { kind: "pause"; reason?: string | undefined; until?: Date | undefined; owner?: string | undefined }
@@ -54,6 +60,8 @@ export type Refused = Pick<Refusal, "kind" | "message" | "faults">;
 export interface ApplyOptions {
   /** If one operation is refused, none is applied. */
   allOrNothing?: boolean;
+  /** Limit of operations that are done one by one; the usual one if left out. */
+  oneByOne?: number;
   /**
    * Called first in the transaction, before any lock of a schedule, and again in each new attempt.
    * Returns the indexes of the operations to pass over.

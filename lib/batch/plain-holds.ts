@@ -10,6 +10,7 @@ import {
   type Beginning,
   firePlannedEach,
   insertPlanRows,
+  type Planned,
   type PlannedRow,
   plannedOf,
 } from "../plan/plan-schedule.ts";
@@ -30,6 +31,8 @@ import { raiseHeldVersions } from "../schedule/write-many.ts";
  */
 export interface PlainChange {
   id: string;
+  /** The state of its shard. All changes of one transaction have the same cut. */
+  state: ShardState;
   /** Its hold after the change. */
   held: Held | null;
   withdrawn: Date[];
@@ -43,7 +46,7 @@ export interface PlainChange {
 /**
  * The change of the holds of one schedule, with the same result as `applyEdit`. Null if `applyEdit`
  * has more to do: a lane or a limit, a due occurrence that no tick has made, a governed schedule
- * with occurrences that were due since the hold began, or a hold that ends by itself.
+ * with occurrences that were due since the hold began, or a hold whose end the ticks have reached.
  */
 export function plainChangeOf(
   current: StoredSchedule,
@@ -58,13 +61,17 @@ export function plainChangeOf(
   if (lane !== null || body.overlap !== "allow" || body.maxFires !== null || made < state.now) return null;
   const until = heldUntilOf(holdsAfter);
   if (heldSince === null) return holdsAfter.length === 0 ? null : begun(current, until, state);
-  if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;
-  if (holdsAfter.length > 0)
-    return { id, held: { since: heldSince, until: null }, withdrawn: [], rows: [], begins: [] };
-
+  // The jobs that the end of the hold releases have been made, and would have to be withdrawn.
+  if (heldUntil !== null && heldUntil <= reachedBy(state)) return null;
   const planned = { ...plannedOf(current), version: current.version + 1 };
+  if (holdsAfter.length > 0) {
+    const held = { since: heldSince, until };
+    if (until !== null && until <= reachedBy(state)) return null;
+    const rows = until === null ? [] : rowsBeyond(planned, held.since, until);
+    return { id, state, held, withdrawn: [], rows, begins: [] };
+  }
   const first = firstDueAfter(planned.timetable, heldSince.getTime());
-  const released = { id, held: null, withdrawn: [], rows: [], begins: [] };
+  const released = { id, state, held: null, withdrawn: [], rows: [], begins: [] };
   if (first === null) return released;
   const due = dueAt(planned.timetable, first);
   if (due > made.getTime()) return { ...released, rows: [{ ...planned, occurrence: first, due }] };
@@ -77,60 +84,77 @@ export function plainChangeOf(
 function pulseChangeOf(
   { id, heldSince, heldUntil }: StoredSchedule,
   holdsAfter: readonly Hold[],
-  { now }: ShardState,
+  state: ShardState,
 ): PlainChange | null {
+  const { now } = state;
   if (heldUntil !== null && heldUntil <= now) return null;
   const held = holdsAfter.length === 0 ? null : { since: heldSince ?? now, until: heldUntilOf(holdsAfter) };
-  return { id, held, withdrawn: [], rows: [], begins: [], pulse: held === null || held.until !== null };
+  return {
+    id,
+    state,
+    held,
+    withdrawn: [],
+    rows: [],
+    begins: [],
+    pulse: held === null || held.until !== null,
+  };
 }
 
 function begun(current: StoredSchedule, until: Date | null, state: ShardState): PlainChange | null {
   const { id } = current;
   const planned = { ...plannedOf(current), version: current.version + 1 };
   const { timetable } = planned;
-  const cut = state.now.getTime();
-  const reached = Math.max(state.reachedAt.getTime(), state.watermarkAt.getTime());
   const withdrawn = occurrencesWithin(
     timetable.cadence,
-    occurrenceDueBy(timetable, cut),
-    occurrenceDueBy(timetable, reached),
+    occurrenceDueBy(timetable, state.now.getTime()),
+    occurrenceDueBy(timetable, reachedBy(state).getTime()),
   );
-  const change = { id, held: { since: state.now, until }, withdrawn, begins: [] };
+  const change = { id, state, held: { since: state.now, until }, withdrawn, begins: [] };
   if (until === null) return { ...change, rows: [] };
   if (until <= plannedUpTo(state, id)) return null;
+  return { ...change, rows: rowsBeyond(planned, state.now, until) };
+}
+
+function reachedBy({ reachedAt, watermarkAt }: ShardState): Date {
+  return reachedAt > watermarkAt ? reachedAt : watermarkAt;
+}
+
+/** The plan rows of a hold that ends by itself: its end, and the first occurrence after it. */
+function rowsBeyond(planned: Planned, since: Date, until: Date): PlannedRow[] {
+  const { timetable } = planned;
   const end = until.getTime();
-  const [first, after] = [firstDueAfter(timetable, cut), firstDueAfter(timetable, end)];
+  const [first, after] = [firstDueAfter(timetable, since.getTime()), firstDueAfter(timetable, end)];
   const rows: PlannedRow[] = [];
   if (first !== null && dueAt(timetable, first) <= end)
     rows.push({ ...planned, governed: true, occurrence: first, due: end });
   if (after !== null) rows.push({ ...planned, occurrence: after, due: dueAt(timetable, after) });
-  return { ...change, rows };
+  return rows;
 }
 
 /**
- * Writes the changes. Requires the locks of an edit of each schedule. The caller writes the rows in
- * carillon.holds.
+ * Writes the changes, of any shards. Requires the locks of an edit of each schedule. The caller
+ * writes the rows in carillon.holds.
  */
 export async function applyPlainChanges(
   tx: Tx,
-  state: ShardState,
   changes: readonly PlainChange[],
   { detail, author }: { detail: Json; author: Caller },
   change: "paused" | "resumed",
 ): Promise<OutgoingParcel[]> {
+  const [first] = changes;
+  if (first === undefined) return [];
+  const { now } = first.state;
   await withdrawEach(
     tx,
     changes.map(({ id, withdrawn }) => ({ scheduleId: id, occurrences: withdrawn })),
-    state.now,
+    now,
   );
-  await raiseHeldVersions(tx, changes, { change, detail }, { ...author, at: state.now });
+  await raiseHeldVersions(tx, changes, { change, detail }, { ...author, at: now });
   await insertPlanRows(
     tx,
-    changes.flatMap(({ rows }) => rows.map((row) => ({ state, row }))),
+    changes.flatMap(({ state, rows }) => rows.map((row) => ({ state, row }))),
   );
-  const begins = changes.flatMap((each) => each.begins);
-  const parcels: OutgoingParcel[] =
-    begins.length === 0 ? [] : [...(await firePlannedEach(tx, state, begins)).parcels];
+  const parcels = await fireBegun(tx, changes);
   const beating = changes.filter(({ pulse }) => pulse === true).map(({ id }) => id);
   parcels.push(...(await parcelsOfPulses(tx, beating)));
   const ends = Map.groupBy(
@@ -151,6 +175,19 @@ export async function applyPlainChanges(
   if (released.length > 0) {
     await wakeBacklog(tx, released);
     parcels.push(...(await releaseHeld(tx, released)));
+  }
+  return parcels;
+}
+
+/** Makes the jobs that are due already. A parcel has jobs of one shard. */
+async function fireBegun(tx: Tx, changes: readonly PlainChange[]): Promise<OutgoingParcel[]> {
+  const parcels: OutgoingParcel[] = [];
+  const begun = changes.filter(({ begins }) => begins.length > 0);
+  for (const ofShard of Map.groupBy(begun, ({ state }) => state.shard).values()) {
+    const [first] = ofShard;
+    if (first === undefined) continue;
+    const begins = ofShard.flatMap((each) => each.begins);
+    parcels.push(...(await firePlannedEach(tx, first.state, begins)).parcels);
   }
   return parcels;
 }

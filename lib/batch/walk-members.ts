@@ -30,10 +30,10 @@ export interface Walked {
   failure?: unknown;
 }
 
-/** Members read at a time; those of one shard are changed together. */
+/** Members read at a time; those of neighbouring shards are changed together. */
 const pageMax = 3_200;
 
-/** The most members of a shard that one transaction changes. Claims of the shard wait meanwhile. */
+/** The most members that one transaction changes. Claims of their shards wait meanwhile. */
 const batchMax = 200;
 
 /**
@@ -96,11 +96,13 @@ async function changePage(
   let done = 0;
   let overtaken = false;
   const failures: unknown[] = [];
-  for (const batch of batches(page)) {
+  const open = batches(page).reverse();
+  for (let batch = open.pop(); batch !== undefined; batch = open.pop()) {
     if (timeIsUp()) return { done, whole: false };
+    const { length } = batch;
     const change = async (part: readonly Member[]) => {
       const changed = await changeBatch(deps, hold, part, {
-        briefly: part.length < batch.length,
+        briefly: part.length < length,
         waitsForRows: setAside === undefined,
       });
       if (changed === "overtaken") overtaken = true;
@@ -113,7 +115,10 @@ async function changePage(
       if (setAside === undefined) failures.push(...failed.map(({ error }) => error));
       else await setAside(failed);
     } catch (error) {
-      failures.push(error instanceof OfNoRow ? error.cause : error);
+      // The locks of one shard were not granted: the members of the other shards are changed.
+      const apart = error instanceof OfNoRow ? apartByShard(batch) : [];
+      if (apart.length > 1) open.push(...apart.reverse());
+      else failures.push(error instanceof OfNoRow ? error.cause : error);
     }
   }
   return failures.length === 0 ? { done, whole: true } : { done, whole: false, failure: failures[0] };
@@ -125,19 +130,19 @@ export async function changeMember(deps: EditDeps, hold: SharedHold, member: Mem
 }
 
 /**
- * Members of one shard are changed together. A member that passes a lane is changed alone, because
- * lanes must be locked before parcels.
+ * Members are changed together in the order of their shards, so that each transaction stops the
+ * claims of few shards. A member that passes a lane is changed alone, because lanes must be locked
+ * before parcels.
  */
-function batches(page: readonly Member[]): Member[][] {
+function batches(page: readonly Member[]): (readonly Member[])[] {
   const found = page.filter(({ laned }) => laned).map((member) => [member]);
-  for (const ofShard of Map.groupBy(
-    page.filter(({ laned }) => !laned),
-    ({ shard }) => shard,
-  ).values()) {
-    for (let from = 0; from < ofShard.length; from += batchMax)
-      found.push(ofShard.slice(from, from + batchMax));
-  }
+  const others = page.filter(({ laned }) => !laned).sort((a, b) => a.shard - b.shard);
+  for (let from = 0; from < others.length; from += batchMax) found.push(others.slice(from, from + batchMax));
   return found;
+}
+
+function apartByShard(batch: readonly Member[]): (readonly Member[])[] {
+  return [...Map.groupBy(batch, ({ shard }) => shard).values()];
 }
 
 async function changeBatch(

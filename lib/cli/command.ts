@@ -43,6 +43,8 @@ export type CommandGroup = "Schedules" | "Time" | "Jobs" | "Groups, calendars, l
 
 interface CommandText {
   name: string;
+  /** Another name that people try first. */
+  alias?: string;
   group: CommandGroup;
   summary: string;
   /** The placeholders behind the name: `<key>`, `<id>…`, `[key]`. */

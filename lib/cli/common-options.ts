@@ -9,7 +9,7 @@ export const everywhere = {
   },
   timezone: {
     value: "zone",
-    about: "The zone of shown times, such as Europe/Berlin; for put also the schedule's zone",
+    about: "The zone of times, shown and given, such as Europe/Berlin; for put also the schedule's zone",
   },
   "no-color": { about: "No colours, as with NO_COLOR" },
   help: { short: "h", about: "Show the help of a command, with examples" },
@@ -18,6 +18,10 @@ export const everywhere = {
 export const listOptions = {
   limit: { value: "n", short: "n", about: "The most entries; default: 50" },
   all: { about: "All entries" },
+} as const satisfies Record<string, OptionSpec>;
+
+export const fullOption = {
+  full: { about: "All values in full; default: key fields, and long values cut" },
 } as const satisfies Record<string, OptionSpec>;
 
 export const yesOption = {

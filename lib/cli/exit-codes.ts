@@ -20,7 +20,7 @@ import {
   WouldChange,
 } from "./fault.ts";
 
-/** Outcomes that a script can distinguish; listed by `carillon help` and in docs/cli.md. */
+/** Outcomes that a script can distinguish; listed by `carillon help scripts` and in docs/cli.md. */
 export const exitCodes = {
   done: 0,
   refused: 1,

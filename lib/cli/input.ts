@@ -1,6 +1,7 @@
 import type { Json } from "../client/main.ts";
 import type { Call } from "./command.ts";
 import { UsageFault } from "./fault.ts";
+import { readInstant } from "./instants.ts";
 
 /** Reads JSON from the text itself, from `@file`, or from stdin for `-`. */
 export async function jsonFrom(call: Call, text: string, option: string): Promise<Json> {
@@ -40,37 +41,16 @@ function parsed(text: string, subject: string): Json {
 }
 
 /**
- * Reads an instant, or a time relative to now: `2026-12-01T09:00:00Z`, `now`, `in 3h`, `2d ago`.
+ * The instant that an option names, as `readInstant` reads it. A time without an offset is in
+ * `zone`, which is the zone of shown times unless given: what a command prints is read back as it
+ * was meant.
  */
-export function instantFrom(call: Call, text: string | undefined, option: string): string | undefined {
+export function instantFrom(
+  call: Pick<Call, "out" | "now">,
+  text: string | undefined,
+  option: string,
+  zone = call.out.times.zone,
+): string | undefined {
   if (text === undefined) return undefined;
-  const trimmed = text.trim();
-  if (trimmed === "now") return new Date(call.now()).toISOString();
-  const [, ahead, back] = /^in\s+(\S.*)$|^(\S.*?)\s+ago$/.exec(trimmed) ?? [];
-  const ms = durationMs(ahead ?? back ?? "");
-  if (ms !== undefined) return new Date(call.now() + (back === undefined ? ms : -ms)).toISOString();
-  // Without an offset the text would mean another instant on another machine.
-  const [, day, offset] = /^(\d{4}-\d\d-\d\d)(T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/i.exec(trimmed) ?? [];
-  if (day !== undefined && !Number.isNaN(Date.parse(trimmed)))
-    return offset === undefined ? `${day}T00:00:00.000Z` : trimmed;
-  throw new UsageFault(
-    `${option} takes an instant such as 2026-12-01T09:00:00Z, a day (in UTC), \`now\`, \`in 3h\` or \`2d ago\`; not ${JSON.stringify(text)}.`,
-  );
-}
-
-const unitMs: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
-
-function durationMs(text: string): number | undefined {
-  if (!/^(\d{1,9}\s*(ms|s|m|h|d|w)\s*)+$/.test(text)) return undefined;
-  let ms = 0;
-  for (const [, count, unit = ""] of text.matchAll(/(\d+)\s*(ms|s|m|h|d|w)/g))
-    ms += Number(count) * (unitMs[unit] ?? 0);
-  return ms;
+  return new Date(readInstant({ text, option, zone, now: call.now() })).toISOString();
 }

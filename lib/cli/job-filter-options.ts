@@ -15,6 +15,10 @@ export const foundOptions = {
   to: { value: "instant", about: "Before this instant" },
 } as const satisfies Record<string, OptionSpec>;
 
+export const errorGroupOption = {
+  "error-group": { value: "id", about: "Only jobs of this error group, as `carillon errors` lists them" },
+} as const satisfies Record<string, OptionSpec>;
+
 export const jobStates = [
   "waiting",
   "running",
@@ -36,8 +40,8 @@ export function ownersFrom({ given }: Call<keyof typeof ownerOptions>): JobOwner
 }
 
 export function isOwned(owners: CancelFilter): boolean {
-  const { key, prefix, group, tag, target } = owners;
-  return [key, prefix, group, tag, target].some((each) => each !== undefined);
+  const { key, prefix, group, tag, target, errorGroup } = owners;
+  return [key, prefix, group, tag, target, errorGroup].some((each) => each !== undefined);
 }
 
 /** The filter in words, for the confirmation. */

@@ -4,10 +4,20 @@ import type { listOptions } from "./common-options.ts";
 
 const byDefault = 50;
 
-/** Reads a list up to the limit, and notes on stderr if there are more entries. */
+/** How many entries a list has; `more` where counting stopped at its limit. */
+export interface Total {
+  count: number;
+  more: boolean;
+}
+
+/**
+ * Reads a list up to the limit, and notes on stderr if there are more entries: how many, where the
+ * API counts them.
+ */
 export async function someOf<Item>(
   { given, out }: Call<keyof typeof listOptions>,
   list: Pages<Item>,
+  total?: () => Promise<Total>,
 ): Promise<Item[]> {
   const most = given.flag("all")
     ? Number.POSITIVE_INFINITY
@@ -15,12 +25,19 @@ export async function someOf<Item>(
   const items: Item[] = [];
   for await (const item of list) {
     if (items.length >= most) {
-      out.note(`There are more than ${most}: use --limit or --all.`);
+      out.note(`${await moreText(most, total)}: use --limit or --all.`);
       break;
     }
     items.push(item);
   }
   return items;
+}
+
+async function moreText(most: number, total: (() => Promise<Total>) | undefined): Promise<string> {
+  if (total === undefined) return `These are the first ${most}, and there are more`;
+  const { count, more } = await total();
+  const grouped = new Intl.NumberFormat("en-GB").format(count);
+  return `These are the first ${most} of ${more ? "more than " : ""}${grouped}`;
 }
 
 /** One more entry than will be shown, so that the caller learns whether there are more. */

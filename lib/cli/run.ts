@@ -5,11 +5,12 @@ import { commandTable } from "./commands/command-table.ts";
 import { connect, isLoopback } from "./connection.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { Interrupted, NotConfirmed, NotOnTime, UsageFault, WouldChange } from "./fault.ts";
-import { commandHelp, overview, reference, usageOf } from "./help.ts";
+import { commandHelp, helpTopics, overview, reference, topicHelp, usageOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { Output, type Terminal } from "./output/output.ts";
 import { painter, printable } from "./output/style.ts";
 import type { SecretFile } from "./secret-file.ts";
+import { synonyms } from "./tasks.ts";
 import { timesIn } from "./times.ts";
 
 /** The parts of the machine that a run of the CLI uses. */
@@ -56,17 +57,15 @@ export async function run(args: readonly string[], around: Surroundings): Promis
 function help([name]: readonly string[], { terminal, version }: Surroundings): number {
   if (name === "--markdown") terminal.write(`${reference(commandTable)}\n`);
   else if (name === undefined) terminal.write(`${overview(commandTable, version)}\n`);
-  else terminal.write(`${commandHelp(findCommand(name))}\n`);
+  else terminal.write(`${topicHelp(name, commandTable) ?? commandHelp(findCommand(name, helpTopics))}\n`);
   return exitCodes.done;
 }
 
-function findCommand(name: string): Command {
-  const found = commandTable.find((command) => command.name === name);
+function findCommand(name: string, topics: readonly string[] = []): Command {
+  const found = commandTable.find((command) => command.name === name || command.alias === name);
   if (found !== undefined) return found;
-  const near = nearest(
-    name,
-    commandTable.map((command) => command.name),
-  );
+  const meant = Object.hasOwn(synonyms, name) ? synonyms[name] : undefined;
+  const near = meant ?? nearest(name, [...commandTable.map((command) => command.name), ...topics]);
   throw new UsageFault(
     `There is no command ${JSON.stringify(name)}.${near === undefined ? "" : ` Did you mean ${near}?`}`,
   );
@@ -137,7 +136,9 @@ function errorLines(error: unknown, command: Command | undefined): string[] {
       ({ path, message }) => `  ${path === "" ? message : `${path} ${message}`}`,
     );
     const id = error.requestId === undefined ? [] : [`  request ${error.requestId}: the log has the cause`];
-    return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id];
+    const isGone = error.status === 404 && command?.usage.startsWith("<key>") === true;
+    const hint = isGone ? ["carillon audit --subject <key> shows whether it was deleted."] : [];
+    return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id, ...hint];
   }
   const sentence = error instanceof Error ? error.message : String(error);
   if (error instanceof CarillonUnreachable && isLoopback(error.url))

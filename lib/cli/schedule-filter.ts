@@ -21,12 +21,21 @@ export const scheduleFilterOptions = {
   },
 } as const satisfies Record<string, OptionSpec>;
 
-export function scheduleFilterFrom(call: Call<keyof typeof scheduleFilterOptions>): ScheduleFilter {
-  const { given, words } = call;
+/** The filter options of a bulk edit, whose own options may have the names of others. */
+export const bulkFilterOptions = {
+  prefix: scheduleFilterOptions.prefix,
+  state: scheduleFilterOptions.state,
+  target: scheduleFilterOptions.target,
+  "created-by": scheduleFilterOptions["created-by"],
+  failing: scheduleFilterOptions.failing,
+  "next-from": scheduleFilterOptions["next-from"],
+  "next-to": scheduleFilterOptions["next-to"],
+} as const satisfies Record<string, OptionSpec>;
+
+export function bulkFilterFrom(call: Call<keyof typeof bulkFilterOptions>): ScheduleFilter {
+  const { given } = call;
   return {
-    prefix: given.text("prefix") ?? words[0],
-    group: given.text("group"),
-    tag: given.text("tag"),
+    prefix: given.text("prefix"),
     state: oneOf(given.text("state"), ["active", "paused", "ended"] satisfies ScheduleState[], "--state"),
     target: given.text("target"),
     createdBy: given.text("created-by"),
@@ -34,6 +43,12 @@ export function scheduleFilterFrom(call: Call<keyof typeof scheduleFilterOptions
     nextFrom: instantFrom(call, given.text("next-from"), "--next-from"),
     nextTo: instantFrom(call, given.text("next-to"), "--next-to"),
   };
+}
+
+export function scheduleFilterFrom(call: Call<keyof typeof scheduleFilterOptions>): ScheduleFilter {
+  const { given, words } = call;
+  const { prefix = words[0], ...others } = bulkFilterFrom(call);
+  return { prefix, group: given.text("group"), tag: given.text("tag"), ...others };
 }
 
 /** The value of an option that takes one of these words. */

@@ -12,7 +12,10 @@ export const whenOptions = {
     about:
       "Such as `0 9 * * 1-5`, `every 5m`, `in 3h`; may be given several times, and the runs are combined",
   },
-  "starts-at": { value: "instant", about: "No run before this instant" },
+  "starts-at": {
+    value: "instant",
+    about: "No run before this instant; without an offset, in --timezone or else UTC",
+  },
   "ends-at": { value: "instant", about: "No run from this instant on" },
   "max-fires": { value: "n", about: "The number of runs after which it ends" },
   calendar: {
@@ -67,8 +70,8 @@ export function timingFrom(
     when: whens.length > 1 ? [...whens] : whens[0],
     // The schedule's zone is also the zone of shown times.
     timezone: zoneOf(call),
-    startsAt: instantFrom(call, given.text("starts-at"), "--starts-at"),
-    endsAt: instantFrom(call, given.text("ends-at"), "--ends-at"),
+    startsAt: instantFrom(call, given.text("starts-at"), "--starts-at", zoneOf(call) ?? "UTC"),
+    endsAt: instantFrom(call, given.text("ends-at"), "--ends-at", zoneOf(call) ?? "UTC"),
     maxFires: given.number("max-fires", { min: 1 }),
     calendar: name === undefined ? undefined : defined({ name, on }),
     spread: given.text("spread"),

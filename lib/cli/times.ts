@@ -1,51 +1,42 @@
 import { UsageFault } from "./fault.ts";
+import { zoneClock } from "./zoned.ts";
 
 /** How instants are shown to people. */
 export interface Times {
   zone: string;
-  /** Such as `2026-12-01 09:00:00` in the zone; `-` for none. */
+  /**
+   * Such as `2026-12-01 09:00:00` in the zone, with its offset in an hour that the zone's clocks
+   * show twice; `-` for none.
+   */
   wall(instant: string | null | undefined): string;
   /** Such as `in 3h` or `5m ago`. */
   relative(instant: string | null | undefined): string;
   /** The wall time and the relative time. */
   both(instant: string | null | undefined): string;
+  /** A sentence of the API with its instants in the zone; what it quotes stays as it is. */
+  inSentence(sentence: string): string;
 }
 
 export function timesIn(zone: string | undefined, now: () => number): Times {
-  const format = formatOf(zone);
-  const wall = (instant: string | null | undefined) => {
-    if (instant === null || instant === undefined) return "-";
-    const parts = new Map(format.formatToParts(new Date(instant)).map(({ type, value }) => [type, value]));
-    const part = (name: Intl.DateTimeFormatPartTypes) => parts.get(name) ?? "";
-    return `${part("year")}-${part("month")}-${part("day")} ${part("hour")}:${part("minute")}:${part("second")}`;
-  };
-  const relative = (instant: string | null | undefined) =>
-    instant === null || instant === undefined ? "" : relativeText(Date.parse(instant) - now());
-  return {
-    zone: format.resolvedOptions().timeZone,
-    wall,
-    relative,
-    both: (instant) => (relative(instant) === "" ? wall(instant) : `${wall(instant)} (${relative(instant)})`),
-  };
-}
-
-function formatOf(zone: string | undefined): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat("en-GB", {
-      timeZone: zone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "2-digit",
-      day: "2-digit",
-      hour: "2-digit",
-      minute: "2-digit",
-      second: "2-digit",
-    });
-  } catch {
+  const clock = zoneClock(zone);
+  if (clock === undefined)
     throw new UsageFault(
       `--timezone takes the name of an IANA time zone, such as Europe/Berlin; ${JSON.stringify(zone)} is not one.`,
     );
-  }
+  const wall = (instant: string | null | undefined) =>
+    instant === null || instant === undefined ? "-" : clock.wall(Date.parse(instant));
+  const relative = (instant: string | null | undefined) =>
+    instant === null || instant === undefined ? "" : relativeText(Date.parse(instant) - now());
+  return {
+    zone: clock.zone,
+    wall,
+    relative,
+    inSentence: (sentence) =>
+      sentence.replace(/`[^`]*`|"[^"]*"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, (text) =>
+        /^\d/.test(text) ? wall(text) : text,
+      ),
+    both: (instant) => (relative(instant) === "" ? wall(instant) : `${wall(instant)} (${relative(instant)})`),
+  };
 }
 
 const units = [

@@ -1,7 +1,7 @@
 import type { InstantText } from "./json.ts";
 import { listOf } from "./request/list.ts";
 import type { ListOptions, Pages } from "./request/pages.ts";
-import type { CallOptions, EditOptions, PutOptions, Send } from "./request/transport.ts";
+import type { CallOptions, EditOptions, PutOptions, Request, Send } from "./request/transport.ts";
 
 export type Weekday = "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun";
 
@@ -40,6 +40,20 @@ export interface PutCalendar extends Calendar {
   replanned: number;
 }
 
+/** The changes that a put of a calendar would make. */
+export interface CalendarPreview {
+  name: string;
+  change: "created" | "changed" | "unchanged";
+  /** Schedules that use the calendar, and whether there are more than were counted. */
+  schedules: number;
+  more: boolean;
+  /** Schedules whose coming runs were compared, and those that would run at other instants. */
+  looked: number;
+  affected: number;
+  /** The first ten of these, with the runs from the first one that changes. */
+  samples: { key: string; timezone: string; cadence: string; before: InstantText[]; after: InstantText[] }[];
+}
+
 export class Calendars {
   readonly #send: Send;
 
@@ -49,6 +63,18 @@ export class Calendars {
 
   async put(name: string, body: CalendarBody, options?: PutOptions): Promise<PutCalendar> {
     return (await this.#send<PutCalendar>({ method: "PUT", path: at(name), body, options })).body;
+  }
+
+  /** The runs that a put of this calendar would move or skip; nothing is changed. */
+  async preview(name: string, body: CalendarBody, options?: CallOptions): Promise<CalendarPreview> {
+    const request: Request = {
+      method: "POST",
+      path: [...at(name), "preview"],
+      body,
+      changes: false,
+      options,
+    };
+    return (await this.#send<CalendarPreview>(request)).body;
   }
 
   async get(name: string, options?: CallOptions): Promise<Calendar> {

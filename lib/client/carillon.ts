@@ -1,8 +1,11 @@
+import type { AgendaCounts, AgendaItem, AgendaWindow, LastRuns, LastRunsBody } from "./agenda.ts";
 import type { AuditEntry, AuditFilter } from "./audit.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
 import { Commands, Inbox } from "./commands.ts";
+import type { Forecast, ForecastParams } from "./forecast.ts";
 import { LabelledSchedules } from "./groups.ts";
+import type { BoardHold, HoldFilter } from "./holds.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
 import { TargetLimits } from "./limits.ts";
@@ -19,7 +22,7 @@ import {
   type Send,
 } from "./request/transport.ts";
 import { Schedules } from "./schedules.ts";
-import type { Forecast, Problems, Stats } from "./stats.ts";
+import type { Outage, OutageFilter, Problems, SeriesFilter, SeriesHead, SeriesStep, Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
 import { ZoneData } from "./zone-data.ts";
 
@@ -113,18 +116,53 @@ export class Carillon {
     return listOf(this.#send, ["v1", "audit"], params);
   }
 
+  /** The holds in force, those that end first at the front. */
+  holds(params?: HoldFilter & ListOptions): Pages<BoardHold> {
+    return listOf(this.#send, ["v1", "holds"], params);
+  }
+
   /** Whether jobs run on time, and what needs attention. */
   problems(options?: CallOptions): Promise<Problems> {
     return this.#get(["v1", "problems"], {}, options);
   }
 
-  stats(options?: CallOptions): Promise<Stats> {
-    return this.#get(["v1", "stats"], {}, options);
+  stats(options: CallOptions & { prefix?: string | undefined } = {}): Promise<Stats> {
+    const { prefix, ...call } = options;
+    return this.#get(["v1", "stats"], { prefix }, call);
+  }
+
+  /** Outcomes, lateness and throughput by steps of time, newest first. */
+  series(params?: SeriesFilter & ListOptions): Pages<SeriesStep, SeriesHead> {
+    return listOf(this.#send, ["v1", "series"], params);
   }
 
   /** The number of fires in each of the coming minutes. */
-  forecast(params: { minutes?: number | undefined } = {}, options?: CallOptions): Promise<Forecast> {
+  forecast(params: ForecastParams = {}, options?: CallOptions): Promise<Forecast> {
     return this.#get(["v1", "forecast"], params, options);
+  }
+
+  /** Times in which no tick ran, no worker claimed or the database was away, newest first. */
+  outages(params?: OutageFilter & ListOptions): Pages<Outage> {
+    return listOf(this.#send, ["v1", "outages"], params);
+  }
+
+  /**
+   * All occurrences in a window, oldest first: past ones with their outcome, coming ones as planned,
+   * held or skipped.
+   */
+  agenda(params: AgendaWindow & { timezone?: string | undefined } & ListOptions): Pages<AgendaItem> {
+    return listOf(this.#send, ["v1", "occurrences"], params);
+  }
+
+  /** The occurrences in a window by cadence, of live schedules. */
+  agendaCounts(params: AgendaWindow, options?: CallOptions): Promise<AgendaCounts> {
+    return this.#get(["v1", "occurrences:count"], params, options);
+  }
+
+  /** The last occurrences of up to 100 keys. */
+  async lastRuns(body: LastRunsBody, options?: CallOptions): Promise<LastRuns> {
+    const path = ["v1", "occurrences:last"];
+    return (await this.#send<LastRuns>({ method: "POST", path, body, changes: false, options })).body;
   }
 
   /** The OpenAPI document of this deployment. */

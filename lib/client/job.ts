@@ -28,17 +28,41 @@ export interface JobSummary {
   latenessMs: number | null;
   durationMs: number | null;
   error: string | null;
+  /**
+   * The same for the same target, error class and normalised error; null once the job has succeeded.
+   */
+  errorGroup: string | null;
   /** For a recheck: the job that requested the first one of the chain. */
   recheckOf: string | null;
 }
 
-export interface Attempt {
+/** The times of the parcel in which a job travels. */
+export interface ParcelTimes {
+  /** When the job was made, or put up for this attempt. */
+  plannedAt: InstantText | null;
+  /** When its message was first sent. */
+  sentAt: InstantText | null;
+  /** Since when it waited for its turn at its target; null if it did not. */
+  waitedSince: InstantText | null;
+}
+
+export interface Attempt extends ParcelTimes {
   attempt: number;
+  /** When a worker claimed it. */
   startedAt: InstantText;
+  /** When its own work ended. */
   finishedAt: InstantText;
+  /** From `targetStartedAt` to `targetEndedAt`. */
   durationMs: number;
+  claimedAt: InstantText;
+  targetStartedAt: InstantText | null;
+  targetEndedAt: InstantText | null;
+  /** When the result of its parcel was written. */
+  settledAt: InstantText | null;
   outcome: "succeeded" | "failed" | "crashed" | "cancelled";
   error: string | null;
+  /** Null where the attempt has not failed. */
+  errorGroup: string | null;
   errorClass: string | null;
   stack: string | null;
 }
@@ -46,6 +70,8 @@ export interface Attempt {
 export interface Job extends JobSummary {
   payload: Json;
   attempts: Attempt[];
+  /** The attempt that waits or is under way; null once the job has ended. */
+  current: (ParcelTimes & { claimedAt: InstantText | null }) | null;
 }
 
 /** A job that is not settled, and the reason why it waits. */
@@ -63,7 +89,12 @@ export interface JobOwners {
   target?: string | undefined;
 }
 
-interface Found {
+interface InGroups {
+  /** Error groups, separated by commas: up to 20. */
+  errorGroup?: string | undefined;
+}
+
+interface Found extends InGroups {
   reason?: string | undefined;
   /** Limits the occurrence; for dead jobs, the time when they died. */
   from?: Instant | undefined;
@@ -72,14 +103,19 @@ interface Found {
 
 export interface JobFilter extends JobOwners, Found {
   state?: JobState | undefined;
+  /**
+   * False: only jobs whose occurrence has come. True: only jobs that are made ahead of it, or
+   * enqueued for later.
+   */
+  upcoming?: boolean | undefined;
 }
 
 export interface RetryFilter extends JobOwners, Found {
   state?: "dead" | "cancelled" | undefined;
 }
 
-/** At least one of the filters of JobOwners is needed. */
-export interface CancelFilter extends JobOwners {
+/** At least one of the filters of JobOwners, or an error group, is needed. */
+export interface CancelFilter extends JobOwners, InGroups {
   state?: "waiting" | "retrying" | "running" | undefined;
 }
 
@@ -100,6 +136,66 @@ export interface CancelledMany {
   /** Matching jobs left unchanged because their row is locked or cannot be written. */
   failed: number;
   cursor?: string;
+}
+
+/** The jobs that a bulk operation would act on. Nothing was changed. */
+export interface JobsDryRun {
+  count: number;
+  /** There may be more: counting has a bound. */
+  more: boolean;
+  /** Up to five of the jobs. */
+  samples: JobSummary[];
+}
+
+export interface JobGroupFilter extends JobOwners, Found {
+  /** Which failed jobs are grouped; default `dead`. */
+  state?: "dead" | "retrying" | undefined;
+  /** The fields that the jobs of a group share; default `target,error`. */
+  by?: "target,error" | "target" | "error" | "reason" | undefined;
+}
+
+/** Failed jobs with the same error. */
+export interface JobGroup {
+  errorGroup: string | null;
+  target: string | null;
+  errorClass: string | null;
+  /** The normalised error: `<id>`, `<n>` and the like stand for what differs from job to job. */
+  error: string | null;
+  reason: string | null;
+  count: number;
+  /** There may be more jobs in the group than `count`. */
+  more: boolean;
+  firstAt: InstantText;
+  lastAt: InstantText;
+  schedules: number;
+  /** The last of these jobs. */
+  sample: { id: string; key: string | null; error: string | null };
+  /** For `jobs.list`, `jobs.retryMany` or `jobs.cancelMany`; null where no filter selects the group. */
+  filter: GroupedBy | null;
+}
+
+export interface GroupedBy {
+  state: "dead" | "retrying";
+  errorGroup?: string;
+  key?: string;
+  prefix?: string;
+  group?: string;
+  tag?: string;
+  target?: string;
+  reason?: string;
+  from?: InstantText;
+  to?: InstantText;
+}
+
+export interface JobGroups {
+  items: JobGroup[];
+  cursor?: string;
+  /** Failed jobs that were looked at. */
+  looked: number;
+  /** There are more failed jobs than were looked at. */
+  more: boolean;
+  /** With `more`, for dead jobs: no death before this instant was looked at. */
+  lookedFrom: InstantText | null;
 }
 
 /** A job without a lasting schedule. */

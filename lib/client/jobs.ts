@@ -4,7 +4,10 @@ import type {
   EnqueueBody,
   Job,
   JobFilter,
+  JobGroupFilter,
+  JobGroups,
   JobSummary,
+  JobsDryRun,
   RetriedMany,
   RetryFilter,
 } from "./job.ts";
@@ -35,6 +38,20 @@ export class Jobs {
     return listOf(this.#send, ["v1", "jobs"], params);
   }
 
+  /** Failed jobs in groups of the same error, the largest first: one page. */
+  async groups(params: JobGroupFilter & ListOptions = {}): Promise<JobGroups> {
+    const { signal, timeout, ...query } = params;
+    const options = { signal, timeout };
+    return (
+      await this.#send<JobGroups>({
+        method: "GET",
+        path: ["v1", "jobs:groups"],
+        query: { ...query },
+        options,
+      })
+    ).body;
+  }
+
   /** A job without a lasting schedule. */
   enqueue(body: EnqueueBody, options?: WriteOptions): Promise<Job> {
     return this.#job({ method: "POST", path: ["v1", "jobs"], body, options });
@@ -56,6 +73,21 @@ export class Jobs {
 
   cancelMany(filter: CancelFilter, options: ManyOptions = {}): Promise<CancelledMany> {
     return this.#many<CancelledMany>("jobs:cancel", filter, options);
+  }
+
+  /** Counts the jobs that `retryMany` would retry. */
+  retryDryRun(filter: RetryFilter, options?: CallOptions): Promise<JobsDryRun> {
+    return this.#dryRun("jobs:retry", filter, options);
+  }
+
+  /** Counts the jobs that `cancelMany` would cancel. */
+  cancelDryRun(filter: CancelFilter, options?: CallOptions): Promise<JobsDryRun> {
+    return this.#dryRun("jobs:cancel", filter, options);
+  }
+
+  async #dryRun(verb: string, filter: object, options?: CallOptions): Promise<JobsDryRun> {
+    const request: Request = { method: "POST", path: ["v1", verb], body: { filter, dryRun: true }, options };
+    return (await this.#send<JobsDryRun>(request)).body;
   }
 
   async #job(request: Request): Promise<Job> {

@@ -1,9 +1,30 @@
+export type {
+  AgendaCounts,
+  AgendaItem,
+  AgendaPage,
+  AgendaWindow,
+  LastRun,
+  LastRuns,
+  LastRunsBody,
+  Strip,
+  StripItem,
+  StripParams,
+} from "./agenda.ts";
 export type { AuditEntry, AuditFilter, Origin } from "./audit.ts";
 export { BatchInterrupted, type BatchOptions, type Operation, type OperationResult } from "./batch.ts";
-export type { Calendar, CalendarBody, CalendarSummary, PutCalendar, Weekday } from "./calendars.ts";
+export type {
+  Calendar,
+  CalendarBody,
+  CalendarPreview,
+  CalendarSummary,
+  PutCalendar,
+  Weekday,
+} from "./calendars.ts";
 export { Carillon, type CarillonOptions } from "./carillon.ts";
 export type { DeadCommand, InboxApplied, InboxError, RetriedCommand } from "./commands.ts";
+export type { Contribution, Forecast, ForecastParams } from "./forecast.ts";
 export type { CancelDone, HoldDone, Members, SharedHold } from "./groups.ts";
+export type { BoardHold, HoldFilter } from "./holds.ts";
 export type {
   Attempt,
   BackfillDone,
@@ -11,13 +32,19 @@ export type {
   CancelFilter,
   CancelledMany,
   EnqueueBody,
+  GroupedBy,
   Job,
   JobFilter,
+  JobGroup,
+  JobGroupFilter,
+  JobGroups,
   JobKind,
   JobOwners,
   JobState,
   JobSummary,
+  JobsDryRun,
   OpenJob,
+  ParcelTimes,
   RetriedMany,
   RetryFilter,
 } from "./job.ts";
@@ -50,6 +77,9 @@ export type {
   WriteOptions,
 } from "./request/transport.ts";
 export type {
+  BulkAction,
+  BulkDone,
+  BulkPreview,
   Edited,
   Hold,
   KeyedScheduleBody,
@@ -61,9 +91,21 @@ export type {
   SchedulePatch,
   ScheduleState,
   ScheduleSummary,
+  Selection,
   Spec,
 } from "./schedule.ts";
-export type { Forecast, Problem, Problems, Stats } from "./stats.ts";
+export type { BulkOptions } from "./schedules.ts";
+export type {
+  Outage,
+  OutageFilter,
+  Problem,
+  Problems,
+  SeriesFilter,
+  SeriesHead,
+  SeriesStep,
+  SeriesStepLength,
+  Stats,
+} from "./stats.ts";
 export type {
   EventTarget,
   HandlerTarget,
@@ -82,7 +124,8 @@ export type {
   Outcome,
   Preview,
   PreviewBody,
+  RestorePreview,
   Version,
 } from "./time.ts";
-export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
+export type { NewToken, OwnToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
 export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

@@ -1,3 +1,4 @@
+import type { Strip, StripParams } from "./agenda.ts";
 import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
 import { listOf } from "./request/list.ts";
@@ -11,6 +12,9 @@ import type {
   WriteOptions,
 } from "./request/transport.ts";
 import type {
+  BulkAction,
+  BulkDone,
+  BulkPreview,
   Edited,
   KeyedScheduleBody,
   PauseParams,
@@ -21,7 +25,20 @@ import type {
   SchedulePatch,
   ScheduleSummary,
 } from "./schedule.ts";
-import type { Explanation, NextOccurrences, NextParams, Preview, PreviewBody, Version } from "./time.ts";
+import type {
+  Explanation,
+  NextOccurrences,
+  NextParams,
+  Preview,
+  PreviewBody,
+  RestorePreview,
+  Version,
+} from "./time.ts";
+
+/** The cursor of the call before. */
+export interface BulkOptions extends WriteOptions {
+  cursor?: string | undefined;
+}
 
 export class Schedules {
   readonly #send: Send;
@@ -93,6 +110,16 @@ export class Schedules {
     return (await this.#send<Explanation>(request)).body;
   }
 
+  /**
+   * The occurrences in a window, oldest first, each explained; also of a deleted key. Without `to` up
+   * to now, without `from` from a day before `to`.
+   */
+  async occurrences(key: string, { signal, timeout, ...params }: StripParams = {}): Promise<Strip> {
+    const options = { signal, timeout };
+    const request: Request = { method: "GET", path: at(key, "occurrences"), query: params, options };
+    return (await this.#send<Strip>(request)).body;
+  }
+
   /** Ordered by key, unless the filter says otherwise. */
   list(params?: ScheduleFilter & ListOptions): Pages<ScheduleSummary> {
     return listOf(this.#send, ["v1", "schedules"], params);
@@ -127,6 +154,32 @@ export class Schedules {
     return this.#edit({ method: "POST", path, options });
   }
 
+  /** Shows the changes of a restore; changes nothing. */
+  async tryRestore(
+    key: string,
+    version: number,
+    { ifMatch, ...options }: CallOptions & Pick<EditOptions, "ifMatch"> = {},
+  ): Promise<RestorePreview> {
+    const path = at(key, "versions", String(version), "restore");
+    const query = { dryRun: true };
+    return this.#post<RestorePreview>({ method: "POST", path, query, options: { ...options, ifMatch } });
+  }
+
+  /** Changes up to 10,000 matching schedules; the cursor of the answer continues with the next call. */
+  changeMany({ verb, ...body }: BulkAction, { cursor, ...options }: BulkOptions = {}): Promise<BulkDone> {
+    return this.#post<BulkDone>({ method: "POST", path: manyOf(verb), query: { cursor }, body, options });
+  }
+
+  /** Counts the schedules that `changeMany` would change, and shows the first; changes nothing. */
+  tryMany({ verb, ...action }: BulkAction, options?: CallOptions): Promise<BulkPreview> {
+    const body = { ...action, dryRun: true };
+    return this.#post<BulkPreview>({ method: "POST", path: manyOf(verb), body, changes: false, options });
+  }
+
+  async #post<Body>(request: Request): Promise<Body> {
+    return (await this.#send<Body>(request)).body;
+  }
+
   async #edit(request: Request): Promise<Edited> {
     return (await this.#send<Edited>(request)).body;
   }
@@ -135,3 +188,5 @@ export class Schedules {
 function at(key: string, ...rest: string[]): string[] {
   return ["v1", "schedules", key, ...rest];
 }
+
+const manyOf = (verb: BulkAction["verb"]) => ["v1", `schedules:${verb}`];

@@ -1,4 +1,4 @@
-import type { InstantText } from "./json.ts";
+import type { Instant, InstantText } from "./json.ts";
 
 /** `more` is true where counting stopped at the limit. */
 export interface Amount {
@@ -27,32 +27,115 @@ export interface Counts {
   skipped: number;
   missed: number;
   lateness: Lateness;
-  /** Pulses, which have no jobs: `taken` by their targets, with their lateness, or `lost`. */
-  pulses: Omit<Lateness, "jobs"> & { taken: number; lost: number };
+  /**
+   * Pulses, which have no jobs: `taken` by their targets, with their lateness, or `lost`. Null with a
+   * prefix.
+   */
+  pulses: (Omit<Lateness, "jobs"> & { taken: number; lost: number }) | null;
 }
 
-/** Current counts, and those of the last hour and day; `asOf` is the time of counting. */
+/**
+ * How fresh the rolled-up counts are. Rows that are not rolled up yet (`pending`) are counted too, up
+ * to a limit.
+ */
+export interface Freshness {
+  rolledUpAt: InstantText | null;
+  pending: Amount;
+}
+
+/**
+ * Current counts, and those of the last minutes, hour and day; `asOf` is the time of counting. With a
+ * prefix some parts are null.
+ */
 export interface Stats {
   asOf: InstantText;
-  schedules: { total: number; active: number; paused: number };
+  prefix: string | null;
+  /** The minute in which a job counts; with a prefix that of its occurrence. */
+  minutesOf: "settled" | "occurrence";
+  freshness: Freshness | null;
+  /**
+   * `ended` may be an estimate: `endedWithin` is 0 if it is exact. With a prefix both are null, and
+   * `active` has the ended ones too.
+   */
+  schedules: {
+    total: number;
+    active: number;
+    paused: number;
+    ended: number | null;
+    endedWithin: number | null;
+    more: boolean;
+  };
   jobs: {
     waiting: number;
     due: number;
+    /** Made, up to three minutes before they are due. */
+    ahead: number;
     held: number;
     running: number;
     retrying: number;
     backlog: Amount;
     dead: Amount;
+    /** Only a part of the open jobs was looked at. */
+    more: boolean;
   };
   /** The job that may start and has waited longest. */
   oldestDue: { readyAt: InstantText; lateMs: number } | null;
-  parcels: Amount;
+  parcels: Amount | null;
   /** Rows on which a part of Carillon failed and which it retries. */
-  quarantine: Amount & { oldestAt: InstantText | null };
+  quarantine: (Amount & { oldestAt: InstantText | null }) | null;
   /** The plan of every shard has become jobs up to `to`. */
   plan: { to: InstantText; lagMs: number; lastTickAt: InstantText | null };
-  lastHour: Counts;
-  lastDay: Counts;
+  lastMinutes: Counts | null;
+  lastHour: Counts | null;
+  lastDay: Counts | null;
+}
+
+export type SeriesStepLength = "1m" | "5m" | "15m" | "1h";
+
+/** Without `from`: the hour before `to`. Without `to`: up to now. */
+export interface SeriesFilter {
+  from?: Instant | undefined;
+  to?: Instant | undefined;
+  step?: SeriesStepLength | undefined;
+  key?: string | undefined;
+  prefix?: string | undefined;
+  group?: string | undefined;
+  tag?: string | undefined;
+  target?: string | undefined;
+}
+
+/** The outcomes of one step of time. */
+export interface SeriesStep {
+  at: InstantText;
+  /** False for the step that was still running when it was counted. */
+  over: boolean;
+  /** Jobs made, up to three minutes before they are due. */
+  made: number;
+  succeeded: number;
+  /** Failed attempts. */
+  failed: number;
+  /** Failed attempts that another one follows. */
+  retried: number;
+  dead: number;
+  cancelled: number;
+  skipped: number;
+  missed: number;
+  /** Jobs that are not settled yet; null if steps are of settling. */
+  open: number | null;
+  /** Attempts that ended, per minute. */
+  perMinute: number;
+  lateness: Lateness;
+  /** Null if steps are of occurrences. */
+  pulses: { taken: number; lost: number } | null;
+}
+
+/** Further parts of every page of a series. */
+export interface SeriesHead {
+  asOf: InstantText;
+  /** The step in which a job counts: that of its settling, or with a filter that of its occurrence. */
+  minutesOf: "settled" | "occurrence";
+  step: SeriesStepLength;
+  freshness: Freshness | null;
 }
 
 /** One thing that needs attention. */
@@ -66,6 +149,7 @@ export interface Problem {
     | "dead-jobs"
     | "missed"
     | "pulses-lost"
+    | "outages"
     | "dead-commands"
     | "inbox-errors"
     | "quarantine"
@@ -110,4 +194,22 @@ export interface Forecast {
     text: string;
   };
   exact: boolean;
+}
+
+/** A time in which Carillon could not make or start jobs. */
+export interface Outage {
+  id: string;
+  /** The part that was away. */
+  what: "tick" | "database" | "fast-workers" | "slow-workers";
+  from: InstantText;
+  /** Null while it lasts. */
+  to: InstantText | null;
+  notedAt: InstantText;
+}
+
+export interface OutageFilter {
+  /** Outages that were not over at this instant. */
+  from?: Instant | undefined;
+  /** Outages that began before this instant. */
+  to?: Instant | undefined;
 }

@@ -2,6 +2,7 @@ import type { JobSummary } from "./job.ts";
 import type { Instant, InstantText, Json } from "./json.ts";
 import type { QuarantineEntry } from "./quarantine.ts";
 import type { Hold, ScheduleBody, Spec } from "./schedule.ts";
+import type { Outage } from "./stats.ts";
 
 export interface Occurrence {
   at: InstantText;
@@ -81,7 +82,7 @@ export interface Explanation {
   key: string;
   scheduleId: string;
   at: InstantText;
-  /** The requested instant, where it is the due time of `at`. */
+  /** The requested instant, where it differs from `at`: its due time, or up to a second away. */
   asked?: InstantText;
   wall: string;
   outcome: Outcome;
@@ -97,8 +98,10 @@ export interface Explanation {
   beside?: JobSummary[];
   late?: {
     byMs: number;
-    because: "hold" | "lane" | "edit" | "tick" | "worker" | "backlog" | "unrecorded";
+    because: "hold" | "lane" | "edit" | "tick" | "database" | "worker" | "target" | "backlog" | "unrecorded";
   };
+  /** The outage that delayed or prevented it. */
+  outage?: Pick<Outage, "what" | "from" | "to">;
   collapsedInto?: InstantText;
   behind?: InstantText;
   /** Why a part of Carillon has the schedule set aside now. */
@@ -153,5 +156,16 @@ export interface Version {
    */
   unreadable?: string;
   changes: Change[];
+  /** `ended: true` marks a hold that ended by itself, beside the version that was current then. */
   detail: Json;
+}
+
+/** The changes of a restore, before it is done. */
+export interface RestorePreview {
+  dryRun: true;
+  key: string;
+  /** The version of the schedule now. */
+  version: number;
+  fields: Change[];
+  changes: { before: InstantText[]; after: InstantText[] };
 }

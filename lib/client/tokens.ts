@@ -37,6 +37,17 @@ export interface NewToken extends TokenSummary {
   token: string;
 }
 
+/** The caller itself: its token, or the caller that the gateway authenticated. */
+export interface OwnToken extends Omit<TokenSummary, "rate"> {
+  signIn: "token" | "iam" | "jwt";
+  /** The owner of the holds that this caller sets. */
+  holdOwner: string;
+  /** The rate in force; null for no limit. */
+  rate: { limit: string; used: number } | null;
+  /** The operations that the token may use, by their names in the OpenAPI document and in words. */
+  may: { area: string; operations: { operation: string; what: string }[] }[];
+}
+
 export class Tokens {
   readonly #send: Send;
 
@@ -50,6 +61,11 @@ export class Tokens {
 
   async get(id: string, options?: CallOptions): Promise<TokenSummary> {
     return (await this.#send<TokenSummary>({ method: "GET", path: at(id), options })).body;
+  }
+
+  /** The token of this client, and what it may do. */
+  async own(options?: CallOptions): Promise<OwnToken> {
+    return (await this.#send<OwnToken>({ method: "GET", path: ["v1", "token"], options })).body;
   }
 
   /** Ordered by name. */

@@ -1,3 +1,4 @@
+import type { BulkAction } from "../batch/bulk-operations.ts";
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
 import { Refusal } from "../refusal.ts";
@@ -20,23 +21,32 @@ export interface Acceptance {
   /** Checks a patch before it is merged. */
   patch(patch: unknown): void;
   patched: PatchAcceptance;
+  /** Checks the patch of a bulk action, and adds the check of each patched schedule. */
+  bulk<Action extends BulkAction>(action: Action): Action;
 }
 
 export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance {
   const names = handlers.map(({ name }) => name);
+  const patch = (asked: unknown) => {
+    if (typeof asked === "object" && asked !== null)
+      refuseUnknownHandler(names, Reflect.get(asked, "target"));
+  };
+  const patched: PatchAcceptance = (body, before) => {
+    refuseForbiddenChange(targets, body.target, before.target);
+    return checkPatched(handlers, body, before);
+  };
   return {
     body: (body) => {
       refuseUnknownHandler(names, body.target);
       refuseForbiddenTarget(targets, body.target);
       refuseUnfitPayload(handlers, body);
     },
-    patch: (patch) => {
-      if (typeof patch === "object" && patch !== null)
-        refuseUnknownHandler(names, Reflect.get(patch, "target"));
-    },
-    patched: (body, before) => {
-      refuseForbiddenChange(targets, body.target, before.target);
-      return checkPatched(handlers, body, before);
+    patch,
+    patched,
+    bulk: (action) => {
+      if (action.change.verb !== "patch") return action;
+      patch(action.change.patch);
+      return { ...action, change: { ...action.change, accept: patched } };
     },
   };
 }

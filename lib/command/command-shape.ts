@@ -153,7 +153,7 @@ function withoutKey(value: unknown): unknown {
 }
 
 /** Puts the verb in front of the paths of the faults. */
-function below<Read>(verb: Verb, read: () => Read): Read {
+export function below<Read>(verb: string, read: () => Read): Read {
   try {
     return read();
   } catch (error) {

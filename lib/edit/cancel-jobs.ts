@@ -5,11 +5,10 @@ import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
-import type { Json } from "../schedule/shape/json.ts";
 import { beginPart, type Part } from "./act-in-halves.ts";
 import { editConflicts, isEditConflict } from "./edit-conflicts.ts";
 import type { EditDeps } from "./edit-transaction.ts";
-import { noteJobs } from "./note-jobs.ts";
+import { type ActedBy, type EntryKey, noteJobs } from "./note-jobs.ts";
 
 /** Result of a cancel. `asked`: the job is running, and its worker is notified to stop it. */
 export type CancelOutcome = "cancelled" | "asked" | "settled" | "missing" | "moved";
@@ -58,7 +57,7 @@ export function noSuchJob(id: string): Refusal {
 export async function cancelJobs(
   { sql, queue }: EditDeps,
   keys: readonly JobKey[],
-  by: { caller: Caller; detail: { [name: string]: Json } },
+  by: ActedBy,
   part?: Part,
 ): Promise<Map<string, CancelOutcome>> {
   const outcomes = new Map<string, CancelOutcome>();
@@ -66,7 +65,8 @@ export async function cancelJobs(
   for (let attempt = 1; left.length > 0 && attempt <= editConflicts.attempts; attempt++) {
     const some = left;
     try {
-      const { done, parcels } = await beginPart(sql, part, (tx) => cancelJobsInside(tx, some, by));
+      const { done, parcels, entry } = await beginPart(sql, part, (tx) => cancelJobsInside(tx, some, by));
+      if (by.entry !== undefined) by.entry.written ??= entry;
       await handOver(sql, queue, parcels);
       for (const { became, ...key } of done) outcomes.set(jobId(key), became);
       left = done.filter(({ became }) => became === "moved");
@@ -83,17 +83,21 @@ type Row = (JobKey & { became: CancelOutcome }) | (OutgoingParcel & { became: nu
 export async function cancelJobsInside(
   tx: Tx,
   keys: readonly JobKey[],
-  by: { caller: Caller; detail: { [name: string]: Json } },
-): Promise<{ done: (JobKey & { became: CancelOutcome })[]; parcels: OutgoingParcel[] }> {
+  by: ActedBy,
+): Promise<{
+  done: (JobKey & { became: CancelOutcome })[];
+  parcels: OutgoingParcel[];
+  entry: EntryKey | null;
+}> {
   const rows = await tx<Row[]>`
     select became, occurrence, schedule_id as "scheduleId", kind, n, id, queue, 0::float8 as "waitMs"
     from carillon.cancel_jobs(${tx.array(keys.map(({ occurrence }) => occurrence))}::timestamptz[], ${keys.map(({ scheduleId }) => scheduleId)}::bigint[],
       ${keys.map(({ kind }) => kind)}::text[]::carillon.job_kind[], ${keys.map(({ n }) => n)}::int[])`;
   const done = rows.filter((row) => row.became !== null);
   const noted = done.filter(({ became }) => became === "cancelled" || became === "asked");
-  await noteJobs(tx, "jobs.cancelled", noted, by);
+  const entry = await noteJobs(tx, "jobs.cancelled", noted, by);
   const parcels = rows.flatMap((row) =>
     row.became === null ? [{ id: row.id, queue: row.queue, waitMs: row.waitMs }] : [],
   );
-  return { done, parcels };
+  return { done, parcels, entry };
 }

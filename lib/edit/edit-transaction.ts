@@ -66,6 +66,32 @@ export interface EditSteps {
   decide: (tx: Tx, context: EditContext) => Promise<Decision>;
   /** Called when the locks are held that every schedule of the shard needs. */
   noteLocked?: () => void;
+  /** Rolls the edit back when it is done. */
+  isDry?: boolean;
+}
+
+/** Thrown at the end of a dry run, so that its transaction is rolled back. */
+class RolledBack extends Error {
+  override readonly name = "RolledBack";
+  readonly done: EditDone;
+
+  constructor(done: EditDone) {
+    super("A dry run changes nothing.");
+    this.done = done;
+  }
+}
+
+/**
+ * A dry run: the same edit, rolled back at its end. So its result, its refusals and its coming
+ * occurrences are those of the edit itself. It takes the locks of the edit for as long.
+ */
+export async function tryEdit(deps: EditDeps, params: EditParams, steps: EditSteps): Promise<EditDone> {
+  try {
+    return await owingWhatFails((maker) => editBy(maker, deps, params, { ...steps, isDry: true }));
+  } catch (error) {
+    if (error instanceof RolledBack) return error.done;
+    throw error;
+  }
 }
 
 /**
@@ -154,12 +180,9 @@ async function editPlaced(
     joinParcels(tx, [...(decision.freed ?? []), ...ofEdit]),
     readAfter(tx, current, state.now),
   ]);
-  return {
-    change: "changed",
-    schedule,
-    parcels,
-    changes: { before, after: decision.edit.delete === true ? [] : coming },
-  };
+  const changes = { before, after: decision.edit.delete === true ? [] : coming };
+  if (steps.isDry === true) throw new RolledBack({ change: "changed", schedule, changes });
+  return { change: "changed", schedule, parcels, changes };
 }
 
 /** Number of coming occurrences that an answer shows. */

@@ -76,7 +76,7 @@ async function endRechecks(
     where p.id = any(${waiting.map(({ parcel }) => parcel)}::bigint[]) and p.lease_until is null and p.turn is distinct from 'granted' and not exists (
       select from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
       join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
-        and j.n = coalesce(k.n, 0) and j.parcel_id = p.id)`;
+        and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id)`;
   return tx<OutgoingParcel[]>`
     select id, queue, 0::float8 as "waitMs"
     from carillon.leave_lanes(${occurrences}::timestamptz[], ${waiting.map(() => scheduleId)}::bigint[],

@@ -48,12 +48,9 @@ export async function clearEndedHolds(
     state,
     maker,
   );
-  await removeEndedHolds(
-    tx,
-    ended.map(({ id }) => id),
-    state.now,
-  );
-  await noteResumed(tx, ended);
+  const ids = ended.map(({ id }) => id);
+  await removeEndedHolds(tx, ids, state.now);
+  await noteResumed(tx, ids);
   return ended.map((schedule) => ({ ...schedule, heldSince: null, heldUntil: null }));
 }
 

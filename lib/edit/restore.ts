@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
+import { readSchedule, type ScheduleRead } from "../history/read-schedule.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { findCalendar } from "../schedule/calendars.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
@@ -11,7 +12,14 @@ import { type SpecColumns, type StoredSpec, specOf } from "../schedule/stored/st
 import type { Spec } from "../schedule/stored/version-rows.ts";
 import { requireChecked } from "./app-check.ts";
 import type { EditContext } from "./apply-edit.ts";
-import { type EditDeps, type EditDone, type EditParams, edit } from "./edit-transaction.ts";
+import {
+  type EditDeps,
+  type EditDone,
+  type EditParams,
+  type EditSteps,
+  edit,
+  tryEdit,
+} from "./edit-transaction.ts";
 import { respec } from "./schedule-edits.ts";
 
 export interface RestoreParams extends EditParams {
@@ -28,8 +36,22 @@ export function restoreVersion(
   params: RestoreParams,
   accept: (body: ScheduleBody) => void,
 ): Promise<EditDone> {
+  return edit(deps, params, restoreSteps(params, accept));
+}
+
+/** A dry run of a restore: the schedule now, and the edit, which is rolled back. */
+export async function tryRestore(
+  deps: EditDeps,
+  params: RestoreParams,
+  accept: (body: ScheduleBody) => void,
+): Promise<{ current: ScheduleRead | null; done: EditDone }> {
+  const current = await readSchedule(deps.sql, params.key);
+  return { current, done: await tryEdit(deps, params, restoreSteps(params, accept)) };
+}
+
+function restoreSteps(params: RestoreParams, accept: (body: ScheduleBody) => void): EditSteps {
   const { version, caller } = params;
-  return edit(deps, params, {
+  return {
     decide: async (tx, context) => {
       const { current } = context;
       const old = await findVersion(tx, current.id, version);
@@ -45,7 +67,7 @@ export function restoreVersion(
       const restored = { spec, detail: { version } };
       return respec(context, { change: "restored", body: old.body, author: caller, restored });
     },
-  });
+  };
 }
 
 async function findVersion(tx: Tx, scheduleId: string, version: number): Promise<StoredSpec | null> {

@@ -3,6 +3,7 @@ import { normalForm } from "../cadence/normal-form.ts";
 import { isoInstant } from "../cadence/zone/civil.ts";
 import { dueAt } from "../schedule/stored/timetable.ts";
 import { unreadAdvice } from "../schedule/stored/versions-fault.ts";
+import { actorText } from "./actor.ts";
 import { editOf, explainElsewhere } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./place.ts";
@@ -17,11 +18,11 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
   const isKnown = facts.passed !== null || facts.owedBefore !== null || at < facts.createdAt;
   if (facts.versionsFault !== null && !isKnown) return notKnown(facts.versionsFault);
   if (version === undefined) {
-    const since = `it was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${first.by}`}`;
+    const since = `it was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${actorText(first.by)}`}`;
     return { outcome: "not-created", sentence: `Is before the schedule existed: ${since}.` };
   }
   if (version.change === "deleted") {
-    const by = `at ${isoInstant(version.at)} by ${version.by}`;
+    const by = `at ${isoInstant(version.at)} by ${actorText(version.by)}`;
     return {
       outcome: "deleted",
       sentence: `Is after the end of the schedule: it was deleted ${by}.`,
@@ -93,7 +94,7 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
   }
   const deleted = facts.versions[indexAt(facts.versions, at) + 1];
   if (deleted?.change === "deleted" && deleted.at < due) {
-    const sentence = `Was due at ${isoInstant(due)}, but the schedule was deleted before, at ${isoInstant(deleted.at)} by ${deleted.by}.`;
+    const sentence = `Was due at ${isoInstant(due)}, but the schedule was deleted before, at ${isoInstant(deleted.at)} by ${actorText(deleted.by)}.`;
     return { outcome: "deleted", sentence, edit: editOf(deleted) };
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
@@ -116,6 +117,10 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   const heldBy = span.by;
   const by = `held by ${holdersText(heldBy)} since ${isoInstant(span.since)}`;
   const { catchUp } = version.body;
+  if (isUncleared(facts) && span.until === facts.heldUntil) {
+    const sentence = `Was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: the next tick runs it or leaves it out, as \`catchUp\` ${catchUp.policy} decides.`;
+    return { outcome: "held", sentence, heldBy };
+  }
   if (span.until !== null && span.until <= facts.now)
     return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
   const end =
@@ -123,6 +128,11 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   const verb = due > facts.now ? "Will be" : "Was";
   const sentence = `${verb} due while the schedule is ${by}: \`catchUp\` ${catchUp.policy} decides whether it runs, ${end}.`;
   return { outcome: "held", sentence, heldBy };
+}
+
+/** The last hold is over, and the tick that clears it has not come yet. */
+function isUncleared({ heldSince, heldUntil, now }: Facts): boolean {
+  return heldSince !== null && heldUntil !== null && heldUntil <= now;
 }
 
 /** The most runs that are counted to see whether `maxFires` excludes a run. */
@@ -146,7 +156,8 @@ function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict 
   return null;
 }
 
-function explainPlan({ now, plannedUpTo, at, aside }: Facts, due: number): Verdict {
+function explainPlan(facts: Facts, due: number): Verdict {
+  const { now, plannedUpTo, at, aside, heldUntil } = facts;
   if (due > now) {
     const moved = due === at ? "" : `, due at ${isoInstant(due)}`;
     return {
@@ -160,6 +171,10 @@ function explainPlan({ now, plannedUpTo, at, aside }: Facts, due: number): Verdi
       outcome: "not-planned-yet",
       sentence: `Was due at ${isoInstant(due)} and is not planned yet: ${behind}.`,
     };
+  }
+  if (isUncleared(facts) && heldUntil !== null && due > heldUntil) {
+    const sentence = `Was due at ${isoInstant(due)}, after the hold had ended at ${isoInstant(heldUntil)}: its job is made by the tick that clears the hold.`;
+    return { outcome: "not-planned-yet", sentence };
   }
   if (aside.some(({ consumer }) => consumer === "plan"))
     return { outcome: "set-aside", sentence: `Was due at ${isoInstant(due)} and has no job yet.` };

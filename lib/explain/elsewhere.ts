@@ -3,6 +3,7 @@ import { normalForm } from "../cadence/normal-form.ts";
 import type { DescribedOccurrence } from "../cadence/occurrence-notes.ts";
 import { isoInstant } from "../cadence/zone/civil.ts";
 import { listText } from "../cadence/zone/wall-text.ts";
+import { editText } from "./actor.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./place.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
 
@@ -53,10 +54,10 @@ function withdrawnVerdict({ versions, at, now }: Facts): Verdict | null {
     const next = versions[index];
     const earlier = versions[index - 1];
     if (next === undefined || earlier === undefined || placeOf(earlier, at).kind !== "run") continue;
-    const by = `at ${isoInstant(next.at)}, before it was due, version ${next.version} by ${next.by}`;
+    const by = `${editText(next)} at ${isoInstant(next.at)}, before it was due`;
     return {
       outcome: "withdrawn",
-      sentence: `${at > now ? "Is" : "Was"} no longer an occurrence: ${by} ${changeText(earlier, next)}.`,
+      sentence: `${at > now ? "Is" : "Was"} no longer an occurrence: the schedule was ${by}, ${changeText(earlier, next)}.`,
       edit: editOf(next),
     };
   }
@@ -69,11 +70,11 @@ const bounding = ["startsAt", "endsAt", "calendar", "dst"] as const;
 function changeText(earlier: VersionFact, next: VersionFact): string {
   const was = `\`${normalForm(earlier.cadence)}\` in ${earlier.body.timezone}`;
   const is = `\`${normalForm(next.cadence)}\` in ${next.body.timezone}`;
-  if (was !== is) return `changed it from ${was} to ${is}`;
+  if (was !== is) return `from ${was} to ${is}`;
   const changed = bounding.filter((name) => !isDeepStrictEqual(earlier.body[name], next.body[name]));
-  if (changed.length > 0) return `changed its ${listText(changed.map((name) => `\`${name}\``))}`;
-  if (next.change === "replanned") return "replanned it, because its calendar or zone had changed";
-  return `restarted its timing (${is})`;
+  if (changed.length > 0) return `which changed ${listText(changed.map((name) => `\`${name}\``))}`;
+  if (next.change === "replanned") return "because its calendar or zone had changed";
+  return `which restarted its timing (${is})`;
 }
 
 function firedVerdict({ beside, at }: Facts): Verdict | null {
@@ -87,16 +88,19 @@ function firedVerdict({ beside, at }: Facts): Verdict | null {
 
 function strangerVerdict({ at }: Facts, version: VersionFact, { before, after }: Nearest): Verdict {
   const cadence = `\`${normalForm(version.cadence)}\` in ${version.body.timezone}`;
-  const near = [
-    before === null ? "none before it" : `${isoInstant(before.at)} before it`,
-    after === null ? "none after it" : `${isoInstant(after.at)} after it`,
-  ];
   const notes = [before, after].flatMap((each) => clockNote(each, at));
   const why = notes.length === 0 ? "" : ` (${[...new Set(notes)].join("; ")})`;
   return {
     outcome: "not-an-occurrence",
-    sentence: `Is not an occurrence of ${cadence}, which was version ${version.version}; the nearest are ${near.join(" and ")}${why}.`,
+    sentence: `Is not an occurrence of ${cadence} (version ${version.version})${nearText(before, after)}${why}.`,
   };
+}
+
+function nearText(before: DescribedOccurrence | null, after: DescribedOccurrence | null): string {
+  if (before === null && after === null) return ", which has none around it";
+  if (before === null) return `; the next is ${isoInstant(after?.at ?? 0)}`;
+  if (after === null) return `; the last is ${isoInstant(before.at)}`;
+  return `; the nearest are ${isoInstant(before.at)} before it and ${isoInstant(after.at)} after it`;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { nextAfter } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import { canonicalTimezone } from "../cadence/zone/timezone.ts";
 import { wallText } from "../cadence/zone/wall-text.ts";
@@ -17,25 +16,26 @@ import {
   findSubject,
   jobsAround,
   jobsOfInstant,
+  outagesSince,
   owedBefore,
   passedAround,
   type SubjectRow,
   standingOf,
-  travelOf,
+  travelsOf,
   versionsAround,
 } from "./facts.ts";
+import { besideNear, occurrenceMeant } from "./meant.ts";
 import {
   earlyVersion,
   indexAt,
   type Nearest,
   nearestTo,
   noteOn,
-  occurrenceDueAt,
   placeOf,
   timetableIn,
   versionBy,
 } from "./place.ts";
-import { pulseFactOf } from "./pulse.ts";
+import { pulseFactsOf } from "./pulse.ts";
 import { explainRecheck, followedText, recheckBesideText } from "./recheck.ts";
 import { jobRequestsOf, noJobRequests } from "./requests.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
@@ -47,7 +47,7 @@ export interface Explanation extends Verdict {
   scheduleId: string;
   /** The occurrence that is explained. */
   at: Date;
-  /** The requested instant, if it is not the occurrence but its due time. */
+  /** The requested instant, if it is not the occurrence: its due time, or up to a second away. */
   asked: Date | null;
   /** In the schedule's zone, or in UTC if that is unknown here. */
   wall: string;
@@ -68,21 +68,16 @@ export function explain(sql: Sql, { key, at }: { key: string; at: Date }): Promi
   return sql.begin(async (tx) => {
     const subject = await findSubject(tx, key, at);
     const versions = await versionsAround(tx, subject.id, at);
-    const occurrence = occurrenceMeant(key, versions, at.getTime());
+    const beside = await besideNear(tx, subject.id, at);
+    const occurrence = occurrenceMeant(key, versions, { at: at.getTime(), beside });
     const facts = await gather(tx, key, subject, new Date(occurrence));
     const asked = occurrence === at.getTime() ? null : at;
     return { ...explained(facts), scheduleId: subject.id, asked };
   }, "isolation level repeatable read");
 }
 
-/** The instant itself if something occurs at it, else the occurrence that was due at it. */
-function occurrenceMeant(key: string, versions: readonly VersionFact[], at: number): number {
-  const version = versionOf(versions, at);
-  if (version !== undefined && nextAfter(version.cadence, at - 1) === at) return at;
-  return occurrenceDueAt(key, versions, at) ?? at;
-}
-
-function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
+/** The version that gives an instant its occurrence. */
+export function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
   return earlyVersion(versions, at) ?? versions[indexAt(versions, at)];
 }
 
@@ -94,6 +89,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
   const subjectJob = job ?? recheckIn(beside);
   const root = subjectJob?.recheckOf == null ? subjectJob : parseJobId(subjectJob.recheckOf);
   const { passed, passedBefore } = await passedAround(tx, id, at);
+  const requests = subjectJob === null ? null : (await jobRequestsOf(tx, [subjectJob])).get(subjectJob.id);
   const version = versionOf(versions, at.getTime());
   const before = await owedBefore(tx, id, at);
   const span = { from: at.getTime(), to: Math.max(at.getTime(), passed?.to.getTime() ?? 0) };
@@ -105,13 +101,13 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     versions,
     job,
     beside,
-    travel: subjectJob === null ? null : await travelOf(tx, subjectJob),
+    travel: subjectJob === null ? null : ((await travelsOf(tx, [subjectJob])).get(subjectJob.id) ?? null),
     chain: root === null ? [] : await rechecksOfRun(tx, root),
-    requests: subjectJob === null ? noJobRequests : await jobRequestsOf(tx, subjectJob),
+    requests: requests ?? noJobRequests,
     pulse:
       version === undefined || !isPulse(version)
         ? null
-        : await pulseFactOf(tx, subject, new Date(dueAt(timetableIn(key, version), at.getTime()))),
+        : ((await pulseFactsOf(tx, subject, [dueAt(timetableIn(key, version), at.getTime())]))[0] ?? null),
     passed,
     passedBefore,
     owedBefore: before,
@@ -119,6 +115,11 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     versionsFault: await versionsFaultOf(tx, id),
     aside: await whyAside(tx, id),
     holds: standing.holds,
+    outages: await outagesSince(
+      tx,
+      at,
+      subjectJob?.startedAt ?? passed?.notedAt ?? job?.finishedAt ?? standing.now,
+    ),
     heldSince: heldSince?.getTime() ?? null,
     heldUntil: heldUntil?.getTime() ?? null,
     plannedUpTo: standing.plannedUpTo.getTime(),

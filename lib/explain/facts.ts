@@ -1,11 +1,13 @@
 import { nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
+import { detailOfVersion } from "../history/version-detail.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJob, readJobsAt } from "../job/read-job.ts";
+import { type Outage, readOutages } from "../parcel/outages.ts";
 import { plannedUpTo, readShard } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
-import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
+import { type Hold, holdsOfOne } from "../schedule/holds.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { cadenceColumns } from "../schedule/stored/cadence-columns.ts";
 import { type SpecColumns, specOf } from "../schedule/stored/stored-spec.ts";
@@ -73,8 +75,16 @@ interface VersionRow extends Omit<SpecColumns, "payload"> {
   detail: Json;
 }
 
-/** The versions around an instant, oldest first, with the owner and reason of their holds. */
-export async function versionsAround(tx: Tx, scheduleId: string, at: Date): Promise<VersionFact[]> {
+/**
+ * The versions around an instant, oldest first, with the owner and reason of their holds. With
+ * `more`, so many more of those after it.
+ */
+export async function versionsAround(
+  tx: Tx,
+  scheduleId: string,
+  at: Date,
+  { more = 0 }: { more?: number } = {},
+): Promise<VersionFact[]> {
   const [known] = await tx<{ version: number }[]>`
     select version from carillon.schedule_versions
     where schedule_id = ${scheduleId} and changed_at < ${at} order by version desc limit 1`;
@@ -86,10 +96,8 @@ export async function versionsAround(tx: Tx, scheduleId: string, at: Date): Prom
     join carillon.schedule_versions v on v.schedule_id = own.schedule_id and v.version = own.spec_version
     left join carillon.cadences c on c.id = v.cadence_id
     left join carillon.calendar_versions r on r.id = c.calendar_version
-    left join lateral (
-      select detail from carillon.audit a
-      where a.schedule_id = own.schedule_id and a.version = own.version and a.action = 'schedule.' || own.change order by a.id limit 1) a on true
-    where own.schedule_id = ${scheduleId} and own.version > ${version - versionsMax} and own.version <= ${version + versionsMax}
+    left join lateral (${detailOfVersion(tx, tx`own`)}) a on true
+    where own.schedule_id = ${scheduleId} and own.version > ${version - versionsMax} and own.version <= ${version + versionsMax + more}
     order by own.version`;
   return rows.map((row) => ({
     version: row.version,
@@ -128,18 +136,24 @@ export async function jobsOfInstant(
   };
 }
 
-/** The parcel in which a waiting job waits. */
-export async function travelOf(
-  tx: Tx,
-  { scheduleId, occurrence, kind, n }: JobKey,
-): Promise<TravelFact | null> {
-  const [row] = await tx<TravelFact[]>`
-    select p.lane is not null as "inLane", p.owed is true as owed, p.offers,
+/** The parcel in which each of these jobs waits, by the job's id. */
+export async function travelsOf(tx: Tx, jobs: readonly JobKey[]): Promise<Map<string, TravelFact>> {
+  const rows = await tx<(TravelFact & JobKey)[]>`
+    select j.schedule_id as "scheduleId", j.occurrence, j.kind, j.n, p.lane is not null as "inLane", p.owed is true as owed, p.offers, p.queue,
       case when p.turn is not null or p.turn_at is not null and p.ready_at > carillon.clock() then t.name end as "atTarget",
       case when p.ready_at < 'infinity' then p.ready_at end as "startsAt"
-    from carillon.jobs j join carillon.parcels p on p.id = j.parcel_id left join carillon.targets t on t.id = p.target_id
-    where j.occurrence = ${occurrence} and j.schedule_id = ${scheduleId} and j.kind = ${kind}::carillon.job_kind and j.n = ${n}`;
-  return row ?? null;
+    from unnest(${tx.array(jobs.map(({ occurrence }) => occurrence))}::timestamptz[], ${jobs.map(({ scheduleId }) => scheduleId)}::bigint[],
+      ${jobs.map(({ kind }) => kind)}::text[]::carillon.job_kind[], ${jobs.map(({ n }) => n)}::int[]) k (occurrence, schedule_id, kind, n)
+    cross join lateral (
+      select * from carillon.jobs j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n offset 0) j
+    join carillon.parcels p on p.id = j.parcel_id left join carillon.targets t on t.id = p.target_id`;
+  return new Map(
+    rows.map(({ scheduleId, occurrence, kind, n, ...travel }) => [
+      jobId({ scheduleId, occurrence, kind, n }),
+      travel,
+    ]),
+  );
 }
 
 /** How many ranges that end at or after an instant are searched for one that contains it. */
@@ -194,8 +208,18 @@ export async function standingOf(tx: Tx, { id, shard }: SubjectRow): Promise<Sta
     now,
     plannedUpTo: plannedUpTo(state, id),
     keptFrom: retention.keptFrom,
-    holds: holdsAfter(await holdsOfOne(tx, id), {}, now),
+    holds: await holdsOfOne(tx, id),
   };
+}
+
+/** No more outages than these are read: the first that fits is the cause. */
+const outagesMax = 50;
+
+/** The outages from an occurrence on until its job started, oldest first. */
+export async function outagesSince(tx: Tx, from: Date, to: Date, most = outagesMax): Promise<Outage[]> {
+  if (from > to) return [];
+  const { items } = await readOutages(tx, { from, to, limit: most });
+  return items.toReversed().map((each) => ({ what: each.what, from: each.from, to: each.to }));
 }
 
 /**

@@ -2,10 +2,13 @@ import { previousRunBefore } from "../cadence/cadence.ts";
 import { describeDuration } from "../cadence/duration.ts";
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
+import type { Outage } from "../parcel/outages.ts";
 import { missedAfterMs } from "../plan/shard.ts";
+import { actorText } from "./actor.ts";
 import { type HeldSpan, heldAt, holdersText } from "./holds-then.ts";
 import { earlyVersion } from "./place.ts";
 import type { Facts, HeldBy, LateCause, VersionFact } from "./verdict.ts";
+import { lostTime, mayPassLane } from "./where-lost.ts";
 
 /** A job that starts within this time after its due time is on time, as the guarantee says. */
 const onTimeMs = 1_000;
@@ -16,6 +19,7 @@ export interface Lateness {
   /** Text after "because". */
   why: string;
   heldBy?: HeldBy[];
+  outage?: Outage;
 }
 
 /** How late a job started and, as far as the ledger shows, why. Null if it was on time. */
@@ -33,15 +37,23 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
   const late = earlyVersion(facts.versions, facts.at);
   if (late !== undefined) {
     const made =
-      late.version === 1 ? "the schedule was created" : `version ${late.version}, which added it, was made`;
+      late.version === 1
+        ? "the schedule was created"
+        : `version ${late.version}, which added it, was made by ${actorText(late.by)}`;
     return { byMs, because: "edit", why: `${made} only at ${isoInstant(late.at)}` };
+  }
+  const lost = lostTime(facts, job, version, { from: due, to: started });
+  if (lost !== null) {
+    const more = lost.outage !== undefined && isCaughtUp(facts, version) ? `, and ${replaces}` : "";
+    return { byMs, ...lost, why: `${lost.why}${more}` };
   }
   const ahead = version?.body.overlap === "queue" ? endedBetween(facts, due, started) : undefined;
   if (ahead !== undefined) {
     const why = `it waited in its lane for the run of ${isoInstant(ahead.occurrence.getTime())}`;
     return { byMs, because: "lane", why };
   }
-  if (byMs <= missedAfterMs) return { byMs, because: "unrecorded", why: unrecorded };
+  if (mayPassLane(version)) return { byMs, because: "lane", why: "it waited for its turn in its lane" };
+  if (byMs <= missedAfterMs) return { byMs, ...madeOrUnrecorded(job) };
   const policy = version?.body.catchUp.policy;
   // Under `skip`, an occurrence that is planned later than `missedAfterMs` does not run. This one
   // ran, so the worker was late.
@@ -51,9 +63,17 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
     return { byMs, because: "backlog", why };
   }
   if (isCaughtUp(facts, version))
-    return { byMs, because: "tick", why: "it was planned late, and replaces the missed runs before it" };
-  return { byMs, because: "unrecorded", why: unrecorded };
+    return { byMs, because: "tick", why: `it was planned late, and ${replaces}` };
+  return { byMs, ...madeOrUnrecorded(job) };
 }
+
+function madeOrUnrecorded({ attempts, current }: JobRead): Pick<Lateness, "because" | "why"> {
+  const plannedAt = attempts?.[0]?.plannedAt ?? current?.plannedAt ?? null;
+  if (plannedAt === null) return { because: "unrecorded", why: unrecorded };
+  return { because: "tick", why: `its job was made only at ${isoInstant(plannedAt.getTime())}` };
+}
+
+const replaces = "it replaces the missed runs before it";
 
 const unrecorded =
   "the tick that planned it or the worker that ran it was late (the ledger does not record which)";

@@ -6,7 +6,7 @@ import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurr
 import { MS_PER_DAY } from "../cadence/zone/civil.ts";
 import { dateText } from "../cadence/zone/wall-text.ts";
 import { zoneNamed } from "../cadence/zone/zone-spans.ts";
-import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
+import { type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import type { VersionFact } from "./verdict.ts";
 
 /** A day that a calendar excludes, and the entry that excludes it. */
@@ -103,23 +103,6 @@ export function earlyVersion(versions: readonly VersionFact[], at: number): Vers
     const cadence = version.cadence.kind === "window" ? version.cadence.of : version.cadence;
     return cadence.kind === "once" && cadence.at === at && version.at >= at && version.at - earlyMs < at;
   });
-}
-
-/** For an instant without an occurrence: the occurrence that was due at it. */
-export function occurrenceDueAt(
-  key: string,
-  versions: readonly VersionFact[],
-  instant: number,
-): number | null {
-  for (let index = indexAt(versions, instant); index >= 0; index--) {
-    const version = versions[index];
-    if (version === undefined || version.change === "deleted") continue;
-    const timetable = timetableIn(key, version);
-    const at = previousRunBefore(version.cadence, occurrenceDueBy(timetable, instant) + 1);
-    const until = versions[index + 1]?.at ?? Number.POSITIVE_INFINITY;
-    if (at !== null && at > version.at && at <= until && dueAt(timetable, at) === instant) return at;
-  }
-  return null;
 }
 
 export interface Nearest {

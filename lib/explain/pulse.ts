@@ -3,21 +3,25 @@ import type { Tx } from "../db/connect.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import type { Facts, PulseFact, PulsesPassed, Verdict } from "./verdict.ts";
 
-export async function pulseFactOf(
+/** The facts about a pulse at each of these due times, in their order. */
+export async function pulseFactsOf(
   tx: Tx,
   { id, shard }: { id: string; shard: number },
-  due: Date,
-): Promise<PulseFact> {
+  dues: readonly number[],
+): Promise<PulseFact[]> {
   const [state] = await tx<{ pulsedTo: Date }[]>`
     select pulsed_to as "pulsedTo" from carillon.shards where id = ${shard}`;
   if (state === undefined) throw new Error(`Shard ${shard} does not exist in carillon.shards.`);
-  const [passed] = await tx<PulsesPassed[]>`
-    select from_at as "from", to_at as "to", reason, noted_at as "notedAt", target_id as "targetId", count::float8
-    from carillon.pulses_passed
-    where shard = ${shard} and to_at >= ${due} and from_at <= ${due}
-      and (target_id is null or target_id = (select p.target_id from carillon.pulses p where p.schedule_id = ${id}))
-    order by target_id nulls first, to_at limit 1`;
-  return { ...state, passed: passed ?? null };
+  const rows = await tx<(PulsesPassed & { due: Date })[]>`
+    select k.due, p.* from unnest(${tx.array(dues.map((due) => new Date(due)))}::timestamptz[]) k (due)
+    cross join lateral (
+      select from_at as "from", to_at as "to", reason, noted_at as "notedAt", target_id as "targetId", count::float8
+      from carillon.pulses_passed
+      where shard = ${shard} and to_at >= k.due and from_at <= k.due
+        and (target_id is null or target_id = (select p.target_id from carillon.pulses p where p.schedule_id = ${id}))
+      order by target_id nulls first, to_at limit 1) p`;
+  const passed = new Map(rows.map(({ due, ...range }) => [due.getTime(), range]));
+  return dues.map((due) => ({ ...state, passed: passed.get(due) ?? null }));
 }
 
 /** Explains an occurrence of a pulse from its due time, the holds and the passed-over ranges. */

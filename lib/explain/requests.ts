@@ -1,6 +1,7 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { Tx } from "../db/connect.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { actorText } from "./actor.ts";
 
 /** A caller's request to cancel or retry a job. */
 export interface JobRequest {
@@ -16,38 +17,35 @@ export interface JobRequests {
 
 export const noJobRequests: JobRequests = { cancelled: null, retried: null };
 
-/**
- * How long after the end of a job the audit entry of its cancel may be dated: it is written just
- * after the job. For a running job it is dated before the end.
- */
-const noteMs = 5_000;
+/** The most requests of one job that are read, newest first. */
+const requestsMax = 20;
 
-/**
- * The last requests to cancel and to retry a job. A request for many jobs is one entry per
- * schedule.
- */
-export async function jobRequestsOf(tx: Tx, job: JobRead): Promise<JobRequests> {
-  const { id, scheduleId, occurrence, kind, n, finishedAt } = job;
-  const isCancelled = job.cancelling || (job.state === "cancelled" && job.reason === "requested");
-  const rows = await tx<(JobRequest & { action: string })[]>`
-    select a.action, a.actor as by, a.at, a.detail ->> 'reason' as reason
-    from (values ('jobs.cancelled', ${isCancelled}::boolean), ('jobs.retried', exists (
-      select from carillon.jobs
-      where occurrence = ${occurrence} and schedule_id = ${scheduleId} and kind = ${kind} and n = ${n} and forgiven is not null))) w (action, sought)
+/** The last requests to cancel and to retry each of these jobs, by the job's id. */
+export async function jobRequestsOf(tx: Tx, jobs: readonly JobRead[]): Promise<Map<string, JobRequests>> {
+  const rows = await tx<(JobRequest & { action: string; id: string })[]>`
+    select k.id, a.action, a.actor as by, a.at, a.detail ->> 'reason' as reason
+    from unnest(${jobs.map(({ id }) => id)}::text[], ${jobs.map(({ scheduleId }) => scheduleId)}::bigint[], ${tx.array(jobs.map(({ occurrence }) => occurrence))}::timestamptz[],
+      ${jobs.map(({ kind }) => kind)}::text[]::carillon.job_kind[], ${jobs.map(({ n }) => n)}::int[]) k (id, schedule_id, occurrence, kind, n)
     cross join lateral (
-      select * from carillon.audit a
-      where w.sought and a.schedule_id = ${scheduleId} and a.action in ('jobs.cancelled', 'jobs.retried') and a.action = w.action
-        and a.at <= coalesce(${finishedAt}::timestamptz, carillon.clock()) + ${noteMs} * interval '1 millisecond'
-        and coalesce(a.detail ->> 'job', ${id}) = ${id}
-      order by a.at desc, a.id desc limit 1) a`;
+      select r.at, r.audit_id from carillon.job_requests r
+      where r.occurrence = k.occurrence and r.schedule_id = k.schedule_id and r.kind = k.kind and r.n = k.n
+      order by r.occurrence desc, r.schedule_id desc, r.kind desc, r.n desc, r.at desc, r.audit_id desc limit ${requestsMax}) r
+    cross join lateral (select * from carillon.audit a where a.at = r.at and a.id = r.audit_id offset 0) a
+    order by r.at desc, r.audit_id desc`;
+  const found = Map.groupBy(rows, ({ id }) => id);
+  return new Map(jobs.map((job) => [job.id, requestsIn(job, found.get(job.id) ?? [])]));
+}
+
+function requestsIn(job: JobRead, rows: readonly (JobRequest & { action: string })[]): JobRequests {
   const lastOf = (action: string) => {
     const { by, at, reason } = rows.find((row) => row.action === action) ?? {};
     return by === undefined || at === undefined ? null : { by, at, reason: reason ?? null };
   };
-  return { cancelled: lastOf("jobs.cancelled"), retried: lastOf("jobs.retried") };
+  const isCancelled = job.cancelling || (job.state === "cancelled" && job.reason === "requested");
+  return { cancelled: isCancelled ? lastOf("jobs.cancelled") : null, retried: lastOf("jobs.retried") };
 }
 
-/** For example `ann requested it at … ("…")`. */
-export function requestText({ by, at, reason }: JobRequest, what: string): string {
-  return `${by} ${what} at ${isoInstant(at.getTime())}${reason === null || reason === "" ? "" : ` ("${reason}")`}`;
+/** For example ``retried by token `ann` at … ("…")``. */
+export function requestText({ by, at, reason }: JobRequest, did: string): string {
+  return `${did} by ${actorText(by)} at ${isoInstant(at.getTime())}${reason === null || reason === "" ? "" : ` ("${reason}")`}`;
 }

@@ -1,11 +1,13 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { missedAfterMs } from "../plan/shard.ts";
+import { actorText } from "./actor.ts";
 import { editOf } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
 import { placeOf } from "./place.ts";
 import type { Facts, PassedFact, Verdict, VersionFact } from "./verdict.ts";
+import { outageIn, outageText } from "./where-lost.ts";
 
 /** Explains an occurrence whose job was skipped, when it was made or when it was claimed. */
 export function explainSkipped(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
@@ -40,7 +42,7 @@ function explainDeadline(
   job: JobRead,
   version: VersionFact | undefined,
   decided: Date,
-): Pick<Verdict, "sentence" | "late" | "heldBy"> {
+): Pick<Verdict, "sentence" | "late" | "heldBy" | "outage"> {
   const deadline = version?.body.deadline == null ? "" : ` of ${version.body.deadline}`;
   const late = latenessOf(facts, { ...job, startedAt: decided }, version);
   const byMs = late?.byMs ?? decided.getTime() - job.dueAt.getTime();
@@ -50,6 +52,7 @@ function explainDeadline(
     sentence: `Did not run: it could only have started ${spanText(byMs)} after it was due${why}, later than its deadline${deadline} allows.`,
     late: { byMs, because },
     ...(late?.heldBy === undefined ? {} : { heldBy: late.heldBy }),
+    ...(late?.outage === undefined ? {} : { outage: late.outage }),
   };
 }
 
@@ -92,7 +95,7 @@ function explainUnread(
 ): Verdict {
   const isOccurrence = version !== undefined && placeOf(version, at).kind === "run";
   const edited = versions.findLast(({ at: changedAt }) => changedAt === passed.notedAt.getTime());
-  const by = edited === undefined ? "" : ` by ${edited.by}`;
+  const by = edited === undefined ? "" : ` by ${actorText(edited.by)}`;
   const became = edited === undefined || edited.change === "deleted" ? "deleted" : "edited";
   const owed = `the cadence of its schedule could not be read, and no job was made from ${isoInstant(passed.from.getTime())} on`;
   return {
@@ -145,12 +148,15 @@ function plainly({ reason }: PassedOver, why: string): Verdict {
 
 function explainMissed(facts: Facts, version: VersionFact | undefined, passed: PassedOver): Verdict {
   const late = spanText(passed.decided - passed.due);
-  const missed = `it was due at ${isoInstant(passed.due)} and could only be planned ${late} later, and an occurrence planned more than ${spanText(missedAfterMs)} late is missed`;
+  const outage = outageIn(facts, ["tick", "database"], { from: passed.due, to: passed.decided });
+  const away = outage === undefined ? "" : `, because ${outageText(outage)}`;
+  const missed = `it was due at ${isoInstant(passed.due)} and could only be planned ${late} later${away}, and an occurrence planned more than ${spanText(missedAfterMs)} late is missed`;
   const into = collapsedInto(facts, version, passed);
   return {
     outcome: "skipped",
     reason: "missed",
     sentence: `Did not run: ${missed}; ${policyText(version, passed, into)}.`,
+    ...(outage === undefined ? {} : { outage }),
     ...(into === undefined ? {} : { collapsedInto: into.occurrence }),
   };
 }

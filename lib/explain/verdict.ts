@@ -1,4 +1,5 @@
 import type { JobRead } from "../job/read-job.ts";
+import type { Outage } from "../parcel/outages.ts";
 import type { FullTarget } from "../plan/backlog-room.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
 import type { Hold } from "../schedule/holds.ts";
@@ -37,6 +38,7 @@ export interface TravelFact {
   startsAt: Date | null;
   owed: boolean;
   offers: number;
+  queue: "fast" | "slow";
 }
 
 /** All facts in the database about one instant of a schedule. */
@@ -70,8 +72,10 @@ export interface Facts {
   versionsFault: string | null;
   /** The quarantine entries of the schedule, oldest first. */
   aside: readonly WhyAside[];
-  /** The current holds. */
+  /** The holds in the schedule's row, also those whose end the tick has not cleared yet. */
   holds: readonly Hold[];
+  /** The outages from the due time until the job started, oldest first. */
+  outages: readonly Outage[];
   heldSince: number | null;
   heldUntil: number | null;
   plannedUpTo: number;
@@ -106,7 +110,20 @@ export type Outcome =
   | "fired"
   | "unrecorded";
 
-export type LateCause = "hold" | "lane" | "edit" | "tick" | "worker" | "backlog" | "unrecorded";
+/**
+ * Where the time was lost. `unrecorded`: before the times of parcels and the ledger of outages were
+ * kept.
+ */
+export type LateCause =
+  | "hold"
+  | "lane"
+  | "edit"
+  | "tick"
+  | "database"
+  | "worker"
+  | "target"
+  | "backlog"
+  | "unrecorded";
 
 export interface HeldBy {
   owner: string;
@@ -123,6 +140,8 @@ export interface Verdict {
   sentence: string;
   reason?: string;
   late?: { byMs: number; because: LateCause };
+  /** The outage that delayed or prevented it. */
+  outage?: Outage;
   collapsedInto?: Date;
   heldBy?: HeldBy[];
   passedOver?: PassedFact;

@@ -1,17 +1,19 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { actorText, editText } from "./actor.ts";
 import { holdersText, standingBy } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
 import { requestText } from "./requests.ts";
 import { explainSkipped } from "./skipped.ts";
 import type { Facts, TravelFact, Verdict, VersionFact } from "./verdict.ts";
+import { outageIn, outageText } from "./where-lost.ts";
 
 /** Explains an occurrence that has a job. */
 export function explainJob(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
   const verdict = verdictOn(facts, job, version);
   const { retried } = facts.requests;
   if (retried === null) return verdict;
-  return { ...verdict, sentence: `${verdict.sentence} ${requestText(retried, "retried it")}.` };
+  return { ...verdict, sentence: `${verdict.sentence} It was ${requestText(retried, "retried")}.` };
 }
 
 function verdictOn(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
@@ -57,12 +59,13 @@ function withStart(
   const started = `due at ${instantText(job.dueAt)}, it started at ${instantText(job.startedAt)}`;
   const late = latenessOf(facts, job, version);
   if (late === null) return { outcome, sentence: `${lead}, on time: ${started} ${end}.` };
-  const { byMs, because, why, heldBy } = late;
+  const { byMs, because, why, heldBy, outage } = late;
   return {
     outcome,
     sentence: `${lead}, ${spanText(byMs)} late, because ${why}: ${started} ${end}.`,
     late: { byMs, because },
     ...(heldBy === undefined ? {} : { heldBy }),
+    ...(outage === undefined ? {} : { outage }),
   };
 }
 
@@ -114,11 +117,16 @@ function isHeldNow({ heldSince, heldUntil, now }: Facts): boolean {
 
 function explainWaiting(facts: Facts, job: JobRead): Verdict {
   const due = job.dueAt.getTime();
-  const { now, heldUntil, travel } = facts;
+  const { now, heldSince, heldUntil, travel } = facts;
   if (isHeldNow(facts) && (heldUntil === null || due <= heldUntil)) {
     const heldBy = standingBy(facts, Math.max(due, now));
     const end = heldUntil === null ? "until the last hold ends" : `until ${isoInstant(heldUntil)}`;
     return { outcome: "held", sentence: `Waits ${end}, held by ${holdersText(heldBy)}.`, heldBy };
+  }
+  if (heldSince !== null && heldUntil !== null && due > heldSince && due <= heldUntil) {
+    const heldBy = standingBy(facts, due);
+    const sentence = `Was held by ${holdersText(heldBy)} until ${isoInstant(heldUntil)}: the hold is over, and it starts now.`;
+    return { outcome: "waiting", reason: "worker", sentence, heldBy };
   }
   if (due > now)
     return { outcome: "planned", sentence: `Is planned: its job is made, and starts at ${isoInstant(due)}.` };
@@ -158,19 +166,26 @@ function letInLater({ travel }: Facts, due: number, ready: number): Verdict {
   };
 }
 
-function waitsForWorker({ travel, now }: Facts, due: number): Verdict {
+function waitsForWorker(facts: Facts, due: number): Verdict {
+  const { travel, now } = facts;
   if (travel === null) {
     const sentence = `Was due at ${isoInstant(due)} and has waited for ${spanText(now - due)}; nothing will start it, because its parcel is gone. Retry or cancel it.`;
     return { outcome: "waiting", reason: "worker", sentence };
   }
   // The first offer is not a repetition.
-  const repeated = Math.max(0, (travel?.offers ?? 0) - 1);
+  const repeated = Math.max(0, travel.offers - 1);
   const times = repeated === 1 ? "once" : `${repeated} times`;
   const again = repeated === 0 ? "" : `; its message has been sent again ${times}`;
+  const workers = (["fast-workers", "slow-workers"] as const).filter(
+    (name) => name === `${travel.queue}-workers`,
+  );
+  const outage = outageIn(facts, [...workers, "database"], { from: due, to: now });
+  const away = outage === undefined ? "" : `: ${outageText(outage)}`;
   return {
     outcome: "waiting",
     reason: "worker",
-    sentence: `Was due at ${isoInstant(due)} and has waited for a worker for ${spanText(now - due)}${again}.`,
+    sentence: `Was due at ${isoInstant(due)} and has waited for a worker for ${spanText(now - due)}${away}${again}.`,
+    ...(outage === undefined ? {} : { outage }),
   };
 }
 
@@ -179,31 +194,28 @@ const unsettled: ReadonlySet<string> = new Set(["waiting", "running", "retrying"
 const endsRechecks: ReadonlySet<string> = new Set(["replaced", "patched", "restored"]);
 
 function stopText({ requests: { cancelled } }: Facts): string {
-  return cancelled === null ? "" : `; ${requestText(cancelled, "requested its cancellation")}`;
+  return cancelled === null ? "" : `; its cancellation was ${requestText(cancelled, "requested")}`;
 }
 
 function explainCancelled({ versions, now, requests }: Facts, job: JobRead): Verdict {
   const deleted = versions.findLast(({ change }) => change === "deleted");
   const reason = job.reason ?? "cancelled";
   if (job.reason === "deleted" && deleted !== undefined) {
-    const sentence = `Was cancelled: the schedule was deleted at ${isoInstant(deleted.at)} by ${deleted.by} before it had run.`;
+    const sentence = `Was cancelled: the schedule was deleted at ${isoInstant(deleted.at)} by ${actorText(deleted.by)} before it had run.`;
     return { outcome: "cancelled", reason, sentence };
   }
   if (job.reason === "superseded") {
     const edit = versions.findLast(
       ({ at, change }) => endsRechecks.has(change) && at <= (job.finishedAt?.getTime() ?? now),
     );
-    const by =
-      edit === undefined
-        ? "an edit"
-        : `version ${edit.version} by ${edit.by}, made at ${isoInstant(edit.at)},`;
+    const by = edit === undefined ? "edited" : `${editText(edit)} at ${isoInstant(edit.at)}`;
     return {
       outcome: "cancelled",
       reason,
-      sentence: `Was cancelled: ${by} changed the schedule before it was due.`,
+      sentence: `Was cancelled: the schedule was ${by}, before it was due.`,
     };
   }
-  const by = requests.cancelled === null ? "" : `: ${requestText(requests.cancelled, "requested it")}`;
+  const by = requests.cancelled === null ? "" : `, ${requestText(requests.cancelled, "requested")}`;
   const started =
     job.attempt === 0
       ? ""

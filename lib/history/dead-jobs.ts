@@ -1,16 +1,15 @@
 import type { Tx } from "../db/connect.ts";
 import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
-import { fewOwners, isOwner, type JobOwners } from "./find-schedules.ts";
-
-export interface DeadFilter extends JobOwners {
-  /** The reason of their death: `attempts`, `gave-up` … */
-  reason?: string | undefined;
-  /** Time of death: from here … */
-  from?: Date | undefined;
-  /** … to before here. */
-  to?: Date | undefined;
-}
+import {
+  type DeadFilter,
+  type DeadStreams,
+  deadStreams,
+  diedWithin,
+  inStream,
+  isDeadOf,
+  streamRows,
+} from "./looked-dead.ts";
 
 /** Where a page of dead jobs ended. */
 export interface DeadPlace {
@@ -45,19 +44,19 @@ const roundsMax = 5;
 
 /**
  * The keys of dead jobs in the order of their death. If the filter names few schedules, only their
- * dead jobs are read, otherwise all dead jobs. Each round is bounded, so a page may have fewer than
+ * dead jobs are read, else those of its error groups, else all. Each round is bounded, so a page may have fewer than
  * `limit` items and still a `next`.
  */
 export async function findDead(
   tx: Tx,
   { filter, order, after, limit }: DeadSearch,
 ): Promise<{ items: DeadPlace[]; next?: DeadPlace }> {
-  const owners = await fewOwners(tx, filter, { deleted: true });
-  if (owners?.length === 0) return { items: [] };
+  const streams = await deadStreams(tx, filter);
+  if (streams === null) return { items: [] };
   const items: DeadPlace[] = [];
   let place = after;
   for (let round = 0; round < roundsMax; round++) {
-    const looked = await lookAt(tx, { filter, order, after: place, limit: lookedMax }, owners);
+    const looked = await lookAt(tx, { filter, order, after: place, limit: lookedMax }, streams);
     for (const { fits, ...each } of looked) {
       place = each;
       if (fits) items.push(each);
@@ -87,34 +86,26 @@ type Looked = DeadPlace & { fits: boolean };
 async function lookAt(
   tx: Tx,
   { filter, order, after, limit }: DeadSearch,
-  owners: readonly string[] | null,
+  streams: DeadStreams,
 ): Promise<Looked[]> {
   const way = order === "newest" ? tx`desc` : tx`asc`;
   const inOrder = tx`d.died_at ${way}, d.schedule_id ${way}, d.occurrence ${way}, d.kind ${way}, d.n ${way}`;
-  const within = tx`
-    ${filter.from === undefined ? tx`` : tx`and d.died_at >= ${filter.from}`}
-    ${filter.to === undefined ? tx`` : tx`and d.died_at < ${filter.to}`}
-    ${after === undefined ? tx`` : beyond(tx, after, order)}`;
+  const within = tx`${diedWithin(tx, filter)} ${after === undefined ? tx`` : beyond(tx, after, order)}`;
   const dead =
-    owners === null
+    streams.by === "all"
       ? tx`select d.* from carillon.dead_jobs d where true ${within} order by ${inOrder} limit ${limit}`
       : tx`
-        select d.* from unnest(${[...owners]}::bigint[]) o (id) cross join lateral (
-          select * from carillon.dead_jobs d where d.schedule_id = o.id ${within} order by ${inOrder} limit ${limit}) d
+        select d.* from ${streamRows(tx, streams)} cross join lateral (
+          select * from carillon.dead_jobs d where ${inStream(tx, streams)} ${within} order by ${inOrder} limit ${limit}) d
         order by ${inOrder} limit ${limit}`;
   const rows = await tx<(JobKey & { diedAt: Date; fits: boolean })[]>`
-    select d.occurrence, d.schedule_id as "scheduleId", d.kind, d.n, d.died_at as "diedAt",
-      s.id is not null and ${isOwner(tx, filter)} ${filter.reason === undefined ? tx`` : tx`and ${hasReason(tx, filter.reason)}`} as fits
+    select d.occurrence, d.schedule_id as "scheduleId", d.kind, d.n, d.died_at as "diedAt", ${isDeadOf(tx, filter)} is true as fits
     from (${dead}) d
     -- Also one without a schedule counts as looked at: a page that is short would be taken for the last.
     left join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s on true
     order by ${inOrder}`;
   return rows.map(({ diedAt, fits, ...key }) => ({ diedAt, fits, key }));
 }
-
-const hasReason = (tx: Tx, reason: string) => tx`(
-  select j.reason = ${reason} from carillon.jobs j
-  where j.occurrence = d.occurrence and j.schedule_id = d.schedule_id and j.kind = d.kind and j.n = d.n)`;
 
 function beyond(tx: Tx, { diedAt, key }: DeadPlace, order: DeadSearch["order"]) {
   const place = tx`(${diedAt}::timestamptz, ${key.scheduleId}::bigint, ${key.occurrence}::timestamptz, ${key.kind}::carillon.job_kind, ${key.n}::int)`;

@@ -21,7 +21,7 @@ const namedMax = 100;
 export async function fewOwners(
   tx: Tx,
   { key, prefix, group }: JobOwners,
-  { deleted }: { deleted: boolean },
+  { deleted, most = namedMax }: { deleted: boolean; most?: number },
 ): Promise<string[] | null> {
   const named =
     key !== undefined
@@ -32,10 +32,12 @@ export async function fewOwners(
           ? underPrefix(tx, prefix)
           : null;
   if (named === null) return null;
+  // Otherwise a prefix that many keys have could be searched in the order of the table.
+  const sorted = key === undefined && group === undefined ? tx`order by key` : tx``;
   const rows = await tx<{ id: string }[]>`
-    (select id from carillon.schedules where deleted_at is null and ${named} limit ${namedMax + 1})
-    ${deleted ? tx`union all (select id from carillon.schedules where deleted_at is not null and ${named} limit ${namedMax + 1})` : tx``}`;
-  return rows.length > namedMax ? null : rows.map(({ id }) => id);
+    (select id from carillon.schedules where deleted_at is null and ${named} ${sorted} limit ${most + 1})
+    ${deleted ? tx`union all (select id from carillon.schedules where deleted_at is not null and ${named} ${sorted} limit ${most + 1})` : tx``}`;
+  return rows.length > most ? null : rows.map(({ id }) => id);
 }
 
 /** Largest number of schedules whose histories are merged. */
@@ -43,14 +45,18 @@ const mergedMax = 20;
 
 /**
  * The ids of the schedules that match, deleted ones too. Null if there are too many, or if the
- * filter names neither group nor prefix.
+ * filter names neither key, group nor prefix.
  */
-export async function fewSchedules(tx: Tx, owners: JobOwners): Promise<string[] | null> {
-  const few = await fewOwners(tx, owners, { deleted: true });
+export async function fewSchedules(
+  tx: Tx,
+  owners: JobOwners,
+  most: { named: number; found: number } = { named: namedMax, found: mergedMax },
+): Promise<string[] | null> {
+  const few = await fewOwners(tx, owners, { deleted: true, most: most.named });
   if (few === null) return null;
   const rows = await tx<{ id: string }[]>`
     select s.id from carillon.schedules s where s.id = any(${few}::bigint[]) and ${isOwner(tx, owners)}`;
-  return rows.length > mergedMax ? null : rows.map(({ id }) => id);
+  return rows.length > most.found ? null : rows.map(({ id }) => id);
 }
 
 /** SQL condition: schedule `s` matches the filter. */

@@ -59,7 +59,10 @@ export async function jobsOf(
 }
 
 /** The occurrences, newest first, whose cadence jobs follow the place in the list. */
-function* occurrencesBackward(segments: readonly Segment[], place: JobPlace | null): Generator<number> {
+export function* occurrencesBackward(
+  segments: readonly Segment[],
+  place: JobPlace | null,
+): Generator<number> {
   const isBeside = place !== null && place.kind !== null && place.kind !== "cadence";
   const before = place === null ? Number.POSITIVE_INFINITY : place.at + (isBeside ? 1 : 0);
   // An `at` may lie a little before the version that names it, among occurrences of the previous

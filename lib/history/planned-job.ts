@@ -106,6 +106,7 @@ function jobWithoutRow({ id, key, version, body }: StoredSchedule, at: number, d
     durationMs: null,
     cancelling: false,
     error: null,
+    errorGroup: null,
     recheckOf: null,
     payload: body.payload,
     attempts: [],

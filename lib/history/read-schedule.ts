@@ -48,8 +48,11 @@ export interface ScheduleRead {
 export async function readSchedule(tx: Tx, key: string): Promise<ScheduleRead | null> {
   const stored = await findSchedule(tx, key);
   if (stored === null) return null;
-  const [read] = await readStored(tx, [stored], { depth: backlogLookedAt });
-  const [lastJob = null] = (await jobsOf(tx, stored, { limit: 1, started: true })).items;
+  const facts = await factsOf(tx, [stored]);
+  const [read] = await readStored(tx, [stored], { depth: backlogLookedAt, facts });
+  // A calendar's day off, or a cancelled run, has its job before its time.
+  const before = { at: facts.now.getTime() + 1, kind: null, n: 0 };
+  const [lastJob = null] = (await jobsOf(tx, stored, { limit: 1, before, started: true })).items;
   return read === undefined ? null : { ...read, lastJob };
 }
 

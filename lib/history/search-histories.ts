@@ -4,7 +4,7 @@ import { type JobPlace, placeBehind } from "../job/job-place.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
 import { endOf, newestFirst, pageUpTo } from "./job-order.ts";
-import { type HistoryTimes, historyOf } from "./search-history.ts";
+import { type HistoryTimes, historyOf, limitsOf } from "./search-history.ts";
 
 /** How many rounds of reading one page may take. Several histories share them. */
 const roundsMax = 10;
@@ -55,11 +55,12 @@ const oneByOneMax = 50;
 export async function searchKey(
   tx: Tx,
   {
-    filter: { key, ...filter },
+    filter: { key, ...asked },
     before,
     limit,
   }: { filter: HistoryTimes & { key: string }; before?: JobKey | undefined; limit: number },
 ): Promise<{ items: JobRead[]; next?: JobKey }> {
+  const filter = { ...asked, ...(await limitsOf(tx, asked)) };
   const upTo = before === undefined ? tx`` : tx`and id <= ${before.scheduleId}::bigint`;
   const rows = await tx<{ id: string }[]>`
     (select id from carillon.schedules where key = ${key} and deleted_at is null ${upTo})

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
 import { type JobPlace, placeBehind } from "../job/job-place.ts";
 import type { JobRead, JobState } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
@@ -11,10 +12,25 @@ import { unmadeJob } from "./unmade-jobs.ts";
 export interface HistoryTimes {
   state?: JobState | undefined;
   reason?: string | undefined;
+  /** Jobs whose last failed attempt is in one of these error groups. */
+  errorGroup?: readonly string[] | undefined;
   /** Occurrences: from here … */
   from?: Date | undefined;
   /** … to before here. */
   to?: Date | undefined;
+  /** Only occurrences that are still to come (true), or that have come (false). */
+  upcoming?: boolean | undefined;
+}
+
+/** The limits of the occurrences of a search, with those that `upcoming` sets now. */
+export async function limitsOf(
+  tx: Tx,
+  { from, to, upcoming }: HistoryTimes,
+): Promise<Pick<HistoryTimes, "from" | "to">> {
+  if (upcoming === undefined) return { from, to };
+  const coming = new Date((await databaseClock(tx)).getTime() + 1);
+  if (upcoming) return { to, from: from === undefined || from < coming ? coming : from };
+  return { from, to: to === undefined || to > coming ? coming : to };
 }
 
 export interface HistoryFilter extends HistoryTimes {
@@ -97,6 +113,10 @@ async function madeHistoryOf(
   return place === undefined ? { items } : { items, next: place };
 }
 
-function fits(job: JobRead, { state, reason }: HistoryTimes): boolean {
-  return (state === undefined || job.state === state) && (reason === undefined || job.reason === reason);
+function fits(job: JobRead, { state, reason, errorGroup }: HistoryTimes): boolean {
+  return (
+    (state === undefined || job.state === state) &&
+    (reason === undefined || job.reason === reason) &&
+    (errorGroup === undefined || errorGroup.includes(job.errorGroup ?? ""))
+  );
 }

@@ -1,10 +1,17 @@
 import type { Tx } from "../db/connect.ts";
 import { type JobKey, jobId, jobKinds, parseJobId } from "../job/job-id.ts";
-import { type JobRead, type JobState, readJobsAt, reasonOfJob, stateOfJob } from "../job/read-job.ts";
+import {
+  errorGroupOfJob,
+  type JobRead,
+  type JobState,
+  readJobsAt,
+  reasonOfJob,
+  stateOfJob,
+} from "../job/read-job.ts";
 import { fewSchedules, isOwner, type JobOwners } from "./find-schedules.ts";
 import { newestFirst, pageUpTo } from "./job-order.ts";
 import { mergedHistories } from "./search-histories.ts";
-import type { HistoryTimes } from "./search-history.ts";
+import { type HistoryTimes, limitsOf } from "./search-history.ts";
 import { jobsToCome, lookForUnmade } from "./unmade-jobs.ts";
 
 export interface JobFilter extends Omit<JobOwners, "key">, HistoryTimes {
@@ -35,8 +42,9 @@ const steps = [500, 2_000, 7_500];
  */
 export async function searchJobs(
   tx: Tx,
-  { filter, before, limit }: JobSearch,
+  { filter: asked, before, limit }: JobSearch,
 ): Promise<{ items: JobRead[]; next?: JobKey }> {
+  const filter = { ...asked, ...(await limitsOf(tx, asked)) };
   const few = await fewSchedules(tx, filter);
   if (few !== null) return mergedHistories(tx, few, { filter, before, limit });
   // Read first: a job that gets its row meanwhile is then found by the second query.
@@ -56,9 +64,15 @@ const ownersMax = 5_000;
 
 /** The first jobs without a row, if the filter names owners and these are not too many. */
 async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise<JobRead[]> {
-  const { state, reason, from, to, ...owners } = filter;
+  const { state, reason, errorGroup, from, to, upcoming: _, ...owners } = filter;
   const isNamed = Object.values(owners).some((owner) => owner !== undefined);
-  if (!isNamed || reason !== undefined || (state !== undefined && state !== "waiting")) return [];
+  if (
+    !isNamed ||
+    reason !== undefined ||
+    errorGroup !== undefined ||
+    (state !== undefined && state !== "waiting")
+  )
+    return [];
   const { found, last } = await lookForUnmade(tx, owners, { looked: ownersMax });
   if (last !== null) return [];
   const keys = found
@@ -181,7 +195,7 @@ function keyIn(text: string): JobKey {
 }
 
 const columns = (tx: Tx) =>
-  tx`j.occurrence, j.schedule_id, j.kind, j.n, j.state, j.reason, j.attempt, j.version, j.parcel_id`;
+  tx`j.occurrence, j.schedule_id, j.kind, j.n, j.state, j.reason, j.attempt, j.version, j.parcel_id, j.error`;
 
 function walked(tx: Tx, filter: JobFilter, before: JobKey | undefined) {
   return tx`select ${columns(tx)} from carillon.jobs j where true ${within(tx, filter, before)}`;
@@ -212,8 +226,9 @@ function within(tx: Tx, { from, to }: JobFilter, before: JobKey | undefined) {
     }`;
 }
 
-function isIn(tx: Tx, { state, reason }: JobFilter) {
+function isIn(tx: Tx, { state, reason, errorGroup }: JobFilter) {
   return tx`
     ${state === undefined ? tx`` : tx`and ${stateOfJob(tx)} = ${state}`}
-    ${reason === undefined ? tx`` : tx`and ${reasonOfJob(tx)} = ${reason}`}`;
+    ${reason === undefined ? tx`` : tx`and ${reasonOfJob(tx)} = ${reason}`}
+    ${errorGroup === undefined ? tx`` : tx`and ${errorGroupOfJob(tx)} = any(${[...errorGroup]}::text[])`}`;
 }

@@ -20,6 +20,8 @@ export interface Walk<Place> {
   judge: ((reads: readonly ScheduleRead[], places: readonly Place[]) => Promise<boolean[]>) | null;
   /** Schedules that the last and largest statement of a page checks; earlier ones check fewer. */
   lookedMax: number;
+  /** Schedules that the one statement of a count checks, if that is another number than usual. */
+  countedThrough?: number;
 }
 
 /**
@@ -56,6 +58,35 @@ export async function pageOf<Place>(
   return { items, ...nextOf(place) };
 }
 
+/**
+ * The next schedules of a walk, without reading those that a statement can judge. As in a page, a
+ * bounded number is checked, so fewer than `limit` may be found although more follow.
+ */
+export async function placesOf<Place>(
+  tx: Tx,
+  walk: Walk<Place>,
+  { limit, after }: { limit: number; after?: Place | undefined },
+): Promise<{ items: { id: string; place: Place }[]; next?: Place }> {
+  const isJudged = walk.judge !== null;
+  const most = {
+    looked: walk.covered && !isJudged ? limit + 1 : Math.max(limit, Math.min(walk.lookedMax, placesLooked)),
+    found: isJudged ? Math.min(limit, readMax) : limit,
+  };
+  const { found, last } = await walk.look(after, most);
+  const next = last === null ? undefined : last;
+  if (!isJudged) return { items: [...found], ...(next === undefined ? {} : { next }) };
+  const meant: { id: string; place: Place }[] = [];
+  for (let from = 0; from < found.length; from += readAtOnce) {
+    const part = found.slice(from, from + readAtOnce);
+    const ids = new Set((await readMeant(tx, walk, part)).map(({ id }) => id));
+    meant.push(...part.filter(({ id }) => ids.has(id)));
+  }
+  return { items: meant, ...(next === undefined ? {} : { next }) };
+}
+
+/** Schedules that one statement checks for `placesOf`. */
+const placesLooked = 8_000;
+
 /** Bounds of a count: schedules checked by statements, and schedules read. */
 const counted = { looked: 50_000, read: 1_000 };
 
@@ -70,8 +101,9 @@ export async function countOf<Place>(tx: Tx, walk: Walk<Place>, most: number): P
   let count = 0;
   let place: Place | undefined;
   let read = 0;
-  const step = walk.judge === null ? counted.looked : Math.min(counted.looked, walk.lookedMax);
-  for (let looked = 0; looked < counted.looked; looked += step) {
+  const through = walk.judge === null ? (walk.countedThrough ?? counted.looked) : counted.looked;
+  const step = walk.judge === null ? through : Math.min(through, walk.lookedMax);
+  for (let looked = 0; looked < through; looked += step) {
     const left = walk.judge === null ? most + 1 - count : counted.read - read;
     const { found, last } = await walk.look(place, {
       looked: walk.covered && walk.judge === null ? most + 1 : step,

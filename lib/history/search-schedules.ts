@@ -11,7 +11,7 @@ import {
 import { keyFault } from "../schedule/shape/schedule-key.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import { failingIn, failingWalk, hasDied, isFailingPlace } from "./search-failing.ts";
-import { type Count, countOf, type Looked, pageOf, type Walk } from "./search-page.ts";
+import { type Count, countOf, type Looked, pageOf, placesOf, type Walk } from "./search-page.ts";
 import { comingPlaceText, comingWalk, readComingPlace } from "./search-upcoming.ts";
 
 export interface ScheduleFilter extends Omit<HeadFilter, "held"> {
@@ -69,6 +69,26 @@ export async function listSchedules(
   }
 }
 
+/**
+ * The ids of the next matching schedules, in the order of the list. There may be fewer than
+ * `limit`, even none, although `next` is set.
+ */
+export async function findMatching(
+  tx: Tx,
+  { after, limit, ...filter }: ScheduleSearch,
+): Promise<{ ids: string[]; next?: string }> {
+  const idsOf = (items: readonly { id: string }[]) => items.map(({ id }) => id);
+  const order = orderOf(filter);
+  if (order === "next") {
+    const place = after === undefined ? undefined : (readComingPlace(after) ?? undefined);
+    const { items, next } = await placesOf(tx, comingWalk(tx, filter), { limit, after: place });
+    return { ids: idsOf(items), ...(next === undefined ? {} : { next: comingPlaceText(next) }) };
+  }
+  const walk = order === "age" ? failingWalk(tx, filter) : await keyWalk(tx, filter);
+  const { items, next } = await placesOf(tx, walk, { limit, after });
+  return { ids: idsOf(items), ...(next === undefined ? {} : { next }) };
+}
+
 /** A count stops here; the answer says that there are more. */
 export const countedMax = 10_000;
 
@@ -89,7 +109,9 @@ async function keyWalk(tx: Tx, { state, failing = false, ...filter }: ScheduleFi
   const access = await accessFor(tx, named);
   const byReading = failing || state === "active" || state === "ended";
   return {
-    covered: isCovered(access, named),
+    // The index of held schedules also has those whose hold has ended and is not cleared yet.
+    covered: isCovered(access, named) && held !== true,
+    ...(access.by === "held" && !failing ? { countedThrough: heldThrough } : {}),
     lookedMax: failing ? 2_000 : lookedThrough(access),
     look: (after, most) => look(tx, { access, named, state, failing }, after, most),
     judge: byReading
@@ -102,6 +124,12 @@ async function keyWalk(tx: Tx, { state, failing = false, ...filter }: ScheduleFi
       : null,
   };
 }
+
+/**
+ * How many held schedules a count checks. A hundred thousand holds may end at one instant, and the
+ * others are counted past them.
+ */
+const heldThrough = 250_000;
 
 /**
  * How many schedules one statement may check. If it merges the schedules of several targets, it

@@ -32,15 +32,20 @@ interface VersionRow extends CadenceColumns {
 
 /** The versions of a schedule (own), each with its spec (v). */
 const versionRows = (tx: Tx, scheduleId: string) => tx`
-  select own.held, own.held_until as "heldUntil", own.changed_at as "changedAt", greatest(h.reached_at, h.watermark_at) as "reachedAt",
-    v.body -> 'catchUp' as "catchUp", ${cadenceColumns(tx)}
-  from carillon.schedule_versions own
+  select ${versionColumns(tx)}
+  from carillon.schedule_versions own ${withSpecs(tx)}
+  where own.schedule_id = ${scheduleId}`;
+
+const versionColumns = (tx: Tx) => tx`
+  own.held, own.held_until as "heldUntil", own.changed_at as "changedAt", greatest(h.reached_at, h.watermark_at) as "reachedAt",
+    v.body -> 'catchUp' as "catchUp", ${cadenceColumns(tx)}`;
+
+const withSpecs = (tx: Tx) => tx`
   join carillon.schedules s on s.id = own.schedule_id
   join carillon.shards h on h.id = s.shard
   join carillon.schedule_versions v on v.schedule_id = own.schedule_id and v.version = own.spec_version
   left join carillon.cadences c on c.id = v.cadence_id
-  left join carillon.calendar_versions r on r.id = c.calendar_version
-  where own.schedule_id = ${scheduleId}`;
+  left join carillon.calendar_versions r on r.id = c.calendar_version`;
 
 /**
  * The segments before an instant, newest first. `from` is set if there are more versions than one
@@ -56,7 +61,27 @@ export async function segmentsBefore(
       ${before < lastInstant ? tx`and own.changed_at < ${new Date(Math.max(0, before) + earlyMs)}` : tx``}
     order by own.version desc limit ${versionsMax}`);
   const oldest = rows.length < versionsMax ? undefined : rows.at(-1);
-  const segments = rows.flatMap((row, index) => {
+  return { segments: segmentsOf(rows), from: oldest === undefined ? null : oldest.changedAt.getTime() + 1 };
+}
+
+/** How many versions of each schedule are read where the newest occurrences of many are sought. */
+const newestVersionsMax = 20;
+
+/** The segments of the newest versions of many schedules, each newest first. */
+export async function newestSegments(tx: Tx, ids: readonly string[]): Promise<Map<string, Segment[]>> {
+  const rows = await tx<(VersionRow & { id: string })[]>`
+    select own.schedule_id as id, ${versionColumns(tx)}
+    from unnest(${[...ids]}::bigint[]) i (id)
+    cross join lateral (
+      select * from carillon.schedule_versions o where o.schedule_id = i.id order by o.version desc limit ${newestVersionsMax}) own
+    ${withSpecs(tx)}
+    order by own.schedule_id, own.version desc`;
+  return new Map([...Map.groupBy(rows, ({ id }) => id)].map(([id, of]) => [id, segmentsOf(of)]));
+}
+
+/** The segments of versions, newest first. */
+function segmentsOf(rows: readonly VersionRow[]): Segment[] {
+  return rows.flatMap((row, index) => {
     const to = rows[index - 1]?.changedAt ?? row.reachedAt;
     // A resume catches up by the policy of the version that begins with it.
     const limits = [row.catchUp, rows[index - 1]?.catchUp].map((each) =>
@@ -65,7 +90,6 @@ export async function segmentsBefore(
     const segment = { from: row.changedAt.getTime(), to: to.getTime(), cadence: cadenceOf(row) };
     return withHold(segment, row, Math.max(...limits));
   });
-  return { segments, from: oldest === undefined ? null : oldest.changedAt.getTime() + 1 };
 }
 
 /**
@@ -127,14 +151,22 @@ function onceAt(cadence: Cadence): number | null {
   return cadence.kind === "once" ? cadence.at : null;
 }
 
-/** The occurrences in `[from, upTo]` that run, oldest first. Segments are in the same order. */
-export function* runsForward(segments: readonly Segment[], from: number, upTo: number): Generator<number> {
+/**
+ * The occurrences in `[from, upTo]` that run, oldest first; with `nextAfter`, also those that a
+ * calendar skips. Segments are in the same order.
+ */
+export function* runsForward(
+  segments: readonly Segment[],
+  from: number,
+  upTo: number,
+  next: typeof nextRunAfter = nextRunAfter,
+): Generator<number> {
   const early = earlyRuns(segments).filter((at) => at >= from && at <= upTo);
   let last = Number.NEGATIVE_INFINITY;
   for (const segment of segments) {
     const bound = Math.min(segment.to, upTo);
-    let at = nextRunAfter(segment.cadence, Math.max(segment.from, from - 1));
-    for (; at !== null && at <= bound; at = nextRunAfter(segment.cadence, at)) {
+    let at = next(segment.cadence, Math.max(segment.from, from - 1));
+    for (; at !== null && at <= bound; at = next(segment.cadence, at)) {
       for (; early[0] !== undefined && early[0] <= at; early.shift()) {
         if (early[0] > last && early[0] < at) yield early[0];
       }

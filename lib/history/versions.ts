@@ -8,7 +8,9 @@ import type { Target } from "../schedule/shape/target-shape.ts";
 import { readBody } from "../schedule/stored/stored-body.ts";
 import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
-import { type Change, changesBetween } from "./version-changes.ts";
+import { type HoldEnd, holdEndsOf } from "./holds/hold-ends.ts";
+import { type Change, changesBetween, payloadShownMax } from "./version-changes.ts";
+import { detailOfVersion } from "./version-detail.ts";
 
 /**
  * A version as the API shows it: its author, time and kind of change, and its differences from the
@@ -32,9 +34,6 @@ type ShownSpec = Omit<ScheduleBody, "payload" | "target"> & { target: object | n
 
 type Query = postgres.PendingQuery<postgres.Row[]>;
 
-/** Larger payloads are compared but not shown. */
-const payloadShownMax = 2_000;
-
 interface VersionRow {
   scheduleId: string;
   version: number;
@@ -54,7 +53,10 @@ interface VersionRow {
   detail: Json;
 }
 
-/** Newest first. `before` is the version at which the previous page ended. */
+/**
+ * Newest first. `before` is the version at which the previous page ended. The end of a hold stands
+ * beside the version that was current then, and does not count towards the limit.
+ */
 export async function versionsOf(
   tx: Tx,
   { key, limit, before }: { key: string; limit: number; before?: number | undefined },
@@ -67,10 +69,18 @@ export async function versionsOf(
       select * from carillon.schedule_versions where schedule_id = ${schedule.id} and version < ${before ?? schedule.version + 1}
       order by version desc limit ${limit + 1}`,
   );
-  const items = rows.slice(0, limit).map(versionRead);
-  const last = items.at(-1)?.version;
-  return rows.length > limit && last !== undefined ? { items, next: last } : { items };
+  const versions = rows.slice(0, limit).map(versionRead);
+  const [first, last] = [versions[0]?.version, versions.at(-1)?.version];
+  if (first === undefined || last === undefined) return { items: [] };
+  const ends = Map.groupBy(
+    await holdEndsOf(tx, schedule.id, { from: last, to: first }),
+    (end) => end.version,
+  );
+  const items = versions.flatMap((each) => [...(ends.get(each.version) ?? []).map(endRead), each]);
+  return rows.length > limit ? { items, next: last } : { items };
 }
+
+const endRead = (end: HoldEnd): VersionRead => ({ ...end, change: "resumed", changes: [] });
 
 /**
  * The changes of versions, by `<schedule>/<version>`. A created version changes from null, a
@@ -117,9 +127,7 @@ function versionRows(tx: Tx, picked: Query): PromiseLike<VersionRow[]> {
     left join carillon.schedule_versions b on b.schedule_id = p.schedule_id and b.version = p.spec_version
     cross join lateral (
       select octet_length(v.payload::text) + coalesce(octet_length(b.payload::text), 0) <= ${payloadShownMax} is true as payload) shown
-    left join lateral (
-      select detail from carillon.audit a
-      where a.schedule_id = v.schedule_id and a.version = v.version and a.action = 'schedule.' || v.change order by a.id limit 1) a on true
+    left join lateral (${detailOfVersion(tx, tx`v`)}) a on true
     order by v.version desc`;
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Tx } from "../db/connect.ts";
+import { bulkActions } from "../history/version-detail.ts";
 import { type KeptHold, type Memory, pausesIn } from "./memory.ts";
 import { queueName } from "./standing.ts";
 import type { Understood } from "./understand.ts";
@@ -61,9 +62,14 @@ async function releasesOf(sql: Tx, since: ReadonlyMap<string, number>): Promise<
     )
     select n.key, max(n.ended_at) as "endedAt", coalesce(json_agg(r.told) filter (where r.told is not null), '[]') as resumed
     from named n left join lateral (
-      select json_build_object('owner', a.detail->>'owner', 'at', max(a.at)) as told from carillon.audit a
-      where a.schedule_id = n.id and a.action = 'schedule.resumed' and a.actor <> ${queueName} and a.detail->>'owner' is not null
-      group by a.detail->>'owner') r on true
+      select json_build_object('owner', r.owner, 'at', max(r.at)) as told from (
+        select a.detail->>'owner' as owner, a.at from carillon.audit a
+        where a.schedule_id = n.id and a.action = 'schedule.resumed' and a.actor <> ${queueName} and a.detail->'ended' is null
+        union all
+        select a.detail->>'owner', v.changed_at from carillon.schedule_versions v
+        join carillon.audit a on a.id = v.bulk_id and a.action in ${bulkActions(sql)}
+        where v.schedule_id = n.id and v.bulk_id is not null and v.change = 'resumed' and v.changed_by <> ${queueName}) r
+      where r.owner is not null group by r.owner) r on true
     group by n.key`;
   return new Map(
     rows.map(({ key, endedAt, resumed }) => [key, { endedAt, resumed: resumedShape.parse(resumed) }]),

@@ -2,20 +2,18 @@ import { applyOperations } from "../batch/apply-operations.ts";
 import type { Operation } from "../batch/operation.ts";
 import { actInHalves, boundPart, type Part } from "../edit/act-in-halves.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
-import { noteJobs } from "../edit/note-jobs.ts";
+import { type ActedBy, type EntryKey, noteJobs } from "../edit/note-jobs.ts";
 import type { JobOwners } from "../history/find-schedules.ts";
 import { jobsToCome, lookForUnmade } from "../history/unmade-jobs.ts";
 import { jobId } from "../job/job-id.ts";
 import type { Log } from "../log/log.ts";
-import type { Caller } from "../schedule/shape/caller.ts";
-import type { Json } from "../schedule/shape/json.ts";
 
 export interface UnmadeParams {
   owners: JobOwners;
   /** The key at which the previous call ended. */
   after: string | undefined;
   most: number;
-  by: { caller: Caller; detail: { [name: string]: Json } };
+  by: ActedBy;
   timeIsUp: () => boolean;
 }
 
@@ -92,6 +90,7 @@ async function cancelTogether(
     const deletions = jobs.map(({ key, version }): Operation => {
       return { kind: "delete", key, caller: by.caller, ifMatch: [version] };
     });
+    let entry: EntryKey | null = null;
     const applied = await applyOperations(deps, deletions, {
       before: async (tx) => {
         await boundPart(tx, part);
@@ -100,9 +99,10 @@ async function cancelTogether(
       after: async (tx, results) => {
         const deleted = results.flatMap((result) => (result.change === "deleted" ? [result.id] : []));
         const noted = deleted.map((scheduleId) => ({ scheduleId }));
-        await noteJobs(tx, "jobs.cancelled", noted, by);
+        entry = await noteJobs(tx, "jobs.cancelled", noted, by);
       },
     });
+    if (by.entry !== undefined) by.entry.written ??= entry;
     count(applied.filter(({ change }) => change === "deleted").length);
     if (applied.every(({ change }) => change === "deleted")) return;
   }

@@ -4,14 +4,12 @@ import { beginPart, type Part } from "../edit/act-in-halves.ts";
 import { type JobParams, noSuchJob } from "../edit/cancel-jobs.ts";
 import { editConflicts } from "../edit/edit-conflicts.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
-import { noteJobs } from "../edit/note-jobs.ts";
+import { type ActedBy, type EntryKey, noteJobs } from "../edit/note-jobs.ts";
 import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/shape/caller.ts";
-import type { Json } from "../schedule/shape/json.ts";
 
 /** Result of a retry request. `unsettled`: the job is neither dead nor cancelled. */
 export type RetryOutcome = "retried" | "unsettled" | "deleted" | "missing";
@@ -55,11 +53,12 @@ export interface Retried {
 export async function retryJobs(
   { sql, queue }: EditDeps,
   jobs: readonly Retried[],
-  by: { caller: Caller; detail: { [name: string]: Json } },
+  by: ActedBy,
   part?: Part,
 ): Promise<Map<string, RetryOutcome>> {
   return retrying(editConflicts, async () => {
-    const { done, parcels } = await beginPart(sql, part, (tx) => retryOnce(tx, jobs, by));
+    const { done, parcels, entry } = await beginPart(sql, part, (tx) => retryOnce(tx, jobs, by));
+    if (by.entry !== undefined) by.entry.written ??= entry;
     await handOver(sql, queue, parcels);
     return new Map(done.map(({ became, ...key }) => [jobId(key), became]));
   });
@@ -70,8 +69,12 @@ type Row = (JobKey & { became: RetryOutcome }) | (OutgoingParcel & { became: nul
 async function retryOnce(
   tx: Tx,
   jobs: readonly Retried[],
-  by: { caller: Caller; detail: { [name: string]: Json } },
-): Promise<{ done: (JobKey & { became: RetryOutcome })[]; parcels: OutgoingParcel[] }> {
+  by: ActedBy,
+): Promise<{
+  done: (JobKey & { became: RetryOutcome })[];
+  parcels: OutgoingParcel[];
+  entry: EntryKey | null;
+}> {
   const column = <Value>(of: (key: JobKey) => Value) => jobs.map(({ key }) => of(key));
   const owed = jobs.some(({ afterMs }) => afterMs !== null);
   const rows = await tx<Row[]>`
@@ -81,7 +84,7 @@ async function retryOnce(
       ${column(({ kind }) => kind)}::text[]::carillon.job_kind[], ${column(({ n }) => n)}::int[],
       ${jobs.map(({ afterMs }) => (afterMs === null ? null : Math.ceil(afterMs)))}::bigint[], ${owed}, ${parcelMax.fast}, ${parcelMax.slow})`;
   const done = rows.filter((row) => row.became !== null);
-  await noteJobs(
+  const entry = await noteJobs(
     tx,
     "jobs.retried",
     done.filter(({ became }) => became === "retried"),
@@ -90,5 +93,5 @@ async function retryOnce(
   const parcels = rows.flatMap((row) =>
     row.became === null ? [{ id: row.id, queue: row.queue, waitMs: row.waitMs }] : [],
   );
-  return { done, parcels };
+  return { done, parcels, entry };
 }

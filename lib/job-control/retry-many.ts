@@ -2,20 +2,16 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { actInHalves, timeOfCall } from "../edit/act-in-halves.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
-import {
-  type DeadFilter,
-  type DeadPlace,
-  deadPlaceText,
-  findDead,
-  readDeadPlace,
-} from "../history/dead-jobs.ts";
+import { callEntry } from "../edit/note-jobs.ts";
+import { type DeadPlace, deadPlaceText, findDead, readDeadPlace } from "../history/dead-jobs.ts";
+import type { DeadFilter } from "../history/looked-dead.ts";
 import { type HistoryFilter, searchHistory } from "../history/search-history.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 import { placeBehind, placeText, readPlace } from "../job/job-place.ts";
 import type { Log } from "../log/log.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
-import type { Json } from "../schedule/shape/json.ts";
 import { retryJobs } from "./retry-jobs.ts";
+import { sayable } from "./sayable.ts";
 
 /** Cancelled jobs have no list of their own: they are found through the history of one schedule. */
 export type RetryFilter =
@@ -52,7 +48,7 @@ const batchesMax = 40;
 /**
  * Retries many jobs: dead ones in the order in which they died, cancelled ones newest first. Each
  * batch is a transaction, and a later failure does not undo earlier batches. A job that cannot be
- * written is left out.
+ * written is left out. The call is one entry of the audit.
  */
 export async function retryMany(
   deps: EditDeps & { log: Log },
@@ -60,7 +56,9 @@ export async function retryMany(
   timeIsUp: () => boolean = timeOfCall(),
 ): Promise<RetriedMany> {
   const { filter, limit, caller, reason } = params;
-  const by = { caller, detail: { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) } };
+  const said = sayable(filter);
+  const detail = { filter: said, ...(reason === undefined ? {} : { reason }) };
+  const by = { caller, detail, entry: callEntry(said) };
   let ahead = await owedUnderWay(deps.sql);
   const counts = { done: 0, leftOut: 0, failed: 0 };
   let after = params.after ?? (await beginning(deps.sql, filter));
@@ -141,13 +139,4 @@ async function nextBatch(
   const textOf = (place: DeadPlace) => `${before.getTime()}/${deadPlaceText(place)}`;
   const found = items.map((place) => ({ key: place.key, place: textOf(place) }));
   return { items: found, ...(next === undefined ? {} : { next: textOf(next) }) };
-}
-
-/** The filter as the audit stores it. */
-function sayable(filter: RetryFilter): { [name: string]: Json } {
-  return Object.fromEntries(
-    Object.entries(filter).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]],
-    ),
-  );
 }

@@ -1,21 +1,12 @@
+import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { type JobKey, type JobKind, jobId, parseJobId } from "./job-id.ts";
 import { byPlace, type JobPlace } from "./job-place.ts";
+import { type AttemptRead, attemptsOf, type CurrentTimes } from "./read-attempts.ts";
 
 export type JobState = "waiting" | "running" | "retrying" | "succeeded" | "skipped" | "dead" | "cancelled";
-
-export interface AttemptRead {
-  attempt: number;
-  startedAt: Date;
-  finishedAt: Date;
-  durationMs: number;
-  outcome: string;
-  error: string | null;
-  errorClass: string | null;
-  stack: string | null;
-}
 
 /**
  * A job as callers read it. The states `running` and `retrying` come from its parcel and its
@@ -41,20 +32,28 @@ export interface JobRead {
   finishedAt: Date | null;
   latenessMs: number | null;
   /**
-   * From the first start until the job was settled, with all waits in between. Each attempt has its
-   * own duration.
+   * From when its target first began until its target ended, with all waits in between. Each attempt
+   * has its own duration.
    */
   durationMs: number | null;
   /** A cancel was requested, and the worker has not stopped the job yet. */
   cancelling: boolean;
   error: string | null;
+  /** The group of the error of its last failed attempt; null once it has succeeded. */
+  errorGroup: string | null;
   /** For a recheck: the job that requested the first one. */
   recheckOf: string | null;
   payload?: Json;
   attempts?: AttemptRead[];
+  /** The attempt that waits or is under way; null once the job has ended. */
+  current?: CurrentTimes | null;
 }
 
-type JobRow = Omit<JobRead, "id" | "latenessMs" | "recheckOf" | "payload" | "attempts"> & {
+type JobRow = Omit<
+  JobRead,
+  "id" | "latenessMs" | "durationMs" | "recheckOf" | "payload" | "attempts" | "current"
+> & {
+  targetMs: number | null;
   rootOccurrence: Date | null;
   rootKind: JobKind | null;
   rootN: number | null;
@@ -127,45 +126,43 @@ function endingBefore(tx: Tx, before: JobPlace | null) {
 export async function readJob(tx: Tx, id: string): Promise<JobRead | null> {
   const key = parseJobId(id);
   if (key === null) return null;
-  const [row] = await tx<(JobRow & { payload: Json })[]>`
-    select ${jobColumns(tx)}, coalesce(j.payload, spec.payload) as payload
+  const [row] = await tx<
+    (JobRow & { payload: Json; parcelId: string | null; current: StoredTimes | null })[]
+  >`
+    select ${jobColumns(tx)}, coalesce(j.payload, spec.payload) as payload, j.parcel_id as "parcelId",
+      case when j.state = 'waiting' and p.id is not null then jsonb_build_object('plannedAt', ${ms(tx, tx`p.made_at`)}, 'sentAt', ${ms(tx, tx`p.sent_at`)},
+        'waitedSince', ${ms(tx, tx`p.waited_at`)}, 'claimedAt', ${ms(tx, tx`p.claimed_at`)}, 'queue', p.queue, 'target', g.name) end as current
     from carillon.jobs j
     join carillon.schedules s on s.id = j.schedule_id
     left join carillon.schedule_versions v on v.schedule_id = j.schedule_id and v.version = j.version
     left join carillon.schedule_versions spec on spec.schedule_id = v.schedule_id and spec.version = v.spec_version
     left join carillon.parcels p on p.id = j.parcel_id
+    left join carillon.targets g on g.id = p.target_id
     where j.occurrence = ${key.occurrence} and j.schedule_id = ${key.scheduleId} and j.kind = ${key.kind} and j.n = ${key.n}`;
   if (row === undefined) return null;
-  const { payload, ...rest } = row;
+  const { payload, parcelId, current, ...rest } = row;
   const job = jobRead(rest);
-  return { ...job, payload, attempts: await attemptsOf(tx, key, job) };
+  const attempts = await attemptsOf(tx, key, { ...job, parcelId, targetMs: rest.targetMs });
+  return { ...job, payload, attempts, current: current === null ? null : currentTimes(current) };
 }
 
-/**
- * The attempts of a job. A job that succeeded at the first try has no rows of attempts: its one
- * attempt is made from the job's own row.
- */
-async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRead[]> {
-  const recorded = await tx<AttemptRead[]>`
-    select attempt, started_at as "startedAt", finished_at as "finishedAt",
-      (extract(epoch from finished_at - started_at) * 1000)::float8 as "durationMs", outcome, error, error_class as "errorClass", stack
-    from carillon.attempts
-    where occurrence = ${key.occurrence} and schedule_id = ${key.scheduleId} and kind = ${key.kind} and n = ${key.n}
-    order by attempt`;
-  if (recorded.length > 0 || job.state !== "succeeded" || job.startedAt === null || job.finishedAt === null)
-    return [...recorded];
-  return [
-    {
-      attempt: job.attempt,
-      startedAt: job.startedAt,
-      finishedAt: job.finishedAt,
-      durationMs: job.finishedAt.getTime() - job.startedAt.getTime(),
-      outcome: "succeeded",
-      error: null,
-      errorClass: null,
-      stack: null,
-    },
-  ];
+type StoredTimes = {
+  [Name in keyof CurrentTimes]: CurrentTimes[Name] extends Date | null ? number | null : CurrentTimes[Name];
+};
+
+/** In milliseconds since 1970. */
+const ms = (tx: Tx, instant: postgres.PendingQuery<postgres.Row[]>) =>
+  tx`date_part('epoch', ${instant}) * 1000`;
+
+function currentTimes({ plannedAt, sentAt, waitedSince, claimedAt, ...where }: StoredTimes): CurrentTimes {
+  const instant = (at: number | null) => (at === null ? null : new Date(Math.round(at)));
+  return {
+    plannedAt: instant(plannedAt),
+    sentAt: instant(sentAt),
+    waitedSince: instant(waitedSince),
+    claimedAt: instant(claimedAt),
+    ...where,
+  };
 }
 
 /** SQL: whether a job `j` is a recheck of a version that a later request has replaced. */
@@ -183,6 +180,16 @@ export const reasonOfJob = (tx: Tx) => tx`
   case when j.state = 'waiting' and s.deleted_at is not null then 'deleted'
     when j.state = 'waiting' and ${isSuperseded(tx)} and coalesce(p.lease_until < (select carillon.clock()), true) then 'superseded' else j.reason end`;
 
+/**
+ * The error group of a job `j`: that of its last failed attempt. Only a job with an error pays for
+ * the lookup.
+ */
+export const errorGroupOfJob = (tx: Tx) => tx`
+  case when j.error is not null then (
+    select a.error_group from carillon.attempts a
+    where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n and a.error_group is not null
+    order by a.occurrence desc, a.schedule_id desc, a.kind desc, a.n desc, a.attempt desc limit 1) end`;
+
 const jobColumns = (tx: Tx) => tx`
   j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
   coalesce(j.checks, 0) as checks, (j.cancel_asked and j.state = 'waiting') is true as cancelling,
@@ -194,16 +201,19 @@ const jobColumns = (tx: Tx) => tx`
       and (p.turn is distinct from 'waits' or j.due_at > carillon.clock())
     then greatest(coalesce(j.ready_at, j.due_at), case when p.turn_at is not null and p.ready_at < 'infinity' then p.ready_at end) end as "readyAt",
   coalesce(j.started_at, case when p.lease_until >= carillon.clock() then p.claimed_at end) as "startedAt",
-  j.finished_at as "finishedAt", j.error`;
+  j.finished_at as "finishedAt", j.target_ms as "targetMs", j.error, ${errorGroupOfJob(tx)} as "errorGroup"`;
 
-function jobRead({ rootOccurrence, rootKind, rootN, ...row }: JobRow): JobRead {
+function jobRead({ rootOccurrence, rootKind, rootN, targetMs, ...row }: JobRow): JobRead {
   const { scheduleId, occurrence, kind, n, startedAt, finishedAt, dueAt } = row;
   const isRecheck = rootOccurrence !== null && rootKind !== null && rootN !== null;
   return {
     ...row,
     id: jobId({ scheduleId, occurrence, kind, n }),
     latenessMs: startedAt === null ? null : startedAt.getTime() - dueAt.getTime(),
-    durationMs: startedAt === null || finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime(),
+    durationMs:
+      startedAt === null || finishedAt === null
+        ? null
+        : finishedAt.getTime() - startedAt.getTime() - (targetMs ?? 0),
     recheckOf: isRecheck ? jobId({ scheduleId, occurrence: rootOccurrence, kind: rootKind, n: rootN }) : null,
   };
 }

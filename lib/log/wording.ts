@@ -93,6 +93,7 @@ export const wording = {
     "{consumer} failed on {item}, whose entry in the quarantine is locked by another transaction; the next tick retries it: {error}",
   "quarantine.set-aside":
     "{consumer} failed on {item}, which is set aside (attempts so far: {tries}) and retried at {next}: {error}",
+  "schedule.not-changed": "schedule {key} was not changed, since a bulk {verb} could not write it: {error}",
   "schedule.not-deleted":
     "schedule {key} was not changed, since the cancel of its group could not write it: {error}",
   "tick.cadences-reclaimed": "{cadences} cadences were deleted, since no schedule uses them",
@@ -100,6 +101,8 @@ export const wording = {
   "tick.days-kept": "days could not be attached or dropped, and the next tick retries it: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
   "tick.events-told": "{events} events were sent to bus {bus}",
+  "tick.outage": "an outage has begun ({what}): since {from}",
+  "tick.outage-over": "an outage is over ({what}): it lasted from {from} to {to}",
   "tick.purged": "{schedules} ended or deleted schedules and {auditEntries} entries of the audit were purged",
   "tick.targets-reclaimed": "{targets} targets that no schedule uses were deleted",
   "tick.transactions-hidden":

@@ -6,6 +6,7 @@ import type { Log } from "../log/log.ts";
 import { inHalves } from "../quarantine/in-halves.ts";
 import type { ClaimedParcel } from "./claim.ts";
 import { leaveParcel } from "./leave-parcel.ts";
+import { type Measured, ownTimes } from "./own-times.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import {
   attachDaysOf,
@@ -39,6 +40,7 @@ export interface ApartDeps {
   /** The result to write instead if the database refuses a value of a job's result. */
   bare: (place: number) => Settlement | null;
   timeIsUp: () => boolean;
+  measured?: Measured | undefined;
 }
 
 /**
@@ -49,7 +51,7 @@ export interface ApartDeps {
  * writable job is left unchanged.
  */
 export async function settleApart(
-  { sql, log, notify, bare, timeIsUp }: ApartDeps,
+  { sql, log, notify, bare, timeIsUp, measured }: ApartDeps,
   parcel: ClaimedParcel,
   /** Null for a job that its own transaction has settled. */
   settlements: Settlements,
@@ -61,7 +63,7 @@ export async function settleApart(
     inHalves(
       places,
       async (part) => {
-        const some = await settleSome(sql, parcel, onlyAt(part, written), notify);
+        const some = await settleSome(sql, parcel, onlyAt(part, written), { notify, measured });
         held &&= some.held;
         outgoing.push(...some.outgoing);
       },
@@ -96,7 +98,7 @@ async function settleSome(
   sql: Sql,
   parcel: ClaimedParcel,
   settlements: Settlements,
-  notify: Notify,
+  { notify, measured }: Pick<ApartDeps, "notify" | "measured">,
 ): Promise<Settled> {
   await attachDaysOf(sql, settlements);
   const rows = await sql.begin(async (tx) => {
@@ -104,7 +106,7 @@ async function settleSome(
     await boundStatements(tx);
     return tx<SettleRow[]>`
       select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-      from carillon.settle_some(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(tx, parcel, settlements)})`;
+      from carillon.settle_some(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(tx, parcel, settlements, ownTimes(measured))})`;
   });
   return settledOf(rows);
 }

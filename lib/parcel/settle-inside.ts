@@ -14,11 +14,13 @@ export async function settleInside(
   parcel: { id: string; fence: number },
   job: ClaimedJob,
   outcome: { kind: "done" } | { kind: "again"; at: Date },
-  notify: Notify,
+  /** `startedMs`: how many milliseconds ago the handler began. */
+  { notify, startedMs }: { notify: Notify; startedMs: number },
 ): Promise<Settled> {
   const rows = await tx<SettleRow[]>`
     select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
     from carillon.settle_job(${parcel.id}, ${parcel.fence}, ${job.occurrence}, ${job.scheduleId}, ${job.kind}::carillon.job_kind, ${job.n},
-      ${job.version}, ${outcome.kind === "done" ? "succeeded" : "again"}, ${outcome.kind === "again" ? outcome.at : null}, ${[...notify]}::text[])`;
+      ${job.version}, ${outcome.kind === "done" ? "succeeded" : "again"}, ${outcome.kind === "again" ? outcome.at : null}, ${[...notify]}::text[],
+      ${startedMs}::int)`;
   return settledOf(rows);
 }

@@ -1,17 +1,22 @@
 import type { Sql } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { ClaimedParcel } from "./claim.ts";
 import { handOver } from "./hand-over.ts";
 import { leavePlaces } from "./leave-parcel.ts";
+import { type Measured, ownTimesOf } from "./own-times.ts";
 import type { OutgoingParcel, ParcelQueue } from "./parcel-queue.ts";
-import type { Notify } from "./settle.ts";
+import { type Notify, ownLists } from "./settle.ts";
 
 /**
  * True if the parcel was settled with others. If false nothing was written, and it has to be
  * settled alone.
  */
-export type SettleTogether = (parcel: Pick<ClaimedParcel, "id" | "fence">) => Promise<boolean>;
+export type SettleTogether = (
+  parcel: Pick<ClaimedParcel, "id" | "fence" | "jobs">,
+  measured?: Measured,
+) => Promise<boolean>;
 
 interface SettleDeps {
   sql: Sql;
@@ -25,9 +30,8 @@ interface SettleDeps {
   keep?: ((turns: readonly OutgoingParcel[]) => readonly OutgoingParcel[]) | undefined;
 }
 
-interface Waiting {
-  id: string;
-  fence: number;
+interface Waiting extends Pick<ClaimedParcel, "id" | "fence" | "jobs"> {
+  measured: Measured | undefined;
   settled: (isSettled: boolean) => void;
 }
 
@@ -55,9 +59,9 @@ export function settleTogether(deps: SettleDeps, fewest = 2): SettleTogether {
     isUnderWay = false;
   }
 
-  return ({ id, fence }) =>
+  return ({ id, fence, jobs }, measured) =>
     new Promise((settled) => {
-      waiting.push({ id, fence, settled });
+      waiting.push({ id, fence, jobs, measured, settled });
       if (!isUnderWay) void settleUntilNoneWaits();
     });
 }
@@ -72,10 +76,12 @@ async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise
   const { sql, log, notify } = deps;
   const ids = parcels.map(({ id }) => id);
   const fences = parcels.map(({ fence }) => fence);
+  const own = ownTimesOf(parcels);
   let rows: Row[];
   try {
-    rows = await sql<Row[]>`
-      select settled, left_target as "leftTarget" from carillon.settle_parcels(${ids}::bigint[], ${fences}::int[], ${[...notify]}::text[])`;
+    rows = await keptPlan(sql<Row[]>`
+      select settled, left_target as "leftTarget"
+      from carillon.settle_parcels(${ids}::bigint[], ${fences}::int[], ${[...notify]}::text[] ${own === null ? sql`` : sql`, ${ownLists(sql, own)}`})`);
   } catch (error) {
     log.warn("worker.settle-apart", { parcels: ids.join(", "), error: errorText(error) });
     return new Set();

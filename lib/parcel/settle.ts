@@ -3,6 +3,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import type { ClaimedParcel } from "./claim.ts";
 import type { ClaimedJob } from "./claimed-job.ts";
+import { type Measured, type OwnTimes, ownTimes } from "./own-times.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
 /** An error in its stored form. */
@@ -59,13 +60,33 @@ export async function settleParcel(
   /** Null for a job that its own transaction has settled. */
   settlements: readonly (Settlement | null)[],
   notify: Notify = notifyByDefault,
+  measured?: Measured,
 ): Promise<Settled> {
+  const times = ownTimes(measured);
   const rows = isPlainSuccess(parcel, settlements)
-    ? await sql<SettleRow[]>`
-        select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-        from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
-    : await settleEach(sql, parcel, settlements, notify);
+    ? await settlePlain(sql, parcel, { notify, times })
+    : await settleEach(sql, parcel, settlements, { notify, times });
   return settledOf(rows);
+}
+
+function settlePlain(
+  sql: Sql,
+  { id, fence, jobs }: ClaimedParcel,
+  { notify, times }: { notify: Notify; times: OwnTimes | null },
+): PromiseLike<SettleRow[]> {
+  const own = times === null ? sql`` : sql`, ${ownLists(sql, { jobs, ...times })}`;
+  return keptPlan(sql<SettleRow[]>`
+    select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+    from carillon.settle_parcel(${id}, ${fence}, ${[...notify]}::text[] ${own})`);
+}
+
+/** The own times of jobs that have all succeeded, as `settle_parcel` and `settle_parcels` take them. */
+export function ownLists(tx: Tx, { jobs, startedMs, endedMs }: OwnTimes & { jobs: readonly ClaimedJob[] }) {
+  return tx`
+    p_occurrences => ${tx.array(jobs.map(({ occurrence }) => occurrence))}::timestamptz[],
+    p_schedule_ids => ${jobs.map(({ scheduleId }) => scheduleId)}::bigint[],
+    p_kinds => ${jobs.map(({ kind }) => kind)}::text[]::carillon.job_kind[], p_ns => ${jobs.map(({ n }) => n)}::int[],
+    p_started_ms => ${startedMs}::int[], p_ended_ms => ${endedMs}::int[]`;
 }
 
 /** Whether every job has simply succeeded. */
@@ -90,17 +111,23 @@ async function settleEach(
   sql: Sql,
   parcel: ClaimedParcel,
   perJob: readonly (Settlement | null)[],
-  notify: Notify,
+  { notify, times }: { notify: Notify; times: OwnTimes | null },
 ): Promise<SettleRow[]> {
   await attachDaysOf(sql, perJob);
   return keptPlan(sql<SettleRow[]>`
     select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-    from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(sql, parcel, perJob)})`);
+    from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(sql, parcel, perJob, times)})`);
 }
 
 /** The parameters of `settle_parcel` and `settle_some` for the jobs that have a settlement. */
-export function settlementLists(tx: Tx, parcel: ClaimedParcel, perJob: readonly (Settlement | null)[]) {
-  const jobs = parcel.jobs.filter((_, index) => perJob[index] !== null);
+export function settlementLists(
+  tx: Tx,
+  parcel: ClaimedParcel,
+  perJob: readonly (Settlement | null)[],
+  times: OwnTimes | null,
+) {
+  const isTold = (_: unknown, index: number) => perJob[index] !== null;
+  const jobs = parcel.jobs.filter(isTold);
   const settlements = perJob.filter((each) => each !== null);
   const column = <Value>(of: (job: ClaimedJob) => Value) => jobs.map(of);
   const told = <Value>(of: (settlement: Settlement) => Value) => settlements.map(of);
@@ -115,7 +142,8 @@ export function settlementLists(tx: Tx, parcel: ClaimedParcel, perJob: readonly 
     ${told((each) => ("error" in each ? (each.stack ?? null) : null))}::text[],
     ${told((each) => ("reason" in each ? (each.reason ?? null) : null))}::text[],
     ${told((each) => ("hold" in each ? (each.hold ?? null) : null))}::text[],
-    ${column((job) => job.version)}::int[]`;
+    ${column((job) => job.version)}::int[], ${times?.startedMs.filter(isTold) ?? null}::int[],
+    ${times?.endedMs.filter(isTold) ?? null}::int[]`;
 }
 
 /**

@@ -72,11 +72,11 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
     ),
     ${somePassed ? skippedJobs(tx, shard, now) : tx``}
     inserted_parcels as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, occurrences, schedule_ids)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, waited_at, occurrences, schedule_ids)
       select id, ${shard}::smallint, queue, case when waits then 'infinity' else ready_at end,
         case when waits then 'infinity' else ${now}::timestamptz + interval '20 seconds' end, target_id,
         case when waits then 'waits'::carillon.parcel_turn end, case when waits then carillon.turn_place(ready_at, priority) end, priority,
-        occurrences, schedule_ids
+        case when waits then ready_at end, occurrences, schedule_ids
       from packed
       returning id
     )`;

@@ -1,55 +1,42 @@
 import type { Tx } from "../db/connect.ts";
-import { type JobKind, jobId } from "../job/job-id.ts";
-import { highestCharacter } from "../schedule/filter-schedules.ts";
-import type { Amount } from "../stats/standing.ts";
+import { groupJobs, type JobGroup } from "../history/error-groups.ts";
+import { type NotedOutage, readOutages } from "../parcel/outages.ts";
 
-/** Dead jobs of one target. */
-export interface DeadGroup extends Amount {
-  /** Null if the schedule's target has no name, as after a purge. */
-  target: string | null;
-  since: Date;
-  sample: string;
+/** Dead jobs with one error at one target. */
+export interface DeadGroup extends JobGroup {
+  /** There are more dead jobs than were looked at. */
+  more: boolean;
 }
 
-/** Dead jobs that are read, the newest first. */
-const deadMax = 5_000;
 const groupsMax = 20;
 
-interface DeadRow {
-  target: string | null;
-  count: number;
-  since: Date;
-  looked: number;
-  occurrence: Date;
-  scheduleId: string;
-  kind: JobKind;
-  n: number;
+/** The newest dead jobs by target and error, the largest groups first. */
+export async function readDeadGroups(tx: Tx, prefix: string | null): Promise<DeadGroup[]> {
+  const filter = prefix === null ? {} : { prefix };
+  const { items, more } = await groupJobs(tx, {
+    filter,
+    state: "dead",
+    by: "target,error",
+    limit: groupsMax,
+  });
+  return items.map((group) => ({ ...group, more }));
 }
 
-/** The newest dead jobs by target, the largest groups first. */
-export async function readDeadGroups(tx: Tx, prefix: string | null): Promise<DeadGroup[]> {
-  const rows = await tx<DeadRow[]>`
-    with dead as materialized (
-      select d.occurrence, d.schedule_id, d.kind, d.n, d.died_at, s.target_id, s.id is not null ${
-        prefix === null
-          ? tx``
-          : tx`
-        and s.key >= ${prefix} and s.key < ${prefix + highestCharacter}`
-      } as fits
-      from (select * from carillon.dead_jobs order by died_at desc, schedule_id desc limit ${deadMax}::int) d
-      left join lateral (select * from carillon.schedules s where s.id = d.schedule_id offset 0) s on true
-    )
-    select t.name as target, count(*)::int as count, min(d.died_at) as since, (select count(*)::int from dead) as looked,
-      (array_agg(d.occurrence order by d.died_at desc, d.schedule_id))[1] as occurrence,
-      (array_agg(d.schedule_id order by d.died_at desc, d.schedule_id))[1]::text as "scheduleId",
-      (array_agg(d.kind order by d.died_at desc, d.schedule_id))[1] as kind, (array_agg(d.n order by d.died_at desc, d.schedule_id))[1] as n
-    from dead d left join carillon.targets t on t.id = d.target_id
-    where d.fits group by t.name order by count(*) desc, t.name limit ${groupsMax}`;
-  return rows.map(({ looked, occurrence, scheduleId, kind, n, ...row }) => ({
-    ...row,
-    more: looked === deadMax,
-    sample: jobId({ occurrence, scheduleId, kind, n }),
-  }));
+/** An outage that is over. */
+export interface PastOutage extends NotedOutage {
+  to: Date;
+}
+
+/** Outages that are read. A day with more has one about every quarter of an hour. */
+const outagesMax = 100;
+
+/** Outages that were over after an instant, and whether there are more than are read. */
+export async function readPastOutages(tx: Tx, from: Date): Promise<{ items: PastOutage[]; more: boolean }> {
+  const { items, next } = await readOutages(tx, { from, limit: outagesMax });
+  return {
+    items: items.flatMap(({ to, ...outage }) => (to === null ? [] : [{ ...outage, to }])),
+    more: next !== undefined,
+  };
 }
 
 export interface Losses {

@@ -2,9 +2,11 @@ import type { Tx } from "../db/connect.ts";
 import { type JobKind, jobId } from "../job/job-id.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
 
+type QueueClass = "fast" | "slow";
+
 /** Jobs that may start and have not, by what they wait for. */
 export interface LateWork {
-  queue: "fast" | "slow";
+  queue: QueueClass;
   /** The target at which they wait for their turn; null if they wait for a worker. */
   target: string | null;
   jobs: number;
@@ -77,12 +79,20 @@ const lateJobs = (tx: Tx, search: LateSearch, prefix: string) => tx`
   cross join lateral (select key from carillon.schedules s where s.id = k.schedule_id offset 0) s
   where s.key >= ${prefix} and s.key < ${prefix + highestCharacter}`;
 
-/** Whether a worker has claimed or settled anything lately. */
-export async function workersAreAlive(tx: Tx, now: Date, withinMs: number): Promise<boolean> {
+/**
+ * The queues of which a worker shows a sign of life: a claim or a settle lately, or a parcel under a
+ * lease, because a worker that has a parcel for long claims no other meanwhile. Pulses are counted for
+ * both queues together, so they are a sign only while the ledger has no outage of the queue.
+ */
+export async function readLiveQueues(tx: Tx, now: Date, withinMs: number): Promise<Set<QueueClass>> {
   const since = new Date(now.getTime() - withinMs);
-  const [row] = await tx<{ alive: boolean }[]>`
-    select exists (select from carillon.parcels where claimed_at >= ${since})
-      or exists (select from carillon.tallies where at >= ${since} and coalesce(succeeded, failed, pulses) is not null)
-      or exists (select from carillon.minutes where minute >= ${since} and succeeded + failed + pulses > 0) as alive`;
-  return row?.alive === true;
+  const rows = await tx<{ queue: QueueClass }[]>`
+    select q.queue from unnest(enum_range(null::carillon.queue_class)) q (queue)
+    where exists (select from carillon.parcel_times t where t.queue = q.queue and t.claimed_at >= ${since})
+      or exists (select from carillon.parcels p where p.queue = q.queue and (p.claimed_at >= ${since} or p.lease_until >= ${now}))
+      or (select t.settled_at from carillon.parcel_times t where t.queue = q.queue order by t.claimed_at desc limit 1) >= ${since}
+      or (not exists (select from carillon.outages o where o.what = q.queue || '-workers' and o.to_at is null)
+        and (exists (select from carillon.tallies where at >= ${since} and pulses is not null)
+          or exists (select from carillon.minutes where minute >= ${since} and pulses > 0)))`;
+  return new Set(rows.map(({ queue }) => queue));
 }

@@ -13,6 +13,7 @@ export const problemKinds = [
   "dead-jobs",
   "missed",
   "pulses-lost",
+  "outages",
   "dead-commands",
   "inbox-errors",
   "quarantine",
@@ -39,6 +40,32 @@ export interface Problem {
   /** The CLI command that lists it, or the best next step. */
   command: string;
 }
+
+interface Found extends Pick<Problem, "kind" | "since" | "count" | "text"> {
+  sample?: string | null;
+  path: string;
+  query?: Readonly<Record<string, string>>;
+  /** The command without the options that the query makes. */
+  command: string;
+}
+
+/** A problem, with the request and the command that list the same. */
+export function problem({ sample = null, path, query = {}, command, ...found }: Found): Problem {
+  return { ...found, sample, see: { path, query }, command: commandWith(command, query) };
+}
+
+/** Options are named like the parameters of the request: `errorGroup` is `--error-group`. */
+function commandWith(command: string, query: Readonly<Record<string, string>>): string {
+  const option = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return [
+    command,
+    ...Object.entries(query).map(([name, value]) => `--${option(name)} ${quoted(value)}`),
+  ].join(" ");
+}
+
+/** Quotes what a shell would read in another way. */
+const quoted = (text: string): string =>
+  /^[\w:./@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The order in which problems are shown: by kind, then the largest first. */
 export function ranked(problems: readonly Problem[]): Problem[] {

@@ -1,13 +1,14 @@
 import type { Sql } from "../db/connect.ts";
 import { spanText } from "../explain/late.ts";
-import { readDeadGroups, readLosses } from "./failures.ts";
-import { readLateWork, workersAreAlive } from "./late-work.ts";
+import { readDeadGroups, readLosses, readPastOutages } from "./failures.ts";
+import { readLateWork, readLiveQueues } from "./late-work.ts";
 import { type Problem, type ProblemKind, ranked, type Verdict } from "./problem.ts";
 import {
   deadProblems,
   keptProblems,
   lateProblems,
   lossProblems,
+  outageProblems,
   type TickBeat,
   tickProblems,
 } from "./sentences.ts";
@@ -24,23 +25,24 @@ export interface Problems {
 
 /** A job that has waited this long is late: a healthy worker starts it within a second. */
 export const lateAfterMs = 60_000;
-/** Without a claim or a settle in this time, while jobs are late, no worker runs. */
+/** Without a claim or a settle in a queue in this time, while its jobs are late, no worker runs for it. */
 const workersWithinMs = 120_000;
 const dayMs = 86_400_000;
 
 /**
  * The verdict and the problems, the worst first. With a prefix they are those of schedules under it;
- * a missing tick and a plan that is behind concern every prefix.
+ * a missing tick, a plan that is behind and outages concern every prefix.
  */
 export async function readProblems(sql: Sql, prefix: string | null): Promise<Problems> {
   const beat = await readTickBeat(sql);
   const { now } = beat;
   const dayAgo = new Date(now.getTime() - dayMs);
-  const [late, alive, dead, losses, commands, inbox, quarantined, holds] = await Promise.all([
+  const [late, live, dead, losses, outages, commands, inbox, quarantined, holds] = await Promise.all([
     readLateWork(sql, { now, lateMs: lateAfterMs, prefix }),
-    workersAreAlive(sql, now, workersWithinMs),
+    readLiveQueues(sql, now, workersWithinMs),
     readDeadGroups(sql, prefix),
     prefix === null ? readLosses(sql, dayAgo) : null,
+    readPastOutages(sql, dayAgo),
     readDeadCommands(sql, prefix),
     readInboxErrors(sql, prefix),
     readQuarantined(sql, prefix),
@@ -48,9 +50,10 @@ export async function readProblems(sql: Sql, prefix: string | null): Promise<Pro
   ]);
   const problems = ranked([
     ...tickProblems(beat),
-    ...lateProblems(late, { alive, prefix }),
+    ...lateProblems(late, { live, prefix }),
     ...deadProblems(dead, prefix),
-    ...lossProblems(losses),
+    ...(losses === null ? [] : lossProblems(losses)),
+    ...outageProblems(outages, dayAgo),
     ...keptProblems({ commands, inbox, quarantined, holds }, prefix),
   ]);
   return { asOf: now, ...verdictOf(now, problems), problems };

@@ -1,7 +1,9 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
-import type { DeadGroup, Losses } from "./failures.ts";
+import { spanText } from "../explain/late.ts";
+import type { Amount } from "../stats/standing.ts";
+import type { DeadGroup, Losses, PastOutage } from "./failures.ts";
 import type { LateWork } from "./late-work.ts";
-import { amountText, type Problem, type ProblemKind } from "./problem.ts";
+import { amountText, type Problem, type ProblemKind, problem } from "./problem.ts";
 import type { Waiting } from "./set-aside.ts";
 
 /** The signs of life of the ticks. */
@@ -16,110 +18,146 @@ export interface TickBeat {
 /** Ticks come each minute, and two may lie 119 s apart. */
 export const tickMissesAfterMs = 150_000;
 
+const one: Amount = { count: 1, more: false };
+
 /** No tick for long, and a plan that has not become jobs in time. */
 export function tickProblems({ now, plannedTo, lastTickAt }: TickBeat): Problem[] {
-  const see = { path: "/v1/stats", query: {} };
-  const noTick = lastTickAt === null || now.getTime() - lastTickAt.getTime() > tickMissesAfterMs;
-  const problems: Problem[] = [];
-  if (noTick) {
+  const seen = { count: one, path: "/v1/stats", command: "carillon stats" };
+  if (lastTickAt === null || now.getTime() - lastTickAt.getTime() > tickMissesAfterMs) {
     const since = lastTickAt === null ? "yet" : `since ${isoInstant(lastTickAt.getTime())}`;
-    problems.push({
-      kind: "no-tick",
-      since: lastTickAt,
-      count: { count: 1, more: false },
-      text: `No tick has ended ${since}: no schedule becomes due, and nothing is retried.`,
-      sample: null,
-      see,
-      command: "carillon stats",
-    });
+    const text = `No tick has ended ${since}: no schedule becomes due, and nothing is retried.`;
+    // Without ticks the plan is behind as well, which needs no second problem.
+    return [problem({ ...seen, kind: "no-tick", since: lastTickAt, text })];
   }
-  // Without ticks the plan is behind as well, which needs no second problem.
-  else if (plannedTo < now)
-    problems.push({
-      kind: "plan-behind",
-      since: plannedTo,
-      count: { count: 1, more: false },
-      text: `The slowest shard has made jobs only up to ${isoInstant(plannedTo.getTime())}: later occurrences are late.`,
-      sample: null,
-      see,
-      command: "carillon stats",
-    });
-  return problems;
+  if (plannedTo >= now) return [];
+  const text = `The slowest shard has made jobs only up to ${isoInstant(plannedTo.getTime())}: later occurrences are late.`;
+  return [problem({ ...seen, kind: "plan-behind", since: plannedTo, text })];
 }
 
 /** Jobs that wait for a worker or for a target. */
 export function lateProblems(
   late: readonly LateWork[],
-  { alive, prefix }: { alive: boolean; prefix: string | null },
+  { live, prefix }: { live: ReadonlySet<LateWork["queue"]>; prefix: string | null },
 ): Problem[] {
   return late.map(({ queue, target, jobs, since, sample }) => {
     const count = { count: jobs, more: false };
-    const query = { state: "waiting", ...(target === null ? {} : { target }), ...prefixed(prefix) };
     const many = amountText(count, "job is", "jobs are");
     const from = `the oldest since ${isoInstant(since.getTime())}`;
-    const waits =
-      target === null
-        ? alive
+    const isLive = live.has(queue);
+    const kind: ProblemKind = target !== null ? "target-full" : isLive ? "late-jobs" : "no-worker";
+    const text =
+      target !== null
+        ? `${many} late at ${target}, ${from}: its limits, or its share of the workers, are used up.`
+        : isLive
           ? `${many} late in the ${queue} queue, ${from}: the workers are behind.`
-          : `${many} late in the ${queue} queue, ${from}, and no worker has claimed or settled a job for two minutes.`
-        : `${many} late at ${target}, ${from}: its limits, or its share of the workers, are used up.`;
-    const kind: ProblemKind = target !== null ? "target-full" : alive ? "late-jobs" : "no-worker";
-    return {
+          : `${many} late in the ${queue} queue, ${from}, and no worker has claimed or settled a job of it for two minutes.`;
+    return problem({
       kind,
       since,
       count,
-      text: waits,
+      text,
       sample,
-      see: { path: "/v1/jobs", query },
-      command: commandWith("carillon jobs", query),
-    };
+      path: "/v1/jobs",
+      query: { state: "waiting", ...(target === null ? {} : { target }), ...prefixed(prefix) },
+      command: "carillon jobs",
+    });
   });
 }
 
 export function deadProblems(groups: readonly DeadGroup[], prefix: string | null): Problem[] {
-  return groups.map(({ target, count, more, since, sample }) => {
-    const query = { state: "dead", ...(target === null ? {} : { target }), ...prefixed(prefix) };
+  return groups.map(({ target, error, errorGroups, count: counted, more, firstAt, sample }) => {
+    const count = { count: counted, more };
     const where = target === null ? "" : ` at ${target}`;
-    return {
+    const why = error === null || error === "" ? "no attempt is left." : shortened(error);
+    const [errorGroup] = errorGroups ?? [];
+    return problem({
       kind: "dead-jobs",
-      since,
-      count: { count, more },
-      text: `${amountText({ count, more }, "job is", "jobs are")} dead${where}: no attempt is left.`,
-      sample,
-      see: { path: "/v1/jobs", query },
-      command: commandWith("carillon jobs", query),
-    };
+      since: firstAt,
+      count,
+      text: `${amountText(count, "job is", "jobs are")} dead${where}: ${why}`,
+      sample: sample.id,
+      path: "/v1/jobs",
+      query: {
+        state: "dead",
+        ...(errorGroup === undefined ? {} : { errorGroup }),
+        ...prefixed(prefix),
+      },
+      command: "carillon jobs",
+    });
   });
 }
 
-export function lossProblems(losses: Losses | null): Problem[] {
-  if (losses === null) return [];
-  const { missed, pulsesLost } = losses;
-  const problem = (kind: ProblemKind, { count, since }: Losses["missed"], text: string): Problem[] =>
-    count === 0
-      ? []
-      : [
-          {
-            kind,
-            since,
-            count: { count, more: false },
-            text,
-            sample: null,
-            see: { path: "/v1/jobs", query: { state: "skipped", reason: "missed" } },
-            command: "carillon jobs --state skipped --reason missed",
-          },
-        ];
+/** Characters of an error in a sentence. */
+const errorMax = 200;
+
+const shortened = (error: string): string =>
+  error.length <= errorMax ? error : `${error.slice(0, errorMax).trimEnd()}…`;
+
+export function lossProblems({ missed, pulsesLost }: Losses): Problem[] {
+  const losses: Problem[] = [];
+  if (missed.count > 0) {
+    const count = { count: missed.count, more: false };
+    losses.push(
+      problem({
+        kind: "missed",
+        since: missed.since,
+        count,
+        text: `${amountText(count, "occurrence was", "occurrences were")} missed in the last day and did not run.`,
+        path: "/v1/jobs",
+        query: { state: "skipped", reason: "missed" },
+        command: "carillon jobs",
+      }),
+    );
+  }
+  if (pulsesLost.count > 0) {
+    const count = { count: pulsesLost.count, more: false };
+    losses.push(
+      problem({
+        kind: "pulses-lost",
+        since: pulsesLost.since,
+        count,
+        text: `${amountText(count, "pulse was", "pulses were")} given up in the last day.`,
+        path: "/v1/series",
+        query: pulsesLost.since === null ? {} : { from: pulsesLost.since.toISOString() },
+        command: "carillon series",
+      }),
+    );
+  }
+  return losses;
+}
+
+const absent: Readonly<Record<PastOutage["what"], string>> = {
+  tick: "no tick ran",
+  database: "the database was away",
+  "fast-workers": "no worker of the fast queue claimed",
+  "slow-workers": "no worker of the slow queue claimed",
+};
+
+/** Outages of the last day that are over: the cause of what was late, missed or dead then. */
+export function outageProblems(
+  { items: outages, more }: { items: readonly PastOutage[]; more: boolean },
+  from: Date,
+): Problem[] {
+  const lasted = ({ from: began, to }: PastOutage) => to.getTime() - began.getTime();
+  const longest = outages.toSorted((a, b) => lasted(b) - lasted(a))[0];
+  if (longest === undefined) return [];
+  const count = { count: outages.length, more };
+  const span = `from ${isoInstant(longest.from.getTime())} to ${isoInstant(longest.to.getTime())} (${spanText(lasted(longest))})`;
+  const text =
+    outages.length === 1
+      ? `In the last day there was an outage that is over: ${absent[longest.what]} ${span}.`
+      : `In the last day there were ${amountText(count, "outage")} that are over. In the longest ${absent[longest.what]} ${span}.`;
   return [
-    ...problem(
-      "missed",
-      missed,
-      `${amountText({ count: missed.count, more: false }, "occurrence was", "occurrences were")} missed in the last day and did not run.`,
-    ),
-    ...problem(
-      "pulses-lost",
-      pulsesLost,
-      `${amountText({ count: pulsesLost.count, more: false }, "pulse was", "pulses were")} given up in the last day.`,
-    ),
+    problem({
+      kind: "outages",
+      since: outages.reduce((first, each) => (each.from < first ? each.from : first), longest.from),
+      count,
+      text,
+      sample: longest.id,
+      path: "/v1/outages",
+      query: { from: from.toISOString() },
+      command: "carillon outages",
+    }),
   ];
 }
 
@@ -130,55 +168,43 @@ export interface Kept {
   holds: Waiting;
 }
 
+const keptKinds = [
+  {
+    list: "commands",
+    kind: "dead-commands",
+    text: (of: Waiting) => `${amountText(of, "command")} from the ingest queue could not be applied.`,
+    path: "/v1/commands/dead",
+    command: "carillon commands ls",
+  },
+  {
+    list: "inbox",
+    kind: "inbox-errors",
+    text: (of: Waiting) => `The SQL inbox refused ${amountText(of, "command")}.`,
+    path: "/v1/inbox/errors",
+    command: "carillon inbox ls",
+  },
+  {
+    list: "quarantined",
+    kind: "quarantine",
+    text: (of: Waiting) => `Carillon failed on ${amountText(of, "row")} and retries them.`,
+    path: "/v1/quarantine",
+    command: "carillon quarantine",
+  },
+  {
+    list: "holds",
+    kind: "old-holds",
+    text: (of: Waiting) => `${amountText(of, "hold is", "holds are")} older than a day.`,
+    path: "/v1/holds",
+    command: "carillon holds",
+  },
+] as const satisfies readonly { list: keyof Kept; kind: ProblemKind; [part: string]: unknown }[];
+
 export function keptProblems(kept: Kept, prefix: string | null): Problem[] {
-  const problem = (
-    kind: ProblemKind,
-    { since, sample, ...count }: Waiting,
-    says: { text: (amount: Waiting) => string; path: string; command: string },
-  ): Problem[] =>
-    count.count === 0
-      ? []
-      : [
-          {
-            kind,
-            since,
-            count,
-            text: says.text({ since, sample, ...count }),
-            sample,
-            see: { path: says.path, query: prefixed(prefix) },
-            command: commandWith(says.command, prefixed(prefix)),
-          },
-        ];
-  return [
-    ...problem("dead-commands", kept.commands, {
-      text: (of) => `${amountText(of, "command")} from the ingest queue could not be applied.`,
-      path: "/v1/commands/dead",
-      command: "carillon commands ls",
-    }),
-    ...problem("inbox-errors", kept.inbox, {
-      text: (of) => `The SQL inbox refused ${amountText(of, "command")}.`,
-      path: "/v1/inbox/errors",
-      command: "carillon inbox ls",
-    }),
-    ...problem("quarantine", kept.quarantined, {
-      text: (of) => `Carillon failed on ${amountText(of, "row")} and retries them.`,
-      path: "/v1/quarantine",
-      command: "carillon quarantine",
-    }),
-    ...problem("old-holds", kept.holds, {
-      text: (of) => `${amountText(of, "hold is", "holds are")} older than a day.`,
-      path: "/v1/schedules",
-      command: "carillon ls --state paused",
-    }),
-  ];
+  return keptKinds.flatMap(({ list, text, ...says }) => {
+    const { since, sample, ...count } = kept[list];
+    if (count.count === 0) return [];
+    return [problem({ ...says, since, count, text: text(kept[list]), sample, query: prefixed(prefix) })];
+  });
 }
 
-const prefixed = (prefix: string | null): { prefix?: string } => (prefix === null ? {} : { prefix });
-
-/** Quotes what a shell would read in another way. */
-const quoted = (text: string): string =>
-  /^[\w:./@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-
-function commandWith(command: string, options: Readonly<Record<string, string>>): string {
-  return [command, ...Object.entries(options).map(([name, value]) => `--${name} ${quoted(value)}`)].join(" ");
-}
+const prefixed = (prefix: string | null): Record<string, string> => (prefix === null ? {} : { prefix });

@@ -96,7 +96,14 @@ function jobDays(sql: Sql, { retentionDays, archived }: DropParams): PromiseLike
   const days = sql`
     select p.day, p.to_look from carillon.past_days(${retentionDays} * interval '1 day') p
     where p.to_look or not ${archived} or carillon.is_archived(p.day)`;
-  return pastDays(sql, days, ["jobs", "attempts", "jobs_beside", "dead_jobs"]);
+  return pastDays(sql, days, [
+    "jobs",
+    "attempts",
+    "jobs_beside",
+    "dead_jobs",
+    "error_groups",
+    "job_requests",
+  ]);
 }
 
 /** The oldest first, with locked days last. */

@@ -51,6 +51,20 @@ export async function countReferring(tx: Tx, calendarId: number): Promise<Referr
   };
 }
 
+/** The schedules that have referred to the calendar longest, and since when their spec is in force. */
+export async function firstReferring(
+  tx: Tx,
+  calendarId: number,
+  limit: number,
+): Promise<{ id: string; changedAt: Date }[]> {
+  return tx<{ id: string; changedAt: Date }[]>`
+    select s.id, v.changed_at as "changedAt"
+    from (${referringAfter(tx, { calendarId, after: "0" }, limit)}) s
+    cross join lateral (
+      select v.changed_at from carillon.schedule_versions v where v.schedule_id = s.id and v.version = s.spec_version offset 0) v
+    order by s.id`;
+}
+
 async function countPending(tx: Tx, calendarId: number): Promise<number> {
   const place = await findReplanPlace(tx, calendarId);
   if (place === null) return 0;

@@ -104,7 +104,8 @@ export function keysBehind(after: string | undefined, prefix = ""): KeyRange | n
 }
 
 const head = (tx: Tx) => tx`
-  s.id, s.key, s.shard, s.group_key, s.tags, s.target_id, s.target_kind, s.created_by, s.held_since, s.held_until, s.spec_version, s.max_fires`;
+  s.id, s.key, s.shard, s.group_key, s.tags, s.target_id, s.target_kind, s.created_by, s.held_since, s.held_until, s.spec_version, s.max_fires,
+  s.rule, s.phase, s.lagged`;
 
 /**
  * The next schedules of a search, in the order of keys. The bounds of both columns together leave

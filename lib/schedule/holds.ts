@@ -164,9 +164,30 @@ export async function removeHolds(tx: Tx, scheduleIds: readonly string[]): Promi
   await tx`delete from carillon.holds where schedule_id = any(${scheduleIds}::bigint[])`;
 }
 
+/**
+ * The audit's detail of a hold `h` that ended by itself. The entry belongs to the version that was
+ * current then, and `ended` tells it from a release by a caller.
+ */
+export const endedDetail = (tx: Tx) => tx`
+  jsonb_build_object('owner', h.owner, 'reason', h.reason, 'ended', true,
+    'until', to_char(h.until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+  || case when h.scope = 'schedule' then '{}' else jsonb_build_object(h.scope, h.name) end`;
+
+/** The version of the schedule of a hold `h` when that hold ended. */
+export const versionAtEnd = (tx: Tx) => tx`(
+  select v.version from carillon.schedule_versions v
+  where v.schedule_id = h.schedule_id and v.changed_at < h.until order by v.version desc limit 1)`;
+
+/** Removes holds whose end has passed. Each leaves an entry in the audit, dated at its end. */
 export async function removeEndedHolds(tx: Tx, scheduleIds: readonly string[], now: Date): Promise<void> {
   if (scheduleIds.length === 0) return;
-  await tx`delete from carillon.holds where schedule_id = any(${scheduleIds}::bigint[]) and until <= ${now}`;
+  await tx`
+    with ended as (
+      delete from carillon.holds where schedule_id = any(${scheduleIds}::bigint[]) and until <= ${now} returning *
+    )
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    select h.until, ${carillonsOwn.owner}, 'schedule.resumed', s.key, s.id, coalesce(${versionAtEnd(tx)}, s.version), ${endedDetail(tx)}
+    from ended h join carillon.schedules s on s.id = h.schedule_id`;
 }
 
 export interface EndedHold extends Tried {

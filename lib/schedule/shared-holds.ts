@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { lockLabel, lockLabelsShared } from "../db/locks.ts";
 import { highestCharacter } from "./filter-schedules.ts";
-import type { Hold, HoldName, HoldScope } from "./holds.ts";
+import { carillonsOwn, endedDetail, type Hold, type HoldName, type HoldScope } from "./holds.ts";
 import { type Author, type Caller, type Origin, originText } from "./shape/caller.ts";
 import type { ScheduleBody } from "./shape/schedule-body.ts";
 
@@ -71,6 +71,9 @@ export type SharedHoldName = Label & Pick<SharedHold, "owner" | "prefix">;
 
 /** The most holds of a label, because each new member gets all of them. */
 export const sharedHoldsMax = 50;
+
+/** The most ended holds that one statement removes; the next tick removes the rest. */
+const endedMax = 1_000;
 
 const columns = (tx: Tx) => tx`
   h.scope, h.name, h.owner, h.prefix, h.reason, h.since, nullif(h.until, 'infinity') as until, h.author, h.origin, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
@@ -246,11 +249,18 @@ export function unfinishedSharedHolds(
 }
 
 /**
- * Removes holds that have ended. An ended hold binds no member, since members check the end
- * themselves. A locked hold is skipped, and removed in a later tick.
+ * Removes holds that have ended, and writes an entry of each into the audit. An ended hold binds no
+ * member, since members check the end themselves. A locked hold is skipped, and removed in a later
+ * tick.
  */
 export async function removeEndedSharedHolds(tx: Tx): Promise<void> {
   await tx`
-    delete from carillon.shared_holds where ctid = any(array(
-      select ctid from carillon.shared_holds where until <= (select carillon.clock()) for update skip locked))`;
+    with ended as (
+      delete from carillon.shared_holds where ctid = any(array(
+        select ctid from carillon.shared_holds where until <= (select carillon.clock()) order by until limit ${endedMax} for update skip locked))
+      returning *
+    )
+    insert into carillon.audit (at, actor, action, subject, detail, prefix)
+    select h.until, ${carillonsOwn.owner}, h.scope || '.resumed', h.name, ${endedDetail(tx)} - h.scope, h.prefix
+    from ended h where h.released_at is null`;
 }

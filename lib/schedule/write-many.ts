@@ -24,13 +24,13 @@ export async function raiseHeldVersions(
       from wanted w where s.id = w.id
       returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until, s.shard
     ), versions as (
-      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until, shard)
-      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until, shard
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until, shard, bulk_id)
+      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until, shard, ${author.bulk ?? null}::bigint
       from raised
     )
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
     select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${JSON.stringify(detail)}::text::jsonb, ${originText(author)}::text::jsonb
-    from raised`;
+    from raised where ${author.bulk === undefined}`;
 }
 
 /**
@@ -53,14 +53,14 @@ export async function raiseUnread(
       where s.id = ${id}
       returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until, s.shard, s.fires, s.lane
     ), versions as (
-      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until, shard)
-      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until, shard
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until, shard, bulk_id)
+      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until, shard, ${author.bulk ?? null}::bigint
       from raised
     ), told as (
       insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
       select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version,
         ${detail === null ? null : JSON.stringify(detail)}::text::jsonb, ${originText(author)}::text::jsonb
-      from raised
+      from raised where ${author.bulk === undefined}
     )
     select version, fires, lane from raised`;
   return raised;

@@ -10,6 +10,7 @@ import {
   type Held,
   laneOfRow,
   type RaisedVersion,
+  ruleOfRow,
   type Spec,
   versionsWritten,
   wantedRow,
@@ -49,10 +50,12 @@ export async function insertSchedules(
     with ${wantedRows(tx, rows)},
     heads as (
       insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
-        calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at, created_at, created_by, updated_at, updated_by)
+        calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at,
+        rule, phase, lagged, created_at, created_by, updated_at, updated_by)
       select w.id, w.key, w.shard, w.queue, w.held_since, w.held_until, w.group_key, coalesce(w.tags, '{}'), w.target_kind, t.id,
         w.calendar_id, w.max_fires, case when w.max_fires is not null then 0 end, w.overlap, w.deadline_ms,
-        ${laneOfRow(tx)}, w.priority, w.hold_after, w.end_look_at, w.at, w.actor, w.at, w.actor
+        ${laneOfRow(tx)}, w.priority, w.hold_after, w.end_look_at,
+        ${ruleOfRow(tx)}, coalesce(w.phase, 0), w.lagged, w.at, w.actor, w.at, w.actor
       from wanted w join named t on t.name = w.target_name order by w.key
     ),
     ${versionsWritten(tx)}
@@ -109,6 +112,8 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
       update carillon.schedules s
       set version = w.version, spec_version = w.spec_version, held_since = w.held_since, held_until = w.held_until, queue = w.queue,
         calendar_id = case when w.spec then w.calendar_id else s.calendar_id end,
+        rule = case when w.spec then ${ruleOfRow(tx)} else s.rule end, phase = case when w.spec then coalesce(w.phase, 0) else s.phase end,
+        lagged = case when w.spec then w.lagged else s.lagged end,
         max_fires = w.max_fires, fires = case when w.max_fires is not null then coalesce(s.fires, 0) end,
         overlap = w.overlap, deadline_ms = w.deadline_ms, lane = ${laneOfRow(tx)}, priority = w.priority, hold_after = w.hold_after,
         end_look_at = w.end_look_at, fresh_version = coalesce(w.fresh_version, s.fresh_version), deleted_at = w.deleted_at,
@@ -124,18 +129,9 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
 }
 
 /** Takes off holds that have ended by themselves. The version stays, since nothing was edited. */
-export async function noteResumed(
-  tx: Tx,
-  ended: readonly (StoredSchedule & { heldUntil: Date })[],
-): Promise<void> {
-  if (ended.length === 0) return;
-  const ids = ended.map(({ id }) => id);
-  await tx`update carillon.schedules set held_since = null, held_until = null where id = any(${ids}::bigint[])`;
-  await tx`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version)
-    select e.at, 'carillon', 'schedule.resumed', e.key, e.id, e.version
-    from unnest(${tx.array(ended.map(({ heldUntil }) => heldUntil))}::timestamptz[], ${ended.map(({ key }) => key)}::text[],
-      ${ids}::bigint[], ${ended.map(({ version }) => version)}::int[]) e (at, key, id, version)`;
+export async function noteResumed(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
+  if (scheduleIds.length === 0) return;
+  await tx`update carillon.schedules set held_since = null, held_until = null where id = any(${scheduleIds}::bigint[])`;
 }
 
 /**

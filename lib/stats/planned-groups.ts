@@ -1,34 +1,17 @@
-import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { type CadenceColumns, sharedCadence } from "../schedule/stored/cadence-columns.ts";
-import { spreadOffset, type Timetable } from "../schedule/stored/timetable.ts";
-
-/**
- * Plan rows that fire alike: their next due times are in the same interval of grouping, and one
- * rule gives their further occurrences.
- */
-export interface PlannedGroup {
-  /** When the first row is due. */
-  due: number;
-  /** Number of schedules; fractional if it is an estimate. */
-  schedules: number;
-  /** The rule of a shared cadence as text, with the occurrence planned next. */
-  cadence: { id: number; of: Cadence; expression: string; timezone: string; occurrence: number } | null;
-  /**
-   * The interval, if it may fire again before the end. Null for other intervals, and for other
-   * cadences.
-   */
-  everyMs: number | null;
-  /**
-   * Set if due times are rounded up to a slot, and so follow from the occurrence. Null if each due
-   * time lags as much as the first.
-   */
-  slot: (Pick<Timetable, "lagMs" | "slotMs"> & { occurrence: number }) | null;
-}
+import { spreadOffset } from "../schedule/stored/timetable.ts";
+import { type Contributor, namesOf } from "./contributors.ts";
+import type { PlannedGroup } from "./planned-group.ts";
 
 export interface Planned {
   groups: PlannedGroup[];
+  /**
+   * The groups by contributor, if contributors were asked for: of a sample, with the weight of the
+   * rows that it stands for.
+   */
+  named: PlannedGroup[];
   /** Whether every row was read. If not, a sample was, and the counts are estimates. */
   exact: boolean;
 }
@@ -58,25 +41,37 @@ export interface Span {
  * finds the rows. Whether a row is of an older version, and which rules a governed row has, is
  * looked up in the schedule.
  */
-export async function readPlanned(tx: Tx, span: Span): Promise<Planned> {
-  const [few] = await tx<{ rows: number }[]>`
-    select count(*)::int as rows from (select from (${rowsWithin(tx, span)}) p limit ${exactMax + 1}::int) r`;
-  if ((few?.rows ?? 0) <= exactMax) {
-    const looked = await readLooked(tx, span, { plain: 1, governed: 1 });
-    return { groups: looked.flatMap((row) => groupOf(row, row.alive)), exact: true };
+export async function readPlanned(tx: Tx, span: Span, by?: Contributor): Promise<Planned> {
+  if (await hasFewRows(tx, span)) {
+    const looked = await readLooked(tx, span, { plain: 1, governed: 1, by });
+    const groups = looked.flatMap((row) => groupOf(row, row.alive));
+    return { groups, named: by === undefined ? [] : groups, exact: true };
   }
   const all = await readCounted(tx, span);
   const rows = { plain: sum(all, "schedules", false), governed: sum(all, "schedules", true) };
-  const looked = await readLooked(tx, span, { plain: oneIn(rows.plain), governed: oneIn(rows.governed) });
+  const sample = { plain: oneIn(rows.plain), governed: oneIn(rows.governed), by };
+  const looked = await readLooked(tx, span, sample);
   const share = sum(looked, "alive", false) / sum(looked, "schedules", false);
   const weight = rows.governed / sum(looked, "schedules", true);
+  const plainWeight = rows.plain / sum(looked, "schedules", false);
   return {
+    named:
+      by === undefined
+        ? []
+        : looked.flatMap((row) => groupOf(row, row.alive * (row.governed ? weight : plainWeight))),
     groups: [
       ...all.flatMap((row) => (row.governed ? [] : groupOf(row, row.schedules * share))),
       ...looked.flatMap((row) => (row.governed ? groupOf(row, row.alive * weight) : [])),
     ],
     exact: false,
   };
+}
+
+/** Whether so few rows are planned before the end that each of them can be read. */
+export async function hasFewRows(tx: Tx, span: Span): Promise<boolean> {
+  const [few] = await tx<{ rows: number }[]>`
+    select count(*)::int as rows from (select from (${rowsWithin(tx, span)}) p limit ${exactMax + 1}::int) r`;
+  return (few?.rows ?? 0) <= exactMax;
 }
 
 function sum(rows: readonly GroupRow[], column: "schedules" | "alive", governed: boolean): number {
@@ -108,22 +103,33 @@ interface GroupRow extends Pick<CadenceColumns, "expression" | "zone" | "dst" | 
   governed: boolean;
   /**
    * For governed rows that are alive: the slot, the spread and key that move the due time before
-   * it, and whether the row is the end of a hold.
+   * it, and whether the row is the end of a hold, and of which owner.
    */
-  own: [slot: string | null, spread: string | null, key: string | null, release: string] | null;
+  own:
+    | [slot: string | null, spread: string | null, key: string | null, release: string, owner: string | null]
+    | null;
+  unmoved: boolean;
+  names: string[] | null;
   cadenceId: number | null;
   occurrence: Date | null;
   everyMs: number | null;
+  isInterval: boolean;
 }
 
-/** Counts all plan rows without reading their schedules, which costs little per row. */
+/**
+ * Counts all plan rows without reading their schedules, which costs little per row. Intervals that
+ * do not fire again before the end are one group for each minute: each length of its own would be
+ * far more groups.
+ */
 function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
   return withCadences(
     tx,
     tx`
       select min(due_at) as due, count(*)::int as schedules, 0 as alive, governed, null::text[] as own, cadence_id,
-        case when cadence_id is not null then occurrence end as occurrence, ${repeating(tx, span)} as every_ms
-      from (${rowsWithin(tx, span)}) p group by cadence_id, governed, 7, 8, ${stretch(tx, span)}`,
+        case when cadence_id is not null then occurrence end as occurrence,
+        case when every_ms < ${span.end.getTime() - span.now.getTime()}::bigint then every_ms end as every_ms, every_ms is not null as is_interval,
+        due_at = occurrence as unmoved, null::text[] as names
+      from (${rowsWithin(tx, span)}) p group by cadence_id, governed, 7, 8, 9, 10, ${stretch(tx, span)}`,
   );
 }
 
@@ -135,47 +141,47 @@ function readCounted(tx: Tx, span: Span): PromiseLike<GroupRow[]> {
 function readLooked(
   tx: Tx,
   span: Span,
-  sample: { plain: number; governed: number },
+  { plain, governed, by }: { plain: number; governed: number; by: Contributor | undefined },
 ): PromiseLike<GroupRow[]> {
+  const names =
+    by === undefined
+      ? tx`null::text[]`
+      : tx`(select ${namesOf(tx, by)} from carillon.schedules s where s.id = p.schedule_id offset 0)`;
   return withCadences(
     tx,
     tx`
       select min(p.due_at) as due, count(*)::int as schedules, count(*) filter (where p.alive)::int as alive, p.governed, p.own, p.cadence_id,
         case when p.cadence_id is not null or p.own[3] is not null then p.occurrence
           when p.own[1] is not null then date_bin('1 second', p.occurrence + interval '999 milliseconds', 'epoch') end as occurrence,
-        case when p.own[1] is not null then p.every_ms else ${repeating(tx, span)} end as every_ms
+        p.every_ms, p.every_ms is not null as is_interval, p.due_at = p.occurrence as unmoved, p.names
       from (
-        select p.*, case when p.governed then p.own is not null
+        select p.*, ${names} as names, case when p.governed then p.own is not null
           else exists (select from carillon.schedules s where s.id = p.schedule_id and s.version = p.version and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) end as alive
         from (
           select p.*, case when p.governed then ${ownColumn(tx)} end as own from (${rowsWithin(tx, span)}) p
-          where hashint8(p.schedule_id) & case when p.governed then ${sample.governed - 1}::int else ${sample.plain - 1}::int end = 0
+          where hashint8(p.schedule_id) & case when p.governed then ${governed - 1}::int else ${plain - 1}::int end = 0
         ) p
       ) p
-      group by p.cadence_id, p.governed, p.own, 7, 8, ${stretch(tx, span)}`,
+      group by p.cadence_id, p.governed, p.own, p.names, 7, 8, 9, 10, ${stretch(tx, span)}`,
   );
 }
-
-/** SQL: the interval, if it may fire again before the end. */
-const repeating = (tx: Tx, { now, end }: Span) =>
-  tx`case when every_ms < ${end.getTime() - now.getTime()}::bigint then every_ms end`;
 
 const stretch = (tx: Tx, { now, end }: Span) => tx`
   date_bin(case when every_ms < ${Math.min(coarseFromMs, end.getTime() - now.getTime())}::bigint then interval '1 second' else interval '1 minute' end,
     due_at, 'epoch')`;
 
-/**
- * SQL: the rules of a governed row, as in `own` of a GroupRow; null for a row of an older version.
- */
+/** SQL: the `own` of a governed row; null for a row of an older version. */
 const ownColumn = (tx: Tx) => tx`
   (select array[v.body ->> 'slot', case when v.body ->> 'slot' is not null then v.body ->> 'spread' end,
-      case when v.body ->> 'slot' is not null and v.body ->> 'spread' is not null then s.key end, (s.held_until is not distinct from p.due_at)::text]
+      case when v.body ->> 'slot' is not null and v.body ->> 'spread' is not null then s.key end, (s.held_until is not distinct from p.due_at)::text,
+      case when s.held_until = p.due_at then (
+        select min(h.owner) from carillon.holds h where h.schedule_id = s.id and h.until = s.held_until) end]
     from carillon.schedules s join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
     where s.id = p.schedule_id and s.version = p.version and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0)`;
 
 function withCadences(tx: Tx, groups: ReturnType<typeof rowsWithin>): PromiseLike<GroupRow[]> {
   return tx<GroupRow[]>`
-    select g.due, g.schedules, g.alive, g.governed, g.own, g.cadence_id as "cadenceId", g.occurrence, g.every_ms::float8 as "everyMs",
+    select g.due, g.schedules, g.alive, g.governed, g.own, g.cadence_id as "cadenceId", g.occurrence, g.every_ms::float8 as "everyMs", g.is_interval as "isInterval", g.unmoved, g.names,
       c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn", r.rules
     from (${groups}) g
     left join carillon.cadences c on c.id = g.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
@@ -184,9 +190,13 @@ function withCadences(tx: Tx, groups: ReturnType<typeof rowsWithin>): PromiseLik
 function groupOf(row: GroupRow, schedules: number): PlannedGroup[] {
   if (!(schedules > 0)) return [];
   const due = row.due.getTime();
-  const [slot, spread, key, release] = row.own ?? [null, null, null, "false"];
+  const [slot, spread, key, release, owner] = row.own ?? [null, null, null, "false", null];
+  const names = row.names ?? [];
   // The end of a hold is one fire; the occurrence after it has a row of its own.
-  if (release === "true") return [{ due, schedules, cadence: null, everyMs: null, slot: null }];
+  if (release === "true") {
+    const once = { cadence: null, everyMs: null, isInterval: false, slot: null, unmoved: false };
+    return [{ due, schedules, ...once, release: { owner }, names }];
+  }
   const occurrence = row.occurrence?.getTime() ?? due;
   const lagMs = spreadOffset(key ?? "", spread === null ? 0 : (durationMs(spread) ?? 0));
   const slotMs = slot === null ? null : durationMs(slot);
@@ -196,7 +206,11 @@ function groupOf(row: GroupRow, schedules: number): PlannedGroup[] {
       schedules,
       cadence: plannedCadence(row),
       everyMs: row.everyMs,
+      isInterval: row.isInterval,
       slot: slotMs === null ? null : { slotMs, lagMs, occurrence },
+      unmoved: row.unmoved && slotMs === null,
+      release: null,
+      names,
     },
   ];
 }

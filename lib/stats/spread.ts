@@ -1,4 +1,10 @@
-import type { Minute } from "./unfold-minutes.ts";
+import { minuteMs } from "./unfold-minutes.ts";
+
+/** A minute, and how many of its fires a spread would distribute. */
+export interface Spreadable {
+  fires: number;
+  together: number;
+}
 
 export interface Flattened {
   spread: string;
@@ -7,29 +13,40 @@ export interface Flattened {
 }
 
 const spreads = [
-  { spread: "5m", minutes: 5 },
-  { spread: "15m", minutes: 15 },
-  { spread: "1h", minutes: 60 },
+  { spread: "5m", ms: 5 * minuteMs },
+  { spread: "15m", ms: 15 * minuteMs },
+  { spread: "1h", ms: 60 * minuteMs },
 ] as const;
 
 /**
- * Computes the heaviest minute if every cadence that fires for many schedules at once had a
- * `spread`. Each schedule keeps one offset within the spread, so a minute's fires are distributed
- * evenly over that minute and the next ones. Fires before the first minute are unknown, so the
- * first minutes count too few, and the peak is one of the later minutes.
+ * Computes the heaviest minute if every schedule that fires together with others had a `spread`.
+ * `before` are the minutes just before the line: their fires would move into it.
  */
-export function flattened(line: readonly Minute[]): Flattened[] {
+export function flattened(line: readonly Spreadable[], before: readonly Spreadable[]): Flattened[] {
   return spreads
-    .filter(({ minutes }) => minutes < line.length)
-    .map(({ spread, minutes }) => ({ spread, peak: peakWith(line, minutes) }));
+    .filter(({ ms }) => ms < line.length * minuteMs)
+    .map(({ spread, ms }) => ({ spread, peak: Math.max(0, ...curveWith(line, before, ms)) }));
 }
 
-function peakWith(line: readonly Minute[], minutes: number): number {
-  let peak = 0;
-  let moved = 0;
-  for (const [index, { fires, together }] of line.entries()) {
-    moved += together - (line[index - minutes]?.together ?? 0);
-    peak = Math.max(peak, fires - together + Math.ceil(moved / minutes));
-  }
-  return peak;
+/**
+ * The fires of each minute with a spread. Each schedule keeps one place within it, so the fires of
+ * a minute are distributed evenly over that minute and the next ones.
+ */
+export function curveWith(
+  line: readonly Spreadable[],
+  before: readonly Spreadable[],
+  spreadMs: number,
+): number[] {
+  const all = [...before, ...line];
+  const whole = Math.floor(spreadMs / minuteMs);
+  const rest = spreadMs - whole * minuteMs;
+  let sum = 0;
+  const moved = all.map(({ together }, index) => {
+    sum += together - (all[index - whole]?.together ?? 0);
+    const last = all[index - whole]?.together ?? 0;
+    return (sum * minuteMs + last * rest) / spreadMs;
+  });
+  return line.map(({ fires, together }, index) =>
+    Math.max(0, Math.ceil(fires - together + (moved[index + before.length] ?? 0) - 1e-6)),
+  );
 }

@@ -19,6 +19,8 @@ export interface Standing {
   waiting: number;
   /** Waiting jobs whose time has come. */
   due: number;
+  /** Waiting jobs that a tick has made ahead of their due time, and that no attempt has had. */
+  ahead: number;
   /** Waiting jobs held back by a hold of their schedule. */
   held: number;
   running: number;
@@ -57,7 +59,7 @@ export async function readStanding(sql: Tx): Promise<Standing> {
   return { parcels, ...open, ...rest };
 }
 
-type OpenJobs = Pick<Standing, "waiting" | "due" | "held" | "running" | "oldestDueAt">;
+type OpenJobs = Pick<Standing, "waiting" | "due" | "ahead" | "held" | "running" | "oldestDueAt">;
 
 /**
  * A parcel that waits for its turn at a target has no time at which it is ready: `turn_at` is its
@@ -65,7 +67,8 @@ type OpenJobs = Pick<Standing, "waiting" | "due" | "held" | "running" | "oldestD
  */
 const openParcels = (sql: Tx) => sql`
   select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns, cardinality(p.occurrences) as jobs,
-    p.lease_until is not null as leased, p.held_schedule is not null as held, carillon.clock() as now,
+    p.lease_until is not null as leased, p.held_schedule is not null and p.ready_at > carillon.clock() as held,
+    p.ready_at < 'infinity' as timed, carillon.clock() as now,
     case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
   from carillon.parcels p limit ${lookedAtMax + 1}::int`;
 
@@ -78,6 +81,7 @@ async function readParcels(sql: Tx): Promise<OpenJobs & Pick<Standing, "parcels"
     select count(*)::int as looked,
       coalesce(sum(jobs) filter (where not leased), 0)::float8 as waiting,
       coalesce(sum(jobs) filter (where not leased and since <= now), 0)::float8 as due,
+      coalesce(sum(jobs) filter (where not leased and not held and timed and since > now and kinds is null), 0)::float8 as ahead,
       coalesce(sum(jobs) filter (where held), 0)::float8 as held,
       coalesce(sum(jobs) filter (where leased), 0)::float8 as running,
       min(since) filter (where not leased and since <= now and jobs > 0) as "oldestDueAt"
@@ -91,6 +95,7 @@ async function readJobs(sql: Tx): Promise<OpenJobs & Pick<Standing, "retrying">>
   const [row] = await sql<(OpenJobs & Pick<Standing, "retrying">)[]>`
     select count(*) filter (where not p.leased)::int as waiting,
       count(*) filter (where not p.leased and p.since <= p.now)::int as due,
+      count(*) filter (where not p.leased and not p.held and p.timed and p.since > p.now and j.attempt = 0)::int as ahead,
       count(*) filter (where p.held)::int as held,
       count(*) filter (where p.leased)::int as running,
       count(*) filter (where not p.leased and j.attempt > 0)::int as retrying,

@@ -1,4 +1,6 @@
 import type { Tx } from "../db/connect.ts";
+import { countEnded, type Ended } from "./ended.ts";
+import { type Freshness, freshTallies, readFreshness } from "./fresh-tallies.ts";
 import { type Lateness, type LatenessBucket, summarize } from "./lateness.ts";
 import { readStanding, type Standing } from "./standing.ts";
 
@@ -23,15 +25,19 @@ export interface Pulses extends Omit<Lateness, "jobs"> {
 }
 
 export interface Stats {
-  /** `paused` are held. Schedules that have ended and are still kept count as active. */
-  schedules: { total: number; active: number; paused: number };
+  /** `paused` are held; `ended` may be an estimate, which is `endedWithin` off at most. */
+  schedules: { total: number; active: number; paused: number; ended: number; endedWithin: number };
   standing: Standing;
+  freshness: Freshness;
+  /** The last five full minutes and the running one. */
+  lastMinutes: Counts;
   lastHour: Counts;
   lastDay: Counts;
 }
 
 const minuteMs = 60_000;
-const hourMinutes = 60;
+export const lastMinutes = 5;
+export const hourMinutes = 60;
 const dayMinutes = 1_440;
 
 /**
@@ -40,32 +46,61 @@ const dayMinutes = 1_440;
  */
 export async function readStats(sql: Tx): Promise<Stats> {
   const standing = await readStanding(sql);
-  const [schedules, lastHour, lastDay] = await Promise.all([
+  const [kept, ended, freshness, minutes, lastHour, lastDay] = await Promise.all([
     readSchedules(sql),
+    countEnded(sql),
+    readFreshness(sql),
+    readCounts(sql, minutesBefore(standing.now, lastMinutes)),
     readCounts(sql, minutesBefore(standing.now, hourMinutes)),
     readCounts(sql, minutesBefore(standing.now, dayMinutes)),
   ]);
-  return { schedules, standing, lastHour, lastDay };
+  return {
+    schedules: withEnded(kept, ended),
+    standing,
+    freshness,
+    lastMinutes: minutes,
+    lastHour,
+    lastDay,
+  };
 }
 
-function minutesBefore(now: Date, minutes: number): Date {
+type Kept = Pick<Stats["schedules"], "total" | "paused">;
+
+function withEnded({ total, paused }: Kept, { count, within }: Ended): Stats["schedules"] {
+  const ended = Math.min(count, Math.max(0, total - paused));
+  return { total, active: Math.max(0, total - paused - ended), paused, ended, endedWithin: within };
+}
+
+export function minutesBefore(now: Date, minutes: number): Date {
   return new Date((Math.floor(now.getTime() / minuteMs) - minutes) * minuteMs);
 }
 
 /**
- * One statement, so that a row is either among the tallies or in the sum, never in both and never
- * in neither. A difference that was written by hand may bring the sum below zero. No constraint
- * refuses that: a schedule's end may be rolled up before its beginning.
+ * The most schedules with an ended hold that are counted one by one: those that the tick has not
+ * cleared yet.
  */
-async function readSchedules(sql: Tx): Promise<Stats["schedules"]> {
+const endedMax = 200_000;
+
+/**
+ * One statement, so that a row is either among the tallies or in the sum, never in both and never
+ * in neither. A schedule whose hold has ended counts as active at once, although its row stays
+ * held until the tick has cleared it. A difference that was written by hand may bring the sum below
+ * zero. No constraint refuses that: a schedule's end may be rolled up before its beginning.
+ */
+async function readSchedules(sql: Tx): Promise<Kept> {
   const [row] = await sql<{ total: number; paused: number }[]>`
-    select greatest(c.schedules + t.schedules, 0)::float8 as total, greatest(c.held + t.held, 0)::float8 as paused
+    select greatest(c.schedules + t.schedules, 0)::float8 as total, greatest(c.held + t.held - e.ended, 0)::float8 as paused
     from carillon.schedule_counts c
-    cross join (select coalesce(sum(schedules), 0) as schedules, coalesce(sum(held), 0) as held from carillon.schedule_tallies) t`;
+    cross join (select coalesce(sum(schedules), 0) as schedules, coalesce(sum(held), 0) as held from carillon.schedule_tallies) t
+    cross join (${endedHolds(sql)}) e`;
   if (row === undefined) throw new Error("carillon.schedule_counts has no row.");
-  const { total, paused } = row;
-  return { total, active: Math.max(0, total - paused), paused };
+  return row;
 }
+
+/** The number of schedules that are held in their rows, and whose hold has ended. */
+const endedHolds = (sql: Tx) => sql`
+  select count(*) as ended from (
+    select from carillon.schedules where deleted_at is null and held_until <= (select carillon.clock()) limit ${endedMax}) s`;
 
 interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<Pulses, "taken" | "lost"> {
   buckets: LatenessBucket[];
@@ -78,7 +113,7 @@ interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<P
  */
 async function readCounts(sql: Tx, from: Date): Promise<Counts> {
   const [row] = await sql<CountsRow[]>`
-    with fresh as materialized (select * from carillon.tallies where at >= ${from}),
+    with fresh as materialized (select * from (${freshTallies(sql)}) f where at >= ${from}),
     happened as (
       select fired, succeeded, failed, dead, cancelled, skipped, missed, pulses, pulses_lost from carillon.minutes where minute >= ${from}
       union all

@@ -1,22 +1,18 @@
 import { isRun, nextRunAfter } from "../cadence/cadence.ts";
 import { dueAt, occurrenceDueBy } from "../schedule/stored/timetable.ts";
-import type { PlannedGroup } from "./planned-groups.ts";
+import type { PlannedGroup } from "./planned-group.ts";
 
 export const minuteMs = 60_000;
-
-/** The contribution of one rule to one minute. */
-export interface Share {
-  /** The shared cadence, or the interval, or `single` for schedules that fire once. */
-  rule: string | null;
-  fires: number;
-}
 
 export interface Minute {
   at: number;
   fires: number;
-  /** Fires due exactly at their occurrence of a shared cadence, which a spread would distribute. */
+  /** Fires due exactly at their occurrence, which a spread would distribute. */
   together: number;
+  /** The fires of each rule. */
   shares: Map<string, number>;
+  /** The fires of each contributor, where they were asked for. */
+  names: Map<string, number>;
 }
 
 /** Largest number of runs computed for all rules together, which takes some seconds. */
@@ -31,18 +27,26 @@ export interface Unfolded {
   exact: boolean;
 }
 
+export interface Window {
+  /** The first minute. */
+  from: number;
+  /** The number of minutes. */
+  count: number;
+  /** The present minute; what is late fires then. Default: the first one. */
+  now?: number;
+  runsMax?: number;
+}
+
 /**
  * Fires per minute. Each rule is unfolded once for all schedules that share it and its next
  * occurrence.
  */
 export function unfoldMinutes(
   groups: readonly PlannedGroup[],
-  from: number,
-  count: number,
-  runsMax: number = allRunsMax,
+  { from, count, now = from, runsMax = allRunsMax }: Window,
 ): Unfolded {
   const minutes = Array.from({ length: count }, (_, index): Minute => {
-    return { at: from + index * minuteMs, fires: 0, together: 0, shares: new Map() };
+    return { at: from + index * minuteMs, fires: 0, together: 0, shares: new Map(), names: new Map() };
   });
   const end = from + count * minuteMs;
   let exact = true;
@@ -50,7 +54,7 @@ export function unfoldMinutes(
   for (const [index, group] of groups.entries()) {
     // The remaining groups share the steps that earlier groups did not need.
     const most = Math.max(1, Math.floor(left / (groups.length - index)));
-    const followed = follow(group, { from, end, most }, (due) =>
+    const followed = follow(group, { from, now, end, most }, (due) =>
       add(minutes[Math.floor((due - from) / minuteMs)], group, 1),
     );
     left -= followed.runs;
@@ -66,8 +70,12 @@ function add(minute: Minute | undefined, group: PlannedGroup, runs: number): voi
   const fires = runs * group.schedules;
   minute.fires += fires;
   if (isTogether(group)) minute.together += fires;
-  const rule = ruleOf(group);
-  minute.shares.set(rule, (minute.shares.get(rule) ?? 0) + fires);
+  grow(minute.shares, ruleOf(group), fires);
+  for (const name of group.names) grow(minute.names, name, fires);
+}
+
+function grow(counts: Map<string, number>, name: string, by: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + by);
 }
 
 /**
@@ -76,11 +84,11 @@ function add(minute: Minute | undefined, group: PlannedGroup, runs: number): voi
  */
 function follow(
   group: PlannedGroup,
-  { from, end, most }: { from: number; end: number; most: number },
+  { from, now, end, most }: { from: number; now: number; end: number; most: number },
   found: (due: number) => void,
 ): { runs: number; upTo: number } {
   let runs = 0;
-  for (const due of duesOf(group, from)) {
+  for (const due of duesOf(group, { from, now })) {
     if (due >= end) break;
     if (runs === most) return { runs, upTo: Math.max(due, from + 1) };
     runs += 1;
@@ -96,23 +104,27 @@ function spreadOn(minutes: readonly Minute[], group: PlannedGroup, perMs: number
   }
 }
 
-export function ruleOf({ cadence, everyMs }: PlannedGroup): string {
+export function ruleOf({ cadence, everyMs, isInterval, release }: PlannedGroup): string {
+  if (release !== null) return `release ${release.owner ?? ""}`;
   if (cadence !== null) return `cadence ${cadence.id}`;
-  return everyMs === null ? "single" : `every ${everyMs}`;
+  if (everyMs !== null) return `every ${everyMs}`;
+  return isInterval ? "long intervals" : "single";
 }
 
 /**
- * Only crons fire together, unless a spread has moved them. An interval has its own phase, and a
- * schedule that fires once its own instant. In a slot, schedules fire together on purpose.
+ * Crons fire together; intervals too that were made in one second, and schedules that fire once at
+ * one instant. Those with other phases are as even after a spread as before. In a slot, schedules
+ * fire together on purpose, and no spread moves the end of a hold.
  */
-function isTogether({ cadence, due, slot }: PlannedGroup): boolean {
-  return cadence !== null && slot === null && due === cadence.occurrence;
+function isTogether({ unmoved, release }: PlannedGroup): boolean {
+  return unmoved && release === null;
 }
 
 /** An occurrence that is due already fires once, as soon as a tick comes. */
-function* duesOf(group: PlannedGroup, from: number): Generator<number> {
+function* duesOf(group: PlannedGroup, { from, now }: { from: number; now: number }): Generator<number> {
   const { due, cadence } = group;
-  if (cadence === null || isRun(cadence.of, cadence.occurrence)) yield Math.max(due, from);
+  const first = Math.max(due, now);
+  if (first >= from && (cadence === null || isRun(cadence.of, cadence.occurrence))) yield first;
   yield* group.slot === null ? evenDues(group, from) : slotDues(group, group.slot, from);
 }
 

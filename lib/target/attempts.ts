@@ -2,7 +2,7 @@ import { BoundedMap } from "../bounded-map.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { AlarmClock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
-import { type Delivery, type DeliveryContext, thrown } from "./delivery.ts";
+import { type Delivery, type DeliveryContext, thrown, timed } from "./delivery.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { AttemptStopped, Stop } from "./stop.ts";
 
@@ -23,7 +23,11 @@ export async function eachAttempt<Job extends ClaimedJob>(
   const deliveries: Delivery[] = jobs.map(() => ({ kind: "back" }));
   await sideBySide(jobs, context.places, clock, async (job, index) => {
     const bounds = { timeout: job.timeout, stops: [context.stopOf(job)] };
-    deliveries[index] = await boundedAttempt(bounds, context, clock, (stop) => attempt(job, stop));
+    deliveries[index] = await timed(
+      clock,
+      () => boundedAttempt(bounds, context, clock, (stop) => attempt(job, stop)),
+      (ran) => context.worked?.(job, ran),
+    );
   });
   return deliveries;
 }

@@ -1,5 +1,7 @@
+import type { Clock } from "../clock.ts";
 import { textOf } from "../log/text-of.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import type { Ran } from "../parcel/own-times.ts";
 import { storablePart } from "../schedule/shape/text.ts";
 import type { Places } from "./places.ts";
 import type { Stop } from "./stop.ts";
@@ -107,6 +109,22 @@ export interface DeliveryContext {
   stopOf(job: ClaimedJob): Stop;
   /** The time left in the invocation. A job that may take longer does not start. */
   timeLeftMs(): number;
+  /** Receives the times at which the target worked on a job, also of a job that failed. */
+  worked?(job: ClaimedJob, ran: Ran): void;
+}
+
+/** Does one piece of work, and tells when it began and ended. */
+export async function timed<Answer>(
+  { now }: Pick<Clock, "now">,
+  work: () => Promise<Answer>,
+  tell: (ran: Ran) => void,
+): Promise<Answer> {
+  const from = now().getTime();
+  try {
+    return await work();
+  } finally {
+    tell({ from, to: now().getTime() });
+  }
 }
 
 /** Delivers jobs and returns their outcomes in the same order. */

@@ -1,6 +1,7 @@
 import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { Clock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import type { Ran } from "../parcel/own-times.ts";
 import type { EventTarget } from "../schedule/shape/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
@@ -18,13 +19,18 @@ export function eventTarget({
   clock,
 }: EventTargetDeps): (
   jobs: readonly (ClaimedJob & { target: EventTarget })[],
-  context: Pick<DeliveryContext, "timeLeftMs">,
+  context: Pick<DeliveryContext, "timeLeftMs" | "worked">,
 ) => Promise<Delivery[]> {
-  const put = eventSender(events);
-  return async (jobs, { timeLeftMs }) =>
+  const put = eventSender(events, clock);
+  return async (jobs, { timeLeftMs, worked }) =>
     sendMade(
       jobs,
-      (job) => ({ detail: envelope(job, clock.now()), time: job.dueAt, target: job.target }),
+      (job) => ({
+        detail: envelope(job, clock.now()),
+        time: job.dueAt,
+        target: job.target,
+        worked: (ran: Ran) => worked?.(job, ran),
+      }),
       (events) => put(events, timeLeftMs),
     );
 }

@@ -1,6 +1,8 @@
 import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
+import type { Clock } from "../clock.ts";
+import type { Ran } from "../parcel/own-times.ts";
 import type { EventTarget } from "../schedule/shape/target-shape.ts";
-import { done, eachRequest, failed, requests, type Sent } from "./delivery.ts";
+import { done, eachRequest, failed, requests, type Sent, timed } from "./delivery.ts";
 import { inParts } from "./in-parts.ts";
 import { Sending } from "./sending.ts";
 
@@ -9,6 +11,8 @@ export interface BusEvent {
   detail: string;
   time: Date;
   target: EventTarget;
+  /** Receives the times of its request. */
+  worked?: ((ran: Ran) => void) | undefined;
 }
 
 /** Puts events and returns their outcomes in the same order. */
@@ -19,8 +23,15 @@ interface Entry extends BusEvent {
   bytes: number;
 }
 
-export function eventSender(client: EventBridgeClient): PutEvents {
-  const put = (batch: readonly Entry[]) => putBatch(client, batch);
+export function eventSender(client: EventBridgeClient, clock: Pick<Clock, "now">): PutEvents {
+  const put = (batch: readonly Entry[]) =>
+    timed(
+      clock,
+      () => putBatch(client, batch),
+      (ran) => {
+        for (const { worked } of batch) worked?.(ran);
+      },
+    );
   return async (events, timeLeftMs) => {
     const sending = new Sending(timeLeftMs);
     const outcomes: Sent[] = events.map(() => unanswered);

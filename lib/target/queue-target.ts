@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import type { Ran } from "../parcel/own-times.ts";
 import type { QueueTarget } from "../schedule/shape/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
@@ -16,15 +17,21 @@ export function queueTarget(
   deps: QueueTargetDeps,
 ): (
   jobs: readonly (ClaimedJob & { target: QueueTarget })[],
-  context: Pick<DeliveryContext, "timeLeftMs">,
+  context: Pick<DeliveryContext, "timeLeftMs" | "worked">,
 ) => Promise<Delivery[]> {
   const send = messageSender(deps);
-  return async (jobs, { timeLeftMs }) => {
+  return async (jobs, { timeLeftMs, worked }) => {
     const now = deps.clock.now();
     // Ordered by key: the jobs of one schedule arrive in order.
     const message = (job: ClaimedJob & { target: QueueTarget }) => {
       const id = jobId(job);
-      return { body: envelope(job, now, id), target: job.target, id, orderedBy: job.key };
+      return {
+        body: envelope(job, now, id),
+        target: job.target,
+        id,
+        orderedBy: job.key,
+        worked: (ran: Ran) => worked?.(job, ran),
+      };
     };
     return sendMade(jobs, message, (messages) => send(messages, timeLeftMs));
   };

@@ -5,13 +5,16 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
+import type { Clock } from "../clock.ts";
+import type { Ran } from "../parcel/own-times.ts";
 import { attributeBytes, type QueueTarget } from "../schedule/shape/target-shape.ts";
-import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
+import { done, eachRequest, failed, requests, type Sent, thrown, timed } from "./delivery.ts";
 import { gathered, type SendRequest } from "./gather-requests.ts";
 import { inParts } from "./in-parts.ts";
 import { Sending } from "./sending.ts";
 
 export interface MessageSenderDeps {
+  clock: Pick<Clock, "now">;
   sqs: SQSClient;
   /** The queues of Carillon's own parcels, which are no targets of schedules. */
   ownUrls: readonly string[];
@@ -27,6 +30,8 @@ export interface QueueMessage {
    * In a FIFO queue whose target names no group, messages with the same text here arrive in order.
    */
   orderedBy: string;
+  /** Receives the times of its request. */
+  worked?: ((ran: Ran) => void) | undefined;
 }
 
 /** Sends messages and returns their outcomes in the same order. */
@@ -55,7 +60,14 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
   const sendTo = (url: string) => {
     const known = senders.get(url);
     if (known !== undefined) return known;
-    const send = (batch: readonly Entry[]) => sendBatch(deps.sqs, url, batch);
+    const send = (batch: readonly Entry[]) =>
+      timed(
+        deps.clock,
+        () => sendBatch(deps.sqs, url, batch),
+        (ran) => {
+          for (const { worked } of batch) worked?.(ran);
+        },
+      );
     const whole: SendRequest<Entry> = (batch) =>
       send(batch).catch((error: unknown) => batch.map(() => thrown(error)));
     const parts: SendRequest<Entry> = (batch) => inParts(batch, send);
@@ -118,8 +130,9 @@ function inOrder(send: SendRequest<Entry>): SendEntries {
 
 const back: Sent = { kind: "back" };
 
-function entry({ body, target, id, orderedBy }: QueueMessage, index: number): Entry {
-  return { body, target, id, orderedBy, index, bytes: Buffer.byteLength(body) + attributeBytes(target) };
+function entry(message: QueueMessage, index: number): Entry {
+  const { body, target } = message;
+  return { ...message, index, bytes: Buffer.byteLength(body) + attributeBytes(target) };
 }
 
 async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): Promise<Sent[]> {

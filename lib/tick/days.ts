@@ -48,13 +48,14 @@ function missingDays(sql: Sql): Promise<MissingDay[]> {
     ), attached as (
       select right(c.relname, 8) as day, count(*) as tables
       from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = any(array['carillon.plan', 'carillon.jobs', 'carillon.attempts', 'carillon.jobs_beside', 'carillon.dead_jobs']::regclass[])
+      where i.inhparent = any(array['carillon.plan', 'carillon.jobs', 'carillon.attempts', 'carillon.jobs_beside', 'carillon.dead_jobs',
+        'carillon.error_groups', 'carillon.job_requests', 'carillon.parcel_times']::regclass[])
       group by 1
     )
     select d.day::date::text as day, d.day >= s.today - 1 as "isNow"
     from span s cross join generate_series(s.first::timestamp, s.today + ${daysAhead}::int, interval '1 day') d (day)
     left join attached a on a.day = to_char(d.day, 'YYYYMMDD')
-    where coalesce(a.tables, 0) < 5
+    where coalesce(a.tables, 0) < 8
     order by d.day`;
 }
 

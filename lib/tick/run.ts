@@ -6,6 +6,7 @@ import type { MadeParcel } from "../limit/target-limits.ts";
 import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import type { Notify } from "../parcel/settle.ts";
+import type { DatabaseReach } from "./database-reach.ts";
 import type { RolledUp } from "./rolled-up.ts";
 import type { TickShare } from "./share.ts";
 
@@ -20,6 +21,8 @@ export interface TickDeps {
    * the tick reaches the inbox.
    */
   acceptance?: Acceptance | (() => Promise<Acceptance>) | undefined;
+  /** Whether earlier ticks of this process reached the database; without it, that is not known. */
+  reach?: DatabaseReach | undefined;
   /** Clock for measuring the computing of a batch; tests inject their own. */
   cpu?: (() => number) | undefined;
 }

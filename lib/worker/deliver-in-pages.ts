@@ -67,7 +67,7 @@ export async function deliverInPages(
     try {
       if (isOver()) break;
       const page = await readPage(deps.sql, left, bytes);
-      outcomes.push(...(await deliverPage(deps.deliver, page, context)));
+      outcomes.push(...(await deliverPage(deps.deliver, page, withOriginals(context, page, left))));
     } catch (error) {
       if (outcomes.length === 0) throw error;
       deps.log.warn("worker.pages-left", { parcel: id, error: errorText(error) });
@@ -86,6 +86,16 @@ const isOfGroup = ({ lane }: ClaimedJob): boolean => lane?.startsWith("grouped/"
  * Handing the job back would have it claimed again at once, over and over.
  */
 const missing = "Its payload is missing.";
+
+/** The jobs of a page are copies, with their payloads: their times belong to the jobs of the parcel. */
+function withOriginals(
+  context: DeliveryContext,
+  page: readonly ClaimedJob[],
+  left: readonly ClaimedJob[],
+): DeliveryContext {
+  const originals = new Map(page.map((copy, index) => [copy, left[index] ?? copy]));
+  return { ...context, worked: (job, ran) => context.worked?.(originals.get(job) ?? job, ran) };
+}
 
 async function deliverPage(
   deliver: Deliver,

@@ -3,6 +3,7 @@ import { jobId } from "../job/job-id.ts";
 import { errorText } from "../log/error-text.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import type { Measured } from "../parcel/own-times.ts";
 import { type Settled, type Settlement, settleParcel } from "../parcel/settle.ts";
 import { settleApart, type Unsettled } from "../parcel/settle-apart.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
@@ -40,11 +41,13 @@ export async function settleTaken(
   deps: WorkerDeps,
   parcel: ClaimedParcel,
   settlements: Settlements,
-  timeLeftMs: () => number,
+  { timeLeftMs, measured }: { timeLeftMs: () => number; measured?: Measured | undefined },
 ): Promise<Settled & SettledJobs> {
   const { sql, log, notify, random, clock } = deps;
   try {
-    const settled = await settleSurely(log, parcel.id, () => settleParcel(sql, parcel, settlements, notify));
+    const settled = await settleSurely(log, parcel.id, () =>
+      settleParcel(sql, parcel, settlements, notify, measured),
+    );
     return { ...settled, jobs: parcel.jobs, settlements };
   } catch (cause) {
     const mayBeValue = isRefusedValue(cause);
@@ -53,7 +56,7 @@ export async function settleTaken(
     const until = clock.now().getTime() + partsMaxMs;
     const timeIsUp = () => timeLeftMs() < partMinMs || clock.now().getTime() > until;
     const bare = (place: number) => bareOf(parcel.jobs[place], settlements[place] ?? null, random);
-    const apart = await settleApart({ sql, log, notify, bare, timeIsUp }, parcel, settlements);
+    const apart = await settleApart({ sql, log, notify, bare, timeIsUp, measured }, parcel, settlements);
     const tried = settlements.filter((each) => each !== null).length;
     if (tried > 0 && apart.unsettled.length === tried) throw cause;
     logUnsettled(deps, parcel, apart.unsettled);

@@ -2,7 +2,9 @@ import { jobId } from "../job/job-id.ts";
 import { errorText } from "../log/error-text.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import { claimCompany } from "../parcel/claim-together.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
+import type { Measured, Ran } from "../parcel/own-times.ts";
 import { type QueueClass, sideBySideMax } from "../parcel/parcel-queue.ts";
 import { isPlainSuccess, type Settlement } from "../parcel/settle.ts";
 import { settleTogether } from "../parcel/settle-together.ts";
@@ -30,6 +32,7 @@ export interface Work {
 
 interface Delivered {
   settlements: (Settlement | null)[];
+  measured: Measured;
   /** Resolves when the bus has answered to the events of the start. */
   telling: Promise<void> | undefined;
 }
@@ -122,8 +125,12 @@ export async function deliver(
   const life = signsOfLife(deps, parcel, queueClass === "slow" ? slowLeaseMs : null);
   const { id, fence, slots } = parcel;
   const places = company?.places ?? new Places(slots);
-  const context = { parcel: { id, fence }, places, stopOf: life.stopOf, timeLeftMs };
+  const ran = new Map<ClaimedJob, Ran>();
+  const worked = (job: ClaimedJob, own: Ran) => void ran.set(job, own);
+  const context = { parcel: { id, fence }, places, stopOf: life.stopOf, timeLeftMs, worked };
   const telling = deps.events?.started(parcel);
+  const now = () => deps.clock.now().getTime();
+  const claimedAt = now();
   try {
     const delivering = deliverInPages(deps, parcel, context, queueClass === "slow");
     const deliveries = await delivering.finally(company?.through);
@@ -133,7 +140,11 @@ export async function deliver(
       if (delivery === undefined) throw new Error(`There is no outcome for job ${jobId(job)}.`);
       return settlement(job, delivery, deps.random);
     });
-    return { settlements, telling };
+    return {
+      settlements,
+      measured: { claimedAt, ran: parcel.jobs.map((job) => ran.get(job)), now },
+      telling,
+    };
   } finally {
     life.end();
   }
@@ -142,10 +153,10 @@ export async function deliver(
 async function settleDelivered(
   deps: WorkerDeps,
   parcel: ClaimedParcel,
-  { settlements, telling }: Delivered,
+  { settlements, measured, telling }: Delivered,
   { queueClass, timeLeftMs }: Work,
 ): Promise<void> {
-  const settled = await settle(deps, parcel, settlements, timeLeftMs);
+  const settled = await settle(deps, parcel, settlements, { timeLeftMs, measured });
   await telling;
   if (timeLeftMs() < tellMinMs) return;
   if (queueClass === "slow") await holdWanted(deps, settled);
@@ -170,13 +181,13 @@ async function settle(
   deps: WorkerDeps,
   parcel: ClaimedParcel,
   settlements: readonly (Settlement | null)[],
-  timeLeftMs: () => number,
+  work: { timeLeftMs: () => number; measured?: Measured },
 ): Promise<SettledJobs> {
-  if (isPlainSuccess(parcel, settlements) && (await deps.settleTogether?.(parcel))) {
+  if (isPlainSuccess(parcel, settlements) && (await deps.settleTogether?.(parcel, work.measured))) {
     deps.measure?.settled(parcel, settlements);
     return { jobs: parcel.jobs, settlements };
   }
-  const { held, outgoing, ...settled } = await settleTaken(deps, parcel, settlements, timeLeftMs);
+  const { held, outgoing, ...settled } = await settleTaken(deps, parcel, settlements, work);
   if (!held) {
     deps.log.warn("worker.lease-lost", { parcel: parcel.id });
     return settled;
@@ -197,5 +208,5 @@ export async function handBack(
   timeLeftMs: () => number,
 ): Promise<void> {
   const back = parcel.jobs.map(() => ({ kind: "back" }) as const);
-  await settle(deps, parcel, back, timeLeftMs);
+  await settle(deps, parcel, back, { timeLeftMs });
 }

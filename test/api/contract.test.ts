@@ -191,6 +191,9 @@ describe("other documented statuses", () => {
     await answers("POST", "/v1/jobs:retry", 202, { body: { filter: { key: "walk" } } });
     await answers("POST", "/v1/jobs:retry", 422, { body: { filter: { state: "cancelled" } } });
     await answers("POST", "/v1/jobs:cancel", 202, { body: { filter: { key: "no-such" } } });
+    await answers("POST", "/v1/jobs:retry", 200, { body: { filter: { key: "walk" }, dryRun: true } });
+    await answers("POST", "/v1/jobs:cancel", 200, { body: { filter: { key: "walk" }, dryRun: true } });
+    await answers("GET", "/v1/jobs:groups", 200);
   });
 
   test("Every documented status occurs: groups and tags", async () => {
@@ -230,6 +233,15 @@ describe("other documented statuses", () => {
     const operations = [{ put: { key: "batched", ...schedule } }, { delete: "no-such" }];
     await answers("POST", "/v1/schedules:batch", 200, { body: { operations } });
     await answers("POST", "/v1/schedules:batch", 422, { body: { operations, atomic: true } });
+    const filter = { prefix: "batched" };
+    await answers("POST", "/v1/schedules:pause", 200, { body: { filter } });
+    await answers("POST", "/v1/schedules:resume", 200, { body: { filter, dryRun: true } });
+    await answers("POST", "/v1/schedules:patch", 200, {
+      body: { filter, patch: { payload: 1 }, dryRun: true },
+    });
+    const nowhere = { target: { handler: "no-such" } };
+    await answers("POST", "/v1/schedules:patch", 422, { body: { filter, patch: nowhere } });
+    await answers("POST", "/v1/schedules:delete", 200, { body: { filter } });
   });
 
   test("Every documented status occurs: enqueued jobs", async () => {
@@ -277,11 +289,33 @@ describe("other documented statuses", () => {
   test("Every documented status occurs: audit, statistics and quarantine", async () => {
     await answers("GET", "/v1/problems", 200);
     await answers("GET", "/v1/stats", 200);
+    await answers("GET", "/v1/series", 200);
     await answers("GET", "/v1/forecast", 200);
+    await answers("GET", "/v1/forecast", 422, { query: "from=2100-01-01T00:00:00Z" });
+    await answers("GET", "/v1/holds", 200);
+    await answers("GET", "/v1/token", 200);
+    await answers("POST", "/v1/calendars/walked/preview", 200, { body: { weekly: ["sun"] } });
     await setAside(api.sql, "ended", [{ item: "7", error: new Error("no") }]);
     await answers("GET", "/v1/quarantine", 200);
     await answers("POST", "/v1/quarantine:retry", 202, { body: { filter: { consumer: "ended" } } });
     await answers("GET", "/v1/audit", 200);
+    await answers("GET", "/v1/outages", 200);
+  });
+
+  test("Every documented status occurs: occurrences", async () => {
+    const query = "from=2030-01-01T00:00:00Z&to=2030-01-02T00:00:00Z";
+    await answers("GET", "/v1/occurrences", 200, { query });
+    await answers("GET", "/v1/occurrences:count", 200, { query });
+    await answers("GET", "/v1/schedules/walk/occurrences", 200);
+    await answers("POST", "/v1/occurrences:last", 200, { body: { keys: ["walk"] } });
+    await api.sql`
+      insert into carillon.cadences (expression, timezone)
+      select 'every 1 day from 2030-01-01T00:00:00.' || lpad(n::text, 3, '0') || m, 'UTC'
+      from generate_series(0, 999) n, generate_series(0, 20) m`;
+    await answers("GET", "/v1/occurrences", 422, { query });
+    await answers("GET", "/v1/occurrences:count", 422, { query });
+    await answers("GET", "/v1/occurrences", 200, { query: `${query}&prefix=walk` });
+    await api.sql`delete from carillon.cadences where timezone = 'UTC' and expression like 'every 1 day from 2030-01-01T00:00:00.%'`;
   });
 
   test("Every documented status occurs: health and the document itself", async () => {

@@ -44,6 +44,20 @@ describe.each(["http", "rest"] as const)("sign-in by IAM, through a %s API", (ga
   const { send } = world(byIam, gateway);
   const as = (name: string, parts: SendParts = {}) => ({ authorizer: role(name), ...parts });
 
+  test("A role learns its own scope, prefix and rate from GET /v1/token", async () => {
+    expect(await send("GET", "/v1/token", as("billing-me"))).toMatchObject({
+      status: 200,
+      json: {
+        name: `iam:${account}:role:billing-me`,
+        signIn: "iam",
+        scope: "write",
+        prefix: "billing:",
+        rate: { limit: "6/h", used: 1 },
+        expiresAt: null,
+      },
+    });
+  });
+
   test("A role has the scope and the prefix of its first entry in API_PRINCIPALS", async () => {
     expect(await send("PUT", "/v1/schedules/billing:1", as("billing-eu", { body }))).toMatchObject({
       status: 201,

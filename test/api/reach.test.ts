@@ -40,6 +40,11 @@ const by = (secret: string, parts: SendParts = {}): SendParts => ({
 const asOurs = (method: string, path: string, parts: SendParts = {}) =>
   api.send(method, path, by(ours.secret, parts));
 
+const many = (verb: string, body: object = {}): [string, SendParts] => [
+  `/v1/schedules:${verb}`,
+  { body: { filter: { prefix: "theirs:" }, ...body } },
+];
+
 const body = { when: "every 1d", target: { queue: "demo" }, group: "shared", tags: ["shared"] };
 
 async function team(prefix: string): Promise<Team> {
@@ -149,6 +154,9 @@ const label = (scope: string): Record<string, RouteCase> => ({
   [`POST /v1/${scope}s/{name}/cancel`]: shows(`/v1/${scope}s/elsewhere/cancel`),
 });
 
+/** Before and after the start of the tests. */
+const around = "from=2026-03-01T00:00:00Z&to=2026-03-30T00:00:00Z";
+
 /** Every route; a test below fails where one is missing. */
 const cases: Record<string, RouteCase> = {
   "GET /health": shows("/health"),
@@ -208,6 +216,12 @@ const cases: Record<string, RouteCase> = {
     ["/v1/jobs", { query: "state=dead&tag=shared" }],
     ["/v1/jobs", { query: "state=dead&target=queue" }],
   ),
+  "GET /v1/jobs:groups": shows(
+    "/v1/jobs:groups",
+    ["/v1/jobs:groups", { query: "prefix=theirs:" }],
+    ["/v1/jobs:groups", { query: "group=shared&by=target" }],
+    ["/v1/jobs:groups", { query: "state=retrying" }],
+  ),
   "GET /v1/jobs/{id}": missingJob(""),
   "POST /v1/jobs/{id}/cancel": missingJob("/cancel"),
   "POST /v1/jobs/{id}/retry": missingJob("/retry"),
@@ -220,7 +234,12 @@ const cases: Record<string, RouteCase> = {
     ["/v1/jobs:cancel", { body: { filter: { key: foreign } } }],
     ["/v1/jobs:cancel", { body: { filter: { prefix: "theirs:" } } }],
   ),
+  "POST /v1/schedules:pause": refused(many("pause")),
+  "POST /v1/schedules:resume": refused(many("resume")),
+  "POST /v1/schedules:delete": refused(many("delete")),
+  "POST /v1/schedules:patch": refused(many("patch", { patch: { tags: [] } })),
   "PUT /v1/calendars/{name}": refused(["/v1/calendars/days", { body: { weekly: ["sat"] } }]),
+  "POST /v1/calendars/{name}/preview": refused(["/v1/calendars/days/preview", { body: { weekly: ["sat"] } }]),
   "DELETE /v1/calendars/{name}": refused("/v1/calendars/days"),
   "GET /v1/calendars/{name}": shows("/v1/calendars/days"),
   "GET /v1/calendars": shows("/v1/calendars"),
@@ -232,9 +251,35 @@ const cases: Record<string, RouteCase> = {
   "DELETE /v1/limits/{target}": refused("/v1/limits/queue/demo"),
   "GET /v1/zone-data": shows("/v1/zone-data"),
   "GET /v1/zone-data/{version}/moves": refused("/v1/zone-data/2026a/moves"),
+  "GET /v1/occurrences": shows(
+    ["/v1/occurrences", { query: around }],
+    ["/v1/occurrences", { query: `${around}&prefix=theirs:` }],
+    ["/v1/occurrences", { query: `${around}&group=shared` }],
+    ["/v1/occurrences", { query: `${around}&tag=shared` }],
+    ["/v1/occurrences", { query: `${around}&target=queue` }],
+  ),
+  "GET /v1/occurrences:count": shows(
+    ["/v1/occurrences:count", { query: around }],
+    ["/v1/occurrences:count", { query: `${around}&prefix=theirs:` }],
+  ),
+  "POST /v1/occurrences:last": refused(["/v1/occurrences:last", { body: { keys: [foreign] } }]),
+  "GET /v1/schedules/{key}/occurrences": byKey("/occurrences"),
   "GET /v1/problems": shows("/v1/problems"),
-  "GET /v1/stats": refused("/v1/stats"),
-  "GET /v1/forecast": refused("/v1/forecast"),
+  "GET /v1/forecast": shows("/v1/forecast", ["/v1/forecast", { query: "by=key&minutes=1440" }]),
+  "GET /v1/holds": shows(
+    "/v1/holds",
+    ["/v1/holds", { query: "prefix=theirs:" }],
+    ["/v1/holds", { query: "ended=true" }],
+  ),
+  "GET /v1/token": shows("/v1/token"),
+  "GET /v1/outages": shows("/v1/outages"),
+  "GET /v1/stats": shows("/v1/stats"),
+  "GET /v1/series": shows(
+    "/v1/series",
+    ["/v1/series", { query: "group=shared" }],
+    ["/v1/series", { query: "tag=shared" }],
+    ["/v1/series", { query: "target=queue" }],
+  ),
   "GET /v1/tokens": shows("/v1/tokens"),
   "POST /v1/tokens": refused(["/v1/tokens", { body: { name: "spy", scope: "read", prefix: "theirs:" } }]),
   "GET /v1/tokens/{id}": missingToken(""),

@@ -154,7 +154,7 @@ describe("the order example", () => {
     expect(await explained(24 * hour)).toMatchObject({
       outcome: "cancelled",
       reason: "superseded",
-      sentence: expect.stringContaining("version 2 by shop"),
+      sentence: expect.stringContaining("edited by token `shop` (version 2)"),
     });
   });
 });

@@ -311,6 +311,7 @@ describe("the jobs of a schedule", () => {
       error: null,
       payload: { n: 1 },
       attempts: [],
+      current: expect.objectContaining({ plannedAt: expect.any(String), claimedAt: null }),
     });
     expect((await api.send("GET", "/v1/schedules/nobody/jobs")).status).toBe(404);
   });

@@ -86,6 +86,16 @@ describe("holds of a group", () => {
         await world.resume("alone");
         await resume();
         await same();
+        for (const until of [at(2 * hour), at(90 * minute), undefined, at(3 * hour)]) {
+          await world.pause("alone", until === undefined ? {} : { until });
+          await pause({ until });
+          await same();
+          await world.clock.advance(minute);
+          await world.tick();
+        }
+        await world.resume("alone");
+        await resume();
+        await same();
       },
     );
   });

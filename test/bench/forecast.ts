@@ -41,12 +41,15 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     }
     return { median: median(ms), most: Math.max(...ms), databaseCpu: median(cpuMs) };
   };
-  const hour = await timed(() => readForecast(sql, 60));
-  const day = await timed(() => readForecast(sql, 1_440));
+  const hour = await timed(() => readForecast(sql, { minutes: 60 }));
+  const day = await timed(() => readForecast(sql, { minutes: 1_440 }));
+  const byPrefix = await timed(() => readForecast(sql, { minutes: 60, by: "prefix" }));
+  const from = new Date(Date.now() + aheadMs);
+  const ahead = await timed(() => readForecast(sql, { minutes: 1_440, from, by: "prefix" }));
   const stats = await timed(() => readStats(sql));
-  const { total } = await readForecast(sql, 60);
+  const { total } = await readForecast(sql, { minutes: 60 });
   say(
-    `forecast of an hour with ${total} fires: ${hour.median} ms (${hour.databaseCpu} ms of CPU in the database); of a day: ${day.median} ms (${day.databaseCpu} ms); stats: ${stats.median} ms (${stats.databaseCpu} ms)`,
+    `forecast of an hour with ${total} fires: ${hour.median} ms (${hour.databaseCpu} ms of CPU in the database); of a day: ${day.median} ms (${day.databaseCpu} ms); of an hour by prefix: ${byPrefix.median} ms (${byPrefix.databaseCpu} ms); of a day in twenty days, by prefix: ${ahead.median} ms (${ahead.databaseCpu} ms); stats: ${stats.median} ms (${stats.databaseCpu} ms)`,
   );
   return {
     schedules,
@@ -54,10 +57,14 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     total,
     hour,
     day,
+    byPrefix,
+    ahead,
     stats,
     ...measuredOn(stack),
   };
 }
+
+const aheadMs = 20 * 86_400_000;
 
 const tickMs = 10;
 

@@ -21,6 +21,8 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   pulse: () => import("./pulse.ts"),
   forecast: () => import("./forecast.ts"),
   search: () => import("./search.ts"),
+  series: () => import("./series.ts"),
+  agenda: () => import("./agenda.ts"),
   bundle: () => import("./bundle.ts"),
   cron: () => import("./cron.ts"),
   peers: () => import("./peers.ts"),

@@ -31,12 +31,15 @@ async function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
   await sql`
     with named as (select array_agg(id order by name) filter (where name like 'webhook/%') as hosts,
       min(id) filter (where name = 'queue/bench') as bench, min(id) filter (where name = 'queue/rare') as rare from carillon.targets)
-    insert into carillon.schedules (id, shard, queue, key, group_key, tags, target_kind, target_id, held_since, created_at, created_by, updated_at, updated_by)
+    insert into carillon.schedules (id, shard, queue, key, group_key, tags, target_kind, target_id, held_since, rule, phase, created_at, created_by, updated_at, updated_by)
     select n, n % 16, 'fast', chr(97 + (n % 20)::int) || ':' || md5(n::text), case when n % 4 = 0 then 'g' || n / 64 when n % 4 = 1 then 'huge' end,
       case when n % 30000 = 0 then '{rare,common}'::text[] when n % 3 = 0 then '{common}'::text[] else '{}'::text[] end,
       case when n % 10 = 0 then 'webhook' else 'queue' end,
       case when n % 10 = 0 then hosts[1 + n / 10 % 500] when n % 1999 = 0 then rare else bench end,
       case when n % 50 = 0 then carillon.clock() end,
+      case when n % 5 = 0 then 0 else -864000000 end,
+      case when n % 5 = 0 then (extract(epoch from carillon.clock()) * 1000)::bigint - 259200000
+        else ((extract(epoch from carillon.clock()) * 1000)::bigint + n % 86400 * 10000) % 864000000 end,
       carillon.clock(), case when n % 20011 = 0 then 'rare' else 'often' || n % 3 end, carillon.clock(), 'bench'
     from generate_series(${from}::bigint, ${to}::bigint) n, named`;
   await sql`

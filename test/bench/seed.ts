@@ -40,9 +40,10 @@ function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
       { target: number }[]
     >`select carillon.target_named('queue/bench') as target`;
     await tx`
-      insert into carillon.schedules (id, shard, queue, key, target_kind, target_id, created_at, created_by, updated_at, updated_by)
-      select id, id % ${shardCount}::int, 'fast', 'bench:' || md5(id::text), 'queue', ${target}, now(), 'bench', now(), 'bench'
-      from generate_series(${from}::bigint, ${to}::bigint) id`;
+      insert into carillon.schedules (id, shard, queue, key, target_kind, target_id, rule, phase, created_at, created_by, updated_at, updated_by)
+      select id, id % ${shardCount}::int, 'fast', 'bench:' || md5(id::text), 'queue', ${target}, coalesce(cadence_id, -every_ms),
+        coalesce((extract(epoch from now()) * 1000)::bigint % every_ms, 0), now(), 'bench', now(), 'bench'
+      from (${cadenceOf(tx, from, to)}) seeded`;
     await tx`
       insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, cadence_id,
         body, target, payload)

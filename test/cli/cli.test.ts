@@ -41,7 +41,7 @@ describe("schedules", () => {
     expect(await cli.carillon(["get", "a:1"])).toMatchObject({
       code: 4,
       out: "",
-      err: 'There is no schedule "a:1". (404)\n',
+      err: 'There is no schedule "a:1". (404)\ncarillon audit --subject <key> shows whether it was deleted.\n',
     });
   });
 
@@ -89,7 +89,7 @@ describe("schedules", () => {
       ["l:1", "active"],
       ["l:2", "paused"],
     ]);
-    expect(err).toBe("There are more than 2: use --limit or --all.\n");
+    expect(err).toBe("These are the first 2 of 3: use --limit or --all.\n");
     const machine = await cli.carillon(["ls", "l:", "--all", "--json"]);
     expect(jsonLines(machine.out)).toMatchObject([{ key: "l:1" }, { key: "l:2" }, { key: "l:3" }]);
     expect((await cli.carillon(["ls", "l:", "--state", "paused", "--count"])).out).toBe("1\n");
@@ -103,7 +103,9 @@ describe("schedules", () => {
   test("Schedules under a prefix are deleted after a confirmation", async () => {
     for (const name of ["d:1", "d:2"]) await put(name);
     const prefix = ["rm", "--prefix", "d:"];
-    expect(await cli.carillon([...prefix, "--dry-run"])).toMatchObject({ err: "2 would be deleted.\n" });
+    expect(await cli.carillon([...prefix, "--dry-run"])).toMatchObject({
+      out: "d:1\nd:2\n2 schedules would be deleted.\n",
+    });
     expect(await cli.carillon(prefix)).toMatchObject({ code: 1, err: expect.stringContaining("use --yes") });
     expect(await cli.carillon(prefix, { answer: "n" })).toMatchObject({
       code: 1,

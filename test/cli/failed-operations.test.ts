@@ -34,8 +34,8 @@ test("carillon rm --prefix deletes what it can, names failed schedules, and exit
   const { code, out, err } = await cli.carillon(["rm", "--prefix", "d:", "--yes"]);
   expect(code).toBe(3);
   expect(out).toContain("Deleted 2 schedules.");
-  expect(err).toContain("d:2: An unexpected error occurred");
-  expect(err).toContain("1 could not be deleted.");
+  expect(err).toContain("d:2: Carillon failed on it");
+  expect(err).toContain("1 schedule could not be deleted.");
 });
 
 test("carillon import imports what it can, names failed schedules with the request id, and exits with the code of a retryable failure", async () => {

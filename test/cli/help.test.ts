@@ -2,9 +2,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseArguments } from "../../lib/cli/arguments.ts";
 import { commandTable } from "../../lib/cli/commands/command-table.ts";
 import { everywhere } from "../../lib/cli/common-options.ts";
-import { reference } from "../../lib/cli/help.ts";
+import { helpTopics, reference } from "../../lib/cli/help.ts";
+import { readInstant } from "../../lib/cli/instants.ts";
+import { questions, synonyms } from "../../lib/cli/tasks.ts";
 import { type OwnCli, ownCli } from "./own-cli.ts";
 
 let cli: OwnCli;
@@ -55,11 +58,24 @@ function wordsOf(line: string): string[] {
   return words.slice(1).map((word) => (/^['"]/.test(word) ? word.slice(1, -1) : word));
 }
 
+/** Every instant that a command prints, and what follows it in parentheses. */
+const instants =
+  /\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?(?: \((?:now|in [^)]*|[^)]* ago)\))?/g;
+const shown = new Set<string>();
+
+/** Reads every instant of an output, and keeps some for explain. */
+function keepShown(out: string): void {
+  const printed = [...out.matchAll(instants)].map(([text]) => text);
+  for (const text of printed)
+    expect(() => readInstant({ text, option: "--at", zone: "UTC", now: 0 })).not.toThrow();
+  for (const text of printed.slice(-2)) shown.add(text);
+}
+
 describe.each(commandTable)("carillon $name", ({ name, examples, options, usage }) => {
   test("The examples in the help of a command run", async () => {
     expect(examples.length).toBeGreaterThan(0);
     for (const line of prepared) await cli.carillon(wordsOf(line));
-    const isOfJobs = ["job", "retry", "cancel"].includes(name);
+    const isOfJobs = ["job", "retry", "cancel", "explain"].includes(name);
     const id = isOfJobs ? JSON.parse((await cli.carillon(["fire", "order:1", "--json"])).out).id : "";
     if (name === "retry") await cli.carillon(["cancel", id]);
     // A backfill needs a past that a new database does not have, and is refused for that reason
@@ -69,6 +85,7 @@ describe.each(commandTable)("carillon $name", ({ name, examples, options, usage 
       const words = wordsOf(example.replace("1-1796115600000-c0", id));
       const ended = await cli.carillon(name === "tail" ? [...words, "--for", "1"] : words, { input: file });
       if (ended.code !== 0) expect(ended.err, example).toMatch(refusal);
+      keepShown(ended.out);
     }
   });
 
@@ -84,6 +101,63 @@ describe.each(commandTable)("carillon $name", ({ name, examples, options, usage 
     for (const option of Object.keys(options)) expect(Object.keys(everywhere)).not.toContain(option);
     const letters = Object.values(options).flatMap(({ short }: { short?: string }) => short ?? []);
     expect(new Set(letters).size).toBe(letters.length);
+  });
+});
+
+test("Instants that the examples of all commands print can be given to explain", async () => {
+  expect(shown.size).toBeGreaterThan(20);
+  const refused: string[] = [];
+  for (const at of shown) {
+    const { code, err } = await cli.carillon(["explain", "report:weekly", "--at", at]);
+    if (code !== 0) refused.push(`${at}: ${err}`);
+  }
+  expect(refused).toEqual([]);
+});
+
+describe("carillon help", () => {
+  const help = async (...words: string[]) => cli.carillon(["help", ...words]);
+
+  test("The overview names every command once, under its task, and every topic", async () => {
+    const { out } = await help();
+    for (const { name, summary } of commandTable)
+      expect(
+        out.split("\n").filter((line) => line.trim().startsWith(`${name} `) && line.endsWith(summary)),
+      ).toHaveLength(1);
+    for (const topic of helpTopics) expect(out).toContain(topic);
+  });
+
+  test("The command for each question of the overview exists, with its options", async () => {
+    const { out } = await help();
+    for (const [question, line] of questions) {
+      expect(out).toContain(`${question}  `);
+      const [name = "", ...words] = wordsOf(line);
+      const command = commandTable.find((each) => each.name === name);
+      if (command === undefined) throw new Error(`There is no command ${name}.`);
+      expect(() => parseArguments(command, words)).not.toThrow();
+    }
+  });
+
+  test("A topic shows its commands with their examples", async () => {
+    const { code, out } = await help("why");
+    expect(code).toBe(0);
+    for (const name of ["explain", "job", "versions"]) {
+      const command = commandTable.find((each) => each.name === name);
+      for (const example of command?.examples ?? [""]) expect(out).toContain(example);
+    }
+    expect((await help("times")).out).toContain("in 3h");
+    expect((await help("scripts")).out).toMatch(/Exit codes\n +0 +done/);
+  });
+
+  test("An unknown word gets the nearest command or topic, also by another name for it", async () => {
+    expect((await help("scrips")).err).toContain("Did you mean scripts?");
+    expect((await help("explian")).err).toContain("Did you mean explain?");
+    expect((await cli.carillon(["list"])).err).toContain("Did you mean ls?");
+    expect((await cli.carillon(["constructor"])).err).toMatch(/^There is no command "constructor"\.\n/);
+    for (const [word, name] of Object.entries(synonyms)) {
+      const names = commandTable.map((each) => each.name);
+      expect(names).toContain(name);
+      expect(names).not.toContain(word);
+    }
   });
 });
 

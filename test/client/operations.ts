@@ -8,6 +8,8 @@ export interface Reached {
   call(carillon: Carillon): Promise<unknown>;
   /** A type of the client; absent where there is no body. */
   answer?: string;
+  /** Where answers differ by their status. */
+  answers?: Readonly<Record<string, string>>;
   body?: string;
 }
 
@@ -16,7 +18,8 @@ const schedule = { when: "in 3h", target: { queue: "q" } } as const;
 const edit = { ifMatch: 1 } as const;
 const put = { ifMatch: 1, ifNoneMatch: "*" } as const;
 const owners = { key: "k", prefix: "k", group: "g", tag: "t", target: "queue" };
-const found = { reason: "r", from: at, to: at };
+const found = { reason: "r", errorGroup: "5d1c0e7a94b2", from: at, to: at };
+const labels = { prefix: "k", group: "g", tag: "t", target: "queue" };
 const searched = {
   prefix: "k",
   group: "g",
@@ -64,7 +67,27 @@ export const operations: Readonly<Record<string, Reached>> = {
   preview: { call: (c) => c.schedules.preview({ when: "in 3h" }), answer: "Preview", body: "PreviewBody" },
   explain: { call: (c) => c.schedules.explain("k", at), answer: "Explanation" },
   listScheduleVersions: { call: (c) => page(c.schedules.versions("k", listed)), answer: "Page<Version>" },
-  restoreVersion: { call: (c) => c.schedules.restore("k", 1, edit), answer: "Edited" },
+  restoreVersion: {
+    call: (c) => c.schedules.tryRestore("k", 1, edit),
+    answer: "Edited | RestorePreview",
+  },
+  pauseManySchedules: {
+    call: (c) => c.schedules.changeMany({ verb: "pause", filter: searched, until: at }, { cursor: "c" }),
+    answer: "BulkDone | BulkPreview",
+  },
+  resumeManySchedules: {
+    call: (c) => c.schedules.changeMany({ verb: "resume", filter: searched }, { cursor: "c" }),
+    answer: "BulkDone | BulkPreview",
+  },
+  deleteManySchedules: {
+    call: (c) => c.schedules.changeMany({ verb: "delete", all: true }, { cursor: "c" }),
+    answer: "BulkDone | BulkPreview",
+  },
+  patchManySchedules: {
+    call: (c) =>
+      c.schedules.changeMany({ verb: "patch", filter: searched, patch: { tags: null } }, { cursor: "c" }),
+    answer: "BulkDone | BulkPreview",
+  },
   fireSchedule: {
     call: (c) => c.schedules.fire("k", { payload: 1 }),
     answer: "Job",
@@ -79,7 +102,7 @@ export const operations: Readonly<Record<string, Reached>> = {
 
   enqueueJob: { call: (c) => c.jobs.enqueue({ target: { queue: "q" } }), answer: "Job", body: "EnqueueBody" },
   listJobs: {
-    call: (c) => page(c.jobs.list({ state: "dead", ...owners, ...found, ...listed })),
+    call: (c) => page(c.jobs.list({ state: "dead", upcoming: false, ...owners, ...found, ...listed })),
     answer: "Page<JobSummary>",
   },
   getJob: { call: (c) => c.jobs.get("1"), answer: "Job" },
@@ -87,13 +110,18 @@ export const operations: Readonly<Record<string, Reached>> = {
   retryJob: { call: (c) => c.jobs.retry("1"), answer: "Job", body: "{ reason?: string }" },
   retryJobs: {
     call: (c) => c.jobs.retryMany({ state: "dead", ...owners, ...found }, { cursor: "c" }),
-    answer: "RetriedMany",
-    body: "{ filter: RetryFilter; limit?: number; reason?: string }",
+    answers: { 200: "JobsDryRun", 202: "RetriedMany" },
+    body: "{ filter: RetryFilter; limit?: number; reason?: string; dryRun?: boolean }",
   },
   cancelJobs: {
     call: (c) => c.jobs.cancelMany(owners, { cursor: "c" }),
-    answer: "CancelledMany",
-    body: "{ filter: CancelFilter; limit?: number; reason?: string }",
+    answers: { 200: "JobsDryRun", 202: "CancelledMany" },
+    body: "{ filter: CancelFilter; limit?: number; reason?: string; dryRun?: boolean }",
+  },
+  groupJobs: {
+    call: (c) =>
+      c.jobs.groups({ state: "dead", by: "target,error", ...owners, ...found, ...listed, cursor: "c" }),
+    answer: "JobGroups",
   },
 
   getGroup: {
@@ -128,9 +156,20 @@ export const operations: Readonly<Record<string, Reached>> = {
     body: "{ reason?: string | null }",
   },
 
+  listHolds: {
+    call: (c) =>
+      page(c.holds({ scope: "group", owner: "o", prefix: "k", endsBefore: at, ended: false, ...listed })),
+    answer: "Page<BoardHold>",
+  },
+
   putCalendar: {
     call: (c) => c.calendars.put("n", { dates: ["12-25"] }, put),
     answer: "PutCalendar",
+    body: "CalendarBody & { name?: string }",
+  },
+  previewCalendar: {
+    call: (c) => c.calendars.preview("n", { dates: ["12-25"] }),
+    answer: "CalendarPreview",
     body: "CalendarBody & { name?: string }",
   },
   getCalendar: { call: (c) => c.calendars.get("n"), answer: "Calendar" },
@@ -153,14 +192,37 @@ export const operations: Readonly<Record<string, Reached>> = {
   },
 
   listProblems: { call: (c) => c.problems(), answer: "Problems" },
-  listStats: { call: (c) => c.stats(), answer: "Stats" },
-  getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
+  getForecast: {
+    call: (c) => c.forecast({ from: at, minutes: 5, spread: "10m", by: "tag", prefix: "k" }),
+    answer: "Forecast",
+  },
+  listStats: { call: (c) => c.stats({ prefix: "k" }), answer: "Stats" },
+  listSeries: {
+    call: (c) => page(c.series({ ...owners, from: at, to: at, step: "5m", ...listed })),
+    answer: "Page<SeriesStep> & SeriesHead",
+  },
+  listOutages: { call: (c) => page(c.outages({ from: at, to: at, ...listed })), answer: "Page<Outage>" },
+  listOccurrences: {
+    call: (c) => page(c.agenda({ from: at, to: at, ...labels, timezone: "UTC", ...listed })),
+    answer: "AgendaPage",
+  },
+  countOccurrences: { call: (c) => c.agendaCounts({ from: at, to: at, ...labels }), answer: "AgendaCounts" },
+  listScheduleOccurrences: {
+    call: (c) => c.schedules.occurrences("k", { from: at, to: at, cursor: "c", ...listed }),
+    answer: "Strip",
+  },
+  lastOccurrences: {
+    call: (c) => c.lastRuns({ keys: ["k"] }),
+    answer: "LastRuns",
+    body: "LastRunsBody",
+  },
 
   createToken: {
     call: (c) => c.tokens.create({ name: "ci", scope: "read" }),
     answer: "NewToken",
     body: "TokenBody",
   },
+  getOwnToken: { call: (c) => c.tokens.own(), answer: "OwnToken" },
   getToken: { call: (c) => c.tokens.get("1"), answer: "TokenSummary" },
   listTokens: { call: (c) => page(c.tokens.list(listed)), answer: "Page<TokenSummary>" },
   rotateToken: { call: (c) => c.tokens.rotate("1"), answer: "NewToken", body: "{ overlap?: string }" },

@@ -13,6 +13,7 @@ const hot: readonly string[] = [
   ...["shards", "schedules", "schedule_versions", "holds", "plan", "plan_far", "backlog"],
   ...[
     "parcels",
+    "parcel_times",
     "jobs",
     "jobs_beside",
     "attempts",
@@ -32,6 +33,8 @@ const others: Readonly<Record<string, readonly string[]>> = {
   ],
   "found by a lane, which has jobs of several shards if a group shares it": ["lane_entries"],
   "found by a label, a key or a time over all schedules": ["schedule_tags", "audit"],
+  "found by an error of schedules of all shards": ["error_groups"],
+  "leads from a job to the audit, which has no shard": ["job_requests"],
   "belongs to a caller, before its schedules are known": [
     ...["tokens", "token_allowances", "earlier_secrets", "idempotency", "idempotency_steps"],
     ...["inbox", "inbox_refusals", "command_marks", "dead_commands"],
@@ -53,6 +56,8 @@ const others: Readonly<Record<string, readonly string[]>> = {
     ],
     "cadence_round",
     "target_round",
+    "heartbeat",
+    "outages",
     "unfinished_migrations",
   ],
 };

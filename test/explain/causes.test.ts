@@ -111,7 +111,7 @@ describe("edits", () => {
         occurrence: false,
         edit: { version: 3, by: "bob", at: at("10:12:00"), change: "patched" },
         sentence: expect.stringContaining(
-          "before it was due, version 3 by bob changed it from `*/5 * * * *` in UTC to `*/7 * * * *` in UTC",
+          "the schedule was edited by token `bob` (version 3) at 2026-03-02T10:12:00Z, before it was due, from `*/5 * * * *` in UTC to `*/7 * * * *` in UTC.",
         ),
       });
     }

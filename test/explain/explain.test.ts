@@ -29,7 +29,7 @@ describe("past and future instants", () => {
     await live(world, at("10:07:00"));
     expect(await told("often", "10:00:00")).toMatchObject({
       outcome: "not-created",
-      sentence: "Is before the schedule existed: it was created at 2026-03-02T10:01:00Z by ann.",
+      sentence: "Is before the schedule existed: it was created at 2026-03-02T10:01:00Z by token `ann`.",
       occurrence: false,
       version: null,
       nearest: { before: null, after: { at: at("10:05:00").getTime() } },
@@ -175,12 +175,12 @@ describe("occurrences planned late", () => {
       reason: "missed",
       collapsedInto: at("10:30:00"),
       sentence:
-        "Did not run: it was due at 2026-03-02T10:20:00Z and could only be planned 13 minutes later, and an occurrence planned more than 2 minutes late is missed; `catchUp` is latest: it is collapsed into the run of 2026-03-02T10:30:00Z.",
+        "Did not run: it was due at 2026-03-02T10:20:00Z and could only be planned 13 minutes later, because no tick ran from 2026-03-02T10:06:00Z to 2026-03-02T10:33:00Z, and an occurrence planned more than 2 minutes late is missed; `catchUp` is latest: it is collapsed into the run of 2026-03-02T10:30:00Z.",
     });
     expect(await told("often", "10:30:00")).toMatchObject({
       outcome: "ran",
       late: { byMs: 3 * minute, because: "tick" },
-      sentence: expect.stringContaining("it was planned late, and replaces the missed runs before it"),
+      sentence: expect.stringContaining("and it replaces the missed runs before it"),
     });
     await jump(world, at("13:03:00"));
     expect(await told("often", "11:30:00")).toMatchObject({
@@ -204,7 +204,11 @@ describe("occurrences planned late", () => {
       reason: "missed",
       sentence: expect.stringContaining("`catchUp` is all, but runs only the newest 20"),
     });
-    expect(await told("all", "10:39:00")).toMatchObject({ outcome: "ran", late: { because: "backlog" } });
+    expect(await told("all", "10:39:00")).toMatchObject({
+      outcome: "ran",
+      late: { because: "tick" },
+      sentence: expect.stringContaining("and missed occurrences run one after the other"),
+    });
     expect(await told("all", "10:55:00")).toMatchObject({
       outcome: "backlog",
       backlog: { before: 4 },
@@ -215,7 +219,7 @@ describe("occurrences planned late", () => {
     await world.clock.setNow(at("11:02:00"));
     await world.tick();
     await world.work();
-    expect(await told("all", "10:55:00")).toMatchObject({ outcome: "ran", late: { because: "backlog" } });
+    expect(await told("all", "10:55:00")).toMatchObject({ outcome: "ran", late: { because: "tick" } });
   });
 
   test("An occurrence whose day was dropped has no known outcome", async () => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Explanation, explain } from "../../lib/explain/explain.ts";
-import { done, failed } from "../../lib/target/delivery.ts";
-import { type Dice, diceOf, seeded } from "../race/seeded.ts";
+import { diceOf, seeded } from "../race/seeded.ts";
 import { type Carillon, carillon, type StoredJob } from "../support/carillon.ts";
-import { at, hour, minute, second } from "../support/instants.ts";
+import { at, hour, minute } from "../support/instants.ts";
+import { live } from "./life.ts";
 
 let world: Carillon;
 
@@ -13,55 +13,6 @@ beforeEach(async () => {
 });
 
 afterEach(() => world.stop());
-
-const whens = ["*/5 * * * *", "*/3 * * * *", "every 4m", "* * * * *", ["*/7 * * * *", "*/10 * * * *"]];
-const catchUps = [
-  { policy: "latest" },
-  { policy: "latest", within: "20m" },
-  { policy: "all", limit: 5 },
-  { policy: "all", limit: 30 },
-  { policy: "skip" },
-];
-
-const steps = 60;
-
-/**
- * Ticks and workers that stop and return, pauses by two owners, and edits that change the times.
- */
-async function live({ pick, chance }: Dice): Promise<void> {
-  world.outcome = () => (chance(0.1) ? failed("no luck") : done);
-  await world.put("k", {
-    when: pick(whens),
-    catchUp: pick(catchUps),
-    spread: pick(["0s", "3m"]),
-    overlap: pick(["allow", "skip", "queue"]),
-    retry: { attempts: 2, base: "10s" },
-  });
-  const owner = () => pick(["ann", "bob"]);
-  const soon = () => new Date(world.clock.now().getTime() + pick([3, 11, 40]) * minute);
-  const acts: (() => Promise<unknown>)[] = [
-    () => world.tick().then(() => world.work()),
-    () => world.tick().then(() => world.work()),
-    () => world.tick().then(() => world.work()),
-    () => world.tick(),
-    () => world.work(),
-    () => world.pause("k", { owner: owner(), reason: "quiet" }),
-    () => world.pause("k", { owner: owner(), until: soon() }),
-    () => world.resume("k", "ann"),
-    () => world.resume("k", "bob"),
-    () => world.resume("k", owner()),
-    () => world.patch("k", { when: pick(whens) }, "carl"),
-    () => world.patch("k", { catchUp: pick(catchUps) }, "dora"),
-    () => world.patch("k", { spread: pick(["0s", "1m", "4m"]) }, "dora"),
-    () => world.clock.advance(pick([5, 20, 70]) * minute),
-  ];
-  for (let step = 0; step < steps; step++) {
-    await world.clock.advance(pick([0, 20 * second, minute, minute, 2 * minute + 7 * second]));
-    await pick(acts)();
-  }
-  await world.tick();
-  await world.work();
-}
 
 /** Statements of an explanation that contradict the stored rows. */
 function contradictions(told: Explanation, jobs: ReadonlyMap<number, StoredJob>): string[] {
@@ -86,7 +37,7 @@ function contradictions(told: Explanation, jobs: ReadonlyMap<number, StoredJob>)
 test.each([1, 2, 3])(
   "Every instant of a random history has a consistent explanation (seed %i)",
   async (seed) => {
-    await live(diceOf(seeded(seed)));
+    await live(world, diceOf(seeded(seed)));
     const jobs = new Map((await world.jobs("k")).map((job) => [job.occurrence.getTime(), job]));
     const until = Math.min(world.clock.now().getTime(), at(6 * hour).getTime()) + 10 * minute;
     const instants = new Set(jobs.keys());

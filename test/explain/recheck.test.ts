@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { explain } from "../../lib/explain/explain.ts";
 import { type DeadReason, type Delivery, failed } from "../../lib/target/delivery.ts";
 import { again, handler, type RecheckWorld, recheckWorld } from "../history/recheck-world.ts";
-import { at, day, hour, minute } from "../support/instants.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
 
 let world: RecheckWorld;
 
@@ -42,7 +42,7 @@ test("A recheck is explained with its run, its number and the rechecks that foll
   });
   await world.pause("order");
   expect(await told("order", 2 * hour)).toMatchObject({ outcome: "held", heldBy: [{ owner: "ann" }] });
-  expect(await told("order", 2 * hour + 1)).toMatchObject({ outcome: "not-an-occurrence" });
+  expect(await told("order", 2 * hour + second)).toMatchObject({ outcome: "not-an-occurrence" });
 });
 
 test("A recheck that an edit cancelled names the edit", async () => {
@@ -55,7 +55,7 @@ test("A recheck that an edit cancelled names the edit", async () => {
     reason: "superseded",
     recheck: { number: 2, followed: 0 },
     sentence:
-      "Is no occurrence but recheck 2 of the run of 2026-03-02T10:01:00Z. Was cancelled: version 2 by bob, made at 2026-03-02T11:00:00Z, changed the schedule before it was due.",
+      "Is no occurrence but recheck 2 of the run of 2026-03-02T10:01:00Z. Was cancelled: the schedule was edited by token `bob` (version 2) at 2026-03-02T11:00:00Z, before it was due.",
   });
 });
 
@@ -76,7 +76,7 @@ test("A recheck of a deleted schedule names the delete", async () => {
   await world.remove("order");
   expect(await told("order", 2 * hour)).toMatchObject({ outcome: "cancelled", reason: "deleted" });
   expect(await sentenceOf("order", 2 * hour)).toMatch(
-    /Was cancelled: the schedule was deleted at 2026-03-02T11:00:00Z by ann/,
+    /Was cancelled: the schedule was deleted at 2026-03-02T11:00:00Z by token `ann`/,
   );
 });
 

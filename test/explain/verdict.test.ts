@@ -52,6 +52,7 @@ function job(parts: Partial<JobRead> = {}): JobRead {
     latenessMs: null,
     durationMs: null,
     checks: 0,
+    errorGroup: null,
     recheckOf: null,
     error: null,
     ...parts,
@@ -88,6 +89,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     versionsFault: null,
     aside: [],
     holds: [],
+    outages: [],
     heldSince: null,
     heldUntil: null,
     plannedUpTo: at(hour + 3 * minute).getTime(),
@@ -148,25 +150,43 @@ describe("an occurrence whose job waits", () => {
   test.each<[string, Partial<Facts>, string, string]>([
     [
       "at the pace of the backlog",
-      { travel: { inLane: false, atTarget: null, startsAt: null, owed: true, offers: 0 } },
+      { travel: { inLane: false, atTarget: null, startsAt: null, owed: true, offers: 0, queue: "fast" } },
       "backlog",
       "has left the backlog",
     ],
     [
       "for its turn at a target",
-      { travel: { inLane: false, atTarget: "handler/a", startsAt: null, owed: false, offers: 0 } },
+      {
+        travel: {
+          inLane: false,
+          atTarget: "handler/a",
+          startsAt: null,
+          owed: false,
+          offers: 0,
+          queue: "fast",
+        },
+      },
       "target",
       "waits for its turn at handler/a, whose limits or share of the workers are used up.",
     ],
     [
       "for its time at a target's rate",
-      { travel: { inLane: false, atTarget: "queue/a", startsAt: at("11:00:30"), owed: false, offers: 0 } },
+      {
+        travel: {
+          inLane: false,
+          atTarget: "queue/a",
+          startsAt: at("11:00:30"),
+          owed: false,
+          offers: 0,
+          queue: "fast",
+        },
+      },
       "target",
       "used up, and starts at 2026-03-02T11:00:30Z.",
     ],
     [
       "until it is ready",
-      { travel: { inLane: false, atTarget: null, startsAt: null, owed: false, offers: 0 } },
+      { travel: { inLane: false, atTarget: null, startsAt: null, owed: false, offers: 0, queue: "fast" } },
       "ready",
       "waits and starts at",
     ],
@@ -179,7 +199,14 @@ describe("an occurrence whose job waits", () => {
   });
 
   test("A job that waits for unknown earlier runs says so", () => {
-    const travel = { inLane: true, atTarget: null, startsAt: null, owed: false, offers: 0 };
+    const travel = {
+      inLane: true,
+      atTarget: null,
+      startsAt: null,
+      owed: false,
+      offers: 0,
+      queue: "fast" as const,
+    };
     expect(tell({ job: job({ readyAt: null }), travel })).toMatchObject({
       reason: "lane",
       sentence: expect.stringContaining("for earlier runs to end"),
@@ -215,7 +242,7 @@ describe("an occurrence that was cancelled", () => {
     expect(tell({ versions: [version(), deleted], job: cancelled })).toMatchObject({
       outcome: "cancelled",
       reason: "deleted",
-      sentence: expect.stringContaining("deleted at 2026-03-02T10:20:00Z by bob"),
+      sentence: expect.stringContaining("deleted at 2026-03-02T10:20:00Z by token `bob`"),
     });
   });
 
@@ -344,14 +371,16 @@ test("An edit that restarts the timing of an interval says so", () => {
   expect(told).toMatchObject({
     outcome: "withdrawn",
     edit: { version: 2, by: "bob" },
-    sentence: expect.stringContaining("restarted its timing (`every 10m` in UTC)"),
+    sentence: expect.stringContaining(
+      "restored by token `bob` (version 2) at 2026-03-02T10:03:00Z, before it was due, which restarted its timing (`every 10m` in UTC)",
+    ),
   });
 });
 
 test.each<[string, Partial<VersionFact>, object]>([
-  ["changed its `calendar`", { change: "patched" }, {}],
+  ["which changed `calendar`", { change: "patched" }, {}],
   [
-    "replanned it, because its calendar or zone had changed",
+    "because its calendar or zone had changed",
     { change: "replanned" },
     { calendar: { name: "c", on: "next" } },
   ],
@@ -409,7 +438,7 @@ describe("a schedule that is set aside", () => {
     expect(tell(off)).toMatchObject({
       outcome: "not-an-occurrence",
       setAside: [entry("plan")],
-      sentence: `${why} The instant is not an occurrence of \`*/5 * * * *\` in UTC, which was version 1; the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
+      sentence: `${why} The instant is not an occurrence of \`*/5 * * * *\` in UTC (version 1); the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
     });
     const manual = job({ kind: "manual", occurrence: at("10:11:00"), state: "succeeded" });
     expect(tell({ ...off, beside: [manual] }).sentence).toBe(

@@ -35,7 +35,7 @@ test("A cancelled job names the caller that cancelled it, the time and the reaso
   await cancelJob(deps(), { id: await theJob(), reason: "not wanted", caller });
   await world.clock.advance(minute);
   expect(await sentence()).toBe(
-    'Was cancelled at 2026-03-02T10:01:00Z: bob requested it at 2026-03-02T10:01:00Z ("not wanted").',
+    'Was cancelled at 2026-03-02T10:01:00Z, requested by token `bob` at 2026-03-02T10:01:00Z ("not wanted").',
   );
 });
 
@@ -45,7 +45,7 @@ test("A job cancelled with many others names the caller, and how often it had be
   await world.work();
   await cancelMany(deps(), { filter: { prefix: "job" }, limit: 10, caller });
   expect(await sentence()).toBe(
-    "Was cancelled at 2026-03-02T10:01:00Z: bob requested it at 2026-03-02T10:01:00Z. It had one attempt before.",
+    "Was cancelled at 2026-03-02T10:01:00Z, requested by token `bob` at 2026-03-02T10:01:00Z. It had one attempt before.",
   );
 });
 
@@ -53,7 +53,7 @@ test("A running job names the caller that requested its cancellation", async () 
   await claimParcel(world.sql, await oneParcel(world, 1), 30 * second);
   await cancelJob(deps(), { id: await theJob(), caller });
   expect(await sentence()).toBe(
-    "Is running, on time: due at 2026-03-02T10:01:00Z, it started at 2026-03-02T10:01:00Z and is not done yet; bob requested its cancellation at 2026-03-02T10:01:00Z.",
+    "Is running, on time: due at 2026-03-02T10:01:00Z, it started at 2026-03-02T10:01:00Z and is not done yet; its cancellation was requested by token `bob` at 2026-03-02T10:01:00Z.",
   );
 });
 
@@ -67,6 +67,6 @@ test("A retried job names the caller that retried it", async () => {
   await world.work();
   const told = await sentence();
   expect(told).toContain("and succeeded at 2026-03-02T10:02:00Z, at attempt 2");
-  expect(told.endsWith('bob retried it at 2026-03-02T10:02:00Z ("fixed").')).toBe(true);
+  expect(told.endsWith('It was retried by token `bob` at 2026-03-02T10:02:00Z ("fixed").')).toBe(true);
   expect((await world.jobs())[0]?.finishedAt).toEqual(at(2 * minute));
 });

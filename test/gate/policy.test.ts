@@ -71,7 +71,14 @@ const forbidden: Forbidden[] = [
  * Programs that developers start, and mutants, which quote the code; their measurements decide no
  * test. Their own tests are checked.
  */
-const programs = ["test/bench/", "test/smoke/", "test/emulate/", "test/contract/", "test/mutants/rows/"];
+const programs = [
+  "test/bench/",
+  "test/support/mess/",
+  "test/smoke/",
+  "test/emulate/",
+  "test/contract/",
+  "test/mutants/rows/",
+];
 
 const root = path.resolve(import.meta.dirname, "..", "..");
 

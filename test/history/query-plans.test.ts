@@ -114,7 +114,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
 
     const settle = settleTogether({ sql, queue: world.queue, log: world.log, notify: [] });
     const settling = await touched(sql, async () => {
-      expect(await Promise.all(parcels.map(settle))).toEqual([true, true, true, true]);
+      expect(await Promise.all(parcels.map((parcel) => settle(parcel)))).toEqual([true, true, true, true]);
     });
     expectProbesOnly(settling, 4_000);
     expect(daysOf(settling, "jobs")).toEqual(["20260302"]);

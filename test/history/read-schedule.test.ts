@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cancelJob } from "../../lib/edit/cancel-jobs.ts";
+import { jobsOf } from "../../lib/history/job-history.ts";
 import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { listSchedules } from "../../lib/history/search-schedules.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
+import { findSchedule } from "../../lib/schedule/stored/stored-schedule.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { dropPastDays } from "../support/drop-past-days.ts";
@@ -18,6 +21,11 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const read = (key: string) => readSchedule(world.sql, key);
+
+async function readJobs(key: string) {
+  const schedule = await findSchedule(world.sql, key);
+  return schedule === null ? [] : (await jobsOf(world.sql, schedule, { limit: 10 })).items;
+}
 
 describe("nextAt", () => {
   test("`nextAt` is the coming occurrence, whether or not its job is made already", async () => {
@@ -56,6 +64,21 @@ describe("nextAt", () => {
     await world.put("held", { when: "every 1m" });
     await world.pause("held");
     expect(await read("held")).toMatchObject({ nextAt: null, state: "paused" });
+  });
+});
+
+describe("lastJob", () => {
+  test("The last job is never one of the future, even if that is already cancelled", async () => {
+    await world.put("often", { when: "every 1m" });
+    await world.tick();
+    await world.clock.setNow(at(minute + 30 * second));
+    await world.work();
+    const ahead = (await readJobs("often")).filter(({ occurrence }) => occurrence > world.clock.now());
+    expect(ahead.length).toBeGreaterThan(0);
+    for (const { id } of ahead)
+      await cancelJob({ sql: world.sql, queue: world.queue }, { id, caller: { name: "ann" } });
+    expect(await readJobs("often")).toMatchObject([...ahead.map(() => ({ state: "cancelled" })), {}]);
+    expect(await read("often")).toMatchObject({ lastJob: { occurrence: at(minute), state: "succeeded" } });
   });
 });
 

@@ -142,7 +142,7 @@ describe("a schedule with rechecks", () => {
     const asked = { kind: "again", at: at(day) } as const;
     await world.sql`select carillon.attach_missing_days(array[${at(day)}::timestamptz])`;
     const settling = await world.sql.begin(async (tx) => {
-      expect((await settleInside(tx, one, job, asked, [])).held).toBe(true);
+      expect((await settleInside(tx, one, job, asked, { notify: [], startedMs: 0 })).held).toBe(true);
       const later = settleParcel(world.sql, other, [asked]);
       await until(
         "the second waits for the first",

@@ -3,12 +3,12 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 983_000,
+  Api: 1_130_000,
   Archive: 540_000,
-  FastWorker: 798_000,
-  Ingest: 642_000,
+  FastWorker: 803_000,
+  Ingest: 646_000,
   Migration: 420_000,
-  SlowWorker: 798_000,
-  Tick: 787_000,
+  SlowWorker: 803_000,
+  Tick: 791_000,
   WebhookSender: 130_000,
 };

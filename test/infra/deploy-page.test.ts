@@ -6,7 +6,7 @@ import { defaultSettings, settingsShape } from "../../infra/settings.ts";
 import { bulkMax } from "../../lib/api/request/job-filter.ts";
 import { bodyBytesMax, bodyValuesMax } from "../../lib/api/request/json-body.ts";
 import { batchMax } from "../../lib/api/routes/batch-routes.ts";
-import { forecastMinutesMax } from "../../lib/api/views/stats-shape.ts";
+import { forecastMinutesMax } from "../../lib/api/routes/forecast-routes.ts";
 import { inputDepthMax } from "../../lib/command/json-depth.ts";
 import { attemptsMax, sendingTimeouts } from "../../lib/config/aws.ts";
 import { answerMs } from "../../lib/config/function-connections.ts";
@@ -27,6 +27,7 @@ import { payloadBytesMax } from "../../lib/schedule/shape/schedule-shape.ts";
 import { attributeBytesMax, attributesMax, placeLengthMax } from "../../lib/schedule/shape/target-shape.ts";
 import { whensMax } from "../../lib/schedule/shape/timing-shape.ts";
 import { sharedHoldsMax } from "../../lib/schedule/shared-holds.ts";
+import { forecastDaysMax } from "../../lib/stats/forecast.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { secretsMax } from "../../lib/token/token-edits.ts";
 import { tokenNameMax } from "../../lib/token/token-name.ts";
@@ -55,7 +56,10 @@ const limits: readonly (readonly [what: string, is: string])[] = [
   ],
   ["Operations in one batch", count(batchMax)],
   ["Jobs that one bulk request cancels or retries", count(bulkMax)],
-  ["Minutes that a forecast looks ahead", count(forecastMinutesMax)],
+  [
+    "Minutes of a forecast; days ahead at which it begins",
+    `${count(forecastMinutesMax)}; ${forecastDaysMax}`,
+  ],
   ["Time for a request", `${functionTimeoutSeconds.api} s`],
   [
     "Time that SQS and EventBridge have for an answer; attempts",

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { changeMany } from "../../lib/batch/bulk-change.ts";
 import { editOnce } from "../../lib/edit/edit-transaction.ts";
 import { deleteSteps, putSteps } from "../../lib/edit/schedule-edits.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
@@ -80,6 +81,12 @@ describe("an older command that waits for a newer change over HTTP", () => {
   });
 });
 
+function releaseAll(owner: string): Promise<unknown> {
+  const { sql, queue, log } = world.carillon;
+  const change = { verb: "resume", owner } as const;
+  return changeMany({ sql, queue, log }, { filter: { prefix: key }, change, caller: { name: "ann" } });
+}
+
 describe("a hold of the queue", () => {
   test("a hold of the queue does not come back with the next put after its schedule was deleted over HTTP", async () => {
     await ingest(put());
@@ -93,23 +100,29 @@ describe("a hold of the queue", () => {
     expect((await read())?.state).toBe("active");
   });
 
-  test("a hold of the queue does not come back after another caller has released it", async () => {
-    await ingest(put());
-    await pass(second);
-    const between = now();
-    await pass(second);
-    await ingest({ pause: { key } });
-    await pass(second);
-    await world.carillon.resume(key, "queue:ingest");
-    await pass(second);
-    // A delete from before the hold, which deletes the schedule and leaves the hold to the next
-    // put.
-    await ingest({ at: between, delete: key });
-    expect(await read()).toBeNull();
-    await pass(second);
-    await ingest(put());
-    expect((await read())?.state).toBe("active");
-  });
+  test.each([
+    ["one resume", () => world.carillon.resume(key, "queue:ingest")],
+    ["a bulk resume", () => releaseAll("queue:ingest")],
+  ])(
+    "a hold of the queue does not come back after another caller has released it by %s",
+    async (_, release) => {
+      await ingest(put());
+      await pass(second);
+      const between = now();
+      await pass(second);
+      await ingest({ pause: { key } });
+      await pass(second);
+      await release();
+      await pass(second);
+      // A delete from before the hold, which deletes the schedule and leaves the hold to the next
+      // put.
+      await ingest({ at: between, delete: key });
+      expect(await read()).toBeNull();
+      await pass(second);
+      await ingest(put());
+      expect((await read())?.state).toBe("active");
+    },
+  );
 
   test("a hold of the queue does not come back after its schedule has ended by itself", async () => {
     await world.carillon.tick();

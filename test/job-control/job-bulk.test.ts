@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type DeadFilter, type DeadPlace, listDead } from "../../lib/history/dead-jobs.ts";
+import { type DeadPlace, listDead } from "../../lib/history/dead-jobs.ts";
+import type { DeadFilter } from "../../lib/history/looked-dead.ts";
 import { readJob } from "../../lib/job/read-job.ts";
-import { type CancelFilter, cancelMany } from "../../lib/job-control/cancel-many.ts";
+import { cancelMany } from "../../lib/job-control/cancel-many.ts";
+import type { CancelFilter } from "../../lib/job-control/find-open.ts";
 import { type RetryFilter, retryMany } from "../../lib/job-control/retry-many.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { done, failed, thrown } from "../../lib/target/delivery.ts";
@@ -147,10 +149,15 @@ describe("the retry of many jobs", () => {
       Array.from({ length: 5 }, () => ({ state: "succeeded", attempt: 2 })),
     );
     expect(
-      await world.sql`select subject, detail from carillon.audit where action = 'jobs.retried' and subject in ('job-0', 'job-4') order by id`,
+      await world.sql`select subject, detail, prefix from carillon.audit where action = 'jobs.retried' order by id`,
     ).toEqual([
-      { subject: "job-0", detail: { jobs: 1, filter: { state: "dead", group: "g" } } },
-      { subject: "job-4", detail: { jobs: 1, filter: { state: "dead" } } },
+      {
+        subject: "state dead, group g",
+        detail: { jobs: 2, filter: { state: "dead", group: "g" } },
+        prefix: "",
+      },
+      { subject: "state dead", detail: { jobs: 2, filter: { state: "dead" } }, prefix: "" },
+      { subject: "state dead", detail: { jobs: 1, filter: { state: "dead" } }, prefix: "" },
     ]);
   });
 

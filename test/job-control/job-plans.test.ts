@@ -3,18 +3,25 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import { cancelJob } from "../../lib/edit/cancel-jobs.ts";
 import { explain } from "../../lib/explain/explain.ts";
 import { listDead } from "../../lib/history/dead-jobs.ts";
+import { groupJobs } from "../../lib/history/error-groups.ts";
 import { jobId } from "../../lib/job/job-id.ts";
 import { cancelMany } from "../../lib/job-control/cancel-many.ts";
+import { retryDryRun } from "../../lib/job-control/dry-run.ts";
 import { retryJob } from "../../lib/job-control/retry-jobs.ts";
 import { retryMany } from "../../lib/job-control/retry-many.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at } from "../support/instants.ts";
 import { statistics, tell } from "../support/statistics.ts";
 import { type Touched, touched } from "../support/touched.ts";
 
 const schedules = 40_000;
-const large = /^(jobs|attempts|dead_jobs)_\d+$|^(schedules|schedule_versions|parcels|audit|targets)$/;
+const large =
+  /^(jobs|attempts|dead_jobs|error_groups|job_requests)_\d+$|^(schedules|schedule_versions|parcels|audit|targets)$/;
 const caller = { name: "ann" };
+/** One of a thousand dead jobs is in it. */
+const rareGroup = "aaaaaaaaaaaa";
 
 describe.each(statistics)(
   "with 40,000 schedules, as many dead jobs over four days and as many that wait, %s",
@@ -74,6 +81,47 @@ describe.each(statistics)(
       await expectProbes(page({ tag: "none", from: at(-60_000) }), 25_000);
     });
 
+    test("a page of an error group, and of one within a prefix, is read from its own index", async () => {
+      const page = (filter: object) => () =>
+        listDead(sql, { filter: { errorGroup: [rareGroup], ...filter }, order: "newest", limit: 50 });
+      await expectProbes(page({}), 300);
+      await expectProbes(page({ prefix: "k1001" }), 200);
+      await expectProbes(() => retryDryRun(sql, { state: "dead", errorGroup: [rareGroup] }), 300);
+    });
+
+    test("dead jobs are grouped by one pass over the newest 20,000", async () => {
+      const group = (filter: object) => () =>
+        groupJobs(sql, { state: "dead", by: "target,error", filter, limit: 50 });
+      await expectProbes(group({}), 20_200);
+      await expectProbes(group({ tag: "none" }), 20_200);
+      await expectProbes(group({ group: "g17" }), 300);
+      await expectProbes(group({ errorGroup: [rareGroup] }), 300);
+      await expectProbes(() => retryDryRun(sql, { state: "dead" }), 21_200);
+    });
+
+    test("retrying jobs are grouped by one pass over the parcels", async () => {
+      const search = { state: "retrying", by: "target,error", filter: {}, limit: 50 } as const;
+      await expectProbes(() => groupJobs(sql, search), 1_100);
+    });
+
+    test("a settle looks up the error groups of its failed jobs by index", async () => {
+      const [row] = await sql<{ id: string }[]>`select id from carillon.parcels order by id limit 1`;
+      await world.clock.setNow(at(1_000));
+      const parcel = await claimParcel(sql, row?.id ?? "0", 30_000);
+      if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+      const failed = parcel.jobs.map(
+        () =>
+          ({
+            kind: "retry",
+            afterMs: 1_000,
+            error: "Order 17 not found",
+            errorClass: "Error",
+            stack: undefined,
+          }) as const,
+      );
+      await expectProbes(() => settleParcel(sql, parcel, failed), 200);
+    });
+
     test("hundreds of jobs are retried by index lookups, a batch at a time", async () => {
       await expectProbes(
         () => retryMany(deps(), { filter: { state: "dead" }, limit: 1_000, caller }),
@@ -107,8 +155,16 @@ async function fill(sql: Sql): Promise<void> {
     select d, n, d, 1, 'dead', 1, d, d, 'attempts' from generate_series(1, ${schedules}) n,
       lateral (select ${start}::timestamptz - (n % 4) * interval '1 day' as d) l`;
   await sql`
-    insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at)
-    select occurrence, schedule_id, kind, n, finished_at + schedule_id * interval '1 ms' from carillon.jobs`;
+    insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group)
+    select occurrence, schedule_id, kind, n, finished_at + schedule_id * interval '1 ms', 'attempts',
+      case when schedule_id % 1000 = 1 then ${rareGroup} else lpad((schedule_id % 5)::text, 12, '0') end from carillon.jobs`;
+  await sql`
+    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_group)
+    select d.occurrence, d.schedule_id, d.kind, d.n, 1, d.died_at, d.died_at, 'failed', 'no', d.error_group from carillon.dead_jobs d`;
+  await sql`
+    insert into carillon.error_groups (occurrence, id, target, error)
+    select occurrence, error_group, 'queue/demo', error_group from carillon.dead_jobs group by 1, 2
+    union all select ${start}::timestamptz - (n % 4) * interval '1 day', lpad(n::text, 12, 'f'), 'queue/demo', n::text from generate_series(1, ${schedules}) n`;
   await sql`
     with made as (
       insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
@@ -119,7 +175,10 @@ async function fill(sql: Sql): Promise<void> {
     insert into carillon.jobs (occurrence, schedule_id, due_at, version, parcel_id)
     select k.occurrence, k.schedule_id, k.occurrence, 1, made.id from made cross join lateral unnest(occurrences, schedule_ids) k (occurrence, schedule_id)`;
   await sql`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version)
-    select ${start}, 't', 'jobs.cancelled', 'k' || n, n, 1 from generate_series(1, ${schedules}) n`;
+    with entries as (
+      insert into carillon.audit (at, actor, action, subject, schedule_id, version)
+      select ${start}, 't', 'jobs.cancelled', 'k' || n, n, 1 from generate_series(1, ${schedules}) n returning at, id, schedule_id)
+    insert into carillon.job_requests (occurrence, schedule_id, kind, n, at, audit_id)
+    select ${at(1_000)}, schedule_id, 'cadence', 0, at, id from entries`;
   await sql`select setval('carillon.schedules_id_seq', ${schedules})`;
 }

@@ -38,7 +38,7 @@ async function twoClaimed(): Promise<ClaimedParcel[]> {
 function settleBoth(parcels: readonly ClaimedParcel[]): Promise<boolean[]> {
   const { sql, queue, log } = world;
   const settle = settleTogether({ sql, queue, log, notify: notifyByDefault });
-  return Promise.all(parcels.map(settle));
+  return Promise.all(parcels.map((parcel) => settle(parcel)));
 }
 
 const states = async () => (await world.jobs()).map(({ key, state }) => `${key} ${state}`);

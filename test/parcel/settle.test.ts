@@ -131,7 +131,9 @@ describe("a settlement", () => {
     const [job] = parcel.jobs;
     if (job === undefined) throw new Error("The parcel is empty.");
     await world.sql.begin(async (tx) => {
-      expect(await settleInside(tx, parcel, job, { kind: "done" }, [])).toMatchObject({ held: true });
+      expect(
+        await settleInside(tx, parcel, job, { kind: "done" }, { notify: [], startedMs: 0 }),
+      ).toMatchObject({ held: true });
       // Otherwise the job would come back to another worker, and then the handler's commit would
       // mark it as done.
       expect(await world.sql`select id from carillon.parcels for update skip locked`).toEqual([]);

@@ -152,7 +152,7 @@ test("A parcel whose jobs were settled by their own transactions ends, although 
     deps,
     claimed,
     claimed.jobs.map(() => null),
-    () => minute,
+    { timeLeftMs: () => minute },
   );
   expect(settled.held).toBe(true);
   expect(await world.sql`select from carillon.parcels where id = ${claimed.id}`).toEqual([]);

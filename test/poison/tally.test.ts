@@ -129,7 +129,7 @@ test("Counts below zero read as zero, before and after they are rolled up, and o
     return { schedules, counts, lateness: lateness.jobs, taken: pulses.taken, lost: pulses.lost };
   };
   const none = {
-    schedules: { total: 0, active: 0, paused: 200 },
+    schedules: { total: 0, active: 0, paused: 200, ended: 0, endedWithin: 0 },
     counts: { succeeded: 0, failed: 0, dead: 0, cancelled: 0, skipped: 0, missed: 0 },
     lateness: 0,
     taken: 0,

@@ -128,7 +128,7 @@ test("The explanation of an instant at which a deleted schedule was in quarantin
   await world.remove("bad");
   const told = (ms: number) => explain(world.as.api, { key: "bad", at: at(ms) });
   const why =
-    "the cadence of its schedule could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by ann; the number of occurrences until then is not known.";
+    "the cadence of its schedule could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by token `ann`; the number of occurrences until then is not known.";
   const range = { from: at(6 * minute), to: at(10 * minute), reason: "unreadable" };
   const verdict = {
     outcome: "skipped",
@@ -191,7 +191,7 @@ test("A schedule in quarantine that is put with another cadence leaves a range i
   expect(await unreadRanges()).toEqual([{ ...range, to: at(15 * minute) }]);
   const told = await explain(world.as.api, { key: "bad", at: at(9 * minute) });
   expect(told).toMatchObject({ edit: { change: "replaced", by: "ann" }, passedOver: { count: null } });
-  expect(told.sentence).toContain("It was edited at 2026-03-02T10:15:00Z by ann; the number");
+  expect(told.sentence).toContain("It was edited at 2026-03-02T10:15:00Z by token `ann`; the number");
 });
 
 test("An unreadable schedule that late ticks have not reached, and whose cadence is kept by a patch, continues with its missed occurrences once readable", async () => {

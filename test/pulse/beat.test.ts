@@ -113,6 +113,7 @@ describe("the tick", () => {
     ]);
     expect(world.log.lines).toMatchObject([
       { event: "pulse.passed-over", fields: { shard: 1, seconds: 899 } },
+      { event: "tick.outage-over", fields: { what: "tick" } },
     ]);
   });
 

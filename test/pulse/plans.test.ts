@@ -57,7 +57,8 @@ describe.each([
     // A sequential scan of the four thousand schedules is a fair plan for a hundred of them. There
     // are more pulses, so a scan of these is a fault.
     expect(Object.keys(scanned)).not.toContain("pulses");
-    expect(Object.entries(index).filter(([, read]) => read > 12 * edited)).toEqual([]);
+    // Dead versions of these rows are read as well while a snapshot of another test still needs them.
+    expect(Object.entries(index).filter(([, read]) => read > 20 * edited)).toEqual([]);
   }
 
   test.each([

@@ -151,7 +151,7 @@ export async function replaceIn(
     | "plain_jobs"
     | "settle_parcel"
     | "settle_parcels"
-    | "write_successes",
+    | "mark_succeeded",
   piece: string,
   instead: string,
 ): Promise<void> {

@@ -34,7 +34,7 @@ async function oneByOne(minutes: number): Promise<Map<string, number>> {
 }
 
 async function forecast(minutes: number): Promise<Map<string, number>> {
-  const { minutes: line } = await readForecast(world.sql, minutes);
+  const { minutes: line } = await readForecast(world.sql, { minutes });
   expect(line).toHaveLength(minutes);
   return new Map(line.flatMap(({ at, fires }) => (fires === 0 ? [] : [[at.toISOString(), fires]])));
 }
@@ -94,7 +94,7 @@ describe("the forecast", () => {
 
   test("The forecast counts fires that meet in a slot, and shows that a spread would not separate them", async () => {
     for (let n = 0; n < 5; n++) await world.put(`s-${n}`, { when: "0 11 * * *", slot: "1h" });
-    const { suggestion } = await readForecast(world.sql, 180);
+    const { suggestion } = await readForecast(world.sql, { minutes: 180 });
     expect(suggestion).toMatchObject({ peak: 5, withSpread: [{ peak: 5 }, { peak: 5 }, { peak: 5 }] });
   });
 
@@ -134,17 +134,18 @@ describe("the forecast", () => {
   test("The forecast counts a late occurrence once, in its first minute", async () => {
     await world.put("often", { when: "every 1m" });
     await world.clock.advance(30 * minute);
-    const { minutes } = await readForecast(world.sql, 3);
+    const { minutes } = await readForecast(world.sql, { minutes: 3 });
     expect(minutes.map(({ fires }) => fires)).toEqual([2, 1, 1]);
   });
 
   test("The forecast names the heaviest minutes and how a spread would flatten them", async () => {
     for (let n = 0; n < 30; n++) await world.put(`noon-${n}`, { when: "15 * * * *" });
     for (let n = 0; n < 10; n++) await world.put(`interval-${n}`, { when: "every 1h" });
-    const { heaviest, suggestion, total, exact } = await readForecast(world.sql, 50);
+    const { heaviest, suggestion, total, exact } = await readForecast(world.sql, { minutes: 50 });
     expect(heaviest[0]).toMatchObject({
       fires: 30,
-      most: [{ when: "15 * * * *", timezone: "UTC", fires: 30 }],
+      most: [{ kind: "cron", when: "15 * * * *", timezone: "UTC", fires: 30 }],
+      other: 0,
     });
     expect(suggestion).toMatchObject({
       peak: 30,
@@ -160,8 +161,27 @@ describe("the forecast", () => {
   });
 
   test("The forecast does not suggest a spread that would not help", async () => {
+    for (let n = 0; n < 10; n++) {
+      await world.put(`interval-${n}`, { when: "every 10m" });
+      await world.clock.advance(minute);
+      await world.tick();
+      await world.work();
+    }
+    const { suggestion } = await readForecast(world.sql, { minutes: 60 });
+    expect(suggestion.text).toBe(
+      "The heaviest minute has 1 fires, 1 is the average. A spread would change little.",
+    );
+  });
+
+  test("The forecast suggests a spread for intervals that fire together", async () => {
     for (let n = 0; n < 10; n++) await world.put(`interval-${n}`, { when: "every 30m" });
-    expect((await readForecast(world.sql, 60)).suggestion.text).toContain("would change little");
+    const { suggestion, heaviest } = await readForecast(world.sql, { minutes: 60 });
+    expect(heaviest[0]?.most).toEqual([
+      { kind: "interval", when: "every 30m", timezone: null, owner: null, fires: 10 },
+    ]);
+    expect(suggestion.text).toContain(
+      "With a spread of 15m on schedules that fire together it would have 1.",
+    );
   });
 
   test("The forecast estimates from a sample of many plan rows how many are of older versions", async () => {
@@ -173,7 +193,7 @@ describe("the forecast", () => {
       insert into carillon.plan (due_at, occurrence, schedule_id, version, shard)
       select at, at, m.id, 1 + m.id % 2, m.shard from made m cross join generate_series(10, 19) k
       cross join lateral (select carillon.clock() + k * interval '1 minute' as at) d`;
-    const { total, exact, minutes } = await readForecast(world.sql, 30);
+    const { total, exact, minutes } = await readForecast(world.sql, { minutes: 30 });
     expect(exact).toBe(false);
     expect(total).toBeGreaterThan(11_000);
     expect(total).toBeLessThan(19_000);
@@ -193,7 +213,7 @@ describe("the forecast", () => {
       )
       insert into carillon.plan (due_at, occurrence, schedule_id, version, shard, every_ms, governed)
       select ${at}, ${at}::timestamptz - interval '3 minutes', m.id, 1, m.shard, 1200000, true from made m cross join generate_series(1, 10) k`;
-    const { exact, minutes } = await readForecast(world.sql, 60);
+    const { exact, minutes } = await readForecast(world.sql, { minutes: 60 });
     const fires = minutes.flatMap(({ at: of, fires: n }) =>
       n === 0 ? [] : [[of.getTime() - at.getTime(), n]],
     );

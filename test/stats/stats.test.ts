@@ -222,6 +222,7 @@ describe("open work", () => {
     expect(standing).toMatchObject({
       waiting: 4,
       due: 2,
+      ahead: 1,
       running: 0,
       retrying: 1,
       oldestDueAt: dueAt,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
-import type { PlannedGroup } from "../../lib/stats/planned-groups.ts";
+import type { PlannedGroup } from "../../lib/stats/planned-group.ts";
 import { unfoldMinutes } from "../../lib/stats/unfold-minutes.ts";
 import { at } from "../support/instants.ts";
 
@@ -19,11 +19,19 @@ const group = (id: number, when: string): PlannedGroup => ({
   schedules: 1,
   cadence: { id, of: cadenceOf(when), expression: when, timezone: "UTC", occurrence: from },
   everyMs: null,
+  isInterval: false,
   slot: null,
+  unmoved: true,
+  release: null,
+  names: [],
 });
 
 const firesOf = (groups: readonly PlannedGroup[], minutes: number, runsMax?: number) => {
-  const unfolded = unfoldMinutes(groups, from, minutes, runsMax);
+  const unfolded = unfoldMinutes(groups, {
+    from,
+    count: minutes,
+    ...(runsMax === undefined ? {} : { runsMax }),
+  });
   return { fires: unfolded.minutes.map(({ fires }) => fires), exact: unfolded.exact };
 };
 

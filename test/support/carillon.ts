@@ -26,6 +26,7 @@ export interface StoredJob {
   reason: string | null;
   attempt: number;
   version: number;
+  /** The parcel in which it waits. */
   parcelId: string | null;
   readyAt: Date | null;
   startedAt: Date | null;
@@ -185,7 +186,8 @@ async function work(world: Carillon, sql: Sql, timeLeftMs: number): Promise<stri
 
 async function storedJobs(sql: Sql, key: string | undefined): Promise<StoredJob[]> {
   return sql<StoredJob[]>`
-    select s.key, j.occurrence, j.due_at as "dueAt", j.state, j.reason, j.attempt, j.version, j.parcel_id as "parcelId",
+    select s.key, j.occurrence, j.due_at as "dueAt", j.state, j.reason, j.attempt, j.version,
+      case when j.state = 'waiting' then j.parcel_id end as "parcelId",
       j.ready_at as "readyAt", j.started_at as "startedAt", j.finished_at as "finishedAt", j.error
     from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
     ${key === undefined ? sql`` : sql`where s.key = ${key}`}

@@ -1,6 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
 import { done, failed, type Sent, thrown } from "../../lib/target/delivery.ts";
 import { type BusEvent, eventSender } from "../../lib/target/put-events.ts";
 import { messageSender, type QueueMessage } from "../../lib/target/send-messages.ts";
@@ -150,8 +151,8 @@ afterEach(() => {
 
 test("if the service does not answer, all pulses may be tried again", async () => {
   const away = pulseSender({
-    send: messageSender({ sqs: clients.sqs, ownUrls: [] }),
-    put: eventSender(clients.bridge),
+    send: messageSender({ sqs: clients.sqs, ownUrls: [], clock: systemClock }),
+    put: eventSender(clients.bridge, systemClock),
   });
   const bus = { event: { bus: "default", source: "carillon", detailType: "due" } };
   const sent = await away(

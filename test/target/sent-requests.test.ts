@@ -2,6 +2,7 @@ import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
 import * as z from "zod";
+import { systemClock } from "../../lib/clock.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { gathered } from "../../lib/target/gather-requests.ts";
 import { eventSender } from "../../lib/target/put-events.ts";
@@ -41,7 +42,7 @@ const message = (queue: string, body = "{}") => ({ body, target: { queue }, id: 
 
 test("a queue that is named by its ARN is looked up in the account of the ARN", async () => {
   const asked: Asked[] = [];
-  const send = messageSender({ sqs: sqsOf(asked), ownUrls: [] });
+  const send = messageSender({ sqs: sqsOf(asked), ownUrls: [], clock: systemClock });
   expect(await send([message("arn:aws:sqs:us-east-1:123456789012:orders")], timeEnough)).toEqual([done]);
   // Carillon's own account may have a queue of the same name, which would get the messages of the
   // other.
@@ -50,7 +51,7 @@ test("a queue that is named by its ARN is looked up in the account of the ARN", 
 
 test("messages of characters of two bytes go in requests of a quarter of a megabyte", async () => {
   const asked: Asked[] = [];
-  const send = messageSender({ sqs: sqsOf(asked), ownUrls: [] });
+  const send = messageSender({ sqs: sqsOf(asked), ownUrls: [], clock: systemClock });
   const large = message("https://sqs.us-east-1.amazonaws.com/1/q", "ü".repeat(75_000));
   expect(await send([large, large], timeEnough)).toEqual([done, done]);
   // SQS would refuse both in one request, at each attempt.
@@ -65,9 +66,9 @@ test("an event without an id and without an error in the answer has not arrived"
   });
   const target = { event: { bus: "default", source: "carillon", detailType: "due" } };
   // If it counted as done, its job would be lost.
-  expect(await eventSender(client)([{ detail: "{}", time: at(0), target }], timeEnough)).toMatchObject([
-    { kind: "failed", giveUp: false },
-  ]);
+  expect(
+    await eventSender(client, systemClock)([{ detail: "{}", time: at(0), target }], timeEnough),
+  ).toMatchObject([{ kind: "failed", giveUp: false }]);
 });
 
 test("an entry without an outcome does not count as a success of its job", async () => {

@@ -1,7 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { expect, onTestFinished, test } from "vitest";
-import { systemTiming } from "../../lib/clock.ts";
+import { systemClock, systemTiming } from "../../lib/clock.ts";
 import { requestLimits } from "../../lib/config/aws.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { requestsAtOnceMax, sendParcels } from "../../lib/parcel/parcel-queue.ts";
@@ -48,7 +48,7 @@ const unanswered = { kind: "failed", giveUp: false, errorClass: "TimeoutError" }
 
 test("after a request without an answer no more messages are sent to that queue", async () => {
   const { sqs, url, requests } = await silentService();
-  const send = messageSender({ sqs, ownUrls: [] });
+  const send = messageSender({ sqs, ownUrls: [], clock: systemClock });
   const sent = await send(
     many.map((n) => ({ body: String(n), target: { queue: url("demo") }, id: String(n), orderedBy: "a" })),
     timeEnough,
@@ -60,7 +60,7 @@ test("after a request without an answer no more messages are sent to that queue"
 
 test("after a request without an answer no more messages are sent to that FIFO queue", async () => {
   const { sqs, url, requests } = await silentService();
-  const send = messageSender({ sqs, ownUrls: [] });
+  const send = messageSender({ sqs, ownUrls: [], clock: systemClock });
   const sent = await send(
     many.map((n) => ({
       body: String(n),
@@ -77,7 +77,7 @@ test("after a request without an answer no more messages are sent to that FIFO q
 
 test("after a request without an answer no more events are put", async () => {
   const { events, requests } = await silentService();
-  const put = eventSender(events);
+  const put = eventSender(events, systemClock);
   const event = { bus: "default", source: "carillon", detailType: "due" };
   const sent = await put(
     many.map((n) => ({ detail: String(n), time: new Date(0), target: { event } })),

@@ -2,6 +2,7 @@ import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { beforeEach, expect, test } from "vitest";
 import * as z from "zod";
+import { systemClock } from "../../lib/clock.ts";
 import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
 import { settleMs } from "../../lib/target/attempts.ts";
 import { requestsInFlight } from "../../lib/target/delivery.ts";
@@ -101,7 +102,7 @@ test("jobs for a slow FIFO queue that there is no time to send go back, and ther
 });
 
 test("jobs of ten parcels for one slow queue that are sent together go back if there is no time to send them", async () => {
-  const send = messageSender({ sqs: slowSqs(3.9 * second), ownUrls: [] });
+  const send = messageSender({ sqs: slowSqs(3.9 * second), ownUrls: [], clock: systemClock });
   const messages = many.map((n) => ({
     body: String(n),
     target: { queue: url("demo") },
@@ -141,8 +142,8 @@ test.each([
 );
 
 test("with less time left than a request may take, none begins", async () => {
-  const send = messageSender({ sqs: slowSqs(second), ownUrls: [] });
-  const put = eventSender(slowBridge(second));
+  const send = messageSender({ sqs: slowSqs(second), ownUrls: [], clock: systemClock });
+  const put = eventSender(slowBridge(second), systemClock);
   const left = () => 16_999;
   const message = { body: "{}", target: { queue: "demo" }, id: "1", orderedBy: "a" };
   const event = { detail: "{}", time: clock.now(), target: busOf("default") };

@@ -55,6 +55,33 @@ const putSchema = z
   })
   .meta({ id: "PutCalendar" });
 
+const runs = z.array(instantText);
+const previewSchema = z
+  .strictObject({
+    name: z.string(),
+    change: z.enum(["created", "changed", "unchanged"]),
+    schedules: z.int().describe("Schedules that use the calendar."),
+    more: z.boolean().describe("True where there are more schedules than were counted."),
+    looked: z
+      .int()
+      .describe(
+        "Schedules whose coming runs were compared, the oldest first: 1,000 at most, in three seconds.",
+      ),
+    affected: z.int().describe("Those among them that would run at other instants in the next 400 days."),
+    samples: z
+      .array(
+        z.strictObject({
+          key: z.string(),
+          timezone: z.string(),
+          cadence: z.string(),
+          before: runs,
+          after: runs,
+        }),
+      )
+      .describe("The first ten of these, with the runs from the first one that changes."),
+  })
+  .meta({ id: "CalendarPreview" });
+
 const head = {
   name: "holidays",
   description: null,
@@ -98,6 +125,36 @@ export const calendarDocs = {
       },
     },
     problems: [412],
+  },
+  preview: {
+    summary: "Preview a change of a calendar",
+    description:
+      "Says whose runs a PUT with this body would move or skip. Nothing is changed. 3,000 runs of each cadence are compared at most, from the first day that changes.",
+    tag,
+    body: { schema: calendarShape, example: { dates: ["12-24", "12-25"] } },
+    answers: {
+      200: {
+        what: "What would change.",
+        schema: previewSchema,
+        example: {
+          name: "holidays",
+          change: "changed",
+          schedules: 2,
+          more: false,
+          looked: 2,
+          affected: 1,
+          samples: [
+            {
+              key: "report:daily",
+              timezone: "Europe/Berlin",
+              cadence: "0 9 * * *",
+              before: ["2026-12-24T08:00:00.000Z", "2026-12-26T08:00:00.000Z"],
+              after: ["2026-12-26T08:00:00.000Z", "2026-12-27T08:00:00.000Z"],
+            },
+          ],
+        },
+      },
+    },
   },
   remove: {
     summary: "Delete a calendar",

@@ -45,6 +45,20 @@ const cancelledSchema = z.strictObject({
   cursor: cursorSchema,
 });
 
+const dryRunAnswer = {
+  what: "With `dryRun`: the jobs that a call without it would act on. Nothing is changed.",
+  schema: z.strictObject({
+    count: z.int().describe("Matching jobs, as far as they were counted."),
+    more: z
+      .boolean()
+      .describe(
+        "There may be more. Counted are the newest 20,000 dead jobs, 5,000 cancelled jobs, or about 10,000 open jobs.",
+      ),
+    samples: z.array(jobListSchema).describe("Up to five of them."),
+  }),
+  example: { count: 12, more: false, samples: [examples.listedJob] },
+};
+
 export const jobDocs = {
   ofSchedule: {
     summary: "List a schedule's jobs",
@@ -97,12 +111,15 @@ export const jobDocs = {
   retryMany: {
     summary: "Retry many jobs",
     operation: "retryJobs",
+    description:
+      "Retries dead jobs in the order of their death, or the cancelled jobs of a `key`. Each call is one entry of the audit, with filter, reason and count. With `dryRun` it counts the jobs and changes nothing.",
     tag,
     body: {
       schema: retryManyShape,
       example: { filter: { state: "dead", target: "queue/orders" }, limit: 1_000 },
     },
     answers: {
+      200: dryRunAnswer,
       202: {
         what: "The numbers of jobs retried and left out.",
         schema: retriedSchema,
@@ -115,10 +132,11 @@ export const jobDocs = {
     summary: "Cancel many jobs",
     operation: "cancelJobs",
     description:
-      "Cancels jobs that are waiting, retrying or running; enqueued jobs also before they have a row. An answer with a `cursor` has more to do, even where `done` is 0: send the same body with the cursor.",
+      "Cancels jobs that are waiting, retrying or running; enqueued jobs also before they have a row. An answer with a `cursor` has more to do, even where `done` is 0: send the same body with the cursor. Each call is one entry of the audit. With `dryRun` it counts the jobs and changes nothing.",
     tag,
     body: { schema: cancelManyShape, example: { filter: { group: "order:1234" } } },
     answers: {
+      200: dryRunAnswer,
       202: {
         what: "The numbers of jobs cancelled and stopped.",
         schema: cancelledSchema,

@@ -61,6 +61,7 @@ const listedJob = {
   latenessMs: 210,
   durationMs: 30,
   error: "The queue orders does not exist.",
+  errorGroup: "5d1c0e7a94b2",
   recheckOf: null,
 };
 
@@ -68,9 +69,17 @@ const attempt = {
   attempt: 1,
   startedAt: listedJob.startedAt,
   finishedAt: listedJob.finishedAt,
-  durationMs: 30,
+  durationMs: 20,
+  plannedAt: "2026-12-01T08:57:12.000Z",
+  sentAt: "2026-12-01T08:57:12.400Z",
+  waitedSince: null,
+  claimedAt: listedJob.startedAt,
+  targetStartedAt: "2026-12-01T09:00:00.220Z",
+  targetEndedAt: listedJob.finishedAt,
+  settledAt: "2026-12-01T09:00:00.310Z",
   outcome: "failed",
   error: listedJob.error,
+  errorGroup: listedJob.errorGroup,
   errorClass: "QueueDoesNotExist",
   stack: null,
 };
@@ -88,7 +97,7 @@ export const examples = {
   schedule: { ...listed, payload, lastJob: null },
   edited: { ...listed, payload, changes: { before: [], after: [listed.nextAt] } },
   listedJob,
-  job: { ...listedJob, payload, attempts: [attempt] },
+  job: { ...listedJob, payload, attempts: [attempt], current: null },
   waitingJob: {
     ...listedJob,
     kind: "manual",
@@ -103,6 +112,12 @@ export const examples = {
     error: null,
     payload,
     attempts: [],
+    current: {
+      plannedAt: "2026-12-01T08:57:12.000Z",
+      sentAt: "2026-12-01T08:57:12.400Z",
+      waitedSince: null,
+      claimedAt: null,
+    },
   },
   hold: {
     owner: "shop",

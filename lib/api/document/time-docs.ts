@@ -88,7 +88,7 @@ export const explainDoc: RouteDoc = {
   summary: "Explain what became of an instant",
   operation: "explain",
   description:
-    "Explains in one sentence and in fields why a schedule ran, ran late or did not run at an instant, or what is planned for it.",
+    "Explains in one sentence and in fields why a schedule ran, ran late or did not run at an instant, or what is planned for it. `at` may be cut to whole seconds: within a second of an occurrence, a due time or another job of the schedule it means that one, and `asked` then has the requested instant.",
   tag: "Time",
   answers: {
     200: {

@@ -3,9 +3,16 @@ import { pageSchema } from "../request/query.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { scheduleChange } from "../views/explanation-view.ts";
 import { instantText } from "../views/instant-text.ts";
+import { editedSchema } from "../views/schedule-view.ts";
 import { specFields, unreadableShape } from "../views/spec-view.ts";
 import { examples } from "./openapi-examples.ts";
 import { changed } from "./schedule-docs.ts";
+
+const changeSchema = z.strictObject({
+  path: z.string(),
+  before: z.unknown().optional(),
+  after: z.unknown().optional(),
+});
 
 const versionSchema = z
   .strictObject({
@@ -21,23 +28,22 @@ const versionSchema = z
       ),
     unreadable: unreadableShape,
     changes: z
-      .array(
-        z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),
-      )
+      .array(changeSchema)
       .describe(
         "The fields that differ from the version before; without values that are too large or secret.",
       ),
     detail: z
       .unknown()
       .describe(
-        "Further details, such as the owner and the reason of a pause, or the version that was restored.",
+        "Further details, such as the owner and the reason of a pause, or the version that was restored. `ended` marks a hold that ended by itself: it has the version that was current then.",
       ),
   })
   .meta({ id: "Version", description: "One version of a schedule: its author, its time, and its changes." });
 
 export const versionsDoc: RouteDoc = {
   summary: "List a schedule's versions",
-  description: "Newest first.",
+  description:
+    "Newest first. The end of a hold stands beside the version that was current then, and does not count towards `limit`.",
   tag: "Schedules",
   answers: {
     200: {
@@ -61,12 +67,33 @@ export const versionsDoc: RouteDoc = {
   problems: [404],
 };
 
+const triedSchema = z
+  .strictObject({
+    dryRun: z.literal(true),
+    key: z.string(),
+    version: z.int().describe("The version of the schedule now."),
+    fields: z
+      .array(changeSchema)
+      .describe("The fields that would change; without values that are too large or secret."),
+    changes: z
+      .strictObject({ before: z.array(instantText), after: z.array(instantText) })
+      .describe("The next occurrences now, and with the restored version."),
+  })
+  .meta({ id: "RestorePreview", description: "What a restore would change." });
+
 export const restoreDoc: RouteDoc = {
   summary: "Restore an old version",
   operation: "restoreVersion",
-  description: "Saves the old version's fields as the newest version; holds are unchanged.",
+  description:
+    "Saves the old version's fields as the newest version; holds are unchanged. With `dryRun` nothing is changed, and the answer shows what would be.",
   tag: "Schedules",
   headers: ["if-match"],
-  answers: { 200: changed },
+  answers: {
+    200: {
+      ...changed,
+      what: "The schedule after the edit; with `dryRun`, what would change.",
+      schema: z.union([editedSchema, triedSchema]),
+    },
+  },
   problems: [404, 412, 422],
 };

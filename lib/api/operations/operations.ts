@@ -18,7 +18,7 @@ import { refuseUnfitFire } from "../../command/handler-payload.ts";
 import type { Sql } from "../../db/connect.ts";
 import type { JobParams } from "../../edit/cancel-jobs.ts";
 import type { EditDone, EditParams } from "../../edit/edit-transaction.ts";
-import { type RestoreParams, restoreVersion } from "../../edit/restore.ts";
+import { type RestoreParams, restoreVersion, tryRestore } from "../../edit/restore.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../../edit/schedule-edits.ts";
 import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
 import { type Explanation, explain } from "../../explain/explain.ts";
@@ -49,6 +49,7 @@ import {
 } from "../../inbox/refusals.ts";
 import type { JobKey } from "../../job/job-id.ts";
 import type { JobPlace } from "../../job/job-place.ts";
+import type { Rate } from "../../job/rate.ts";
 import type { JobRead } from "../../job/read-job.ts";
 import { cancelAnyJob, retryAnyJob } from "../../job-control/any-job.ts";
 import { type BackfillDone, type BackfillParams, backfillSchedule } from "../../job-control/backfill.ts";
@@ -66,7 +67,6 @@ import {
 } from "../../limit/limits.ts";
 import type { Log } from "../../log/log.ts";
 import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
-import { type Problems, readProblems } from "../../problems/read-problems.ts";
 import {
   type EntryPlace,
   listEntries,
@@ -95,9 +95,10 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
-import { type Forecast, readForecast } from "../../stats/forecast.ts";
-import { readStats, type Stats } from "../../stats/stats.ts";
+import { type BoardOperations, boardOperations } from "./board-operations.ts";
+import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
+import { type FailureOperations, failureOperations } from "./failure-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and in `next` where the next page starts; the last page has none. */
@@ -110,7 +111,7 @@ export interface Page<Item, Place> {
  * The operations behind the routes. Each throws a Refusal for a request that cannot be carried out,
  * and then has changed nothing.
  */
-export interface Operations {
+export interface Operations extends BoardOperations {
   putSchedule(params: EditParams & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
   createSchedule(params: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(params: EditParams & { patch: unknown }): Promise<EditDone>;
@@ -139,6 +140,9 @@ export interface Operations {
     before?: number | undefined;
   }): Promise<Page<VersionRead, number>>;
   restoreVersion(params: RestoreParams): Promise<EditDone>;
+  /** Changes nothing. */
+  tryRestore(params: RestoreParams): ReturnType<typeof tryRestore>;
+  bulk: BulkOperations;
   fireNow(params: FireNowParams): Promise<JobRead>;
   backfillSchedule(params: BackfillParams): Promise<BackfillDone>;
   /** Newest first; `before` is the position at which the page before ended. */
@@ -157,6 +161,7 @@ export interface Operations {
   /** `asked`: the job is running, and its worker is notified to stop. */
   cancelJob(params: JobParams): Promise<{ job: JobRead; asked: boolean }>;
   retryJob(params: JobParams): Promise<JobRead>;
+  failures: FailureOperations;
   cancelMany(params: CancelManyParams): Promise<CancelledMany>;
   retryMany(params: RetryManyParams): Promise<RetriedMany>;
   putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
@@ -195,9 +200,6 @@ export interface Operations {
   /** A page may be short of its limit and still have a `next`. */
   listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
   retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
-  readProblems(prefix: string | null): Promise<Problems>;
-  readStats(): Promise<Stats>;
-  readForecast(minutes: number): Promise<Forecast>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -206,12 +208,15 @@ export interface OperationDeps extends AcceptanceDeps {
   sql: Sql;
   queue: ParcelQueue;
   log: Log;
+  /** The rate of tokens without one of their own. Default: no limit. */
+  rateByDefault?: Rate | null;
 }
 
 export function makeOperations(deps: OperationDeps): Operations {
   const { sql, handlers } = deps;
   const accept = acceptanceOf(deps);
   return {
+    ...boardOperations(sql),
     putSchedule: async (params) => {
       accept.body(params.body);
       return putSchedule(deps, params);
@@ -244,6 +249,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     explain: (params) => explain(sql, params),
     versionsOfSchedule: (params) => versionsOf(sql, params),
     restoreVersion: (params) => restoreVersion(deps, params, accept.body),
+    tryRestore: (params) => tryRestore(deps, params, accept.body),
+    bulk: bulkOperations(deps, accept),
     jobsOfSchedule: async ({ key, limit, before }) => {
       const schedule = await findSchedule(sql, key);
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
@@ -259,6 +266,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     searchJobs: (search) => searchJobs(sql, search),
     cancelJob: (params) => cancelAnyJob(deps, params),
     retryJob: (params) => retryAnyJob(deps, params),
+    failures: failureOperations(sql),
     cancelMany: (params) => cancelMany(deps, params),
     retryMany: (params) => retryMany(deps, params),
     putCalendar: (params) => putCalendar(deps, params),
@@ -275,7 +283,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     listLimits: (params) => listLimits(sql, params),
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
-    tokens: tokenOperations(sql),
+    tokens: tokenOperations(sql, deps.rateByDefault ?? null),
     readAudit: (search) => readAudit(sql, search),
     applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
     listInboxErrors: (search) => listRefused(sql, search),
@@ -283,9 +291,6 @@ export function makeOperations(deps: OperationDeps): Operations {
     commands: commandOperations({ ...deps, acceptance: accept }),
     listQuarantine: (search) => listEntries(sql, search),
     retryQuarantine: (search) => retryEntries(sql, search),
-    readProblems: (prefix) => readProblems(sql, prefix),
-    readStats: () => readStats(sql),
-    readForecast: (minutes) => readForecast(sql, minutes),
     health: async () => {
       await sql`select carillon.clock()`;
     },

@@ -1,5 +1,8 @@
 import type { Sql } from "../../db/connect.ts";
+import type { Rate } from "../../job/rate.ts";
+import { type OwnToken, readOwnToken } from "../../token/own-token.ts";
 import { listTokens, namesBeyond, readToken, type TokenRead } from "../../token/read-tokens.ts";
+import type { Token } from "../../token/token.ts";
 import {
   createToken,
   deleteToken,
@@ -21,17 +24,21 @@ export interface TokenOperations {
     after?: string | undefined;
     limit: number;
   }): Promise<{ items: TokenRead[]; next?: string }>;
+  /** Reads the token of a request; null if it was deleted meanwhile. */
+  readOwn(token: Token): Promise<OwnToken | null>;
   /** Returns the names that belong to tokens outside the prefix. */
   namesBeyond(names: readonly string[], prefix: string): Promise<string[]>;
 }
 
-export function tokenOperations(sql: Sql): TokenOperations {
+/** `rateByDefault`: the rate of tokens without one of their own; null for no limit. */
+export function tokenOperations(sql: Sql, rateByDefault: Rate | null): TokenOperations {
   return {
     create: (params) => createToken(sql, params),
     rotate: (params) => rotateToken(sql, params),
     remove: (params) => deleteToken(sql, params),
     read: (id, prefix) => readToken(sql, id, prefix),
     list: (params) => listTokens(sql, params),
+    readOwn: (token) => readOwnToken(sql, token, rateByDefault),
     namesBeyond: (names, prefix) => namesBeyond(sql, names, prefix),
   };
 }

@@ -5,6 +5,7 @@ export type ListName =
   | "schedules"
   | "schedule-search"
   | "job-search"
+  | "job-groups"
   | "jobs"
   | "versions"
   | "calendars"
@@ -14,12 +15,19 @@ export type ListName =
   | "retries"
   | "cancels"
   | "group-cancels"
+  | "schedule-bulk"
   | "tokens"
   | "audit"
+  | "outages"
   | "inbox-errors"
   | "quarantine"
   | "quarantine-retries"
-  | "dead-commands";
+  | "dead-commands"
+  | "hold-board"
+  | "ended-holds"
+  | "series"
+  | "agenda"
+  | "strip";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { errorGroupsMax, groupings } from "../../history/error-groups.ts";
 import type { RetryFilter } from "../../job-control/retry-many.ts";
 import { type Fault, Refusal } from "../../refusal.ts";
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
@@ -24,14 +25,57 @@ const foundShapes = {
   to: instantShape.optional(),
 };
 
+const errorGroups = {
+  errorGroup: z
+    .string()
+    .regex(
+      new RegExp(`^[0-9a-f]{12}(,[0-9a-f]{12}){0,${errorGroupsMax - 1}}$`),
+      `takes up to ${errorGroupsMax} error groups of 12 hexadecimal digits, separated by commas`,
+    )
+    .transform((text) => [...new Set(text.split(","))])
+    .optional()
+    .describe(
+      `Jobs whose last failed attempt is in one of these error groups: up to ${errorGroupsMax}, separated by commas.`,
+    ),
+};
+
 const states = ["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"] as const;
 
 export const jobsQuery = z.strictObject({
   state: z.enum(states).optional(),
   ...ownerShapes,
   ...foundShapes,
+  upcoming: z
+    .enum(["true", "false"], { error: "takes `true` or `false`" })
+    .transform((text) => text === "true")
+    .optional()
+    .describe(
+      "`false`: only jobs whose occurrence has come. `true`: only jobs that are made ahead of it, up to three minutes, or enqueued for later; never dead ones.",
+    ),
+  ...errorGroups,
   ...pageQuery,
 });
+
+export const groupsQuery = z
+  .strictObject({
+    state: z.enum(["dead", "retrying"]).default("dead").describe("Which failed jobs are grouped."),
+    by: z.enum(groupings).default("target,error").describe("The fields that the jobs of one group share."),
+    ...ownerShapes,
+    ...foundShapes,
+    ...errorGroups,
+    ...pageQuery,
+  })
+  .superRefine(({ state, by, reason, from, to }, context) => {
+    if (state === "dead") return;
+    const refuse = (name: string) =>
+      context.addIssue({
+        code: "custom",
+        path: [name],
+        message: "takes `state=dead`: a retrying job has no death",
+      });
+    if (by === "reason") refuse("by");
+    for (const [name, value] of Object.entries({ reason, from, to })) if (value !== undefined) refuse(name);
+  });
 
 const why = storableText({ min: 0, max: 500 }).optional();
 
@@ -40,24 +84,36 @@ export const jobRequestShape = z.strictObject({ reason: why });
 
 const limit = z.int().min(1).max(bulkMax).default(bulkByDefault);
 
+const dryRun = z
+  .boolean()
+  .default(false)
+  .describe("Count the jobs, and change nothing. `limit` and `reason` are ignored.");
+
 export const retryManyShape = z.strictObject({
   filter: z.strictObject({
     state: z.enum(["dead", "cancelled"]).default("dead"),
     ...ownerShapes,
     ...foundShapes,
+    ...errorGroups,
   }),
   limit,
   reason: why,
+  dryRun,
 });
 
 export const cancelManyShape = z.strictObject({
   filter: z
-    .strictObject({ state: z.enum(["waiting", "retrying", "running"]).optional(), ...ownerShapes })
+    .strictObject({
+      state: z.enum(["waiting", "retrying", "running"]).optional(),
+      ...ownerShapes,
+      ...errorGroups,
+    })
     .refine(({ state: _, ...owners }) => Object.values(owners).some((owner) => owner !== undefined), {
-      error: "names at least one of `key`, `prefix`, `group`, `tag` and `target`",
+      error: "names at least one of `key`, `prefix`, `group`, `tag`, `target` and `errorGroup`",
     }),
   limit,
   reason: why,
+  dryRun,
 });
 
 type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
@@ -66,14 +122,17 @@ type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
  * Checks and returns the filter of a search in one schedule's history. A bulk retry of cancelled
  * jobs uses it as well. `path` is the position of the filter in the request, for faults.
  */
-export function historyFilter({ key, state, reason, from, to, ...others }: Filter, path = "") {
+export function historyFilter(
+  { key, state, reason, errorGroup, from, to, upcoming, ...others }: Partial<Filter>,
+  path = "",
+) {
   const faults: Fault[] = Object.entries(others).flatMap(([name, value]) =>
     value === undefined ? [] : [{ path: `${path}${name}`, message: "cannot be combined with `key`" }],
   );
-  if (key !== undefined && faults.length === 0) return { key, state, reason, from, to };
+  if (key !== undefined && faults.length === 0) return { key, state, reason, errorGroup, from, to, upcoming };
   throw new Refusal(
     "impossible",
-    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `from` and `to` (of occurrences).",
+    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `errorGroup`, `upcoming`, `from` and `to` (of occurrences).",
     key === undefined ? [...faults, { path: `${path}key`, message: "is required" }] : faults,
   );
 }

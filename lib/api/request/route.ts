@@ -5,7 +5,7 @@ import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
 import type { Scope, Token } from "../../token/token.ts";
 import type { Answer } from "./answer.ts";
 import { callerOf } from "./caller.ts";
-import { refuseForeignKey } from "./reach.ts";
+import { refuseForeignKey, refusePrefixed } from "./reach.ts";
 import type { ApiRequest } from "./request.ts";
 import type { RouteDoc } from "./route-doc.ts";
 
@@ -37,6 +37,11 @@ export interface RouteSpec<Path extends string, Query> {
   method: Method;
   path: Path;
   scope: Scope;
+  /**
+   * Set for what schedules of every prefix share: a token with a prefix is refused. The text names
+   * it, as the subject of the refusal.
+   */
+  everyKey?: string;
   query: z.ZodType<Query>;
   doc: RouteDoc;
   answer(call: Call<ParameterOf<Path>, Query>): Promise<Answer>;
@@ -47,6 +52,8 @@ export interface Route {
   method: Method;
   path: string;
   scope: Scope;
+  /** A token with a prefix is refused. */
+  needsEveryKey: boolean;
   query: z.ZodType;
   doc: RouteDoc;
   run(request: ApiRequest, parameters: ReadonlyMap<string, string>, token: Token): Promise<Answer>;
@@ -55,16 +62,18 @@ export interface Route {
 export const noQuery = z.strictObject({});
 
 export function route<const Path extends string, Query>(spec: RouteSpec<Path, Query>): Route {
-  const { method, path, scope, query, doc, answer } = spec;
+  const { method, path, scope, everyKey, query, doc, answer } = spec;
   return {
     method,
     path,
     scope,
+    needsEveryKey: everyKey !== undefined,
     query,
     doc,
     run: async (request, parameters, token) => {
       const key = parameters.get("key");
       if (key !== undefined) refuseForeignKey(token, key);
+      if (everyKey !== undefined) refusePrefixed(token, everyKey);
       return answer({
         parameter: (name) => parameters.get(name) ?? missingParameter(path, name),
         query: readShape(query, request.query, "query"),

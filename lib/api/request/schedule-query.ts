@@ -14,18 +14,14 @@ export const targetFilter = z
   .meta({ pattern: "^(handler|event|queue|webhook|lambda)(/[^\\u0000-\\u001f\\u007f-\\u009f]{1,500})?$" })
   .describe("A kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`.");
 
-const filterQuery = {
+/** The fields of a filter that have the same form in a query and in a body. */
+export const filterFields = {
   prefix: storableText({ max: 255 }).optional().describe("Keys that begin with this."),
   group: keyShape.optional().describe("One group."),
   tag: keyShape.optional().describe("One tag."),
   state: z.enum(["active", "paused", "ended"]).optional().describe("The schedule's state."),
   target: targetFilter.optional(),
   createdBy: storableText({ max: 200 }).optional().describe("The token that created it, by its name."),
-  failing: z
-    .literal("true", { error: "takes `true`" })
-    .transform(() => true)
-    .optional()
-    .describe("Schedules with a dead job whose newest due job has not succeeded since."),
   nextFrom: instantShape
     .optional()
     .describe(
@@ -34,10 +30,21 @@ const filterQuery = {
   nextTo: instantShape.optional().describe("Schedules whose next job is due before this instant."),
 };
 
-const isForward = ({ nextFrom, nextTo }: { nextFrom?: Date | undefined; nextTo?: Date | undefined }) =>
+export const failingText = "Schedules with a dead job whose newest due job has not succeeded since.";
+
+const filterQuery = {
+  ...filterFields,
+  failing: z
+    .literal("true", { error: "takes `true`" })
+    .transform(() => true)
+    .optional()
+    .describe(failingText),
+};
+
+export const isForward = ({ nextFrom, nextTo }: { nextFrom?: Date | undefined; nextTo?: Date | undefined }) =>
   nextFrom === undefined || nextTo === undefined || nextFrom < nextTo;
 
-const backward = { path: ["nextTo"], error: "must lie after `nextFrom`" };
+export const backward = { path: ["nextTo"], error: "must lie after `nextFrom`" };
 
 export const countQuery = z.strictObject(filterQuery).refine(isForward, backward);
 

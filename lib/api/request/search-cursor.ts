@@ -5,11 +5,18 @@ type SearchName = Extract<
   ListName,
   | "schedule-search"
   | "job-search"
+  | "job-groups"
   | "retries"
   | "cancels"
   | "group-cancels"
+  | "schedule-bulk"
   | "quarantine"
   | "quarantine-retries"
+  | "hold-board"
+  | "ended-holds"
+  | "series"
+  | "agenda"
+  | "strip"
 >;
 
 /**

@@ -11,7 +11,6 @@ import type { Operations } from "../operations/operations.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "../request/etag.ts";
 import { pageQuery } from "../request/query.ts";
-import { refusePrefixed } from "../request/reach.ts";
 import { noQuery, type Route, route } from "../request/route.ts";
 
 export function calendarRoutes(operations: Operations): Route[] {
@@ -24,10 +23,10 @@ function editRoutes(operations: Operations): Route[] {
       method: "PUT",
       path: "/v1/calendars/{name}",
       scope: "write",
+      everyKey: "A change of a calendar",
       query: noQuery,
       doc: calendarDocs.put,
-      answer: async ({ parameter, body, header, token, caller }) => {
-        refusePrefixed(token, "A change of a calendar");
+      answer: async ({ parameter, body, header, caller }) => {
         const name = readName(parameter("name"));
         const { change, calendar, replanned } = await operations.putCalendar({
           name,
@@ -48,13 +47,26 @@ function editRoutes(operations: Operations): Route[] {
       },
     }),
     route({
+      method: "POST",
+      path: "/v1/calendars/{name}/preview",
+      scope: "read",
+      everyKey: "A preview of a calendar",
+      query: noQuery,
+      doc: calendarDocs.preview,
+      answer: async ({ parameter, body }) => {
+        const name = readName(parameter("name"));
+        const impact = await operations.calendarImpact({ name, body: readCalendarBody(body(), name) });
+        return { status: 200, body: { name, ...impact } };
+      },
+    }),
+    route({
       method: "DELETE",
       path: "/v1/calendars/{name}",
       scope: "write",
+      everyKey: "A change of a calendar",
       query: noQuery,
       doc: calendarDocs.remove,
-      answer: async ({ parameter, header, token, caller }) => {
-        refusePrefixed(token, "A change of a calendar");
+      answer: async ({ parameter, header, caller }) => {
         await operations.removeCalendar({
           name: readName(parameter("name")),
           ifMatch: readIfMatch(header("if-match")),

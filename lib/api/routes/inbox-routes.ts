@@ -10,7 +10,7 @@ import { keyFault } from "../../schedule/shape/schedule-key.ts";
 import type { Operations } from "../operations/operations.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
 import { pageQuery, pageSchema } from "../request/query.ts";
-import { narrowed, reaches, refusePrefixed } from "../request/reach.ts";
+import { narrowed, reaches } from "../request/reach.ts";
 import { noQuery, type Route, route } from "../request/route.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { instantText } from "../views/instant-text.ts";
@@ -115,10 +115,10 @@ export function inboxRoutes(operations: Operations): Route[] {
       method: "POST",
       path: "/v1/inbox:apply",
       scope: "write",
+      everyKey: "Applying the inbox",
       query: noQuery,
       doc: applyDoc,
-      answer: async ({ token }) => {
-        refusePrefixed(token, "Applying the inbox");
+      answer: async () => {
         const { applied, refused, failed, more } = await operations.applyInbox();
         return { status: 200, body: { applied, refused, failed, more } };
       },

@@ -5,6 +5,7 @@ import { jobId, parseJobId } from "../../job/job-id.ts";
 import { placeText, readPlace } from "../../job/job-place.ts";
 import type { JobRead } from "../../job/read-job.ts";
 import { isCancelPlace } from "../../job-control/cancel-many.ts";
+import type { DryRun } from "../../job-control/dry-run.ts";
 import { isRetryPlace } from "../../job-control/retry-many.ts";
 import { Refusal } from "../../refusal.ts";
 import type { Token } from "../../token/token.ts";
@@ -95,6 +96,7 @@ async function searchPage(
   };
   const { key, state, ...others } = filter;
   if (state === "dead") {
+    if (filter.upcoming === true) return answer([], undefined);
     const place = placed((text) => readDeadPlace(text) !== null);
     const after = place === undefined ? undefined : (readDeadPlace(place) ?? undefined);
     const { items, next } = await operations.deadJobs({ filter, order: "newest", after, limit });
@@ -150,10 +152,11 @@ function bulkRoutes(operations: Operations): Route[] {
       query: goOnQuery,
       doc: jobDocs.retryMany,
       answer: async ({ body, query: { cursor }, token, caller }) => {
-        const { filter: asked, ...params } = readShape(retryManyShape, body(), "body");
+        const { filter: asked, dryRun, ...params } = readShape(retryManyShape, body(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = retryFilter(asked);
         if (filter.state === "dead") filter.prefix = narrowedOrRefused(token, filter.prefix);
+        if (dryRun) return dryRunAnswer(await operations.failures.retryDryRun(filter));
         const isPlace = (text: string) => isRetryPlace(filter.state, text);
         const after = readSearchCursor(cursor, "retries", filter, isPlace);
         const { next, ...counts } = await operations.retryMany({ ...params, filter, after, caller });
@@ -167,9 +170,10 @@ function bulkRoutes(operations: Operations): Route[] {
       query: goOnQuery,
       doc: jobDocs.cancelMany,
       answer: async ({ body, query: { cursor }, token, caller }) => {
-        const { filter: asked, ...params } = readShape(cancelManyShape, body(), "body");
+        const { filter: asked, dryRun, ...params } = readShape(cancelManyShape, body(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
+        if (dryRun) return dryRunAnswer(await operations.failures.cancelDryRun(filter));
         const after = readSearchCursor(cursor, "cancels", filter, isCancelPlace);
         const { next, ...counts } = await operations.cancelMany({
           ...params,
@@ -181,6 +185,10 @@ function bulkRoutes(operations: Operations): Route[] {
       },
     }),
   ];
+}
+
+function dryRunAnswer({ count, more, samples }: DryRun): Answer {
+  return { status: 200, body: { count, more, samples: samples.map(jobListView) } };
 }
 
 function goOn(list: "retries" | "cancels", filter: object, next: string | undefined) {

@@ -8,7 +8,6 @@ import type { Answer } from "../request/answer.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "../request/etag.ts";
 import { pageQuery } from "../request/query.ts";
-import { refusePrefixed } from "../request/reach.ts";
 import { noQuery, type Route, readShape, route } from "../request/route.ts";
 
 /**
@@ -26,10 +25,10 @@ function readRoutes(operations: Operations): Route[] {
       method: "GET",
       path: "/v1/limits",
       scope: "read",
+      everyKey: "Reading limits of targets, which all callers share,",
       query: z.strictObject(pageQuery),
       doc: docs.list,
-      answer: async ({ query: { cursor, limit }, token }) => {
-        refusePrefixed(token, "Reading limits of targets, which all callers share,");
+      answer: async ({ query: { cursor, limit } }) => {
         const after =
           cursor === undefined
             ? undefined
@@ -48,10 +47,10 @@ function readRoutes(operations: Operations): Route[] {
       method: "GET",
       path,
       scope: "read",
+      everyKey: "Reading limits of targets, which all callers share,",
       query: noQuery,
       doc: docs.get,
-      answer: async ({ parameter, token }) => {
-        refusePrefixed(token, "Reading limits of targets, which all callers share,");
+      answer: async ({ parameter }) => {
         const target = readTarget(parameter("target"));
         const read = await operations.readLimits(target);
         if (read === null)
@@ -71,10 +70,10 @@ function editRoutes(operations: Operations): Route[] {
       method: "PUT",
       path,
       scope: "admin",
+      everyKey: "A change of limits",
       query: noQuery,
       doc: docs.put,
-      answer: async ({ parameter, body, header, token, caller }) => {
-        refusePrefixed(token, "A change of limits");
+      answer: async ({ parameter, body, header, caller }) => {
         const target = readTarget(parameter("target"));
         const limits = readBody(body());
         const ifMatch = readIfMatch(header("if-match"));
@@ -86,10 +85,10 @@ function editRoutes(operations: Operations): Route[] {
       method: "DELETE",
       path,
       scope: "admin",
+      everyKey: "A change of limits",
       query: noQuery,
       doc: docs.remove,
-      answer: async ({ parameter, header, token, caller }) => {
-        refusePrefixed(token, "A change of limits");
+      answer: async ({ parameter, header, caller }) => {
         await operations.clearLimits({
           target: readTarget(parameter("target")),
           ifMatch: readIfMatch(header("if-match")),

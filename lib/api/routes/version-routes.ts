@@ -1,13 +1,22 @@
 import * as z from "zod";
 import { readKey } from "../../command/schedule-input.ts";
+import { changesOfBody } from "../../history/version-changes.ts";
 import { Refusal } from "../../refusal.ts";
 import { restoreDoc, versionsDoc } from "../document/version-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
 import { readIfMatch } from "../request/etag.ts";
 import { pageQuery } from "../request/query.ts";
-import { noQuery, type Route, route } from "../request/route.ts";
+import { type Route, route } from "../request/route.ts";
 import { edited } from "../views/edited-answer.ts";
+
+const restoreQuery = z.strictObject({
+  dryRun: z
+    .literal("true", { error: "takes `true`" })
+    .transform(() => true)
+    .optional()
+    .describe("Change nothing: answer what would change."),
+});
 
 /** The texts that can be a version number; Postgres stores it in four bytes. */
 const versionText = /^[1-9]\d{0,8}$/;
@@ -38,9 +47,9 @@ export function versionRoutes(operations: Operations): Route[] {
       method: "POST",
       path: "/v1/schedules/{key}/versions/{n}/restore",
       scope: "write",
-      query: noQuery,
+      query: restoreQuery,
       doc: restoreDoc,
-      answer: async ({ parameter, header, caller }) => {
+      answer: async ({ parameter, header, query: { dryRun }, caller }) => {
         const key = readKey(parameter("key"));
         const n = parameter("n");
         if (!versionText.test(n))
@@ -48,15 +57,21 @@ export function versionRoutes(operations: Operations): Route[] {
             "missing",
             `The schedule ${key} has no version ${JSON.stringify(n.slice(0, 20))}.`,
           );
-        return edited(
-          await operations.restoreVersion({
-            key,
-            version: Number(n),
-            ifMatch: readIfMatch(header("if-match")),
-            caller,
-          }),
-        );
+        const params = { key, version: Number(n), ifMatch: readIfMatch(header("if-match")), caller };
+        if (dryRun === true) return { status: 200, body: triedView(await operations.tryRestore(params)) };
+        return edited(await operations.restoreVersion(params));
       },
     }),
   ];
+}
+
+function triedView({ current, done }: Awaited<ReturnType<Operations["tryRestore"]>>) {
+  const { schedule, changes } = done;
+  return {
+    dryRun: true,
+    key: schedule.key,
+    version: current?.version ?? schedule.version,
+    fields: current === null ? [] : changesOfBody(current.body, schedule.body),
+    changes,
+  };
 }

@@ -6,7 +6,6 @@ import { zoneDocs } from "../document/zone-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
 import { pageQuery } from "../request/query.ts";
-import { refusePrefixed } from "../request/reach.ts";
 import { noQuery, type Route, route } from "../request/route.ts";
 
 /** Routes of the time zone data in force, and of the schedules that its updates moved. */
@@ -24,10 +23,10 @@ export function zoneRoutes(operations: Operations): Route[] {
       method: "GET",
       path: "/v1/zone-data/{version}/moves",
       scope: "read",
+      everyKey: "Reading schedules that time zone data moved",
       query: z.strictObject(pageQuery),
       doc: zoneDocs.moves,
-      answer: async ({ parameter, query: { cursor, limit }, token }) => {
-        refusePrefixed(token, "Reading schedules that time zone data moved");
+      answer: async ({ parameter, query: { cursor, limit } }) => {
         const version = parameter("version");
         const before = cursor === undefined ? undefined : readCursor(cursor, "zone-moves", isPlace);
         const page =

@@ -2,12 +2,13 @@ import * as z from "zod";
 import type { DescribedOccurrence } from "../../cadence/occurrence-notes.ts";
 import type { Explanation } from "../../explain/explain.ts";
 import type { LateCause, Outcome } from "../../explain/verdict.ts";
+import { outageKinds } from "../../parcel/outages.ts";
 import type { ScheduleChange } from "../../schedule/stored/version-rows.ts";
 import { instantText } from "./instant-text.ts";
 import { jobListSchema, jobListView } from "./job-view.ts";
 import { holdSchema } from "./schedule-view.ts";
 
-const outcome: z.ZodType<Outcome> = z.enum([
+export const outcomeSchema: z.ZodType<Outcome> = z.enum([
   "not-created",
   "before-start",
   "ran",
@@ -37,7 +38,9 @@ const lateCause: z.ZodType<LateCause> = z.enum([
   "lane",
   "edit",
   "tick",
+  "database",
   "worker",
+  "target",
   "backlog",
   "unrecorded",
 ]);
@@ -62,9 +65,11 @@ export const explanationSchema = z
     key: z.string(),
     scheduleId: z.string(),
     at: instantText.describe("The occurrence that is explained."),
-    asked: instantText.optional().describe("The requested instant, where it is the due time of `at`."),
+    asked: instantText
+      .optional()
+      .describe("The requested instant, where it differs from `at`: its due time, or up to a second away."),
     wall: z.string().describe("The time on the clocks of the zone."),
-    outcome,
+    outcome: outcomeSchema,
     reason: z.string().optional(),
     sentence: z.string().describe("The explanation in plain English."),
     occurrence: z.boolean().describe("Whether the schedule has an occurrence at `at`."),
@@ -78,6 +83,10 @@ export const explanationSchema = z
       .optional()
       .describe("Other jobs of the same instant, such as fires and backfills."),
     late: z.strictObject({ byMs: z.number(), because: lateCause }).optional(),
+    outage: z
+      .strictObject({ what: z.enum(outageKinds), from: instantText, to: instantText.nullable() })
+      .optional()
+      .describe("The outage that delayed or prevented it; `to` is null while it lasts."),
     collapsedInto: instantText.optional(),
     behind: instantText.optional(),
     setAside: z
@@ -120,7 +129,7 @@ export function explanationView(explanation: Explanation) {
     explanation;
   const { note, job, beside, nearest, late, collapsedInto, behind, setAside, heldBy, passedOver } =
     explanation;
-  const { backlog, calendar, movedTo, edit, recheck } = explanation;
+  const { backlog, calendar, movedTo, edit, outage, recheck } = explanation;
   return {
     key,
     scheduleId,
@@ -138,6 +147,7 @@ export function explanationView(explanation: Explanation) {
     job: job === null ? undefined : jobListView(job),
     beside: beside.length === 0 ? undefined : beside.map(jobListView),
     late,
+    outage,
     collapsedInto,
     behind,
     setAside,

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { jobKinds } from "../../job/job-id.ts";
+import type { ParcelTimes } from "../../job/read-attempts.ts";
 import type { JobRead } from "../../job/read-job.ts";
 import { instantText } from "./instant-text.ts";
 
@@ -18,27 +19,65 @@ const jobFields = {
   checks: z.int().describe("For a recheck: its number in the chain of rechecks."),
   cancelling: z.boolean().describe("A cancel is requested, and the worker has not confirmed it yet."),
   readyAt: instantText.nullable().describe("When the next attempt may start."),
-  startedAt: instantText.nullable(),
-  finishedAt: instantText.nullable(),
+  startedAt: instantText.nullable().describe("When a worker first claimed it."),
+  finishedAt: instantText
+    .nullable()
+    .describe("When its own work ended, also if other jobs of its parcel took longer."),
   latenessMs: z.number().nullable().describe("From `dueAt` to `startedAt`."),
-  durationMs: z.number().nullable(),
+  durationMs: z
+    .number()
+    .nullable()
+    .describe(
+      "From when its target first began until its target ended, with the waits between attempts. Each attempt has its own.",
+    ),
   error: z.string().nullable(),
+  errorGroup: z
+    .string()
+    .nullable()
+    .describe(
+      "The same for the same target, error class and normalised error. It is that of the last failed attempt, and null once the job has succeeded.",
+    ),
   recheckOf: z
     .string()
     .nullable()
     .describe("For a recheck: the job that requested the first one of the chain."),
 };
 
+const parcelTimes = {
+  plannedAt: instantText.nullable().describe("When the job was made, or put up for this attempt."),
+  sentAt: instantText
+    .nullable()
+    .describe("When its message was first sent. Null if it was claimed before that was noted."),
+  waitedSince: instantText
+    .nullable()
+    .describe("Since when it waited for its turn at its target; null if it did not."),
+};
+
 const attemptSchema = z.strictObject({
   attempt: z.int(),
-  startedAt: instantText,
-  finishedAt: instantText,
-  durationMs: z.number(),
+  startedAt: instantText.describe("When a worker claimed it: the same as `claimedAt`."),
+  finishedAt: instantText.describe("When its own work ended."),
+  durationMs: z.number().describe("From `targetStartedAt` to `targetEndedAt`."),
+  ...parcelTimes,
+  claimedAt: instantText,
+  targetStartedAt: instantText
+    .nullable()
+    .describe("When the target began. Later than the claim if other jobs of the parcel were before it."),
+  targetEndedAt: instantText.nullable(),
+  settledAt: instantText
+    .nullable()
+    .describe("When the result of its parcel was written, with that of all jobs in it."),
   outcome: z.enum(["succeeded", "failed", "crashed", "cancelled"]),
   error: z.string().nullable(),
+  errorGroup: z.string().nullable().describe("Null where the attempt has not failed."),
   errorClass: z.string().nullable(),
   stack: z.string().nullable(),
 });
+
+const currentSchema = z
+  .strictObject({ ...parcelTimes, claimedAt: instantText.nullable() })
+  .nullable()
+  .describe("The attempt that waits or is under way; null once the job has ended.");
 
 export const jobListSchema = z
   .strictObject(jobFields)
@@ -56,7 +95,12 @@ export const openJobSchema = z
   .meta({ id: "OpenJob", description: "A job that is not settled." });
 
 export const jobSchema = z
-  .strictObject({ ...jobFields, payload: z.unknown(), attempts: z.array(attemptSchema) })
+  .strictObject({
+    ...jobFields,
+    payload: z.unknown(),
+    attempts: z.array(attemptSchema),
+    current: currentSchema,
+  })
   .meta({ id: "Job", description: "The durable record of one occurrence." });
 
 /** A single job, with its payload and its attempts. */
@@ -69,12 +113,24 @@ export function jobView(job: JobRead) {
       startedAt: each.startedAt,
       finishedAt: each.finishedAt,
       durationMs: each.durationMs,
+      ...parcelTimesView(each),
+      claimedAt: each.claimedAt,
+      targetStartedAt: each.targetStartedAt,
+      targetEndedAt: each.targetEndedAt,
+      settledAt: each.settledAt,
       outcome: each.outcome,
       error: each.error,
+      errorGroup: each.errorGroup,
       errorClass: each.errorClass,
       stack: each.stack,
     })),
+    current:
+      job.current == null ? null : { ...parcelTimesView(job.current), claimedAt: job.current.claimedAt },
   };
+}
+
+function parcelTimesView({ plannedAt, sentAt, waitedSince }: ParcelTimes) {
+  return { plannedAt, sentAt, waitedSince };
 }
 
 /** A job in a list, without its payload. */
@@ -99,6 +155,7 @@ export function jobListView(job: JobRead) {
     latenessMs: job.latenessMs,
     durationMs: job.durationMs,
     error: job.error,
+    errorGroup: job.errorGroup,
     recheckOf: job.recheckOf,
   };
 }

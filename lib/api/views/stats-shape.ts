@@ -1,8 +1,5 @@
 import * as z from "zod";
 
-/** One day. Later fires are found in the coming occurrences of each schedule. */
-export const forecastMinutesMax = 1_440;
-
 const number = z.int().min(0);
 const instant = z.iso.datetime();
 
@@ -12,7 +9,7 @@ const amount = z
 
 const ms = z.int().min(0).nullable();
 
-const lateness = z
+export const latenessShape = z
   .strictObject({ jobs: number, p50Ms: ms, p95Ms: ms, p99Ms: ms, maxMs: ms })
   .describe(
     "The lateness of first attempts of jobs settled in this period, to within 5 %. Jobs of the backlog are excluded.",
@@ -37,77 +34,88 @@ const counts = z.strictObject({
     "Occurrences skipped for a reason other than `missed`: skipped jobs, and every occurrence of a skipped range.",
   ),
   missed: number,
-  lateness,
-  pulses,
+  lateness: latenessShape,
+  pulses: pulses.nullable(),
 });
 
+export const freshness = z
+  .strictObject({
+    rolledUpAt: instant.nullable().describe("When a tick last rolled up counts."),
+    pending: amount.describe(
+      "Rows that are not rolled up yet. They are counted too, up to 100,000: with `more`, the last minutes have more than is counted.",
+    ),
+  })
+  .describe("How fresh the rolled-up counts are.");
+
 export const statsAnswer = z.strictObject({
-  asOf: instant,
+  asOf: instant.describe("The time of counting: all counts reach up to it."),
+  prefix: z.string().nullable().describe("The prefix that is counted; null for all schedules."),
+  minutesOf: z
+    .enum(["settled", "occurrence"])
+    .describe(
+      "The minute in which a job counts: that in which it was settled, or with a prefix that of its occurrence.",
+    ),
+  freshness: freshness
+    .nullable()
+    .describe("Null with a prefix: its counts are read from the ledger, which is always up to date."),
   schedules: z
-    .strictObject({ total: number, active: number, paused: number })
-    .describe("`active` includes ended schedules that are still stored."),
+    .strictObject({
+      total: number,
+      active: number.describe("Neither paused nor ended. With a prefix ended ones are among them."),
+      paused: number,
+      ended: number.nullable().describe("Ended and still stored. Null with a prefix."),
+      endedWithin: number
+        .nullable()
+        .describe(
+          "Beyond 1,000 schedules `ended` is an estimate from a sample: this close in 19 of 20 cases. 0: exact. Null with a prefix.",
+        ),
+      more: z
+        .boolean()
+        .describe("True if a prefix has more than 100,000 schedules: only the first ones are counted."),
+    })
+    .describe("`total` and `paused` are counted, `active` is the rest of them and `ended`."),
   jobs: z.strictObject({
     waiting: number.describe("Jobs that are neither settled nor running."),
     due: number.describe("Waiting jobs that are due."),
+    ahead: number.describe("Waiting jobs that are made, up to three minutes before they are due."),
     held: number.describe("Waiting jobs under a hold."),
     running: number,
     retrying: number.describe("Waiting jobs with at least one attempt. Estimated beyond 10,000."),
     backlog: amount.describe("Occurrences of catch-up and backfills that wait to become jobs."),
-    dead: amount.describe("Dead jobs that are neither retried nor past the retention."),
+    dead: amount.describe(
+      "Dead jobs that are neither retried nor past the retention. With a prefix, among the newest 10,000 of all.",
+    ),
+    more: z
+      .boolean()
+      .describe("With a prefix: only the first 20,000 open jobs of all prefixes were looked at."),
   }),
   oldestDue: z
     .strictObject({ readyAt: instant, lateMs: number })
     .nullable()
     .describe("The job that may start and has waited longest."),
-  parcels: amount,
+  parcels: amount.nullable().describe("Null with a prefix."),
   quarantine: z
     .strictObject({
       count: number,
       more: z.boolean(),
       oldestAt: instant.nullable().describe("When the oldest counted row was set aside."),
     })
+    .nullable()
     .describe(
-      "Rows on which a part of Carillon failed and which it retries; `GET /v1/quarantine` lists them.",
+      "Rows on which a part of Carillon failed and which it retries; `GET /v1/quarantine` lists them. Null with a prefix.",
     ),
   plan: z.strictObject({
     to: instant.describe("The plan of every shard has become jobs up to this instant."),
     lagMs: number,
     lastTickAt: instant.nullable(),
   }),
-  lastHour: counts,
-  lastDay: counts,
-});
-
-export const forecastAnswer = z.strictObject({
-  asOf: instant,
-  minutes: z.array(z.strictObject({ at: instant, fires: number })),
-  total: number,
-  heaviest: z.array(
-    z.strictObject({
-      at: instant,
-      fires: number,
-      most: z
-        .array(
-          z.strictObject({ when: z.string().nullable(), timezone: z.string().nullable(), fires: number }),
-        )
-        .describe(
-          "The cadences with the most fires; without `when`, schedules that fire once in this period.",
-        ),
-    }),
-  ),
-  suggestion: z.strictObject({
-    peak: number.describe("Fires in the heaviest minute."),
-    average: number,
-    withSpread: z
-      .array(z.strictObject({ spread: z.string(), peak: number }))
-      .describe("The heaviest minute if all crons without `spread` had this spread."),
-    text: z.string(),
-  }),
-  exact: z
-    .boolean()
+  lastMinutes: counts
+    .nullable()
     .describe(
-      "False beyond 20,000 plan rows: the shares of outdated rows, of slots, and of pauses with an end are then estimated from some thousand schedules.",
+      "The last five full minutes and the running one. With a prefix, `from` is later if there are more jobs than one answer reads; null if one minute has.",
     ),
+  lastHour: counts.nullable().describe("Null like `lastMinutes`."),
+  lastDay: counts.nullable().describe("Null with a prefix: `GET /v1/series` reads a day in pages."),
 });
 
 const exampleCounts = {
@@ -125,43 +133,26 @@ const exampleCounts = {
 
 export const statsExample: z.input<typeof statsAnswer> = {
   asOf: "2026-12-01T09:00:12.345Z",
-  schedules: { total: 120_000, active: 119_950, paused: 50 },
+  prefix: null,
+  minutesOf: "settled",
+  freshness: { rolledUpAt: "2026-12-01T09:00:02.120Z", pending: { count: 41, more: false } },
+  schedules: { total: 120_000, active: 95_950, paused: 50, ended: 24_000, endedWithin: 3_036, more: false },
   jobs: {
     waiting: 2_950,
     due: 120,
+    ahead: 2_700,
     held: 4,
     running: 250,
     retrying: 8,
     backlog: { count: 0, more: false },
     dead: { count: 17, more: false },
+    more: false,
   },
   oldestDue: { readyAt: "2026-12-01T09:00:12.000Z", lateMs: 345 },
   parcels: { count: 96, more: false },
   quarantine: { count: 0, more: false, oldestAt: null },
   plan: { to: "2026-12-01T09:03:01.000Z", lagMs: 0, lastTickAt: "2026-12-01T09:00:02.120Z" },
+  lastMinutes: { ...exampleCounts, from: "2026-12-01T08:55:00.000Z", fired: 5_100, succeeded: 5_098 },
   lastHour: exampleCounts,
   lastDay: { ...exampleCounts, from: "2026-11-30T09:00:00.000Z" },
-};
-
-export const forecastExample: z.input<typeof forecastAnswer> = {
-  asOf: "2026-12-01T08:59:12.345Z",
-  minutes: [
-    { at: "2026-12-01T08:59:00.000Z", fires: 950 },
-    { at: "2026-12-01T09:00:00.000Z", fires: 42_000 },
-  ],
-  total: 42_950,
-  heaviest: [
-    {
-      at: "2026-12-01T09:00:00.000Z",
-      fires: 42_000,
-      most: [{ when: "0 9 * * *", timezone: "Europe/Berlin", fires: 38_000 }],
-    },
-  ],
-  suggestion: {
-    peak: 42_000,
-    average: 21_475,
-    withSpread: [{ spread: "15m", peak: 3_600 }],
-    text: "The heaviest minute has 42000 fires, 21475 is the average. With a spread of 15m on schedules that fire together it would have 3600.",
-  },
-  exact: true,
 };

@@ -1,9 +1,10 @@
 import type { AuditEntry, AuditFilter } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
-import { listOptions } from "../common-options.ts";
+import { fullOption, listOptions } from "../common-options.ts";
 import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
+import { changesText, detailText } from "../output/shown-changes.ts";
 import type { Column } from "../output/table.ts";
 
 export const auditOptions = {
@@ -21,15 +22,16 @@ const audit = command({
   summary: "List recorded changes, newest first",
   usage: "",
   words: { min: 0, max: 0 },
-  options: { ...auditOptions, ...listOptions },
+  options: { ...auditOptions, ...fullOption, ...listOptions },
   examples: [
-    "carillon audit --subject report:weekly",
+    "carillon audit --subject report:weekly --full",
     `carillon audit --actor ci --from "2d ago" --all --json`,
   ],
   run: async (call) => {
     const { client, out, signal } = call;
     const list = client.audit({ ...auditFilterFrom(call), limit: pageSize(call), signal });
-    out.table(auditColumns(out), await someOf(call, list), "No change was recorded.");
+    const columns = auditColumns(out, { isFull: call.given.flag("full") });
+    out.table(columns, await someOf(call, list), "No change was recorded.");
   },
 });
 
@@ -45,24 +47,18 @@ export function auditFilterFrom(call: Call<keyof typeof auditOptions>): AuditFil
   };
 }
 
-export function auditColumns({ times }: Output): Column<AuditEntry>[] {
+export function auditColumns({ times }: Output, { isFull = false } = {}): Column<AuditEntry>[] {
   return [
     { title: `AT (${times.zone})`, text: ({ at }) => times.wall(at), whole: true },
     { title: "BY", text: ({ actor }) => actor },
     { title: "DID", text: ({ action }) => action, whole: true },
     { title: "TO", text: ({ subject }) => subject },
-    { title: "WHAT", text: whatOf },
+    { title: "WHAT", text: (entry) => whatOf(entry, isFull) },
   ];
 }
 
-function whatOf({ changes = [], detail }: AuditEntry): string {
-  const changed = changes.map(({ path, before, after }) =>
-    before === undefined && after === undefined
-      ? path
-      : `${path}: ${JSON.stringify(before ?? null)} → ${JSON.stringify(after ?? null)}`,
-  );
-  if (changed.length > 0) return changed.join("; ");
-  return detail === null || JSON.stringify(detail) === "{}" ? "" : JSON.stringify(detail);
+function whatOf({ changes = [], detail }: AuditEntry, isFull: boolean): string {
+  return changes.length > 0 ? changesText(changes, isFull) : detailText(detail, isFull);
 }
 
 export const auditCommands: readonly Command[] = [audit];

@@ -1,4 +1,4 @@
-import type { Limits, PutCalendar } from "../../client/main.ts";
+import type { CalendarPreview, Limits, PutCalendar } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
@@ -13,6 +13,7 @@ const calendarOptions = {
   weekly: { value: "day", multiple: true, about: "For put: mon … sun" },
   except: { value: "day", multiple: true, about: "For put: a working day, even if a rule excludes it" },
   description: { value: "text", about: "For put: a description" },
+  "dry-run": { about: "For put: show whose runs would change, without saving the calendar" },
   ...ifMatchOption,
   ...listOptions,
 } as const;
@@ -26,6 +27,7 @@ const calendar = command({
   options: calendarOptions,
   examples: [
     "carillon calendar put holidays --date 12-25 --date 2026-12-28..2026-12-31 --weekly sat --weekly sun",
+    "carillon calendar put holidays --date 12-24 --date 12-25 --dry-run",
     "carillon calendar get holidays",
     "carillon calendar ls",
   ],
@@ -44,6 +46,8 @@ const calendar = command({
     } else if (verb === "get") showCalendar(out, await client.calendars.get(name, { signal }));
     else {
       const body = await calendarFrom(call);
+      if (given.flag("dry-run"))
+        return showPreview(out, await client.calendars.preview(name, body, { signal }));
       const path = ["v1", "calendars", name];
       const put = await client.request<PutCalendar>({ method: "PUT", path, body, options });
       showCalendar(out, put.body);
@@ -54,6 +58,24 @@ const calendar = command({
     }
   },
 });
+
+function showPreview(out: Output, preview: CalendarPreview): void {
+  if (out.isJson) {
+    out.json({ dryRun: true, ...preview });
+    return;
+  }
+  const { name, change, schedules, more, looked, affected, samples } = preview;
+  const verb = { created: "create", changed: "change", unchanged: "not change" }[change];
+  out.line(
+    `Would ${verb} ${printable(name)}, which ${schedules}${more ? " or more" : ""} schedules use: ${affected} of ${looked} compared would run at other times.`,
+  );
+  for (const { key, cadence, timezone, before, after } of samples) {
+    const wall = (runs: readonly string[]) => runs.map((at) => out.times.wall(at)).join(", ");
+    out.line(`${printable(key)} (${cadence}, ${timezone}), times in ${out.times.zone}:`);
+    out.line(`  before  ${wall(before)}`);
+    out.line(`  after   ${wall(after)}`);
+  }
+}
 
 async function listCalendars(call: Call<keyof typeof calendarOptions>): Promise<void> {
   const { client, out, signal } = call;

@@ -1,18 +1,20 @@
 import {
   type CancelDone,
-  CarillonProblem,
   type Edited,
   type HoldDone,
-  type OperationResult,
+  isNotFound,
+  type ScheduleFilter,
 } from "../../client/main.ts";
+import { bulk, bulkOptions, isFiltered } from "../bulk.ts";
 import { type Call, type Command, command } from "../command.ts";
-import { dryRunOption, ifMatchOption, yesOption } from "../common-options.ts";
+import { ifMatchOption } from "../common-options.ts";
 import { eachOf } from "../each.ts";
-import { PartlyDone, ServerFailed, UsageFault, WouldBeRefused } from "../fault.ts";
+import { ServerFailed, UsageFault, WouldBeRefused } from "../fault.ts";
 import { instantFrom } from "../input.ts";
-import { scheduleColumns, showEdit } from "../output/shown-schedule.ts";
+import { holdText, showEdit } from "../output/shown-schedule.ts";
 import { printable } from "../output/style.ts";
 import { counted } from "../output/table.ts";
+import { bulkFilterFrom } from "../schedule-filter.ts";
 
 const ownerOption = {
   owner: { value: "owner", about: "In this owner's name (needs an admin token)" },
@@ -22,14 +24,19 @@ const labelOptions = {
   tag: { value: "tag", about: "The schedules with this tag, also later ones" },
 } as const;
 
+const many =
+  "With --prefix and other filters it acts on all schedules that match now: it shows their number and asks; a script needs --yes. With another filter, --group and --tag select schedules too.";
+
 const pause = command({
   name: "pause",
   group: "Schedules",
-  summary: "Hold a schedule, a group or a tag",
+  summary: "Hold a schedule, a group or a tag, or all that match a filter",
   usage: "[key]",
+  about: many,
   words: { min: 0, max: 1 },
   options: {
     ...labelOptions,
+    ...bulkOptions,
     ...ownerOption,
     ...ifMatchOption,
     reason: { value: "text", about: "The reason" },
@@ -38,6 +45,7 @@ const pause = command({
   examples: [
     `carillon pause report:weekly --reason "under repair" --until "in 2h"`,
     "carillon pause --group order:1",
+    `carillon pause --prefix crm: --reason "the CRM is migrated" --dry-run`,
   ],
   run: async (call) => {
     const { given } = call;
@@ -46,6 +54,7 @@ const pause = command({
       until: instantFrom(call, given.text("until"), "--until"),
       owner: given.text("owner"),
     };
+    if (isBulk(call)) return bulk(call, filterFrom(call), { verb: "pause", ...params });
     await hold(call, "pause", params);
   },
 });
@@ -53,13 +62,38 @@ const pause = command({
 const resume = command({
   name: "resume",
   group: "Schedules",
-  summary: "Release your hold",
+  summary: "Release your hold of a schedule, a group or a tag, or of all that match a filter",
   usage: "[key]",
+  about: many,
   words: { min: 0, max: 1 },
-  options: { ...labelOptions, ...ownerOption, ...ifMatchOption },
-  examples: ["carillon resume report:weekly", "carillon resume --group order:1"],
-  run: async (call) => hold(call, "resume", { owner: call.given.text("owner") }),
+  options: { ...labelOptions, ...bulkOptions, ...ownerOption, ...ifMatchOption },
+  examples: [
+    "carillon resume report:weekly",
+    "carillon resume --group order:1",
+    "carillon resume --prefix crm: --yes",
+  ],
+  run: async (call) => {
+    const owner = call.given.text("owner");
+    if (isBulk(call)) return bulk(call, filterFrom(call), { verb: "resume", owner });
+    await hold(call, "resume", { owner });
+  },
 });
+
+type FilterCall = Call<keyof typeof labelOptions | keyof typeof bulkOptions>;
+
+/** Whether schedules are selected by a filter. A group or a tag alone is held as a whole. */
+function isBulk(call: FilterCall): boolean {
+  const { given, words } = call;
+  const others = isFiltered(bulkFilterFrom(call)) || given.flag("all") || given.flag("dry-run");
+  if (others && words.length > 0)
+    throw new UsageFault("A key takes no filter, no --all and no --dry-run: name the key alone.");
+  return others;
+}
+
+function filterFrom(call: FilterCall): ScheduleFilter {
+  const { given } = call;
+  return { ...bulkFilterFrom(call), group: given.text("group"), tag: given.text("tag") };
+}
 
 async function hold(
   call: Call<keyof typeof labelOptions | "if-match">,
@@ -88,6 +122,24 @@ async function hold(
     out.line(
       `${verb === "pause" ? "Held" : "Released"} the ${subject.label} ${printable(subject.name)}: ${counted(done, "schedule")} changed.`,
     );
+  if (verb === "resume") await noteOtherHolds(call, { label: subject.label, name: subject.name });
+}
+
+/** A resume releases only the caller's own hold, so others may still bind the same schedules. */
+async function noteOtherHolds(
+  { client, out, signal }: Call,
+  { label, name }: { label: "group" | "tag"; name: string },
+): Promise<void> {
+  if (out.isJson) return;
+  const labels = label === "group" ? client.groups : client.tags;
+  try {
+    const { holds } = await labels.get(name, { limit: 1, signal });
+    for (const hold of holds.filter(({ progress }) => progress !== "releasing"))
+      out.note(`Still held ${holdText(hold, out.times)} (an admin releases it with --owner ${hold.owner})`);
+  } catch (error) {
+    // It has no schedule, so no hold is left either.
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 /** The subject of the command: exactly one key, group or tag. */
@@ -100,52 +152,42 @@ function oneSubject({ words: [key], given }: Call<keyof typeof labelOptions>): {
   const named = [key, group, tag].filter((each) => each !== undefined);
   const [name] = named;
   if (name === undefined || named.length > 1)
-    throw new UsageFault("Name one: a key, --group <group>, or --tag <tag>.");
+    throw new UsageFault(
+      "Name one: a key, --group <group>, or --tag <tag>; or filters such as --prefix <prefix>.",
+    );
   return { label: group !== undefined ? "group" : tag !== undefined ? "tag" : null, name };
 }
 
 const rm = command({
   name: "rm",
+  alias: "delete",
   group: "Schedules",
   summary: "Delete schedules",
   usage: "[key]…",
   about:
-    "Their waiting jobs are cancelled. With --prefix or --group many are deleted at once, after a confirmation.",
+    "Their waiting jobs are cancelled. With --prefix and other filters all that match are deleted: it shows their number and asks; a script needs --yes. --group alone also stops running jobs. `carillon delete` is the same.",
   words: { min: 0, max: 1_000 },
   options: {
-    prefix: { value: "prefix", about: "All schedules whose keys begin with this" },
     group: { value: "group", about: "All schedules of this group" },
+    tag: { value: "tag", about: "All schedules with this tag" },
+    ...bulkOptions,
     ...ifMatchOption,
-    ...yesOption,
-    ...dryRunOption,
   },
   examples: [
     "carillon rm order:1",
     "carillon rm --prefix order: --dry-run",
-    "carillon rm --prefix order: --yes",
+    "carillon rm --prefix order: --state ended --yes",
   ],
   run: async (call) => {
-    const { words, given, out } = call;
-    const prefix = given.text("prefix");
-    const group = given.text("group");
-    if ([words.length > 0, prefix !== undefined, group !== undefined].filter(Boolean).length !== 1)
-      throw new UsageFault("Name the schedules to delete: keys, --prefix <prefix>, or --group <group>.");
-    if (words.length > 0) return removeKeys(call);
-    if (given.flag("dry-run")) return showDoomed(call, { prefix, group });
-    if (group !== undefined) return removeGroup(call, group);
-    const keys: string[] = [];
-    for await (const { key } of call.client.schedules.list({ prefix, limit: 100, signal: call.signal }))
-      keys.push(key);
-    if (keys.length === 0) {
-      if (out.isJson) out.json({ done: 0 });
-      else out.note("No schedule matches.");
-      return;
+    const { words, given } = call;
+    const filter = filterFrom(call);
+    if (words.length > 0) {
+      if (isFiltered(filter) || given.flag("all")) throw new UsageFault("Name keys, or filters, not both.");
+      return removeKeys(call);
     }
-    await call.confirm(
-      `Delete ${counted(keys.length, "schedule")} under ${JSON.stringify(prefix)}?`,
-      given.flag("yes"),
-    );
-    await removeMany(call, keys);
+    const { group, ...others } = filter;
+    if (group !== undefined && !isFiltered(others) && !given.flag("dry-run")) return removeGroup(call, group);
+    await bulk(call, filter, { verb: "delete" });
   },
 });
 
@@ -166,38 +208,6 @@ async function removeKeys(call: Call<"if-match" | "dry-run">): Promise<void> {
     if (out.isJson) out.json({ deleted: key });
     else out.line(`Deleted ${printable(key)}.`);
   });
-}
-
-async function showDoomed(
-  { client, out, signal }: Call,
-  filter: { prefix?: string | undefined; group?: string | undefined },
-) {
-  const doomed = [];
-  for await (const schedule of client.schedules.list({ ...filter, limit: 100, signal }))
-    doomed.push(schedule);
-  out.table(scheduleColumns(out), doomed, "No schedule matches.");
-  out.note(`${doomed.length} would be deleted.`);
-}
-
-async function removeMany({ client, out, signal }: Call, keys: readonly string[]): Promise<void> {
-  const results = await client.batch(
-    keys.map((key) => ({ delete: key })),
-    { signal, onProgress: (done, of) => out.note(`${done} of ${of}`) },
-  );
-  // A schedule that is already gone counts as deleted.
-  const failed = results.filter(({ status }) => status >= 400 && status !== 404);
-  for (const { key, error } of failed)
-    out.note(`${printable(key ?? "?")}: ${printable(error?.detail ?? "refused")}`);
-  const done = results.filter(({ status }) => status === 204).length;
-  if (out.isJson) out.json({ done, failed: failed.length });
-  else out.line(`Deleted ${counted(done, "schedule")}.`);
-  if (failed.length > 0) throw new PartlyDone(`${failed.length} could not be deleted.`, causeOf(failed));
-}
-
-/** A server failure decides the exit code before a refusal, because a retry may succeed. */
-function causeOf(failed: readonly OperationResult[]): { cause?: CarillonProblem } {
-  const decisive = failed.find(({ status }) => status >= 500) ?? failed[0];
-  return decisive?.error === undefined ? {} : { cause: new CarillonProblem(decisive.error) };
 }
 
 async function removeGroup(call: Call<"yes">, group: string): Promise<void> {

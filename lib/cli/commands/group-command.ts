@@ -17,11 +17,15 @@ const group = command({
     const labels = given.flag("tag") ? client.tags : client.groups;
     const members = await labels.get(name, { limit: 100, signal });
     if (out.isJson) out.json(members);
-    else showMembers(out, members);
+    else showMembers(out, members, `--${given.flag("tag") ? "tag" : "group"} ${name}`);
   },
 });
 
-function showMembers(out: Output, { holds, schedules, jobs, moreJobs, cursor }: Members): void {
+function showMembers(
+  out: Output,
+  { holds, schedules, jobs, moreJobs, cursor }: Members,
+  filter: string,
+): void {
   for (const { owner, reason, since, until, progress, members } of holds) {
     const end = until === null ? "" : `, until ${out.times.both(until)}`;
     const of = members === null ? "" : `, ${members} schedules`;
@@ -29,7 +33,7 @@ function showMembers(out: Output, { holds, schedules, jobs, moreJobs, cursor }: 
     out.line(printable(`held by ${owner}, since ${out.times.both(since)}${end} (${progress}${of})${why}`));
   }
   out.table(scheduleColumns(out), schedules, "It has no schedules.");
-  if (cursor !== undefined) out.note("There are more schedules: carillon ls --group.");
+  if (cursor !== undefined) out.note(`There are more schedules: carillon ls ${printable(filter)}`);
   if (jobs.length === 0) return;
   out.line();
   const waits = {
@@ -38,7 +42,7 @@ function showMembers(out: Output, { holds, schedules, jobs, moreJobs, cursor }: 
     whole: true,
   };
   out.table([...jobColumns(out), waits], jobs, "");
-  if (moreJobs) out.note("There are more unsettled jobs.");
+  if (moreJobs) out.note(`There are more unsettled jobs: carillon jobs ${printable(filter)} --state waiting`);
 }
 
 export const groupCommands: readonly Command[] = [group];

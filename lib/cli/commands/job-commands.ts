@@ -1,3 +1,4 @@
+import type { JobsDryRun } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { dryRunOption, listOptions, yesOption } from "../common-options.ts";
 import { eachOf } from "../each.ts";
@@ -5,6 +6,7 @@ import { ServerFailed, UsageFault } from "../fault.ts";
 import { inParts } from "../in-parts.ts";
 import { instantFrom } from "../input.ts";
 import {
+  errorGroupOption,
   filterText,
   foundOptions,
   isOwned,
@@ -24,46 +26,59 @@ const jobs = command({
   group: "Jobs",
   summary: "List jobs, newest first",
   usage: "[key]",
+  about:
+    "Jobs are made up to three minutes ahead: those whose occurrence is still to come are listed with --upcoming or --to only.",
   words: { min: 0, max: 1 },
   options: {
     state: { value: "state", about: jobStates.join(", ") },
     ...ownerOptions,
     ...foundOptions,
+    upcoming: { about: "Only jobs whose occurrence is still to come" },
+    ...errorGroupOption,
     ...listOptions,
   },
   examples: [
     "carillon jobs report:weekly",
+    "carillon jobs report:weekly --upcoming",
     "carillon jobs --state dead --prefix order:",
     "carillon jobs --state dead --json --all",
   ],
   run: async (call) => {
     const { words, client, out, signal } = call;
     const { key = words[0], ...filter } = filterFrom(call);
-    const page = { limit: pageSize(call), signal };
-    const isHistory = Object.values(filter).every((each) => each === undefined);
-    const list =
-      key !== undefined && isHistory
-        ? client.schedules.jobs(key, page)
-        : client.jobs.list({ key, ...filter, ...page });
+    const upcoming = upcomingFrom(call, filter);
+    const list = client.jobs.list({ key, ...filter, upcoming, limit: pageSize(call), signal });
     out.table(jobColumns(out), await someOf(call, list), "No job matches.");
   },
 });
 
-function filterFrom(call: Call<keyof typeof ownerOptions | keyof typeof foundOptions | "state">) {
+function filterFrom(
+  call: Call<keyof typeof ownerOptions | keyof typeof foundOptions | "state" | "error-group">,
+) {
   const { given } = call;
   return {
     state: oneOf(given.text("state"), jobStates, "--state"),
     ...ownersFrom(call),
     reason: given.text("reason"),
+    errorGroup: given.text("error-group"),
     from: instantFrom(call, given.text("from"), "--from"),
     to: instantFrom(call, given.text("to"), "--to"),
   };
 }
 
+/** A search up to an instant says itself whether it means jobs to come; dead jobs are none. */
+function upcomingFrom(
+  { given }: Call<"upcoming">,
+  { state, to }: { state?: string | undefined; to?: string | undefined },
+): boolean | undefined {
+  if (given.flag("upcoming")) return true;
+  return state === "dead" || to !== undefined ? undefined : false;
+}
+
 const job = command({
   name: "job",
   group: "Jobs",
-  summary: "Show a job, with its payload and its attempts",
+  summary: "Show a job, with its payload, its attempts and where its time went",
   usage: "<id>",
   words: { min: 1, max: 1 },
   options: {},
@@ -84,6 +99,7 @@ const retry = command({
     state: { value: "state", about: "dead or cancelled" },
     ...ownerOptions,
     ...foundOptions,
+    ...errorGroupOption,
     ...whyOption,
     ...yesOption,
     ...dryRunOption,
@@ -91,6 +107,7 @@ const retry = command({
   examples: [
     "carillon retry 1-1796115600000-c0",
     "carillon retry --state dead --prefix order: --dry-run",
+    "carillon retry --error-group 5d1c0e7a94b2 --dry-run",
     "carillon retry --state dead --prefix order: --yes",
   ],
   run: async (call) => {
@@ -101,9 +118,10 @@ const retry = command({
     const filter = { state, ...others };
     if (filterText(filter) === "")
       throw new UsageFault(
-        "Name the jobs to retry: ids, or --state dead with filters such as --prefix and --group.",
+        "Name the jobs to retry: ids, or --state dead with filters such as --error-group and --prefix.",
       );
-    if (given.flag("dry-run")) return showFound(call, { ...filter, state: state ?? "dead" }, "retried");
+    if (given.flag("dry-run"))
+      return showDryRun(call, await client.jobs.retryDryRun(filter, { signal }), "retried");
     await call.confirm(
       `Retry all jobs of ${filterText({ ...filter, state: state ?? "dead" })}?`,
       given.flag("yes"),
@@ -135,17 +153,27 @@ const cancel = command({
   options: {
     state: { value: "state", about: "waiting, retrying or running" },
     ...ownerOptions,
+    ...errorGroupOption,
     ...whyOption,
     ...yesOption,
+    ...dryRunOption,
   },
-  examples: ["carillon cancel 1-1796115600000-c0", "carillon cancel --group order:1 --yes"],
+  examples: [
+    "carillon cancel 1-1796115600000-c0",
+    "carillon cancel --group order:1 --dry-run",
+    "carillon cancel --group order:1 --yes",
+  ],
   run: async (call) => {
     const { words, given, client, out, signal } = call;
     if (words.length > 0) return eachJob(call, "cancel");
     const state = oneOf(given.text("state"), ["waiting", "retrying", "running"] as const, "--state");
-    const filter = { state, ...ownersFrom(call) };
+    const filter = { state, ...ownersFrom(call), errorGroup: given.text("error-group") };
     if (!isOwned(filter))
-      throw new UsageFault("Name the jobs to cancel: ids, or --key, --prefix, --group, --tag, --target.");
+      throw new UsageFault(
+        "Name the jobs to cancel: ids, or --key, --prefix, --group, --tag, --target, --error-group.",
+      );
+    if (given.flag("dry-run"))
+      return showDryRun(call, await client.jobs.cancelDryRun(filter, { signal }), "cancelled");
     await call.confirm(`Cancel all jobs of ${filterText(filter)}?`, given.flag("yes"));
     const total = { done: 0, running: 0, failed: 0 };
     await inParts(call, total, async (cursor) => {
@@ -183,15 +211,16 @@ async function eachJob(call: Call<"why">, verb: "retry" | "cancel"): Promise<voi
   });
 }
 
-async function showFound(
-  { client, out, signal }: Call,
-  filter: Parameters<typeof client.jobs.list>[0],
-  what: string,
-): Promise<void> {
-  const found = [];
-  for await (const each of client.jobs.list({ ...filter, limit: 100, signal })) found.push(each);
-  out.table(jobColumns(out), found, "No job matches.");
-  out.note(`${found.length} would be ${what}.`);
+function showDryRun({ out }: Call, dryRun: JobsDryRun, what: string): void {
+  if (out.isJson) {
+    out.json(dryRun);
+    return;
+  }
+  const { count, more, samples } = dryRun;
+  out.line(`${counted(count, "job")}${more ? " or more" : ""} would be ${what}.`);
+  if (samples.length === 0) return;
+  out.line(samples.length < count ? "Some of them:" : "They are:");
+  out.table(jobColumns(out), samples, "");
 }
 
 export const jobCommands: readonly Command[] = [jobs, job, retry, cancel];

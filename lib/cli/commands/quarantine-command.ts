@@ -2,7 +2,7 @@ import { command } from "../command.ts";
 import { listOptions } from "../common-options.ts";
 import { inParts } from "../in-parts.ts";
 import { pageSize, someOf } from "../listed.ts";
-import { counted } from "../output/table.ts";
+import { counted, wholeTime } from "../output/table.ts";
 
 export const quarantineCommand = command({
   name: "quarantine",
@@ -46,9 +46,17 @@ export const quarantineCommand = command({
         { title: "CONSUMER", text: ({ consumer }) => consumer, whole: true },
         { title: "ITEM", text: ({ item }) => item, whole: true },
         { title: "KEY", text: ({ key }) => key ?? "" },
-        { title: `SINCE (${out.times.zone})`, text: ({ firstAt }) => out.times.both(firstAt), narrowest: 19 },
+        {
+          title: `SINCE (${out.times.zone})`,
+          text: ({ firstAt }) => out.times.both(firstAt),
+          narrowest: wholeTime,
+        },
         { title: "TRIES", text: ({ tries }) => String(tries), align: "right", whole: true },
-        { title: `NEXT (${out.times.zone})`, text: ({ nextAt }) => out.times.both(nextAt), narrowest: 19 },
+        {
+          title: `NEXT (${out.times.zone})`,
+          text: ({ nextAt }) => out.times.both(nextAt),
+          narrowest: wholeTime,
+        },
         { title: "WHY", text: ({ reason }) => reason },
       ],
       await someOf(call, list),

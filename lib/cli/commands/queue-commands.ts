@@ -3,7 +3,7 @@ import { listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { pageSize, someOf } from "../listed.ts";
 import { printable } from "../output/style.ts";
-import { counted } from "../output/table.ts";
+import { counted, wholeTime } from "../output/table.ts";
 
 const options = {
   prefix: { value: "prefix", about: "For ls: only keys that begin with this" },
@@ -62,7 +62,7 @@ async function listDead(call: Call<keyof typeof options>): Promise<void> {
       {
         title: `REFUSED (${out.times.zone})`,
         text: ({ refusedAt }) => out.times.both(refusedAt),
-        narrowest: 19,
+        narrowest: wholeTime,
       },
       {
         title: "WHY",
@@ -114,7 +114,7 @@ const inbox = command({
         { title: "ID", text: ({ id }) => id, whole: true },
         { title: "KEY", text: ({ key }) => key ?? "" },
         { title: "BY", text: ({ caller }) => caller },
-        { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.both(at), narrowest: 19 },
+        { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.both(at), narrowest: wholeTime },
         {
           title: "WHY",
           text: ({ problem, errors }) =>

@@ -1,12 +1,13 @@
 import type { Edited, Json } from "../../client/main.ts";
 import { tryPut } from "../apply/try-put.ts";
+import { bulk, bulkOptions, isFiltered } from "../bulk.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { dryRunOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { pageSize, someOf } from "../listed.ts";
 import { scheduleColumns, showEdit, showSchedule } from "../output/shown-schedule.ts";
 import { puttable } from "../schedule-file.ts";
-import { scheduleFilterFrom, scheduleFilterOptions } from "../schedule-filter.ts";
+import { bulkFilterFrom, scheduleFilterFrom, scheduleFilterOptions } from "../schedule-filter.ts";
 import { bodyFrom, scheduleOptions } from "../schedule-flags.ts";
 
 type Body = { [name: string]: Json };
@@ -47,21 +48,34 @@ const put = command({
 const patch = command({
   name: "patch",
   group: "Schedules",
-  summary: "Change single fields of a schedule",
-  usage: "<key>",
-  about: "Fields that are not given stay. A `null` in a file restores the default.",
-  words: { min: 1, max: 1 },
-  options: { ...scheduleOptions, ...ifMatchOption },
+  summary: "Change single fields of a schedule, or of all that match a filter",
+  usage: "[key]",
+  about:
+    "Fields that are not given stay. A `null` in a file restores the default. With --prefix and other filters all schedules that match are changed: it shows their number and asks; a script needs --yes. --dry-run also shows the next runs of the first ones, before and after.",
+  words: { min: 0, max: 1 },
+  options: {
+    ...scheduleOptions,
+    ...bulkOptions,
+    "in-group": { value: "group", about: "Only schedules of this group" },
+    "with-tag": { value: "tag", about: "Only schedules with this tag" },
+    ...ifMatchOption,
+  },
   examples: [
     `carillon patch report:weekly --when "0 10 * * MON"`,
     "carillon patch report:weekly --tag reports",
+    "carillon patch --prefix crm: --spread 10m --dry-run",
   ],
   run: async (call) => {
     const { given, client, out, signal, words } = call;
     const body = await bodyFrom(call);
     if (Object.keys(body).length === 0) throw new UsageFault("Nothing to change: give at least one option.");
+    const filter = { ...bulkFilterFrom(call), group: given.text("in-group"), tag: given.text("with-tag") };
+    const [key] = words;
+    if (key === undefined) return bulk(call, filter, { verb: "patch", patch: body });
+    if (isFiltered(filter) || given.flag("all") || given.flag("dry-run"))
+      throw new UsageFault("A key takes no filter, no --all and no --dry-run: name the key alone.");
     const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
-    const path = ["v1", "schedules", words[0] ?? ""];
+    const path = ["v1", "schedules", key];
     const { body: edited } = await client.request<Edited>({ method: "PATCH", path, body, options });
     showEdit(out, edited, "Changed");
   },
@@ -107,14 +121,15 @@ const ls = command({
   ],
   run: async (call) => {
     const { given, client, out, signal } = call;
+    const total = () => client.schedules.count({ ...scheduleFilterFrom(call), signal });
     if (given.flag("count")) {
-      const { count, more } = await client.schedules.count({ ...scheduleFilterFrom(call), signal });
+      const { count, more } = await total();
       if (out.isJson) out.json({ count, more });
       else out.line(`${count}${more ? " or more" : ""}`);
       return;
     }
     const list = client.schedules.list({ ...scheduleFilterFrom(call), limit: pageSize(call), signal });
-    out.table(scheduleColumns(out), await someOf(call, list), "No schedule matches.");
+    out.table(scheduleColumns(out), await someOf(call, list, total), "No schedule matches.");
   },
 });
 

@@ -1,4 +1,4 @@
-import type { Forecast, Stats } from "../../client/main.ts";
+import type { Stats } from "../../client/main.ts";
 import { type Command, command } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { Column } from "../output/table.ts";
@@ -7,12 +7,15 @@ import { measuredText } from "../times.ts";
 const stats = command({
   name: "stats",
   group: "Operation",
-  summary: "Show current counts and those of the last hour and day",
+  summary: "Show current counts and those of the last minutes, hour and day",
   usage: "",
+  about:
+    "With --prefix, and for a token with a prefix, jobs count in the minute of their occurrence, and the counts of the day are left out.",
   words: { min: 0, max: 0 },
-  options: {},
-  examples: ["carillon stats", "carillon stats --json"],
-  run: async ({ client, out, signal }) => showStats(out, await client.stats({ signal })),
+  options: { prefix: { value: "prefix", about: "Only keys that begin with this" } },
+  examples: ["carillon stats", "carillon stats --prefix order:", "carillon stats --json"],
+  run: async ({ given, client, out, signal }) =>
+    showStats(out, await client.stats({ prefix: given.text("prefix"), signal })),
 });
 
 const grouped = new Intl.NumberFormat("en-GB");
@@ -22,18 +25,55 @@ function showStats(out: Output, stats: Stats): void {
     out.json(stats);
     return;
   }
-  const { schedules, jobs, oldestDue, plan, quarantine } = stats;
+  out.facts(factsOf(out, stats));
+  out.line();
+  const periods = [
+    ["minutes", stats.lastMinutes],
+    ["hour", stats.lastHour],
+    ["day", stats.lastDay],
+  ] as const;
+  const known = periods.flatMap(([name, counts]) => (counts === null ? [] : [{ name, ...counts }]));
+  const names = ["succeeded", "failed", "dead", "cancelled", "skipped", "missed"] as const;
+  const made = { title: "MADE", text: ({ fired }: Period) => grouped.format(fired) };
+  out.table(
+    [
+      { title: "LAST", text: ({ name }) => name, whole: true },
+      ...[
+        made,
+        ...names.map((name) => ({
+          title: name.toUpperCase(),
+          text: (counts: Period) => grouped.format(counts[name]),
+        })),
+      ].map((column) => ({ ...column, align: "right" as const, whole: true })),
+      ...lateColumns(({ lateness }: Period) => lateness),
+    ],
+    known,
+    "There are more jobs in a minute than one answer reads.",
+  );
+  showPulses(
+    out,
+    known.flatMap(({ name, pulses }) => (pulses === null ? [] : [{ name, ...pulses }])),
+  );
+}
+
+type Period = NonNullable<Stats["lastHour"]> & { name: string };
+
+function factsOf(out: Output, stats: Stats): [string, string | null][] {
+  const { schedules, jobs, oldestDue, plan, quarantine, freshness } = stats;
   const number = (value: number) => grouped.format(value);
-  const amount = ({ count, more }: Stats["parcels"]) => `${number(count)}${more ? " or more" : ""}`;
+  const amount = ({ count, more }: { count: number; more: boolean }) =>
+    `${number(count)}${more ? " or more" : ""}`;
   const late = oldestDue === null ? "none" : `${measuredText(oldestDue.lateMs)} late`;
-  out.facts([
+  const part = jobs.more ? " or more" : "";
+  return [
     ["as of", out.times.wall(stats.asOf)],
-    ["schedules", `${number(schedules.active)} active, ${number(schedules.paused)} paused`],
+    ["prefix", stats.prefix],
+    ["schedules", schedulesText(schedules)],
     [
       "waiting",
-      `${number(jobs.waiting)}, of them ${number(jobs.due)} due, ${number(jobs.held)} held, ${number(jobs.retrying)} retrying`,
+      `${number(jobs.waiting)}${part}, of them ${number(jobs.due)} due, ${number(jobs.ahead)} made ahead (up to 3 minutes), ${number(jobs.held)} held, ${number(jobs.retrying)} retrying`,
     ],
-    ["running", number(jobs.running)],
+    ["running", `${number(jobs.running)}${part}`],
     ["oldest due", oldestDue !== null && oldestDue.lateMs > 60_000 ? out.paint(late, "red") : late],
     ["backlog", amount(jobs.backlog)],
     ["dead", jobs.dead.count === 0 ? "0" : out.paint(amount(jobs.dead), "red")],
@@ -43,41 +83,33 @@ function showStats(out: Output, stats: Stats): void {
       `${out.times.wall(plan.to)}${plan.lagMs > 0 ? `, ${measuredText(plan.lagMs)} behind` : ""}`,
     ],
     ["last tick", plan.lastTickAt === null ? "none yet" : out.times.both(plan.lastTickAt)],
-  ]);
-  out.line();
-  const periods = [
-    ["hour", stats.lastHour],
-    ["day", stats.lastDay],
-  ] as const;
-  const names = ["fired", "succeeded", "failed", "dead", "cancelled", "skipped", "missed"] as const;
-  out.table(
     [
-      { title: "LAST", text: ([name]) => name, whole: true },
-      ...names.map((name) => ({
-        title: name.toUpperCase(),
-        text: ([, counts]: (typeof periods)[number]) => number(counts[name]),
-        align: "right" as const,
-        whole: true,
-      })),
-      ...lateColumns(([, { lateness }]: (typeof periods)[number]) => lateness),
+      "not rolled up",
+      freshness?.pending.more === true
+        ? out.paint(`${amount(freshness.pending)} rows: the last minutes have more`, "red")
+        : null,
     ],
-    periods,
-    "",
-  );
-  showPulses(
-    out,
-    periods.map(([name, { pulses }]) => ({ name, ...pulses })),
-  );
+  ];
+}
+
+function schedulesText({ active, paused, ended, endedWithin, more }: Stats["schedules"]): string {
+  const part = more ? " or more" : "";
+  if (ended === null || endedWithin === null)
+    return `${grouped.format(active)}${part} active or ended, ${grouped.format(paused)}${part} paused`;
+  const about = endedWithin === 0 ? "" : "about ";
+  const off = endedWithin === 0 ? "" : ` (±${grouped.format(endedWithin)})`;
+  return `${about}${grouped.format(active)} active, ${grouped.format(paused)} paused, ${about}${grouped.format(ended)} ended${off}`;
 }
 
 /** Prints no line while the quarantine is empty, which is the usual case. */
-function asideFacts(out: Output, { count, more, oldestAt }: Stats["quarantine"]): [string, string][] {
-  if (count === 0 || oldestAt === null) return [];
+function asideFacts(out: Output, quarantine: Stats["quarantine"]): [string, string][] {
+  if (quarantine === null || quarantine.count === 0 || quarantine.oldestAt === null) return [];
+  const { count, more, oldestAt } = quarantine;
   const text = `${grouped.format(count)}${more ? " or more" : ""}, the oldest since ${out.times.wall(oldestAt)}`;
   return [["set aside", out.paint(text, "red")]];
 }
 
-type Pulses = Stats["lastDay"]["pulses"] & { name: string };
+type Pulses = NonNullable<Period["pulses"]> & { name: string };
 
 /** Prints no table where no schedule has pulses. */
 function showPulses(out: Output, periods: readonly Pulses[]): void {
@@ -103,7 +135,7 @@ function showPulses(out: Output, periods: readonly Pulses[]): void {
 
 /** Lateness by three percentiles. */
 function lateColumns<Row>(
-  lateness: (row: Row) => Pick<Stats["lastDay"]["lateness"], "p50Ms" | "p95Ms" | "p99Ms">,
+  lateness: (row: Row) => Pick<Period["lateness"], "p50Ms" | "p95Ms" | "p99Ms">,
 ): Column<Row>[] {
   return (["p50Ms", "p95Ms", "p99Ms"] as const).map((name) => ({
     title: `LATE ${name.slice(0, 3)}`,
@@ -113,46 +145,4 @@ function lateColumns<Row>(
   }));
 }
 
-const barMax = 40;
-
-const forecast = command({
-  name: "forecast",
-  group: "Operation",
-  summary: "Show the runs of each coming minute, and how a spread would flatten them",
-  usage: "",
-  words: { min: 0, max: 0 },
-  options: { minutes: { value: "n", about: "How far ahead, 1 to 1440; default: 60" } },
-  examples: ["carillon forecast", "carillon forecast --minutes 1440 --json"],
-  run: async ({ given, client, out, signal }) => {
-    const minutes = given.number("minutes", { min: 1, max: 1_440 });
-    showForecast(out, await client.forecast({ minutes }, { signal }));
-  },
-});
-
-function showForecast(out: Output, forecast: Forecast): void {
-  if (out.isJson) {
-    out.json(forecast);
-    return;
-  }
-  const { minutes, heaviest, suggestion, total, exact } = forecast;
-  const peak = Math.max(1, ...minutes.map(({ fires }) => fires));
-  const bar = (fires: number) => "█".repeat(Math.ceil((fires / peak) * barMax));
-  out.table(
-    [
-      { title: `MINUTE (${out.times.zone})`, text: ({ at }) => out.times.wall(at).slice(0, 16), whole: true },
-      { title: "RUNS", text: ({ fires }) => grouped.format(fires), align: "right", whole: true },
-      { title: "", text: ({ fires }) => bar(fires) },
-    ],
-    minutes.filter(({ fires }) => fires > 0),
-    "Nothing runs in this time.",
-  );
-  if (total === 0) return;
-  for (const { at, fires, most } of heaviest.slice(0, 3)) {
-    const parts = most.slice(0, 3).map((each) => `${each.when ?? "once"} ${each.fires}`);
-    out.line(`${out.times.wall(at).slice(11, 16)}: ${grouped.format(fires)} runs (${parts.join(", ")})`);
-  }
-  out.line(suggestion.text);
-  if (!exact) out.note("Some numbers are estimates.");
-}
-
-export const statsCommands: readonly Command[] = [stats, forecast];
+export const statsCommands: readonly Command[] = [stats];

@@ -35,11 +35,13 @@ function showProblems(out: Output, found: Problems): void {
     return;
   }
   const { asOf, verdict, text, problems } = found;
-  out.line(`${out.paint(printable(text), colours[verdict])} (${out.times.wall(asOf)} ${out.times.zone})`);
+  out.line(
+    `${out.paint(printable(out.times.inSentence(text)), colours[verdict])} (${out.times.wall(asOf)} ${out.times.zone})`,
+  );
   if (problems.length === 0) out.line("Nothing needs attention.");
   for (const { text: what, since, sample, command: next } of problems) {
     out.line();
-    out.line(printable(what));
+    out.line(printable(out.times.inSentence(what)));
     const facts = [
       ...(since === null ? [] : [`since ${out.times.both(since)}`]),
       ...(sample === null ? [] : [`such as ${sample}`]),

@@ -20,9 +20,8 @@ const options = {
 
 type TailCall = Call<keyof typeof options>;
 
-/** Each poll reads jobs whose occurrence lies at most this far in the past or in the future. */
+/** Each poll reads jobs whose occurrence lies at most this far in the past. */
 const backMs = 10 * 60_000;
-const aheadMs = 60_000;
 
 /**
  * The most jobs, and the most dead jobs, of one poll; more lines than that cannot be read anyway.
@@ -36,7 +35,7 @@ const tail = command({
   summary: "Follow jobs, or the audit, as they happen",
   usage: "[key]",
   about:
-    "Prints a line for each change of a job due in the last ten minutes or the next minute, and for each job that dies. Ctrl-C stops it.",
+    "Prints a line for each change of a job due in the last ten minutes, and for each job that dies. Ctrl-C stops it.",
   words: { min: 0, max: 1 },
   options,
   examples: [
@@ -106,13 +105,12 @@ async function follow<Item>(call: TailCall, { read, identity, line }: Followed<I
   }
 }
 
-/** Jobs due around now, and jobs that have died recently; newest first. */
+/** Jobs due lately, and jobs that have died recently; newest first. */
 async function newestJobs({ client, signal, now }: TailCall, owners: JobOwners): Promise<JobSummary[]> {
   const from = new Date(now() - backMs);
-  const to = new Date(now() + aheadMs);
-  const around = client.jobs.list({ ...owners, from, to, limit: 100, signal });
+  const due = client.jobs.list({ ...owners, from, upcoming: false, limit: 100, signal });
   const dead = client.jobs.list({ ...owners, state: "dead", from, limit: 100, signal });
-  const found = [...(await around.take(lookedAtMax)), ...(await dead.take(lookedAtMax))];
+  const found = [...(await due.take(lookedAtMax)), ...(await dead.take(lookedAtMax))];
   return found.toSorted((one, other) => changedAt(other) - changedAt(one));
 }
 

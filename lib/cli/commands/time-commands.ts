@@ -1,14 +1,23 @@
-import type { Explanation, Preview, Version } from "../../client/main.ts";
-import { type Command, command } from "../command.ts";
-import { ifMatchOption, listOptions } from "../common-options.ts";
+import {
+  type Explanation,
+  isNotFound,
+  type JobSummary,
+  type Preview,
+  type RestorePreview,
+} from "../../client/main.ts";
+import { type Call, type Command, command } from "../command.ts";
+import { dryRunOption, fullOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
+import { reasonText } from "../output/reasons.ts";
+import { changesText, versionText } from "../output/shown-changes.ts";
 import { showEdit } from "../output/shown-schedule.ts";
 import { showOccurrences } from "../output/shown-times.ts";
 import { printable, stateColour } from "../output/style.ts";
 import { timingFrom, whenOptions, zoneOf } from "../schedule-flags.ts";
+import { measuredText, type Times } from "../times.ts";
 
 const countOptions = {
   count: { value: "n", short: "n", about: "How many; default: 10" },
@@ -82,40 +91,84 @@ const explain = command({
   name: "explain",
   group: "Time",
   summary: "Explain why a schedule ran, ran late, or did not run",
-  usage: "<key>",
+  usage: "<key or job id>",
+  about:
+    "--at takes an instant as any command prints it. It means the run or the due time within a second of it.",
   words: { min: 1, max: 1 },
-  options: { at: { value: "instant", about: "When it ran, was due, or should have run; default: now" } },
+  options: { at: { value: "instant", about: "When it was due, or should have run; default: now" } },
   examples: [
-    "carillon explain report:weekly --at 2026-11-23T08:00:00Z",
+    `carillon explain report:weekly --at "2026-11-23 09:00" --timezone Europe/Berlin`,
+    `carillon explain report:weekly --at "2026-11-23 09:00:00 Europe/Berlin"`,
     `carillon explain report:weekly --at "2h ago"`,
+    "carillon explain 1-1796115600000-c0",
   ],
   run: async (call) => {
-    const { words, given, client, out, signal } = call;
-    const at = instantFrom(call, given.text("at") ?? "now", "--at") ?? "";
-    showExplanation(out, await client.schedules.explain(words[0] ?? "", at, { signal }));
+    const { out, client, signal } = call;
+    const { key, at } = await explainedFrom(call);
+    showExplanation(out, await client.schedules.explain(key, at, { signal }));
   },
 });
+
+/** A job's id names its schedule and its occurrence. A key may look like one, so a missing job is a key. */
+async function explainedFrom(call: Call<"at">): Promise<{ key: string; at: string }> {
+  const { words, given, client, signal } = call;
+  const [key = ""] = words;
+  const at = instantFrom(call, given.text("at"), "--at");
+  if (at === undefined && /^\d+-\d+-[a-z]\d+$/.test(key)) {
+    try {
+      const { key: of, occurrence } = await client.jobs.get(key, { signal });
+      return { key: of, at: occurrence };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return { key, at: at ?? new Date(call.now()).toISOString() };
+}
 
 function showExplanation(out: Output, explanation: Explanation): void {
   if (out.isJson) {
     out.json(explanation);
     return;
   }
-  const { job, nearest, outcome } = explanation;
-  out.line(printable(explanation.sentence));
+  const { job, beside = [], nearest, outcome, at, dueAt, reason, version } = explanation;
+  const { times } = out;
+  out.line(printable(times.inSentence(explanation.sentence)));
   out.facts([
     ["outcome", out.paint(outcome, stateColour(outcome))],
-    ["at", `${explanation.at}, on the clock ${explanation.wall.replace("T", " ")}`],
+    ["asked", askedText(explanation, times)],
+    [`at (${times.zone})`, times.both(at)],
+    ["in UTC", at],
+    ["on its clock", clockText(explanation, times)],
+    ["due", dueAt === null || dueAt === at ? null : times.both(dueAt)],
     ["note", explanation.note],
-    ["job", job === undefined ? null : `${job.id} ${out.paint(job.state, stateColour(job.state))}`],
-    ["error", job?.error === undefined || job.error === null ? null : printable(job.error)],
-    [
-      "version",
-      explanation.version === null ? null : `${explanation.version}: ${explanation.cadence ?? "-"}`,
-    ],
-    ["before", nearest.before === null ? null : out.times.both(nearest.before.at)],
-    ["after", nearest.after === null ? null : out.times.both(nearest.after.at)],
+    ["reason", reason === undefined || reason === job?.reason ? null : printable(reasonText(reason))],
+    ...[...(job === undefined ? [] : [job]), ...beside].flatMap((each) => jobFacts(out, each)),
+    ["version", version === null ? null : `${version}: ${explanation.cadence ?? "-"}`],
+    ["before", nearest.before === null ? null : times.both(nearest.before.at)],
+    ["after", nearest.after === null ? null : times.both(nearest.after.at)],
   ]);
+}
+
+function jobFacts(out: Output, { id, state, reason, error }: JobSummary): [string, string | null][] {
+  return [
+    ["job", `${id} ${out.paint(state, stateColour(state))}`],
+    ["reason", reason === null ? null : printable(reasonText(reason))],
+    ["error", error === null ? null : out.paint(printable(error), "red")],
+  ];
+}
+
+/** Such as `10:10:14, which means the run 739 ms later`. */
+function askedText({ asked, at }: Explanation, { wall }: Times): string | null {
+  if (asked === undefined) return null;
+  const ms = Date.parse(at) - Date.parse(asked);
+  const distance = `${measuredText(Math.abs(ms))} ${ms > 0 ? "later" : "earlier"}`;
+  return `${wall(asked)}, which means the run ${distance}`;
+}
+
+/** The clock of the schedule's zone; null where it is the shown one or that of UTC. */
+function clockText({ wall, at }: Explanation, times: Times): string | null {
+  const clock = wall.replace("T", " ");
+  return clock.endsWith("+00:00") || clock.startsWith(times.wall(at)) ? null : clock;
 }
 
 const versions = command({
@@ -124,10 +177,10 @@ const versions = command({
   summary: "List the versions of a schedule: author, time and changes",
   usage: "<key>",
   words: { min: 1, max: 1 },
-  options: listOptions,
-  examples: ["carillon versions report:weekly"],
+  options: { ...fullOption, ...listOptions },
+  examples: ["carillon versions report:weekly", "carillon versions report:weekly --full"],
   run: async (call) => {
-    const { words, client, out, signal } = call;
+    const { words, given, client, out, signal } = call;
     const list = client.schedules.versions(words[0] ?? "", { limit: pageSize(call), signal });
     out.table(
       [
@@ -135,7 +188,7 @@ const versions = command({
         { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.wall(at), whole: true },
         { title: "BY", text: ({ by }) => by },
         { title: "CHANGE", text: ({ change }) => change, whole: true },
-        { title: "WHAT", text: changesText },
+        { title: "WHAT", text: (each) => versionText(each, given.flag("full")) },
       ],
       await someOf(call, list),
       "There is no version.",
@@ -143,14 +196,18 @@ const versions = command({
   },
 });
 
-function changesText({ changes }: Version): string {
-  return changes
-    .map(({ path, before, after }) =>
-      before === undefined && after === undefined
-        ? path
-        : `${path}: ${JSON.stringify(before ?? null)} → ${JSON.stringify(after ?? null)}`,
-    )
-    .join("; ");
+function showTried(out: Output, tried: RestorePreview): void {
+  if (out.isJson) {
+    out.json(tried);
+    return;
+  }
+  const { key, version, fields, changes } = tried;
+  const verb = fields.length === 0 ? "Would not change" : "Would change";
+  out.line(`${verb} ${printable(key)} (version ${version}).`);
+  for (const field of fields) out.line(`  ${printable(changesText([field], true))}`);
+  const next = (instants: readonly string[]) => instants.map((at) => out.times.wall(at)).join(", ") || "none";
+  out.line(`  next (${out.times.zone}): ${next(changes.before)}`);
+  out.line(`  with it: ${next(changes.after)}`);
 }
 
 const restore = command({
@@ -159,12 +216,16 @@ const restore = command({
   summary: "Restore an old version of a schedule",
   usage: "<key> <version>",
   words: { min: 2, max: 2 },
-  options: ifMatchOption,
-  examples: ["carillon restore report:weekly 1"],
+  options: { ...ifMatchOption, ...dryRunOption },
+  examples: ["carillon restore report:weekly 1", "carillon restore report:weekly 1 --dry-run"],
   run: async ({ words: [key = "", version = ""], given, client, out, signal }) => {
     if (!/^[1-9]\d{0,8}$/.test(version))
       throw new UsageFault("A version is a number: carillon versions <key>.");
     const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
+    if (given.flag("dry-run")) {
+      showTried(out, await client.schedules.tryRestore(key, Number(version), options));
+      return;
+    }
     showEdit(out, await client.schedules.restore(key, Number(version), options), "Restored");
   },
 });

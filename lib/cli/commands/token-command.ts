@@ -1,4 +1,4 @@
-import type { NewToken, TokenSummary } from "../../client/main.ts";
+import type { NewToken, OwnToken, TokenSummary } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { listOptions, yesOption } from "../common-options.ts";
 import { Missing, UsageFault } from "../fault.ts";
@@ -148,4 +148,38 @@ function showTokens(out: Output, tokens: readonly TokenSummary[]): void {
   );
 }
 
-export const tokenCommands: readonly Command[] = [token];
+const whoami = command({
+  name: "whoami",
+  group: "Operation",
+  summary: "Show your own token: its scope, prefix, rate and what it may do",
+  usage: "",
+  words: { min: 0, max: 0 },
+  options: {},
+  examples: ["carillon whoami", "carillon whoami --json"],
+  run: async ({ client, out, signal }) => showOwn(out, await client.tokens.own({ signal })),
+});
+
+function showOwn(out: Output, own: OwnToken): void {
+  if (out.isJson) {
+    out.json(own);
+    return;
+  }
+  const { name, signIn, scope, prefix, expiresAt, rate, holdOwner, createdAt, createdBy, lastUsedAt } = own;
+  out.facts([
+    ["name", `${printable(name)}${signIn === "token" ? "" : `, authenticated by the gateway (${signIn})`}`],
+    ["scope", scope],
+    ["keys", prefix === null ? "all" : `those that begin with ${printable(prefix)}`],
+    ["expires", expiresAt === null ? "never" : out.times.both(expiresAt)],
+    ["rate", rate === null ? "no limit" : `${rate.limit}, ${rate.used} used`],
+    ["holds", `set in the name of ${printable(holdOwner)}`],
+    ["made", `${out.times.both(createdAt)} by ${printable(createdBy)}`],
+    ["last used", lastUsedAt === null ? "never before" : out.times.both(lastUsedAt)],
+  ]);
+  for (const { area, operations } of own.may) {
+    out.line();
+    out.line(out.paint(area, "bold"));
+    for (const { what } of operations) out.line(`  ${what}`);
+  }
+}
+
+export const tokenCommands: readonly Command[] = [token, whoami];

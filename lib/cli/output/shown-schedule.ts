@@ -1,8 +1,8 @@
 import type { Edited, Json, Schedule, ScheduleSummary } from "../../client/main.ts";
-import { measuredText } from "../times.ts";
+import { measuredText, type Times } from "../times.ts";
 import type { Output } from "./output.ts";
 import { printable, stateColour } from "./style.ts";
-import type { Column } from "./table.ts";
+import { type Column, wholeTime } from "./table.ts";
 
 /** Such as `queue/reports` or `webhook/api.example.com`. */
 export function targetText(target: ScheduleSummary["target"]): string {
@@ -24,7 +24,7 @@ export function scheduleColumns({ times }: Output): Column<ScheduleSummary>[] {
       colour: (schedule) => stateColour(listedState(schedule)),
       whole: true,
     },
-    { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), narrowest: 19 },
+    { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), narrowest: wholeTime },
     { title: "WHEN", text: ({ when }) => [when].flat().join(" + ") },
     { title: "TARGET", text: ({ target }) => targetText(target) },
   ];
@@ -50,24 +50,30 @@ export function showSchedule(out: Output, schedule: Schedule): void {
     ["state", out.paint(schedule.state, stateColour(schedule.state))],
     [`next (${times.zone})`, times.both(schedule.nextAt)],
     ["when", printable([schedule.when].flat().join(" + "))],
-    ["in words", `${schedule.cadenceText} (${schedule.timezone})`],
+    ["in words", printable(schedule.cadenceText)],
+    ["zone", schedule.cadenceText.includes(schedule.timezone) ? null : schedule.timezone],
     ["target", printable(JSON.stringify(schedule.target))],
     ["payload", printable(JSON.stringify(schedule.payload))],
     ["group", schedule.group === null ? null : printable(schedule.group)],
     ["tags", printable(schedule.tags.join(", "))],
     ["description", schedule.description === null ? null : printable(schedule.description)],
     ...Object.entries(unusual(schedule)).map(([name, value]) => [name, printable(value)] as const),
-    ...schedule.holds.map(({ owner, reason, until, since, group, tag }) => {
-      const on =
-        group !== undefined ? ` on the group ${group}` : tag !== undefined ? ` on the tag ${tag}` : "";
-      const end = until === null ? "" : `, until ${times.both(until)}`;
-      const why = reason === null ? "" : `: ${reason}`;
-      return ["held", printable(`by ${owner}${on}, since ${times.both(since)}${end}${why}`)] as const;
-    }),
+    ...schedule.holds.map((hold) => ["held", holdText(hold, times)] as const),
     ["last job", last === null || last === undefined ? null : lastText(out, last)],
     ["version", `${schedule.version}, ${times.both(schedule.updatedAt)} by ${printable(schedule.updatedBy)}`],
     ...schedule.warnings.map((warning) => ["warning", out.paint(printable(warning), "yellow")] as const),
   ]);
+}
+
+/** The owner of a hold, what it binds, its times and its reason. */
+export function holdText(
+  { owner, reason, until, since, group, tag }: Schedule["holds"][number],
+  times: Times,
+): string {
+  const on = group !== undefined ? ` on the group ${group}` : tag !== undefined ? ` on the tag ${tag}` : "";
+  const end = until === null ? "" : `, until ${times.both(until)}`;
+  const why = reason === null ? "" : `: ${reason}`;
+  return printable(`by ${owner}${on}, since ${times.both(since)}${end}${why}`);
 }
 
 function lastText({ times, paint }: Output, job: NonNullable<Schedule["lastJob"]>): string {
@@ -124,6 +130,7 @@ export function showEdit(out: Output, edited: Edited, done: string): void {
   out.line(`${done} ${printable(edited.key)} (version ${edited.version}): ${printable(edited.cadenceText)}`);
   const { before, after } = edited.changes;
   if (edited.state !== "active") out.line(`It is ${out.paint(edited.state, stateColour(edited.state))}.`);
+  for (const hold of edited.holds) out.line(`Held ${holdText(hold, out.times)}`);
   if (after.length > 0)
     out.line(
       `Next: ${after

@@ -11,6 +11,12 @@ export interface Column<Row> {
   narrowest?: number;
 }
 
+/**
+ * For a column of times: the whole time stays, with the sign of what was cut, so that it can be
+ * copied.
+ */
+export const wholeTime = 20;
+
 const gap = "  ";
 const narrowestByDefault = 8;
 

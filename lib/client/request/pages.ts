@@ -17,23 +17,23 @@ export interface ListOptions extends CallOptions {
 
 /**
  * A list that loads its pages while it is iterated: `for await (const schedule of
- * carillon.schedules.list())`.
+ * carillon.schedules.list())`. `Head` is what each page has besides its items.
  */
-export class Pages<Item> implements AsyncIterable<Item> {
-  readonly #read: (cursor: string | undefined) => Promise<Page<Item>>;
+export class Pages<Item, Head = unknown> implements AsyncIterable<Item> {
+  readonly #read: (cursor: string | undefined) => Promise<Page<Item> & Head>;
   readonly #begin: string | undefined;
 
-  constructor(read: (cursor: string | undefined) => Promise<Page<Item>>, begin?: string) {
+  constructor(read: (cursor: string | undefined) => Promise<Page<Item> & Head>, begin?: string) {
     this.#read = read;
     this.#begin = begin;
   }
 
   /** One page: the first, or the one at a cursor. */
-  page(cursor: string | undefined = this.#begin): Promise<Page<Item>> {
+  page(cursor: string | undefined = this.#begin): Promise<Page<Item> & Head> {
     return this.#read(cursor);
   }
 
-  async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
+  async *pages(): AsyncGenerator<Page<Item> & Head, void, undefined> {
     let cursor = this.#begin;
     do {
       const page = await this.#read(cursor);

@@ -98,7 +98,7 @@ begin
     end if;
     if v_slots is null then
       update carillon.parcels p set turn = 'waits', turn_at = coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), ready_at = 'infinity',
-        offer_at = 'infinity', lease_until = null, claimed_at = null
+        offer_at = 'infinity', lease_until = null, claimed_at = null, waited_at = coalesce(p.waited_at, v_now)
       where p.id = p_parcel.id;
       for v_turn in select g.* from carillon.grant_turns(p_parcel.target_id, v_now, 200) g loop
         if v_turn.id = p_parcel.id then
@@ -126,7 +126,7 @@ begin
   end if;
   if v_start_at > v_now then
     update carillon.parcels p set ready_at = v_start_at, offer_at = greatest(v_now + interval '20 seconds', v_start_at - interval '150 seconds'),
-      lease_until = null, claimed_at = null
+      lease_until = null, claimed_at = null, waited_at = coalesce(p.waited_at, v_now)
     where p.id = p_parcel.id;
     return query select 'early', ceil(extract(epoch from v_start_at - v_now) * 1000)::int, null::int, null::bigint, null::carillon.queue_class;
     return;

@@ -16,11 +16,12 @@ declare
 begin
   perform carillon.lock_target(p_target);
   v_now := carillon.clock();
-  update carillon.parcels p set turn = 'waits', slots = null, slot_at = null, ready_at = 'infinity', offer_at = 'infinity'
+  update carillon.parcels p set turn = 'waits', slots = null, slot_at = null, ready_at = 'infinity', offer_at = 'infinity', waited_at = coalesce(p.waited_at, v_now)
   where p.id in (select g.id from carillon.parcels g
     where g.target_id = p_target and g.slots is not null and g.turn = 'granted' and g.lease_until is null for update skip locked);
   update carillon.parcels p set turn = case when d.due_at <= v_now then 'waits'::carillon.parcel_turn end,
     ready_at = case when d.due_at <= v_now then 'infinity' else d.due_at end,
+    waited_at = case when d.due_at <= v_now then coalesce(p.waited_at, v_now) else p.waited_at end,
     offer_at = case when d.due_at <= v_now then 'infinity' else greatest(v_now + interval '20 seconds', d.due_at - interval '150 seconds') end
   from (select g.id, g.turn_at - coalesce(g.priority, 0) * interval '10 minutes' as due_at from carillon.parcels g
     where g.target_id = p_target and g.turn is null and g.turn_at is not null and g.lease_until is null and g.held_schedule is null and g.lane is null

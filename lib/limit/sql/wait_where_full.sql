@@ -39,7 +39,7 @@ begin
   -- Outside of that block: a row that is locked outside and written inside of it would have two transactions
   -- to name.
   update carillon.parcels p set turn = 'waits', turn_at = coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), ready_at = 'infinity',
-    offer_at = 'infinity'
+    offer_at = 'infinity', waited_at = coalesce(p.waited_at, p_now)
   where p.id = p_parcel;
   -- The commit does not wait for the disk: the sweep repeats what a crash loses.
   perform set_config('synchronous_commit', 'off', true);

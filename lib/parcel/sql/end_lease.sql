@@ -45,6 +45,7 @@ begin
     return;
   end if;
 
+  perform carillon.note_times(array[v_parcel], v_now);
   for v_alone in
     select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, carillon.version_tried(j, s) as version, j.attempt + 1 as attempt, j.cancel_asked,
       case when j.started_at is null and v_parcel.owed is not true then v_parcel.claimed_at - j.due_at end as late,
@@ -62,7 +63,7 @@ begin
   v_shared := v_count > 1 or coalesce(v_parcel.company, 0) > 1;
   if v_count = 1 and not v_shared and not v_alone.last_try and v_alone.cancel_asked is not true then
     update carillon.parcels p set fence = carillon.next_fence(p.fence), claimed_at = null, lease_until = null, slots = null, turn = null, laned = null, alone = true,
-      company = null, ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', shard = v_alone.shard,
+      company = null, ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', made_at = v_now, sent_at = null, waited_at = null, shard = v_alone.shard,
       occurrences = array[v_alone.occurrence], schedule_ids = array[v_alone.schedule_id], kinds = array[v_alone.kind], ns = array[v_alone.n]
     where p.id = p_parcel;
     update carillon.jobs j set attempt = v_alone.attempt, started_at = coalesce(j.started_at, v_parcel.claimed_at), error = v_error,
@@ -71,9 +72,12 @@ begin
     if v_alone.late is not null then
       insert into carillon.tallies (at, late_buckets, late_jobs) values (v_now, array[carillon.lateness_bucket(v_alone.late)], array[1]);
     end if;
-    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, shard)
+    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, error_group, shard,
+      parcel_id)
     values (v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_parcel.claimed_at, v_parcel.lease_until,
-      'crashed', v_error, 'LeaseEnded', v_alone.shard);
+      'crashed', v_error, 'LeaseEnded',
+      (carillon.note_errors(array[v_alone.occurrence], array[v_alone.schedule_id], array['crashed'], array[v_error], array['LeaseEnded']))[1], v_alone.shard,
+      p_parcel);
     if 'failed' = any(p_notify) then
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
       values ('failed', v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_now, v_now + interval '30 seconds');

@@ -7,7 +7,7 @@
 -- Returns: the parcels of the rechecks, each ready at the instant of its recheck.
 -- Called by: carillon.write_outcomes, if an outcome is `again`.
 create or replace function carillon.make_rechecks(p_parcel carillon.parcels, p_now timestamptz, p_occurrences timestamptz[], p_schedule_ids bigint[],
-    p_kinds carillon.job_kind[], p_ns int[], p_outcomes text[], p_at timestamptz[])
+    p_kinds carillon.job_kind[], p_ns int[], p_at timestamptz[])
   returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -24,11 +24,10 @@ begin
     select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
       nextval('carillon.parcels_id_seq') as parcel, coalesce(j.root_occurrence, j.occurrence) as root_occurrence,
       coalesce(j.root_kind, j.kind) as root_kind, coalesce(j.root_n, j.n) as root_n
-    from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at) r (occurrence, schedule_id, kind, n, outcome, at)
+    from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_at) r (occurrence, schedule_id, kind, n, at)
     join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
-      and j.state = 'succeeded' and j.finished_at = p_now and j.reason is distinct from 'superseded'
+      and j.state = 'succeeded' and j.parcel_id = p_parcel.id and j.reason is distinct from 'superseded'
     join carillon.schedules s on s.id = r.schedule_id
-    where r.outcome = 'again'
     order by s.id, 1, r.occurrence, r.kind, r.n
   loop
     select coalesce(max(o.n) + 1, 0) into v_n from carillon.jobs o

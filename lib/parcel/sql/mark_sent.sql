@@ -15,6 +15,7 @@ begin
     select id from carillon.parcels where id = any(p_ids) order by id for update skip locked
   )
   update carillon.parcels p
-  set offers = greatest(p.offers, 1), offer_at = greatest(p.offer_at, greatest(p.ready_at, carillon.clock()) + interval '1 minute')
+  set offers = greatest(p.offers, 1), offer_at = greatest(p.offer_at, greatest(p.ready_at, carillon.clock()) + interval '1 minute'),
+    sent_at = coalesce(p.sent_at, carillon.clock())
   from locked where p.id = locked.id;
 end $$;

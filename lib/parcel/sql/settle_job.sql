@@ -1,14 +1,14 @@
 -- Settles one job of a parcel as succeeded, inside the transaction of its handler: what the handler wrote and
 -- the success become true together. p_outcome is `succeeded`, or `again` with a recheck at p_at. The parcel
 -- stays, for its other jobs and for the settle that ends it. If the answer is false nothing is written, and
--- the transaction must not commit.
+-- the transaction must not commit. Its handler began p_started_ms milliseconds before this call.
 -- Locks: if the outcome is `again` the gate of the schedule (class 2), shared; the parcel's row, shared; the
 -- job.
 -- Returns: one row with settled = false if the fence is not the caller's, or the job has left the parcel or
 -- is asked to be cancelled; otherwise one row with settled = true, and one more for the parcel of a recheck.
 -- Called by: settleInside in lib/parcel/settle-inside.ts, as the last statement of the handler's transaction.
 create or replace function carillon.settle_job(p_parcel bigint, p_fence int, p_occurrence timestamptz, p_schedule_id bigint, p_kind carillon.job_kind,
-    p_n int, p_version int, p_outcome text, p_at timestamptz, p_notify text[])
+    p_n int, p_version int, p_outcome text, p_at timestamptz, p_notify text[], p_started_ms int default null)
   returns table (settled boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -16,6 +16,7 @@ create or replace function carillon.settle_job(p_parcel bigint, p_fence int, p_o
   as $$
 #variable_conflict use_column
 declare
+  v_called timestamptz := carillon.clock();
   v_now timestamptz;
   v_parcel carillon.parcels;
 begin
@@ -31,5 +32,5 @@ begin
   return query select true, w.id, w.queue, w.ready_at
     from carillon.write_outcomes(v_parcel, v_now, array[p_occurrence], array[p_schedule_id], array[p_kind], array[p_n], array[p_outcome],
       array[p_at], array[null::bigint], array[null::text], array[null::text], array[null::text], array[null::text], array[null::text],
-      array[p_version], p_notify, false) w;
+      array[p_version], p_notify, false, array[p_started_ms], array[0], v_called) w;
 end $$;

@@ -2,7 +2,8 @@
 -- caller's. A lease that has ended still settles if the parcel was not taken from the worker. With no
 -- outcomes given, all jobs succeeded in the versions in which they were planned; otherwise the lists have the
 -- outcomes as carillon.write_outcomes takes them, one for every job of the parcel: the parcel is deleted in
--- any case. p_notify names the events for the bus.
+-- any case. p_started_ms and p_ended_ms have the own times of the jobs, in milliseconds before this call: with
+-- the jobs alone, all of them succeeded. p_notify names the events for the bus.
 -- Jobs that are to be retried go into new parcels in the same statement. A grouped handler may have taken jobs
 -- of other shards along, so each written row gets the shard of its own job. The time of a slow parcel is noted
 -- for its target, if it has one.
@@ -15,7 +16,8 @@
 create or replace function carillon.settle_parcel(p_parcel bigint, p_fence int, p_notify text[] default null, p_occurrences timestamptz[] default null,
     p_schedule_ids bigint[] default null, p_kinds carillon.job_kind[] default null, p_ns int[] default null, p_outcomes text[] default null,
     p_at timestamptz[] default null, p_retry_ms bigint[] default null, p_errors text[] default null, p_classes text[] default null,
-    p_stacks text[] default null, p_reasons text[] default null, p_holds text[] default null, p_versions int[] default null)
+    p_stacks text[] default null, p_reasons text[] default null, p_holds text[] default null, p_versions int[] default null,
+    p_started_ms int[] default null, p_ended_ms int[] default null)
   returns table (settled boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -23,6 +25,7 @@ create or replace function carillon.settle_parcel(p_parcel bigint, p_fence int, 
   as $$
 #variable_conflict use_column
 declare
+  v_called timestamptz := carillon.clock();
   v_now timestamptz;
   v_parcel carillon.parcels;
 begin
@@ -33,12 +36,14 @@ begin
   if v_parcel.id is null then return; end if;
 
   if p_outcomes is null then
-    perform carillon.write_successes(array[p_parcel], v_parcel.claimed_at, v_parcel.owed, v_parcel.occurrences, v_parcel.schedule_ids, v_now, p_notify);
+    perform carillon.write_successes(array[p_parcel], v_parcel.claimed_at, v_parcel.owed, v_parcel.occurrences, v_parcel.schedule_ids, v_now, p_notify,
+      (select array_agg(row(o.*)::carillon.own_time) from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_started_ms, p_ended_ms) o));
   else
     return query select true, w.id, w.queue, w.ready_at
       from carillon.write_outcomes(v_parcel, v_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors,
-        p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false) w;
+        p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false, p_started_ms, p_ended_ms, v_called) w;
   end if;
+  perform carillon.note_times(array[v_parcel], v_now);
 
   if v_parcel.target_id is not null then
     if v_parcel.queue = 'slow' then

@@ -10,7 +10,7 @@
 -- Called by: settleSome in lib/parcel/settle-apart.ts.
 create or replace function carillon.settle_some(p_parcel bigint, p_fence int, p_notify text[], p_occurrences timestamptz[], p_schedule_ids bigint[],
   p_kinds carillon.job_kind[], p_ns int[], p_outcomes text[], p_at timestamptz[], p_retry_ms bigint[], p_errors text[], p_classes text[],
-  p_stacks text[], p_reasons text[], p_holds text[], p_versions int[])
+  p_stacks text[], p_reasons text[], p_holds text[], p_versions int[], p_started_ms int[] default null, p_ended_ms int[] default null)
   returns table (settled boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -18,6 +18,7 @@ create or replace function carillon.settle_some(p_parcel bigint, p_fence int, p_
   as $$
 #variable_conflict use_column
 declare
+  v_called timestamptz := carillon.clock();
   v_now timestamptz;
   v_parcel carillon.parcels;
 begin
@@ -31,5 +32,5 @@ begin
   where p.id = p_parcel;
   return query select true, w.id, w.queue, w.ready_at
     from carillon.write_outcomes(v_parcel, v_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors,
-      p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false) w;
+      p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false, p_started_ms, p_ended_ms, v_called) w;
 end $$;

@@ -41,6 +41,7 @@ begin
       where t.id = p_target and l.until is not null
     )
     update carillon.parcels p set ready_at = coalesce(s.start_at, s.ready_at), turn_at = carillon.turn_place(s.ready_at, p.priority),
+      waited_at = case when s.start_at > s.ready_at then s.ready_at end,
       offer_at = greatest(v_now + interval '20 seconds', coalesce(s.start_at, s.ready_at) - interval '150 seconds')
     from spread s where p.id = s.id
     returning p.id, p.queue, p.ready_at;

@@ -1,5 +1,5 @@
 -- Attaches the missing tables of each day from p_from to p_to: one each for the plan, jobs, attempts,
--- jobs_beside and dead_jobs. Tables that exist are left alone. Autovacuum gets its settings for the day from
+-- jobs_beside, dead_jobs, error_groups, job_requests and parcel_times. Tables that exist are left alone. Autovacuum gets its settings for the day from
 -- carillon.day_settings.
 -- Locks: the advisory lock of the days (class 3, see lib/db/locks.ts); then, in the order of the days, each
 -- parent table as `attach partition` does. Waits at most 2 s for each of them.
@@ -19,7 +19,7 @@ begin
   -- Two transactions that attach the same day take turns, and the second finds the tables there.
   perform pg_advisory_xact_lock(3, 0);
   for v_day in select generate_series(p_from, p_to, interval '1 day')::date loop
-    foreach v_parent in array array['plan', 'jobs', 'attempts', 'jobs_beside', 'dead_jobs'] loop
+    foreach v_parent in array array['plan', 'jobs', 'attempts', 'jobs_beside', 'dead_jobs', 'error_groups', 'job_requests', 'parcel_times'] loop
       v_name := v_parent || '_' || to_char(v_day, 'YYYYMMDD');
       continue when to_regclass('carillon.' || v_name) is not null;
       -- Made apart and attached: that takes a weaker lock on the parent than `create table … partition of`.

@@ -1,12 +1,12 @@
--- Drops one day of jobs, with its attempts, jobs_beside and dead_jobs, if carillon.past_days lists it without
--- `to_look` and, with p_archived, the archive has all of it.
+-- Drops one day of jobs, with its attempts, jobs_beside, dead_jobs, error_groups, job_requests and parcel_times, if
+-- carillon.past_days lists it without `to_look` and, with p_archived, the archive has all of it.
 -- A drop takes the parent tables from all other transactions. If it waits for them, all later transactions
 -- wait behind it. So it tries 20 times, 20 ms apart, for a moment in which no transaction has them. Others
 -- wait only once, at the end: 50 ms for a lock, or 250 ms if the day could have been dropped the day before.
 -- If a lock is not granted then either, it raises lock_not_available, and the caller tries again later.
 -- Locks: the advisory lock of the days (class 3, see lib/db/locks.ts); then, access exclusive, the parent
--- tables jobs, attempts, jobs_beside and dead_jobs, and then the tables of the day. Every read and write
--- takes parents before days.
+-- tables jobs, attempts, jobs_beside, dead_jobs, error_groups, job_requests and parcel_times, and then the tables
+-- of the day. Every read and write takes parents before days.
 -- Returns: true if the day was dropped; false if it must stay.
 -- Called by: dropJobDay in lib/retention/drop-days.ts.
 create or replace function carillon.drop_day_of_jobs(p_day date, p_retention interval, p_archived boolean) returns boolean
@@ -24,9 +24,11 @@ begin
     return false;
   end if;
   select string_agg(format('carillon.%I', t.name), ', ') into v_tables
-  from (select parent || '_' || to_char(p_day, 'YYYYMMDD') as name from unnest(array['jobs', 'attempts', 'jobs_beside', 'dead_jobs']) parent) t
+  from (select parent || '_' || to_char(p_day, 'YYYYMMDD') as name
+    from unnest(array['jobs', 'attempts', 'jobs_beside', 'dead_jobs', 'error_groups', 'job_requests', 'parcel_times']) parent) t
   where to_regclass('carillon.' || t.name) is not null;
-  v_locked := 'lock table only carillon.jobs, only carillon.attempts, only carillon.jobs_beside, only carillon.dead_jobs, '
+  v_locked := 'lock table only carillon.jobs, only carillon.attempts, only carillon.jobs_beside, only carillon.dead_jobs, only carillon.error_groups, '
+    || 'only carillon.job_requests, only carillon.parcel_times, '
     || v_tables || ' in access exclusive mode';
   for v_try in 1..20 loop
     begin

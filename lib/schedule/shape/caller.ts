@@ -19,6 +19,8 @@ export interface Caller {
   /** The actor in the audit. */
   name: string;
   origin?: Origin;
+  /** The audit entry of the bulk action that the change is part of, instead of one of its own. */
+  bulk?: string;
 }
 
 /** The author of a change, and its time. */

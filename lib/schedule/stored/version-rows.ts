@@ -6,9 +6,9 @@ import type { Json } from "../shape/json.ts";
 import { queueClass, targetKind } from "../shape/queue-class.ts";
 import type { ScheduleBody } from "../shape/schedule-body.ts";
 import { targetName } from "../shape/target-name.ts";
-import { type CalendarRef, plannedColumns } from "./cadence-columns.ts";
+import { type CalendarRef, type PlannedColumns, plannedColumns } from "./cadence-columns.ts";
 import { sparseBody } from "./stored-body.ts";
-import { lagMsOf } from "./timetable.ts";
+import { lagMsOf, longestLag } from "./timetable.ts";
 
 /** The parameters for writing a new version of a schedule. */
 export interface VersionWritten extends RaisedVersion {
@@ -55,6 +55,7 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
       first_at: cadence?.firstAt ?? undefined,
       every_ms: cadence?.everyMs ?? undefined,
       cadence_id: written.cadenceId ?? undefined,
+      phase: phaseOf(cadence),
       pulse_lag_s: spec === undefined ? undefined : pulseLagSeconds(written.key, spec.body),
       body: spec === undefined ? undefined : sparseBody(spec.body),
       payload: spec?.body.payload ?? undefined,
@@ -73,15 +74,36 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
       ends_at: cadence?.endsAt ?? undefined,
       target: spec?.body.target,
       calendar_id: spec?.calendar?.id,
+      lagged: isLagged(spec),
       end_look_at: body.deleteOnEnd && written.deleted !== true ? author.at : undefined,
       deleted_at: written.deleted === true ? author.at : undefined,
       at: author.at,
       actor: author.name,
       origin: author.origin,
+      bulk: author.bulk,
       ...headColumns(body),
     },
   };
 }
+
+/** Where in its interval an interval occurs, or the single instant; undefined for other cadences. */
+function phaseOf(cadence: PlannedColumns | null): number | undefined {
+  const { onceAt = null, firstAt = null, everyMs = null } = cadence ?? {};
+  if (onceAt !== null) return onceAt.getTime();
+  if (firstAt === null || everyMs === null) return undefined;
+  const rest = firstAt.getTime() % everyMs;
+  return rest < 0 ? rest + everyMs : rest;
+}
+
+/** True if `spread` or `slot` moves jobs behind their occurrences; else undefined. */
+function isLagged(spec: Spec | undefined): true | undefined {
+  return spec !== undefined && longestLag(spec.body) > 0 ? true : undefined;
+}
+
+/**
+ * SQL: the columns by which the agenda finds a schedule, of a row of `wantedRows` with a spec.
+ */
+export const ruleOfRow = (tx: Tx) => tx`coalesce(w.cadence_id, -w.every_ms, 0)`;
 
 /**
  * The lag of a pulse; undefined for other schedules. The database takes a version with a lag as a
@@ -120,12 +142,12 @@ export function wantedRows(tx: Tx, wanted: readonly WantedRow[]) {
     wanted as materialized (
       select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
         kind int, id bigint, key text, shard smallint, version int, spec_version int, once_at timestamptz, first_at timestamptz,
-        every_ms bigint, cadence_id int, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb, fresh_version int, between boolean)
+        every_ms bigint, cadence_id int, phase bigint, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb, fresh_version int, between boolean)
       join json_to_recordset(${`[${kinds.join(",")}]`}::text::json) as k (
         kind int, change carillon.schedule_change, held_since timestamptz, held_until timestamptz, spec boolean, starts_at timestamptz,
-        ends_at timestamptz, target jsonb, queue carillon.queue_class, serial boolean, target_kind text, target_name text, calendar_id int,
+        ends_at timestamptz, target jsonb, queue carillon.queue_class, serial boolean, target_kind text, target_name text, calendar_id int, lagged boolean,
         max_fires int, overlap carillon.overlap_rule, deadline_ms bigint, priority smallint, hold_after smallint,
-        end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb) using (kind)
+        end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb, bulk bigint) using (kind)
     ),
     named as materialized (
       select n.name, carillon.target_named(n.name) as id from (select distinct target_name as name from wanted order by 1) n
@@ -161,15 +183,15 @@ export const laneOfRow = (tx: Tx) =>
 export const versionsWritten = (tx: Tx) => tx`
   versions as (
     insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, payload, shard)
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, payload, shard, bulk_id)
     select id, version, change, at, actor, spec_version, held_since is not null, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, case when spec then coalesce(payload, 'null') end, shard
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, case when spec then coalesce(payload, 'null') end, shard, bulk
     from wanted
   )`;
 
 export const auditWritten = (tx: Tx) => tx`
   insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
-  select at, actor, 'schedule.' || change, key, id, version, detail, origin from wanted order by key, version`;
+  select at, actor, 'schedule.' || change, key, id, version, detail, origin from wanted where bulk is null order by key, version`;
 
 export type ScheduleChange =
   | "created"

@@ -61,6 +61,7 @@ export async function attemptRun(
 ): Promise<Delivery[]> {
   const { handler, jobs, payloads } = run;
   const transaction = handlerTransaction(deps.transactions, stop, deps.clock);
+  const startedAt = deps.clock.now().getTime();
   const noted = new NotedEdits(accept);
   try {
     const inTransaction = { sql: transaction.sql, schedule: noted.schedule };
@@ -79,6 +80,7 @@ export async function attemptRun(
     }
     return await settleTogether(deps, transaction, {
       parcel,
+      startedAt,
       ended: jobs.map((job, index) => ({ job, outcome: outcomes[index] ?? failureOf(missing(job)) })),
       edits: noted.edits,
       author: `handler:${handler.name}`,
@@ -128,6 +130,8 @@ class AttemptContext implements RunContext {
 
 interface Together {
   parcel: Parcel;
+  /** When the handler was called, by the worker's clock. */
+  startedAt: number;
   ended: readonly { job: ClaimedJob; outcome: Outcome }[];
   edits: readonly EditInside[];
   author: string;
@@ -169,7 +173,7 @@ async function settleTogether(
 function commitTogether(
   deps: HandlerAttemptDeps,
   transaction: HandlerTransaction,
-  { parcel, ended, edits, author }: Together,
+  { parcel, startedAt, ended, edits, author }: Together,
 ): Promise<OutgoingParcel[]> {
   const passing = ended.flatMap(({ job, outcome }) => (outcome.kind === "again" ? [job.scheduleId] : []));
   return transaction.commit(async (tx) => {
@@ -182,7 +186,8 @@ function commitTogether(
       (a, b) => shardOf(a.job.scheduleId) - shardOf(b.job.scheduleId),
     )) {
       if (outcome.kind === "failed") continue;
-      const settled = await settleInside(tx, parcel, job, outcome, deps.notify);
+      const startedMs = Math.max(0, deps.clock.now().getTime() - startedAt);
+      const settled = await settleInside(tx, parcel, job, outcome, { notify: deps.notify, startedMs });
       if (!settled.held) throw new NotHeld(job);
       outgoing.push(...settled.outgoing);
     }

@@ -7,6 +7,7 @@ import { handOver } from "../../parcel/hand-over.ts";
 import { offerNext, sweep, sweepMax, watchedLeases } from "../../parcel/sweep.ts";
 import { dropDays } from "../../retention/drop-days.ts";
 import { purge } from "../../retention/purge.ts";
+import { rememberReach } from "../database-reach.ts";
 import { attachDays, shardsToBringNear } from "../days.ts";
 import { raiseIdleLines } from "../fire/idle-shards.ts";
 import { retryPlans } from "../fire/retry-plans.ts";
@@ -23,6 +24,7 @@ import { forgetAnswers } from "./forget-answers.ts";
 import { forgetAside } from "./forget-aside.ts";
 import { forgetCommands } from "./forget-commands.ts";
 import { nameTargets } from "./name-targets.ts";
+import { noteTick } from "./note-tick.ts";
 import { reclaimCadences } from "./reclaim-cadences.ts";
 import { reclaimTargets } from "./reclaim-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
@@ -41,8 +43,9 @@ export interface DaysThere {
 }
 
 /** The check before firing. Returns the shards that must be prepared, usually none. */
-export async function prepare({ sql, settings, note }: Run): Promise<Pick<Before, "behind" | "past">> {
+export async function prepare({ sql, settings, reach, note }: Run): Promise<Pick<Before, "behind" | "past">> {
   const there = await pendingBeforeFiring(sql).catch((error: unknown) => {
+    rememberReach(reach, error);
     note(error);
     const own = shardsOf(settings.share);
     return { behind: own, past: own, countedEmpty: true };
@@ -68,6 +71,8 @@ export async function attach(run: Run): Promise<DaysThere> {
 
 /** The work that waits until due occurrences have become jobs. */
 export async function finish(whole: Run, attached: DaysThere): Promise<void> {
+  // Before the sweep, which sends messages again, and though no time may be left for other work.
+  await noteTick(whole);
   const run = { ...whole, queue: { ...whole.queue, time: { isUp: whole.timeIsUp, mostMs: sliceMs } } };
   const found = await pendingAfterFiring(run.sql, run.settings).catch(run.note);
   await takeTurns(partsOf(run, attached), {

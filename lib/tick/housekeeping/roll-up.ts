@@ -3,13 +3,13 @@ import { isPassingFailure } from "../../db/passing-failure.ts";
 import type { Log } from "../../log/log.ts";
 import { OfNoRow } from "../../quarantine/in-halves.ts";
 import { dropEntries } from "../../quarantine/quarantine.ts";
+import { minutesKeptMs } from "../../stats/series-steps.ts";
 import { addTo, nothingRolledUp, type RolledUp, rolledUp } from "../rolled-up.ts";
 import { addSchedules, addTallies, addWork, beginAddition, rollUpApart } from "./roll-up-apart.ts";
 
 const rowsMax = 20_000;
 
-/** Counts of the last hour and day are read from minutes; older ones are not read. */
-const minutesKept = "2 days";
+const minutesKept = `${minutesKeptMs} ms`;
 
 /** The passed-over seconds of pulses are kept this long, for explanations. */
 const passedKept = "30 days";

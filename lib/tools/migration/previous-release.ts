@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "82d1e66cca97ba0e8e9106f4c7361a3fc9cd84f1a59ff4a3e7f34eff49d1059b",
+  migrationsDigest: "c2183bd44e0a96688d0c28d5587a9a0daf80da1b7c08a86f623c81ea3196df29",
 } as const;

@@ -53,7 +53,10 @@ async function read(seconds: readonly (readonly [number, number])[]): Promise<nu
 async function work(): Promise<number> {
   let pulses = 0;
   let told = 0;
-  const send = pulseSender({ send: messageSender({ sqs, ownUrls: [] }), put: async () => [] });
+  const send = pulseSender({
+    send: messageSender({ sqs, ownUrls: [], clock: systemClock }),
+    put: async () => [],
+  });
   const deps = {
     sql,
     queue,
@@ -97,7 +100,7 @@ async function send(name: string, bytes: number, count: number): Promise<number>
   const body = `[${'{"a":"b"},'.repeat(Math.ceil(bytes / 10)).slice(0, bytes)}]`;
   const target = { queue: name };
   const messages = Array.from({ length: count }, () => ({ body, target, id: "", orderedBy: "" }));
-  const sent = await messageSender({ sqs, ownUrls: [] })(messages, () => 60_000);
+  const sent = await messageSender({ sqs, ownUrls: [], clock: systemClock })(messages, () => 60_000);
   if (sent.some(({ kind }) => kind !== "done")) throw new Error("Messages were not taken.");
   return count;
 }

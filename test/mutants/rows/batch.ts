@@ -2,6 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const batch = "lib/command/apply-batch.ts";
 const outside = "lib/edit/search-outside.ts";
+const bulkTest = "test/batch/bulk-change.test.ts";
 const batchTest = "test/poison/batch.test.ts";
 const inside = "lib/batch/edits-inside.ts";
 const insideTest = "test/batch/search-in-handler.test.ts";
@@ -9,6 +10,27 @@ const outsideTest = "test/edit/search-outside.test.ts";
 
 /** A batch with a failed operation, and the work of an edit before it takes its locks. */
 export const batchRows: readonly Mutant[] = [
+  {
+    name: "a bulk action leaves a schedule that no longer matches",
+    file: "lib/batch/apply-wave.ts",
+    text: "const isMeant = operation.isMeant?.(current, state.now) ?? true;",
+    replacement: "const isMeant = true;",
+    tests: [bulkTest],
+  },
+  {
+    name: "a bulk action keeps its failures for a repeated request",
+    file: "lib/batch/bulk-change.ts",
+    text: "await noteFailure(deps.sql, kept);",
+    replacement: "",
+    tests: ["test/api/idempotency-bulk.test.ts"],
+  },
+  {
+    name: "a bulk action has no audit entry for each schedule",
+    file: "lib/schedule/write-many.ts",
+    text: "originText(author)}::text::jsonb\n    from raised where ${author.bulk === undefined}`;",
+    replacement: "originText(author)}::text::jsonb\n    from raised`;",
+    tests: [bulkTest],
+  },
   {
     name: "a handler's edits release their locks during a search",
     file: inside,

@@ -54,8 +54,8 @@ export const lanePassRows: readonly Mutant[] = [
   {
     name: "pass_lanes: a waiting job stays alone",
     file: "lib/lane/sql/pass_lanes.sql",
-    text: "p_parcel.owed, p_parcel.alone, array[p.occurrence]",
-    replacement: "p_parcel.owed, null, array[p.occurrence]",
+    text: "p_parcel.owed, p_parcel.alone, p_parcel.made_at,",
+    replacement: "p_parcel.owed, null, p_parcel.made_at,",
     tests: ["test/parcel/stays-alone.test.ts"],
   },
   {

@@ -266,6 +266,13 @@ export const parcel: readonly Mutant[] = [
     tests: ["test/worker/signs-of-life.test.ts"],
   },
   {
+    name: "note_errors: the target belongs to the error group",
+    file: "lib/parcel/sql/note_errors.sql",
+    text: "concat_ws(E'\\n', e.target, coalesce(e.class, ''), n.error)",
+    replacement: "concat_ws(E'\\n', coalesce(e.class, ''), n.error)",
+    tests: ["test/parcel/error-groups.test.ts"],
+  },
+  {
     name: "end_lease: a live lease is not ended",
     file: "lib/parcel/sql/end_lease.sql",
     text: "from carillon.parcels p where p.id = p_parcel and p.lease_until < v_now for update;",
@@ -279,5 +286,40 @@ export const parcel: readonly Mutant[] = [
     replacement:
       "update carillon.parcels p set claimed_at = null, lease_until = null, slots = null, turn = null, laned = null, alone = true,",
     tests: ["test/parcel/sweep.test.ts"],
+  },
+  {
+    name: "own_times: no job ends before its claim",
+    file: "lib/parcel/sql/own_times.sql",
+    text: "greatest(p_claimed_at, least(p_now,",
+    replacement: "coalesce(least(p_now,",
+    tests: ["test/parcel/own-times.test.ts"],
+  },
+  {
+    name: "write_outcomes: a backoff counts from the job's own end",
+    file: "lib/parcel/sql/write_outcomes.sql",
+    text: "coalesce(r.at, o.ended_at + r.retry_ms",
+    replacement: "coalesce(r.at, p_now + r.retry_ms",
+    tests: ["test/worker/own-end.test.ts"],
+  },
+  {
+    name: "note_times: a dropped day keeps no parcel from being settled",
+    file: "lib/parcel/sql/note_times.sql",
+    text: "where p.claimed_at is not null and to_regclass('carillon.parcel_times_' || to_char(d.occurrence at time zone 'UTC', 'YYYYMMDD')) is not null;",
+    replacement: "where p.claimed_at is not null;",
+    tests: ["test/parcel/own-times.test.ts"],
+  },
+  {
+    name: "note_tick: workers with a live lease are not away",
+    file: "lib/stats/sql/note_tick.sql",
+    text: "where p.queue = v_queue and p.lease_until >= v_now);",
+    replacement: "where false);",
+    tests: ["test/tick/outages.test.ts"],
+  },
+  {
+    name: "note_tick: the workers are not judged across a gap of ticks",
+    file: "lib/stats/sql/note_tick.sql",
+    text: "g.what = 'tick' order by g.from_at desc limit 1) o),",
+    replacement: "false order by g.from_at desc limit 1) o),",
+    tests: ["test/tick/outages.test.ts"],
   },
 ];

@@ -234,10 +234,10 @@ export const plan: readonly Mutant[] = [
     tests: ["test/batch/plain-holds.test.ts"],
   },
   {
-    name: "plain holds: a change of a hold that ends by itself is not plain",
+    name: "plain holds: a change of a hold whose end the ticks have reached is not plain",
     file: plainHolds,
-    text: "if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;",
-    replacement: "if (holdsAfter.length > 0 && until !== null) return null;",
+    text: "if (heldUntil !== null && heldUntil <= reachedBy(state)) return null;",
+    replacement: "",
     tests: ["test/batch/plain-holds.test.ts"],
   },
   {

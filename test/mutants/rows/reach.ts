@@ -255,7 +255,7 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: applying the inbox needs a token for every key",
     file: "lib/api/routes/inbox-routes.ts",
-    text: '        refusePrefixed(token, "Applying the inbox");\n',
+    text: '      everyKey: "Applying the inbox",\n',
     replacement: "",
     tests: [reachTest],
   },

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const bulkTest = "test/poison/bulk.test.ts";
-const cancelMany = "lib/job-control/cancel-many.ts";
+const findOpen = "lib/job-control/find-open.ts";
 const unmade = "lib/job-control/cancel-unmade.ts";
 const retryMany = "lib/job-control/retry-many.ts";
 const rechecks = "lib/history/rechecks.ts";
@@ -70,21 +70,21 @@ export const retryRows: readonly Mutant[] = [
   },
   {
     name: "a cancel of many: a job with a request to stop gets no second one",
-    file: cancelMany,
+    file: findOpen,
     text: "and j.cancel_asked is not true offset 0) j",
     replacement: "offset 0) j",
     tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
     name: "a cancel of many: the parcel at which a call stopped is read again",
-    file: cancelMany,
+    file: findOpen,
     text: "String(BigInt(parcel) - 1n)",
     replacement: "parcel",
     tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
     name: "a cancel of many: a failed job is not tried again by the next call",
-    file: cancelMany,
+    file: findOpen,
     text: "jobs.filter((each) => each.parcelId !== parcel || jobId(each) > job)",
     replacement: "jobs",
     tests: [bulkTest],
@@ -119,14 +119,14 @@ export const retryRows: readonly Mutant[] = [
   },
   {
     name: "a cancel of many: only waiting jobs when the filter says so",
-    file: cancelMany,
+    file: findOpen,
     text: "and p.lease_until is null and j.attempt = 0`",
     replacement: "and j.attempt = 0`",
     tests: ["test/job-control/cancel-running.test.ts"],
   },
   {
     name: "a cancel of many: only retrying jobs when the filter says so",
-    file: cancelMany,
+    file: findOpen,
     text: "and p.lease_until is null and j.attempt > 0`",
     replacement: "and p.lease_until is null`",
     tests: ["test/job-control/job-bulk.test.ts"],
@@ -183,7 +183,7 @@ export const retryRows: readonly Mutant[] = [
   {
     name: "the end of rechecks: a parcel with other schedules' jobs is kept",
     file: endRechecks,
-    text: "and j.n = coalesce(k.n, 0) and j.parcel_id = p.id)`;",
+    text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id)`;",
     replacement: "and j.n = coalesce(k.n, 0) and false)`;",
     tests: ["test/history/recheck-company.test.ts"],
   },

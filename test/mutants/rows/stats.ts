@@ -2,12 +2,28 @@ import type { Mutant } from "../mutant.ts";
 
 const standing = "lib/stats/standing.ts";
 const lateness = "lib/stats/lateness.ts";
+const seriesTest = "test/stats/series.test.ts";
 
+const endedTest = "test/stats/ended-holds.test.ts";
 const standingTest = "test/stats/standing.test.ts";
 const latenessTest = "test/stats/lateness.test.ts";
 
 /** The figures that show an engineer on call that a part stands still, or is late. */
 export const statsRows: readonly Mutant[] = [
+  {
+    name: "stats: a hold that has ended counts no more",
+    file: "lib/stats/stats.ts",
+    text: "c.held + t.held - e.ended",
+    replacement: "c.held + t.held",
+    tests: [endedTest],
+  },
+  {
+    name: "stats: a count of paused schedules goes past holds that have ended",
+    file: "lib/history/search-schedules.ts",
+    text: "covered: isCovered(access, named) && held !== true,",
+    replacement: "covered: isCovered(access, named),",
+    tests: [endedTest],
+  },
   {
     name: "stats: the plan's progress is that of its slowest shard",
     file: standing,
@@ -80,9 +96,9 @@ export const statsRows: readonly Mutant[] = [
   },
   {
     name: "stats: a plan that is ahead has no lag",
-    file: "lib/api/routes/stats-routes.ts",
-    text: "lagMs: Math.max(0, now.getTime() - standing.plannedTo.getTime()),",
-    replacement: "lagMs: now.getTime() - standing.plannedTo.getTime(),",
+    file: "lib/api/views/stats-view.ts",
+    text: "lagMs: Math.max(0, now.getTime() - plannedTo.getTime()),",
+    replacement: "lagMs: now.getTime() - plannedTo.getTime(),",
     tests: ["test/api/stats.test.ts"],
   },
   {
@@ -95,8 +111,57 @@ export const statsRows: readonly Mutant[] = [
   {
     name: "stats: no more schedules are held than there are",
     file: "lib/stats/stats.ts",
-    text: "active: Math.max(0, total - paused), paused",
-    replacement: "active: total - paused, paused",
+    text: "active: Math.max(0, total - paused - ended), paused",
+    replacement: "active: total - paused - ended, paused",
     tests: ["test/poison/tally.test.ts"],
+  },
+  {
+    name: "stats: the board of holds has only holds of the prefix",
+    file: "lib/api/routes/hold-routes.ts",
+    text: "const filter = { ...asked, ...within };",
+    replacement: "const filter = asked;",
+    tests: ["test/api/holds.test.ts"],
+  },
+  {
+    name: "stats: a hold of more keys than the token reaches is shown without its members",
+    file: "lib/api/views/hold-shape.ts",
+    text: "members: isForeign ? null : members,",
+    replacement: "members,",
+    tests: ["test/api/holds.test.ts"],
+  },
+  {
+    name: "stats: a forecast has only schedules of the prefix",
+    file: "lib/api/routes/forecast-routes.ts",
+    text: "const within = narrowedOrRefused(token, prefix);",
+    replacement: "const within = prefix;",
+    tests: ["test/api/stats.test.ts"],
+  },
+  {
+    name: "series: a token with a prefix gets its own keys",
+    file: "lib/api/routes/series-routes.ts",
+    text: "prefix: narrowedOrRefused(token, asked.prefix)",
+    replacement: "prefix: asked.prefix",
+    tests: ["test/api/series.test.ts"],
+  },
+  {
+    name: "series: a step that a page did not read to its end is left to the next page",
+    file: "lib/stats/series.ts",
+    text: "from: rest?.to ?? range.from,",
+    replacement: "from: range.from,",
+    tests: [seriesTest],
+  },
+  {
+    name: "series: the counts of a step that is cut by a page are carried on",
+    file: "lib/stats/series.ts",
+    text: "addOutcomes(outcomesAt(steps, range.to - stepMs), inside.sofar);",
+    replacement: "outcomesAt(steps, range.to - stepMs);",
+    tests: [seriesTest],
+  },
+  {
+    name: "series: jobs of other kinds than cadence are looked up too",
+    file: "lib/stats/ledger-probes.ts",
+    text: "const keys = [...cadenceKeys(own, part, most), ...(await otherKeys(tx, ids, part, most))];",
+    replacement: "const keys = cadenceKeys(own, part, most);",
+    tests: ["test/api/series.test.ts"],
   },
 ];

@@ -1,0 +1,102 @@
+import type { Sql, Tx } from "../db/connect.ts";
+import { judge } from "./judge.ts";
+import type { Part } from "./merge.ts";
+import { type Slice, Slices } from "./slices.ts";
+import { type Candidate, type CandidatePlace, inOrder, type Source } from "./sources.ts";
+import type { AgendaRow, Window } from "./window.ts";
+
+/**
+ * How many slices each statement of a page reads, and how many schedules at most: the first ones
+ * often fill the page.
+ */
+const steps = [
+  { slices: 8, looked: 250 },
+  { slices: 32, looked: 500 },
+  { slices: 128, looked: 1_000 },
+  ...Array.from({ length: 8 }, () => ({ slices: 512, looked: 1_000 })),
+];
+
+/** The most schedules whose settings a page reads. */
+const judgedMax = 400;
+
+export const candidatePlaceText = ({ at, key }: CandidatePlace): string => `${at}-${key}`;
+
+/** Null for a text that is no place. */
+export function readCandidatePlace(text: string): CandidatePlace | null {
+  const [, at, key] = /^(\d{1,15})-([^/]*)$/.exec(text) ?? [];
+  return at === undefined || key === undefined ? null : { at: Number(at), key };
+}
+
+/**
+ * The occurrences of live schedules in a window, by occurrence and key, as their cadences give them.
+ * A page reads a bounded number of schedules: it may have fewer than `limit` rows and still end
+ * before the window does.
+ */
+export async function computedIn(
+  sql: Sql,
+  source: Source,
+  { from: earliest, to }: Window,
+  { after, limit, pending }: { after: CandidatePlace | null; limit: number; pending: boolean },
+): Promise<Part<AgendaRow>> {
+  const rows: Part<AgendaRow>["rows"] = [];
+  const begin = Math.max(earliest, after?.at ?? earliest);
+  const coming = await Slices.of(await source.rules(sql, pending), { from: begin, to });
+  let open: Slice[] = [];
+  let place = after;
+  let judged = 0;
+  for (const { slices, looked: most } of steps) {
+    const taken = coming.take(slices);
+    open.push(...taken.slices);
+    const { found, last } = await source.look(sql, open, { after: place, most, pending });
+    const end = earlier(last, taken.until);
+    const meant = end === null ? found : found.filter((each) => inOrder(each, end) <= 0);
+    for (let at = 0; at < meant.length; ) {
+      const some = meant.slice(at, at + Math.min(limit - rows.length, judgedMax - judged));
+      rows.push(...(await rowsOf(sql, some, pending)));
+      at += some.length;
+      judged += some.length;
+      place = some.at(-1) ?? place;
+      if (place !== null && (rows.length >= limit || judged >= judgedMax))
+        return { rows, last: lastAt(place) };
+    }
+    if (end === null) return { rows, last: null };
+    place = end;
+    open = open.flatMap((slice) => partFrom(slice, end.at));
+  }
+  return { rows, last: place === null ? null : lastAt(place) };
+}
+
+/** The part of a slice that starts at an instant or later. */
+function partFrom(slice: Slice, at: number): Slice[] {
+  const { base, low, high } = slice;
+  return base + high <= at ? [] : [{ ...slice, low: Math.max(low, at - base) }];
+}
+
+const lastAt = (place: CandidatePlace) => ({ at: place.at, place: candidatePlaceText(place) });
+
+/**
+ * Up to where the candidates are known: where looking ended, or before the first slice that was not
+ * taken. Null if all are known.
+ */
+function earlier(last: CandidatePlace | null, until: number | null): CandidatePlace | null {
+  const before = until === null ? null : { at: until, key: "" };
+  if (last === null || before === null) return last ?? before;
+  return inOrder(last, before) <= 0 ? last : before;
+}
+
+async function rowsOf(
+  tx: Tx,
+  candidates: readonly Candidate[],
+  pending: boolean,
+): Promise<Part<AgendaRow>["rows"]> {
+  const judged = await judge(tx, candidates);
+  return candidates.flatMap((candidate, index) => {
+    const row = judged[index] ?? null;
+    // A past occurrence whose job is made or passed over is met in the ledger.
+    if (row === null || (pending && !isAhead(row))) return [];
+    return [{ row, at: candidate.at, place: candidatePlaceText(candidate) }];
+  });
+}
+
+const isAhead = ({ job, outcome }: AgendaRow) =>
+  job === null && outcome !== "unrecorded" && outcome !== "backlog" && outcome !== "skipped";

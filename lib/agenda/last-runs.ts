@@ -1,0 +1,188 @@
+import { isRun } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import type { Outcome } from "../explain/verdict.ts";
+import { occurrencesBackward } from "../history/job-history.ts";
+import { isHeldAt } from "../history/upcoming.ts";
+import { newestSegments, type Segment } from "../history/version-segments.ts";
+import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { plannedUpTo, readShards, stateOf } from "../plan/shard.ts";
+import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
+import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
+import { outcomeOf } from "./window.ts";
+
+/** The most keys of one request, and the most occurrences of each. */
+export const lastRunsMax = { keys: 100, occurrences: 20 };
+
+export interface LastRun {
+  occurrence: Date;
+  outcome: Outcome;
+  reason: string | null;
+  job: JobRead | null;
+}
+
+export interface LastRuns {
+  key: string;
+  /** Null if no schedule has or had the key. */
+  scheduleId: string | null;
+  deleted: { at: Date; by: string } | null;
+  /** Oldest first. */
+  runs: LastRun[];
+}
+
+/**
+ * The newest occurrences of many schedules that are not later than now, in the order of the keys. A
+ * fixed number of statements reads them all. Of a key without a schedule, those of the one that had
+ * it last.
+ */
+export async function readLastRuns(
+  tx: Tx,
+  { keys, most }: { keys: readonly string[]; most: number },
+): Promise<{ asOf: Date; items: LastRuns[] }> {
+  const asOf = await databaseClock(tx);
+  const heads = new Map((await headsOf(tx, keys)).map((head) => [head.key, head]));
+  const ids = [...heads.values()].map(({ id }) => id);
+  const segments = await newestSegments(tx, ids);
+  const sought = [...heads.values()].map((head) => ({
+    head,
+    instants: instantsOf(head, segments.get(head.id) ?? [], asOf.getTime(), most),
+  }));
+  const found = await readJobsAt(
+    tx,
+    sought.flatMap(({ head, instants }) =>
+      instants.map((at) => ({ scheduleId: head.id, occurrence: new Date(at) })),
+    ),
+  );
+  const jobs = Map.groupBy(found, ({ scheduleId }) => scheduleId);
+  const ranges = Map.groupBy(await rangesOf(tx, ids), ({ id }) => id);
+  const states = await readShards(tx);
+  const timetables = await laggedTimetables(tx, [...heads.values()]);
+  const runs = new Map(
+    sought.map(({ head, instants }) => {
+      const facts: Facts = {
+        head,
+        timetable: timetables.get(head.id) ?? plain,
+        now: asOf.getTime(),
+        plannedUpTo: plannedUpTo(stateOf(states, head.shard), head.id).getTime(),
+        segments: segments.get(head.id) ?? [],
+        jobs: jobs.get(head.id) ?? [],
+        ranges: ranges.get(head.id) ?? [],
+      };
+      return [head.key, instants.map((at) => runAt(at, facts)).reverse()];
+    }),
+  );
+  const items = keys.map((key) => {
+    const head = heads.get(key);
+    const deleted =
+      head === undefined || head.deletedAt === null ? null : { at: head.deletedAt, by: head.updatedBy };
+    return { key, scheduleId: head?.id ?? null, deleted, runs: runs.get(key) ?? [] };
+  });
+  return { asOf, items };
+}
+
+interface Head {
+  id: string;
+  key: string;
+  shard: number;
+  deletedAt: Date | null;
+  /** The author of the last version, and so of the deletion. */
+  updatedBy: string;
+  heldSince: Date | null;
+  heldUntil: Date | null;
+  lagged: boolean | null;
+}
+
+/** The schedule of each key; if there is none, the last one that had it. */
+async function headsOf(tx: Tx, keys: readonly string[]): Promise<Head[]> {
+  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.lagged`;
+  const rows = await tx<Head[]>`
+    select coalesce(l.id, d.id) as id, k.key, coalesce(l.shard, d.shard) as shard, d."deletedAt", coalesce(l."updatedBy", d."updatedBy") as "updatedBy",
+      l."heldSince", l."heldUntil", l.lagged
+    from unnest(${[...keys]}::text[]) k (key)
+    left join lateral (
+      select ${columns} from carillon.schedules s where s.key = k.key and s.deleted_at is null limit 1) l on true
+    left join lateral (
+      select ${columns} from carillon.schedules s where l.id is null and s.key = k.key and s.deleted_at is not null
+      order by s.key desc, s.deleted_at desc limit 1) d on true
+    where l.id is not null or d.id is not null`;
+  return [...rows];
+}
+
+/** Newest first. */
+function instantsOf({ deletedAt }: Head, segments: readonly Segment[], now: number, most: number): number[] {
+  const end = Math.min(now, deletedAt?.getTime() ?? now);
+  const instants: number[] = [];
+  for (const at of occurrencesBackward(segments, { at: end + 1, kind: null, n: 0 })) {
+    instants.push(at);
+    if (instants.length === most) break;
+  }
+  return instants;
+}
+
+interface Range {
+  id: string;
+  from: Date;
+  to: Date;
+  reason: string;
+}
+
+/** How many ranges of passed-over occurrences of each schedule are read, the newest ones. */
+const rangesMax = 20;
+
+async function rangesOf(tx: Tx, ids: readonly string[]): Promise<Range[]> {
+  const rows = await tx<Range[]>`
+    select i.id, r.* from unnest(${[...ids]}::bigint[]) i (id)
+    cross join lateral (
+      select from_at as "from", to_at as "to", reason from carillon.passed_over
+      where schedule_id = i.id order by to_at desc limit ${rangesMax}) r`;
+  return [...rows];
+}
+
+interface Facts {
+  head: Head;
+  timetable: Lag;
+  now: number;
+  plannedUpTo: number;
+  segments: readonly Segment[];
+  jobs: readonly JobRead[];
+  ranges: readonly Range[];
+}
+
+function runAt(at: number, facts: Facts): LastRun {
+  const { head, timetable, now, plannedUpTo: planned, segments, jobs, ranges } = facts;
+  const occurrence = new Date(at);
+  const due = dueAt(timetable, at);
+  const held = isHeldAt(head, now);
+  const job = jobs.find((each) => each.occurrence.getTime() === at);
+  if (job !== undefined)
+    return { occurrence, outcome: outcomeOf(job, { now, held }), reason: job.reason, job };
+  const none = (outcome: Outcome, reason: string | null = null) => ({
+    occurrence,
+    outcome,
+    reason,
+    job: null,
+  });
+  const range = ranges.find(({ from, to }) => from <= occurrence && occurrence <= to);
+  if (range !== undefined) return none("skipped", range.reason);
+  const segment = segments.find(({ from, to }) => at > from && at <= to);
+  if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
+  if (held && head.heldSince !== null && due > head.heldSince.getTime()) return none("held");
+  if (segment?.held === true) return none("skipped", "paused");
+  if (due > now) return none("planned");
+  return none(due > planned ? "not-planned-yet" : "unrecorded");
+}
+
+type Lag = Pick<Timetable, "lagMs" | "slotMs">;
+
+const plain: Lag = { lagMs: 0, slotMs: null };
+
+/** How the due times of those schedules lag that have a spread or a slot. */
+async function laggedTimetables(tx: Tx, heads: readonly Head[]): Promise<Map<string, Lag>> {
+  const lagged = heads.filter((head) => head.lagged === true).map(({ id }) => id);
+  if (lagged.length === 0) return new Map();
+  const schedules = await findSchedulesById(tx, lagged);
+  return new Map(schedules.map((schedule) => [schedule.id, timetableOf(schedule)]));
+}
+
+const isLeftOut = (cadence: Cadence, at: number) => !isRun(cadence, at);

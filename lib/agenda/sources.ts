@@ -1,0 +1,155 @@
+import type { Sql } from "../db/connect.ts";
+import { accessFor, fits, keysBehind, walked } from "../schedule/filter-schedules.ts";
+import { byIndex } from "./by-index.ts";
+import { allRules, inIndex, inRange, pendingRules, rulesOf } from "./rules.ts";
+import { type Rule, type Slice, startOf } from "./slices.ts";
+import type { AgendaFilter } from "./window.ts";
+
+/** A schedule at one of its occurrences, as far as its cadence tells. */
+export interface Candidate {
+  at: number;
+  id: string;
+  key: string;
+}
+
+/** A position in the order of candidates: by occurrence, then by key. */
+export interface CandidatePlace {
+  at: number;
+  key: string;
+}
+
+export interface Looked {
+  found: Candidate[];
+  /** Where looking has ended; null if the slices were looked through. */
+  last: CandidatePlace | null;
+}
+
+/** The schedules of an agenda. */
+export interface Source {
+  /**
+   * With `pending`, only of schedules whose past occurrences may have no job yet: on hold, or due after
+   * they occur.
+   */
+  rules(sql: Sql, pending: boolean): Promise<Rule[]>;
+  /** The candidates of some slices after a place, at most `most` of them. */
+  look(
+    sql: Sql,
+    slices: readonly Slice[],
+    options: { after: CandidatePlace | null; most: number; pending: boolean },
+  ): Promise<Looked>;
+}
+
+/** Up to this many schedules are read at once, and their cadences computed directly. */
+export const fewMax = 5_000;
+
+/** The schedules of the filter. Many are read step by step, from an index by rule. */
+export async function sourceFor(sql: Sql, filter: AgendaFilter): Promise<Source> {
+  const few = await fewOf(sql, filter);
+  return few === null ? indexSource(filter) : memorySource(few);
+}
+
+export interface Member {
+  id: string;
+  key: string;
+  rule: number;
+  phase: number;
+  pending: boolean;
+}
+
+/** The schedules of the filter by rule, phase and key; null if they are many. */
+export async function fewOf(sql: Sql, filter: AgendaFilter): Promise<Member[] | null> {
+  if (Object.values(filter).every((each) => each === undefined)) return null;
+  const range = keysBehind(undefined, filter.prefix);
+  if (range === null) return [];
+  const access = await accessFor(sql, filter);
+  const rows = await byIndex(
+    sql,
+    (tx) => tx<FewRow[]>`
+    with looked as materialized (${walked(tx, access, range, fewMax + 1)}),
+    found as (select s.* from looked s where s.rule is not null and ${fits(tx, filter)})
+    select e.looked, s.id, s.key, s.rule, s.phase, s.lagged or s.held_since is not null as pending
+    from (select count(*)::int as looked from looked) e left join found s on e.looked <= ${fewMax}
+    order by s.rule, s.phase, s.key`,
+  );
+  if ((rows[0]?.looked ?? 0) > fewMax) return null;
+  return rows.flatMap(({ id, key, rule, phase, pending }) =>
+    id === null ? [] : [{ id, key, rule: Number(rule), phase: Number(phase), pending: pending === true }],
+  );
+}
+
+interface FewRow {
+  looked: number;
+  id: string | null;
+  key: string;
+  rule: string;
+  phase: string;
+  pending: boolean | null;
+}
+
+function memorySource(members: readonly Member[]): Source {
+  const byRule = Map.groupBy(members, ({ rule }) => rule);
+  return {
+    rules: (sql, pending) => {
+      const meant = [...byRule].filter(([, of]) => !pending || of.some((member) => member.pending));
+      return rulesOf(
+        sql,
+        meant.map(([rule]) => rule),
+      );
+    },
+    look: async (_, slices, { after, most, pending }) => {
+      const found = slices
+        .flatMap(({ rule, base, low, high }) =>
+          (byRule.get(rule) ?? [])
+            .filter((member) => member.phase >= low && member.phase < high && (!pending || member.pending))
+            .map(({ id, key, phase }) => ({ at: base + phase, id, key })),
+        )
+        .filter((each) => after === null || inOrder(each, after) > 0)
+        .sort(inOrder);
+      const last = found.length > most ? (found[most - 1] ?? null) : null;
+      return { found: found.slice(0, most), last };
+    },
+  };
+}
+
+/** Keys are compared byte by byte, as in the database. */
+export function inOrder(a: CandidatePlace, b: CandidatePlace): number {
+  return a.at - b.at || Buffer.compare(Buffer.from(a.key), Buffer.from(b.key));
+}
+
+/** Sorts before every character that a key may have. */
+const lowestCharacter = "\u0001";
+
+function indexSource(filter: AgendaFilter): Source {
+  const { prefix = "" } = filter;
+  return {
+    rules: (sql, pending) => (pending ? pendingRules(sql) : allRules(sql)),
+    look: async (sql, slices, { after, most, pending }) => {
+      const lowKeys = slices.map((slice) => {
+        if (after === null || startOf(slice) !== after.at) return prefix;
+        const behind = `${after.key}${lowestCharacter}`;
+        return Buffer.compare(Buffer.from(behind), Buffer.from(prefix)) > 0 ? behind : prefix;
+      });
+      const rows = await byIndex(
+        sql,
+        (tx) => tx<{ at: string; id: string; key: string; fit: boolean }[]>`
+        select l.at, s.id, s.key, ${fits(tx, filter)} as fit
+        from (
+          select u.base + s.phase as at, s.id, s.key
+          from unnest(${slices.map(({ rule }) => rule)}::bigint[], ${slices.map(({ base }) => base)}::bigint[], ${slices.map(({ low }) => low)}::bigint[],
+            ${slices.map(({ high }) => high - 1)}::bigint[], ${lowKeys}::text[]) u (rule, base, low, top, low_key)
+          cross join lateral (
+            select s.id, s.key, s.phase from carillon.schedules s
+            where ${inIndex(tx, pending ? "pending" : "all")} and ${inRange(tx, { prefix, lowKey: tx`u.low_key` })}
+            order by s.rule, s.phase, s.key limit ${most}) s
+          order by 1, 3 limit ${most}) l
+        cross join lateral (select * from carillon.schedules s where s.id = l.id offset 0) s
+        order by 1, 3`,
+      );
+      const places = rows.map(({ at, id, key, fit }) => ({ at: Number(at), id, key, fit }));
+      return {
+        found: places.flatMap(({ fit, ...candidate }) => (fit ? [candidate] : [])),
+        last: rows.length === most ? (places.at(-1) ?? null) : null,
+      };
+    },
+  };
+}

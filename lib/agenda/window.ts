@@ -1,0 +1,59 @@
+import type { Outcome } from "../explain/verdict.ts";
+import type { JobKind } from "../job/job-id.ts";
+import type { JobRead } from "../job/read-job.ts";
+
+/** The longest window of one request: 32 days. */
+export const windowMaxMs = 32 * 86_400_000;
+
+/** The occurrences from an instant until before another, in epoch milliseconds. */
+export interface Window {
+  from: number;
+  to: number;
+}
+
+/** Selects the schedules of an agenda. */
+export interface AgendaFilter {
+  prefix?: string | undefined;
+  group?: string | undefined;
+  tag?: string | undefined;
+  target?: string | undefined;
+}
+
+/** One occurrence, or one range of occurrences that got no job. */
+export interface AgendaRow {
+  occurrence: Date;
+  dueAt: Date | null;
+  key: string;
+  scheduleId: string;
+  kind: JobKind;
+  outcome: Outcome;
+  reason: string | null;
+  job: JobRead | null;
+  /** Set for a range: `occurrence` is then its last one. */
+  passedOver: PassedRange | null;
+}
+
+export interface PassedRange {
+  from: Date;
+  to: Date;
+  /** Null if unknown. */
+  count: number | null;
+  more: boolean;
+}
+
+/** The outcome of a job, in the words of an explanation. `held`: its schedule is on hold now. */
+export function outcomeOf(
+  { state, dueAt, readyAt, kind }: JobRead,
+  { now, held }: { now: number; held: boolean },
+): Outcome {
+  if (state === "succeeded") return "ran";
+  if (state !== "waiting") return state;
+  if (held && readyAt === null && kind !== "manual") return "held";
+  return dueAt.getTime() > now ? "planned" : "waiting";
+}
+
+export function rowOfJob(job: JobRead, facts: { now: number; held: boolean }): AgendaRow {
+  const { occurrence, dueAt, key, scheduleId, kind, reason } = job;
+  const outcome = outcomeOf(job, facts);
+  return { occurrence, dueAt, key, scheduleId, kind, outcome, reason, job, passedOver: null };
+}

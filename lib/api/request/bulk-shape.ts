@@ -1,0 +1,77 @@
+import * as z from "zod";
+import { pauseShape, resumeShape, schedulePatchShape } from "../../command/schedule-input.ts";
+import { backward, failingText, filterFields, isForward } from "./schedule-query.ts";
+
+const filterShape = z
+  .strictObject({
+    ...filterFields,
+    failing: z.literal(true, { error: "takes `true`" }).optional().describe(failingText),
+  })
+  .refine(isForward, backward)
+  .prefault({})
+  .describe("The schedules, as `GET /v1/schedules` selects them. All fields must match.");
+
+const selecting = {
+  filter: filterShape,
+  all: z
+    .literal(true, { error: "takes `true`" })
+    .optional()
+    .describe("Required with an empty filter, and only then: every schedule that the token reaches."),
+  dryRun: z
+    .boolean()
+    .default(false)
+    .describe("Change nothing: answer the number of matching schedules and the first of them."),
+};
+
+const { reason } = pauseShape.shape;
+
+interface Selecting {
+  filter: object;
+  all?: true | undefined;
+}
+
+const isEmpty = (filter: object) => Object.values(filter).every((value) => value === undefined);
+
+/** An empty filter by mistake must not change every schedule. */
+const namesSome = ({ filter, all }: Selecting) => !isEmpty(filter) || all === true;
+const namesNone = ({ filter, all }: Selecting) => isEmpty(filter) || all === undefined;
+const tooWide = { path: ["filter"], error: "is empty: name at least one field, or set `all` to `true`" };
+const both = { path: ["all"], error: "is only for an empty filter" };
+
+/** Fields of a patch that move a schedule in the order by next occurrence. */
+const movingFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "spread", "slot", "dst"];
+
+const isByTime = ({ nextFrom, nextTo }: { nextFrom?: unknown; nextTo?: unknown }) =>
+  nextFrom !== undefined || nextTo !== undefined;
+
+const moves = { path: ["patch"], error: "may not change when a schedule runs, with `nextFrom` or `nextTo`" };
+const neverHeld = { path: ["filter"], error: "selects no paused schedule: these have no next run" };
+
+export const pauseManyShape = z
+  .strictObject({ ...selecting, ...pauseShape.shape })
+  .refine(namesSome, tooWide)
+  .refine(namesNone, both);
+
+export const resumeManyShape = z
+  .strictObject({ ...selecting, ...resumeShape.shape, reason })
+  .refine(namesSome, tooWide)
+  .refine(namesNone, both)
+  .refine(({ filter }) => !isByTime(filter), neverHeld);
+
+export const deleteManyShape = z
+  .strictObject({ ...selecting, reason })
+  .refine(namesSome, tooWide)
+  .refine(namesNone, both);
+
+export const patchManyShape = z
+  .strictObject({
+    ...selecting,
+    reason,
+    patch: schedulePatchShape.omit({ key: true }).meta({ id: "ManyPatch" }),
+  })
+  .refine(namesSome, tooWide)
+  .refine(namesNone, both)
+  .refine(
+    ({ filter, patch }) => !isByTime(filter) || !movingFields.some((name) => Object.hasOwn(patch, name)),
+    moves,
+  );

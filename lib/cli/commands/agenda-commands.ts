@@ -1,0 +1,226 @@
+import type { AgendaItem, AgendaWindow, Strip, StripItem } from "../../client/main.ts";
+import { type Call, type Command, command } from "../command.ts";
+import { listOptions } from "../common-options.ts";
+import { UsageFault } from "../fault.ts";
+import { instantFrom } from "../input.ts";
+import { pageSize, someOf } from "../listed.ts";
+import type { Output } from "../output/output.ts";
+import { stateColour } from "../output/style.ts";
+import type { Column } from "../output/table.ts";
+import { measuredText } from "../times.ts";
+import { windowFrom } from "../window.ts";
+
+const agendaOptions = {
+  prefix: { value: "prefix", about: "Only keys that begin with this" },
+  tag: { value: "tag", about: "Only schedules with this tag" },
+  group: { value: "group", about: "Only schedules of this group" },
+  target: { value: "target", about: "A kind of target, such as webhook, or one: webhook/api.example.com" },
+  count: { about: "Count by cadence instead of listing" },
+  ...listOptions,
+} as const;
+
+const agenda = command({
+  name: "agenda",
+  group: "Time",
+  summary: "Show everything that runs, or ran, in a window",
+  usage: "<window>…",
+  about:
+    "A window is a day with times, a time from now, or two instants, in the zone of --timezone: `Mon 08:55..09:05`, `2026-12-01 08:00..10:00`, `tomorrow 9..10`, `last fri`, `+2h`, `last 30m`, `2026-12-01T08:00..2026-12-02T08:00`. It is at most 32 days long.",
+  words: { min: 1, max: 4 },
+  options: agendaOptions,
+  examples: [
+    `carillon agenda "Mon 08:55..09:05" --timezone Europe/Berlin`,
+    "carillon agenda tomorrow 9..10 --prefix crm: --count",
+    "carillon agenda last 30m --target webhook",
+  ],
+  run: async (call) => {
+    const { words, given, client, out, signal, now } = call;
+    const window = windowFrom(words.join(" "), { times: out.times, now: now() });
+    const asked = {
+      ...window,
+      prefix: given.text("prefix"),
+      tag: given.text("tag"),
+      group: given.text("group"),
+      target: given.text("target"),
+    };
+    if (!out.isJson)
+      out.note(`${out.times.wall(window.from)} to ${out.times.wall(window.to)} in ${out.times.zone}`);
+    if (given.flag("count")) await showCounts(call, asked);
+    else {
+      const list = client.agenda({ ...asked, timezone: out.times.zone, limit: pageSize(call), signal });
+      const items = await someOf(call, list);
+      out.table(agendaColumns(out, items), items, "Nothing occurs in this window.");
+    }
+  },
+});
+
+function agendaColumns({ times }: Output, items: readonly AgendaItem[]): Column<AgendaItem>[] {
+  const isMoved = ({ dueAt, occurrence }: AgendaItem) => dueAt !== null && dueAt !== occurrence;
+  const due: Column<AgendaItem> = {
+    title: "DUE",
+    text: (item) => (isMoved(item) ? times.wall(item.dueAt) : ""),
+    whole: true,
+  };
+  return [
+    { title: `OCCURRENCE (${times.zone})`, text: ({ occurrence }) => times.wall(occurrence), whole: true },
+    ...(items.some(isMoved) ? [due] : []),
+    { title: "KEY", text: ({ key }) => key },
+    {
+      title: "OUTCOME",
+      text: ({ outcome }) => outcome,
+      colour: ({ outcome }) => stateColour(outcome),
+      whole: true,
+    },
+    { title: "LATE", text: ({ latenessMs }) => measuredText(latenessMs), align: "right", whole: true },
+    { title: "WHY", text: (item) => whyOf(item, times.wall) },
+  ];
+}
+
+function whyOf({ reason, kind, passedOver }: AgendaItem, wall: (at: string) => string): string {
+  const words = [reason ?? "", kind === "cadence" ? "" : `(${kind})`];
+  if (passedOver !== null) {
+    const { from, count, more } = passedOver;
+    words.push(`${count === null ? "" : `${more ? "at least " : ""}${count} `}since ${wall(from)}`);
+  }
+  return words.filter((each) => each !== "").join(", ");
+}
+
+const grouped = new Intl.NumberFormat("en-GB");
+
+async function showCounts({ client, out, signal }: Call, window: AgendaWindow): Promise<void> {
+  const counts = await client.agendaCounts(window, { signal });
+  if (out.isJson) {
+    out.json(counts);
+    return;
+  }
+  const { items, occurrences, cadences, exact } = counts;
+  out.table(
+    [
+      {
+        title: "OCCURRENCES",
+        text: (item) => grouped.format(item.occurrences),
+        align: "right",
+        whole: true,
+      },
+      { title: "SCHEDULES", text: ({ schedules }) => grouped.format(schedules), align: "right", whole: true },
+      { title: "WHEN", text: ({ when }) => when ?? "once" },
+      { title: "ZONE", text: ({ timezone }) => timezone ?? "" },
+    ],
+    items,
+    "Nothing occurs in this window.",
+  );
+  if (items.length === 0) return;
+  const more = cadences > items.length ? `, ${cadences - items.length} cadences are not listed` : "";
+  out.line(`${grouped.format(occurrences)} occurrences in all${more}.`);
+  if (!exact) out.note("Some numbers are estimates.");
+}
+
+const keysMax = 100;
+
+const strip = command({
+  name: "strip",
+  group: "Time",
+  summary: "Show the occurrences of a schedule, each explained; or the last runs of many",
+  usage: "<key>…",
+  about:
+    "With one key: the occurrences of the last 24 hours, or from --from to --to, also of a deleted schedule. With several keys: one line each, with a mark for each of the last 20 occurrences, the newest on the right.",
+  words: { min: 1, max: keysMax },
+  options: {
+    from: { value: "instant", about: "From this instant, such as `2h ago`; default: a day before --to" },
+    to: { value: "instant", about: "Before this instant; default: now" },
+    ...listOptions,
+  },
+  examples: [`carillon strip report:weekly --from "20d ago"`, "carillon strip order:1:unpaid order:2:unpaid"],
+  run: async (call) => {
+    const { words, given } = call;
+    const [from, to] = [given.text("from"), given.text("to")];
+    if (words.length === 1) {
+      const window = { from: instantFrom(call, from, "--from"), to: instantFrom(call, to, "--to") };
+      await showStrip(call, words[0] ?? "", window);
+    } else if (from !== undefined || to !== undefined)
+      throw new UsageFault("--from and --to need a single key: several keys show their last occurrences.");
+    else await showLast(call, words);
+  },
+});
+
+type StripCall = Call<"from" | "to" | keyof typeof listOptions>;
+
+async function showStrip(
+  call: StripCall,
+  key: string,
+  window: { from: string | undefined; to: string | undefined },
+): Promise<void> {
+  const { client, out, signal, given } = call;
+  const most = given.flag("all") ? Number.POSITIVE_INFINITY : (given.number("limit", { min: 1 }) ?? 50);
+  const items: StripItem[] = [];
+  let page: Strip | undefined;
+  do {
+    const cursor = page?.cursor;
+    page = await client.schedules.occurrences(key, { ...window, limit: pageSize(call), cursor, signal });
+    items.push(...page.items);
+  } while (page.cursor !== undefined && items.length <= most);
+  const { times } = out;
+  out.table(
+    [
+      { title: `OCCURRENCE (${times.zone})`, text: ({ occurrence }) => times.wall(occurrence), whole: true },
+      {
+        title: "OUTCOME",
+        text: ({ outcome }) => outcome,
+        colour: ({ outcome }) => stateColour(outcome),
+        whole: true,
+      },
+      { title: "LATE", text: ({ latenessMs }) => measuredText(latenessMs), align: "right", whole: true },
+      { title: "TOOK", text: ({ durationMs }) => measuredText(durationMs), align: "right", whole: true },
+      { title: "WHY", text: ({ sentence }) => sentence },
+    ],
+    items.slice(0, most),
+    "It has no occurrence in this time.",
+  );
+  if (items.length > most) out.note(`There are more than ${most}: use --limit or --all.`);
+  if (page.deleted !== null && !out.isJson)
+    out.note(`Deleted at ${times.both(page.deleted.at)} by ${page.deleted.by}.`);
+}
+
+/** One mark for each outcome; others are a question mark. */
+const marks: Readonly<Record<string, string>> = {
+  ran: "✓",
+  dead: "✗",
+  retrying: "↻",
+  running: "▶",
+  skipped: "–",
+  held: "‖",
+  cancelled: "×",
+  waiting: "·",
+  planned: "·",
+  "not-planned-yet": "·",
+};
+
+async function showLast({ client, out, signal }: Call, keys: readonly string[]): Promise<void> {
+  const { items } = await client.lastRuns({ keys: [...keys] }, { signal });
+  out.table(
+    [
+      { title: "KEY", text: ({ key }) => key },
+      {
+        title: "LAST",
+        text: ({ runs }) => runs.map(({ outcome }) => marks[outcome] ?? "?").join(""),
+        whole: true,
+      },
+      {
+        title: "NEWEST",
+        text: ({ runs, scheduleId }) =>
+          runs.at(-1)?.outcome ?? (scheduleId === null ? "no such schedule" : "none yet"),
+        colour: ({ runs }) => stateColour(runs.at(-1)?.outcome ?? ""),
+        whole: true,
+      },
+      { title: `AT (${out.times.zone})`, text: ({ runs }) => out.times.both(runs.at(-1)?.occurrence) },
+      {
+        title: "DELETED",
+        text: ({ deleted }) => (deleted === null ? "" : `${out.times.wall(deleted.at)} by ${deleted.by}`),
+      },
+    ],
+    items,
+    "",
+  );
+}
+
+export const agendaCommands: readonly Command[] = [agenda, strip];

@@ -1,0 +1,31 @@
+import type { Instant, InstantText } from "./json.ts";
+
+export interface HoldFilter {
+  scope?: "schedule" | "group" | "tag" | undefined;
+  owner?: string | undefined;
+  /** Holds of schedules with these keys, and of groups and tags with such a member. */
+  prefix?: string | undefined;
+  endsBefore?: Instant | undefined;
+  /** True: the holds that ended in the last days instead. */
+  ended?: boolean | undefined;
+}
+
+/** A hold of a schedule, a group or a tag. */
+export interface BoardHold {
+  scope: "schedule" | "group" | "tag";
+  /** The key of the schedule, or the name of the group or tag. */
+  name: string;
+  /** Null for an ended hold whose owner the audit does not name. */
+  owner: string | null;
+  /** The hold of a group or tag covers members whose keys begin with this; null for all. */
+  prefix: string | null;
+  reason: string | null;
+  since: InstantText | null;
+  until: InstantText | null;
+  secondsLeft: number | null;
+  /** Null for an ended hold, and where the hold covers more keys than the token reaches. */
+  members: number | null;
+  state: "binding" | "ending" | "ended";
+  endedAt: InstantText | null;
+  endedBy: string | null;
+}

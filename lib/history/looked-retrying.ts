@@ -1,0 +1,39 @@
+import type { Tx } from "../db/connect.ts";
+import { isOwner } from "./find-schedules.ts";
+import { type DeadFilter, lookedMax } from "./looked-dead.ts";
+
+/**
+ * Jobs that wait for their next attempt are in parcels, which list them with their kinds. A parcel
+ * without kinds has never been attempted.
+ */
+export function retryingLooked(tx: Tx, filter: DeadFilter) {
+  const { errorGroup, to } = filter;
+  return tx`
+    open as materialized (
+      select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns, p.lease_until
+      from carillon.parcels p order by p.id desc limit ${lookedMax + 1}
+    ), listed as materialized (
+      select p.id, k.occurrence, k.schedule_id, k.kind, k.n
+      from open p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+      where p.kinds is not null and p.lease_until is null limit ${lookedMax + 1}
+    ), edge as materialized (
+      select (select count(*) from open) > ${lookedMax} or (select count(*) from listed) > ${lookedMax} as more
+    ), looked as materialized (
+      select j.occurrence, j.schedule_id, j.kind, j.n, a.finished_at as died_at, null::text as reason, a.error_group
+      from (select * from listed limit ${lookedMax}) l
+      cross join lateral (
+        select j.occurrence, j.schedule_id, j.kind, j.n from carillon.jobs j
+        where j.occurrence = l.occurrence and j.schedule_id = l.schedule_id and j.kind = l.kind and j.n = l.n
+          and j.state = 'waiting' and j.attempt > 0 and j.parcel_id = l.id offset 0) j
+      cross join lateral (
+        select a.finished_at, a.error_group from carillon.attempts a
+        where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n and a.error_group is not null
+        order by a.occurrence desc, a.schedule_id desc, a.kind desc, a.n desc, a.attempt desc limit 1) a
+    ), wanted as materialized (
+      select d.* from looked d
+      cross join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id and s.deleted_at is null offset 0) s
+      where ${isOwner(tx, filter)}
+        ${errorGroup === undefined ? tx`` : tx`and d.error_group = any(${[...errorGroup]}::text[])`}
+        ${to === undefined ? tx`` : tx`and d.died_at < ${to}`}
+    )`;
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readAgenda } from "../../lib/agenda/agenda.ts";
+import { countAgenda } from "../../lib/agenda/counts.ts";
+import { readLastRuns } from "../../lib/agenda/last-runs.ts";
+import { readStrip } from "../../lib/agenda/strip.ts";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { at, day, hour, minute } from "../support/instants.ts";
+import { statistics, tell } from "../support/statistics.ts";
+import { type Touched, touched } from "../support/touched.ts";
+
+const schedules = 60_000;
+const large =
+  /^(jobs|jobs_beside|plan|attempts)_\d+$|^(schedules|schedule_versions|schedule_tags|passed_over|plan_far|audit)$/;
+
+let filled: TestDatabase;
+
+beforeAll(async () => {
+  filled = await testDatabase("still");
+  const sql = connect({ DATABASE_URL: filled.url }, { max: 1 });
+  await fill(sql);
+  await sql.end();
+});
+
+afterAll(() => filled.drop());
+
+describe.each(statistics)("with 60,000 schedules of every kind, %s", (_, told) => {
+  let world: Carillon;
+  let sql: Sql;
+
+  beforeAll(async () => {
+    world = await carillon({ copyOf: filled });
+    sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    await tell(sql, told);
+    await sql`set jit = off`;
+  });
+
+  afterAll(async () => {
+    await sql.end();
+    await world.stop();
+  });
+
+  function expectProbesOnly({ scanned, index }: Touched, most: number): void {
+    expect(Object.entries(scanned).filter(([table, read]) => large.test(table) && read > 500)).toEqual([]);
+    expect(Object.entries(index).filter(([name, read]) => read > most && !name.startsWith("shards"))).toEqual(
+      [],
+    );
+  }
+
+  const window = (from: number, length: number) => ({
+    from: at(from).getTime(),
+    to: at(from + length).getTime(),
+  });
+  const page = (from: number, length: number, filter: object) => () =>
+    readAgenda(sql, { window: window(from, length), filter, limit: 50 });
+
+  test.each([
+    ["of a coming hour", page(day, hour, {})],
+    ["of a coming hour under a prefix", page(day, hour, { prefix: "k1" })],
+    ["of a coming minute of a group", page(day, minute, { group: "g3" })],
+    ["of a coming minute of a tag", page(day, minute, { tag: "all" })],
+    ["of a coming minute of a target", page(day, minute, { target: "queue/demo" })],
+    ["of a month", page(day, 31 * day, {})],
+    ["around now", page(-minute, 2 * minute, {})],
+    ["of a past hour", page(-hour, hour, {})],
+    ["of a past hour of a group", page(-hour, hour, { group: "g3" })],
+  ])("A page of an agenda %s reads a bounded number of rows, by index", async (_name, read) => {
+    expectProbesOnly(await touched(sql, read), 12_000);
+  });
+
+  test("A page under a prefix of the agenda's index reads little more than the page", async () => {
+    const of = await touched(sql, page(day, minute, { prefix: "k5" }));
+    expect(of.index["schedules_agenda"] ?? 0).toBeLessThan(2_500);
+  });
+
+  test("Occurrences are counted by the index alone, up to a bound for each cadence", async () => {
+    const of = await touched(sql, () => countAgenda(sql, window(day, hour), {}));
+    expectProbesOnly(of, 62_000);
+  });
+
+  test("A strip and the last runs of many schedules are read by probes", async () => {
+    const strip = () => readStrip(sql, { key: "k100", window: window(-day, 2 * day), limit: 100 });
+    expectProbesOnly(await touched(sql, strip), 3_000);
+    const keys = Array.from({ length: 100 }, (_, n) => `k${n + 1_000}`);
+    expectProbesOnly(await touched(sql, () => readLastRuns(sql, { keys, most: 20 })), 5_000);
+  });
+});
+
+/** A third each of crons, intervals and single instants; jobs of the last days; passed-over ranges. */
+async function fill(sql: Sql): Promise<void> {
+  const start = at(0);
+  await sql`
+    insert into carillon.cadences (expression, timezone)
+    select (n % 60) || ' ' || (n / 60) || ' * * *', 'UTC' from generate_series(0, 1439) n`;
+  await sql`insert into carillon.targets (name) values ('queue/demo')`;
+  await sql`
+    insert into carillon.schedules (id, shard, queue, key, group_key, tags, target_kind, target_id, rule, phase, lagged, created_at, created_by, updated_at, updated_by)
+    select n, n % 16, 'fast', 'k' || n, 'g' || n % 6, array['all'], 'queue', (select id from carillon.targets),
+      case n % 3 when 0 then c.first + n % 1440 when 1 then -3600000 else 0 end,
+      case n % 3 when 0 then 0 when 1 then n::bigint * 59 % 3600000 else (extract(epoch from ${start}::timestamptz) * 1000)::bigint + n::bigint * 60000 end,
+      case when n % 10 = 0 then true end, ${start}, 't', ${start}, 't'
+    from generate_series(1, ${schedules}) n cross join (select min(id) as first from carillon.cadences) c`;
+  await sql`
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, cadence_id, first_at, every_ms, once_at, body, target, payload)
+    select id, 1, 'created', ${start}::timestamptz - interval '4 days', 't', 1, false, case when rule > 0 then rule end,
+      case when rule < 0 then to_timestamp(phase / 1000.0) end, case when rule < 0 then -rule end, case when rule = 0 then to_timestamp(phase / 1000.0) end,
+      '{"when": "every 1d"}', '{"queue": "demo"}', 'null' from carillon.schedules`;
+  await sql`
+    insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
+    select n, ${start}::timestamptz - interval '2 days', ${start}::timestamptz - interval '1 day' + n * interval '1 s', 2, 'missed', ${start} from generate_series(1, ${schedules}) n`;
+  await sql`select carillon.attach_days('2026-02-27', '2026-02-28')`;
+  await sql`
+    insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, attempt, started_at, finished_at)
+    select d, n, d, 1, 'succeeded', 1, d, d from generate_series(1, ${schedules}) n,
+      lateral (select ${start}::timestamptz - (n % 4) * interval '1 hour' as d) l`;
+}

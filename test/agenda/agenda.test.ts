@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type AgendaPlace, agendaPlaceText, readAgenda, readAgendaPlace } from "../../lib/agenda/agenda.ts";
+import { countAgenda } from "../../lib/agenda/counts.ts";
+import type { AgendaFilter, AgendaRow } from "../../lib/agenda/window.ts";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeAll(async () => {
+  world = await carillon();
+  await world.tick();
+});
+
+afterAll(() => world.stop());
+
+async function agendaOf(
+  filter: AgendaFilter,
+  [from, to]: readonly [Date, Date],
+  limit = 3,
+): Promise<AgendaRow[]> {
+  const rows: AgendaRow[] = [];
+  let after: AgendaPlace | undefined;
+  for (let page = 0; page < 200; page++) {
+    const window = { from: from.getTime(), to: to.getTime() };
+    const read = await readAgenda(world.sql, { window, filter, after, limit });
+    expect(read.items.length).toBeLessThanOrEqual(limit);
+    rows.push(...read.items);
+    if (read.next === undefined) return rows;
+    after = readAgendaPlace(agendaPlaceText(read.next)) ?? undefined;
+    expect(after).toEqual(read.next);
+  }
+  throw new Error("The agenda does not end.");
+}
+
+const shown = (rows: readonly AgendaRow[]) =>
+  rows.map(({ occurrence, key, outcome, reason }) =>
+    [occurrence.toISOString().slice(11, 19), key, outcome, reason].filter((each) => each !== null).join(" "),
+  );
+
+const countsOf = (filter: AgendaFilter, from: Date, to: Date) =>
+  countAgenda(world.sql, { from: from.getTime(), to: to.getTime() }, filter);
+
+describe("coming occurrences", () => {
+  test("An agenda lists every occurrence of a window, not only the next of each schedule", async () => {
+    await world.put("all:cron", { when: "*/20 * * * *", timezone: "Europe/Berlin" });
+    await world.put("all:interval", { when: "every 25m", startsAt: at("10:05:00").toISOString() });
+    await world.put("all:once", { when: `at ${at("11:10:00").toISOString()}` });
+    await world.put("all:list", { when: ["0 11 * * *", `at ${at("11:31:00").toISOString()}`] });
+    const rows = await agendaOf({ prefix: "all:" }, [at("11:00:00"), at("11:40:00")]);
+    expect(shown(rows)).toEqual([
+      "11:00:00 all:cron planned",
+      "11:00:00 all:list planned",
+      "11:10:00 all:once planned",
+      "11:20:00 all:cron planned",
+      "11:20:00 all:interval planned",
+      "11:31:00 all:list planned",
+    ]);
+  });
+
+  test("A filter by group, tag or target lists the same rows as the window of all schedules", async () => {
+    await world.put("by:a", { when: "30 12 * * *", group: "by", tags: ["by"], target: { queue: "by" } });
+    await world.put("by:b", { when: "30 12 * * *" });
+    const window = [at("12:30:00"), at("12:31:00")] as const;
+    const named = (rows: readonly AgendaRow[]) =>
+      rows.map(({ key }) => key).filter((key) => key.startsWith("by:"));
+    for (const filter of [{ group: "by" }, { tag: "by" }, { target: "queue/by" }])
+      expect(named(await agendaOf(filter, window))).toEqual(["by:a"]);
+    expect(named(await agendaOf({}, window))).toEqual(["by:a", "by:b"]);
+  });
+
+  test("An occurrence that is due later than it occurs is listed at its occurrence, with its due time", async () => {
+    await world.put("late:slot", { when: "every 1h", startsAt: at("13:10:00").toISOString(), slot: "45m" });
+    const [row] = await agendaOf({ prefix: "late:" }, [at("13:10:00"), at("13:11:00")]);
+    expect(row).toMatchObject({ occurrence: at("13:10:00"), dueAt: at("13:30:00"), outcome: "planned" });
+  });
+
+  test("Occurrences before `startsAt`, from `endsAt` on, and beyond `maxFires` are not listed", async () => {
+    const ends = { startsAt: at("14:10:00").toISOString(), endsAt: at("14:40:00").toISOString() };
+    await world.put("ends:window", { when: "*/10 * * * *", ...ends });
+    await world.put("ends:fires", { when: "*/10 14 * * *", maxFires: 2 });
+    const rows = await agendaOf({ prefix: "ends:" }, [at("14:00:00"), at("15:00:00")]);
+    expect(shown(rows)).toEqual([
+      "14:00:00 ends:fires planned",
+      "14:10:00 ends:fires planned",
+      "14:10:00 ends:window planned",
+      "14:20:00 ends:window planned",
+      "14:30:00 ends:window planned",
+    ]);
+  });
+
+  test("Occurrences under a hold are marked as held, those after its end are planned", async () => {
+    await world.put("held:until", { when: "*/10 * * * *" });
+    await world.put("held:open", { when: "5 15 * * *" });
+    await world.pause("held:until", { until: at("15:15:00") });
+    await world.pause("held:open");
+    const rows = await agendaOf({ prefix: "held:" }, [at("15:00:00"), at("15:30:00")]);
+    expect(shown(rows)).toEqual([
+      "15:00:00 held:until held",
+      "15:05:00 held:open held",
+      "15:10:00 held:until held",
+      "15:20:00 held:until planned",
+    ]);
+  });
+
+  test("A calendar that skips a day marks its occurrences, one that moves them shows them where they went", async () => {
+    const { sql, queue } = world;
+    const read = readCalendarRules({ dates: ["2026-03-03"] });
+    if (!read.ok) throw new Error("The calendar is not understood.");
+    const body = { description: null, rules: read.rules };
+    await putCalendar({ sql, queue }, { name: "off", body, caller: { name: "ann" } });
+    await world.put("off:skip", { when: "0 16 * * *", calendar: { name: "off", on: "skip" } });
+    await world.put("off:next", { when: "0 16 * * *", calendar: { name: "off", on: "next" } });
+    const rows = await agendaOf({ prefix: "off:" }, [at(day - hour), at(3 * day)]);
+    expect(
+      rows.map(({ occurrence, key, outcome }) => `${occurrence.getUTCDate()} ${key} ${outcome}`),
+    ).toEqual(["3 off:skip skipped", "4 off:next planned", "4 off:skip planned"]);
+  });
+
+  test("A schedule that was edited, restored or deleted is listed as it is now", async () => {
+    await world.put("edit:cron", { when: "0 17 * * *" });
+    await world.put("edit:gone", { when: "0 17 * * *" });
+    await world.patch("edit:cron", { when: "every 15m", startsAt: at("17:05:00").toISOString() });
+    await world.remove("edit:gone");
+    const window = [at("17:00:00"), at("17:30:00")] as const;
+    expect(shown(await agendaOf({ prefix: "edit:" }, window))).toEqual([
+      "17:05:00 edit:cron planned",
+      "17:20:00 edit:cron planned",
+    ]);
+    await world.put("edit:cron", { when: `at ${at("17:10:00").toISOString()}` });
+    expect(shown(await agendaOf({ prefix: "edit:" }, window))).toEqual(["17:10:00 edit:cron planned"]);
+  });
+});
+
+describe("counts", () => {
+  test("Occurrences are counted by cadence, and intervals by their phases", async () => {
+    await world.put("count:a", { when: "*/30 * * * *" });
+    await world.put("count:b", { when: "*/30 * * * *" });
+    await world.put("count:c", { when: "every 1h", startsAt: at("10:40:00").toISOString() });
+    await world.put("count:d", { when: "every 1h", startsAt: at("10:20:00").toISOString() });
+    await world.put("count:e", { when: `at ${at("19:00:00").toISOString()}` });
+    const counted = await countsOf({ prefix: "count:" }, at("18:30:00"), at("20:00:00"));
+    expect(counted).toMatchObject({ occurrences: 10, cadences: 3, exact: true });
+    expect(counted.items).toEqual([
+      { when: "*/30 * * * *", timezone: "UTC", schedules: 2, occurrences: 6 },
+      { when: "every 1h", timezone: null, schedules: 2, occurrences: 3 },
+      { when: null, timezone: null, schedules: 1, occurrences: 1 },
+    ]);
+  });
+
+  test("The counts of all schedules include those of each prefix", async () => {
+    const all = await countsOf({}, at("18:30:00"), at("20:00:00"));
+    expect(all.exact).toBe(true);
+    expect(all.items.find(({ when }) => when === "*/30 * * * *")).toMatchObject({ occurrences: 6 });
+    const prefixes = ["all:", "by:", "late:", "ends:", "held:", "off:", "edit:", "count:"];
+    const each = await Promise.all(
+      prefixes.map((prefix) => countsOf({ prefix }, at("18:30:00"), at("20:00:00"))),
+    );
+    expect(all.occurrences).toBe(each.reduce((sum, { occurrences }) => sum + occurrences, 0));
+  });
+});
+
+describe("past occurrences", () => {
+  let past: Carillon;
+  let before: Carillon;
+
+  beforeAll(async () => {
+    before = world;
+    past = await carillon();
+    world = past;
+    await past.tick();
+  });
+
+  afterAll(async () => {
+    await past.stop();
+    world = before;
+  });
+
+  test("Past occurrences have their outcome, passed-over ones the range and its reason", async () => {
+    await past.put("past:ok", { when: "*/2 * * * *" });
+    await past.put("past:gone", { when: "1 10 * * *" });
+    await past.put("past:paused", { when: "*/2 * * * *", catchUp: { policy: "skip" } });
+    await past.put("passed", { when: "every 5s", catchUp: { policy: "skip" } });
+    await past.pause("past:paused");
+    await past.pause("passed");
+    for (let n = 0; n < 5; n++) {
+      await past.clock.advance(minute);
+      await past.tick();
+      await past.work();
+    }
+    await past.remove("past:gone");
+    await past.resume("past:paused");
+    await past.resume("passed");
+    const rows = await agendaOf({ prefix: "past:" }, [at(0), at(8 * minute)]);
+    expect(shown(rows)).toEqual([
+      "10:01:00 past:gone ran",
+      "10:02:00 past:ok ran",
+      "10:02:00 past:paused skipped paused",
+      "10:04:00 past:ok ran",
+      "10:04:00 past:paused waiting",
+      "10:06:00 past:ok planned",
+      "10:06:00 past:paused planned",
+    ]);
+    expect(rows[5]).toMatchObject({ outcome: "planned", job: { state: "waiting" } });
+    const ranges = await agendaOf({ prefix: "passed" }, [at(0), at(minute)]);
+    const range = ranges.find(({ passedOver }) => passedOver !== null);
+    expect(range).toMatchObject({ outcome: "skipped", reason: "paused", dueAt: null, job: null });
+    expect(range?.occurrence).toEqual(range?.passedOver?.to);
+    const { from, to, count } = range?.passedOver ?? { from: at(0), to: at(0), count: 0 };
+    expect(count).toBe(1 + (to.getTime() - from.getTime()) / (5 * second));
+  });
+
+  test("An occurrence is past before it is due, and then still listed as planned", async () => {
+    for (let n = 0; n < 20; n++) await past.put(`lag:${n}`, { when: "*/2 * * * *", spread: "10m" });
+    await past.clock.advance(minute);
+    await past.tick();
+    const rows = await agendaOf({ prefix: "lag:" }, [at("10:06:00"), at("10:06:01")]);
+    expect(rows).toHaveLength(20);
+    expect(
+      rows.every(({ outcome, dueAt }) => outcome === "planned" && dueAt !== null && dueAt > past.clock.now()),
+    ).toBe(true);
+    expect(new Set(rows.map(({ job }) => job === null))).toEqual(new Set([true, false]));
+  });
+
+  test("While the ticks are behind, an occurrence without a job is said to be not planned yet", async () => {
+    await past.put("behind", { when: "0 11 * * *" });
+    await past.clock.setNow(at("11:01:00"));
+    const rows = await agendaOf({ prefix: "behind" }, [at("10:59:00"), at("11:02:00")]);
+    expect(shown(rows)).toEqual(["11:00:00 behind not-planned-yet"]);
+    await past.tick();
+    expect(shown(await agendaOf({ prefix: "behind" }, [at("10:59:00"), at("11:02:00")]))).toEqual([
+      "11:00:00 behind waiting",
+    ]);
+  });
+
+  test("A past occurrence under a hold that is in force is listed as held", async () => {
+    await past.put("on-hold", { when: "*/1 * * * *" });
+    const now = past.clock.now().getTime();
+    await past.pause("on-hold");
+    await past.clock.advance(3 * minute);
+    await past.tick();
+    for (const filter of [{ prefix: "on-hold" }, {}]) {
+      const rows = await agendaOf(filter, [new Date(now), past.clock.now()]);
+      const held = rows.filter(({ key }) => key === "on-hold");
+      expect(held.map(({ outcome }) => outcome)).toEqual(["held", "held"]);
+    }
+  });
+
+  test("Manual runs and rechecks are listed by their kind", async () => {
+    const { sql, queue } = past;
+    await fireNow({ sql, queue }, { key: "behind", caller: { name: "ann" } });
+    const now = past.clock.now();
+    const rows = await agendaOf({ prefix: "behind" }, [now, new Date(now.getTime() + second)]);
+    expect(rows.map(({ kind, key }) => [kind, key])).toEqual([["manual", "behind"]]);
+  });
+});

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { minute } from "../support/instants.ts";
+import { type OwnCli, ownCli } from "./own-cli.ts";
+
+let cli: OwnCli;
+
+beforeAll(async () => {
+  cli = await ownCli();
+  await cli.api.tick();
+  for (const key of ["a", "b"]) await cli.carillon(["put", key, "--when", "*/30 * * * *", "--queue", "demo"]);
+  await cli.api.clock.advance(31 * minute);
+  await cli.api.tick();
+});
+
+afterAll(() => cli.stop());
+
+const lines = (text: string) => text.trimEnd().split("\n");
+
+test("`agenda` lists a window in the zone, and says on stderr which window it is", async () => {
+  const window = "2026-03-02T12:00..2026-03-02T12:31";
+  const { code, out, err } = await cli.carillon(["agenda", window, "--timezone", "Europe/Berlin"]);
+  expect(code).toBe(0);
+  expect(err).toBe("2026-03-02 12:00:00 to 2026-03-02 12:31:00 in Europe/Berlin\n");
+  expect(lines(out).map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
+    ["OCCURRENCE (Europe/Berlin)", "KEY", "OUTCOME"],
+    ["2026-03-02 12:00:00", "a", "planned"],
+    ["2026-03-02 12:00:00", "b", "planned"],
+    ["2026-03-02 12:30:00", "a", "planned"],
+    ["2026-03-02 12:30:00", "b", "planned"],
+  ]);
+});
+
+test("`agenda --count` counts a window by cadence", async () => {
+  const args = ["agenda", "2026-03-03", "8..9", "--count", "--timezone", "UTC"];
+  const { out } = await cli.carillon(args);
+  expect(lines(out)).toEqual([
+    expect.stringMatching(/^OCCURRENCES +SCHEDULES +WHEN +ZONE$/),
+    expect.stringMatching(/^ +4 +2 +\*\/30 \* \* \* \* +UTC$/),
+    "4 occurrences in all.",
+  ]);
+});
+
+test("`strip` of one key explains each occurrence, of several keys it shows a line of marks", async () => {
+  const one = await cli.carillon(["strip", "a", "--timezone", "UTC"]);
+  expect(lines(one.out)[1]).toMatch(/^2026-03-02 10:30:00 +waiting .* has waited for a worker/);
+  const many = await cli.carillon(["strip", "a", "b", "none", "--timezone", "UTC"]);
+  expect(
+    lines(many.out)
+      .slice(1)
+      .map((line) => line.split(/ {2,}/).slice(0, 3)),
+  ).toEqual(
+    [
+      ["a", "·", "waiting"],
+      ["b", "·", "waiting"],
+      ["none", "", "no such schedule"].filter((cell) => cell !== ""),
+    ].map((cells) => expect.arrayContaining(cells)),
+  );
+});
+
+test("`strip` of a deleted key says when it was deleted, and by which token", async () => {
+  await cli.carillon(["rm", "b", "--yes"]);
+  const { err } = await cli.carillon(["strip", "b", "--timezone", "UTC"]);
+  expect(err).toMatch(/^Deleted at 2026-03-02 10:31:\d\d .* by .+\.\n$/);
+});

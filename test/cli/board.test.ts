@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type OwnCli, ownCli } from "./own-cli.ts";
+
+let cli: OwnCli;
+
+beforeAll(async () => {
+  cli = await ownCli();
+  cli.api.betweenRequestsMs = 0;
+  await cli.api.tick();
+});
+
+afterAll(() => cli.stop());
+
+const put = (key: string, ...more: string[]) => cli.carillon(["put", key, "--queue", "demo", ...more]);
+
+test("carillon whoami shows the token's scope and what it may do", async () => {
+  const { code, out } = await cli.carillon(["whoami"], { env: { CARILLON_TOKEN: "read-token" } });
+  expect(code).toBe(0);
+  expect(out).toMatch(/^name +reader\nscope +read\nkeys +all\nexpires +never\nrate +no limit\n/);
+  expect(out).toContain("\nSchedules\n  ");
+  expect(out).not.toContain("Create a schedule, or replace it");
+  const machine = await cli.carillon(["whoami", "--json"]);
+  expect(JSON.parse(machine.out)).toMatchObject({ name: "adminer", scope: "admin", holdOwner: "adminer" });
+});
+
+test("carillon holds shows owner, reason and time left, and a group's hold as one line", async () => {
+  for (const key of ["h:1", "h:2"]) await put(key, "--when", "every 1h", "--group", "crew");
+  await cli.carillon(["pause", "--group", "crew", "--reason", "strike", "--until", "in 2h"]);
+  const { out } = await cli.carillon(["holds"]);
+  expect(out).toMatch(/^WHAT +OWNER +SINCE +UNTIL \(UTC\) +MEMBERS +REASON\n/);
+  expect(out).toMatch(/\ngroup crew +adminer +now +2026-03-02 12:00:00 \(2h left\) +2 +strike\n$/);
+  expect((await cli.carillon(["holds", "--scope", "tag"])).err).toBe("Nothing is held.\n");
+  await cli.carillon(["resume", "--group", "crew"]);
+  expect((await cli.carillon(["holds", "--ended"])).out).toMatch(
+    /\ngroup crew +adminer +\S+ +2026-03-02 10:00:00 by adminer +strike\n/,
+  );
+});
+
+test("carillon forecast prints lines of an hour and the heaviest minutes, in the zone of --timezone", async () => {
+  await put("f:daily", "--when", "0 15 * * *");
+  await put("f:often", "--when", "*/10 * * * *");
+  const args = ["forecast", "--minutes", "1440", "--by", "prefix", "--spread", "10m"];
+  const { out } = await cli.carillon([...args, "--timezone", "Asia/Kolkata"]);
+  const lines = out.split("\n");
+  expect(lines[0]).toMatch(/^FROM \(Asia\/(Kolkata|Calcutta)\) +RUNS +HEAVIEST MINUTE +WITH 10m$/);
+  const rows = lines.slice(1, lines.indexOf(""));
+  expect(rows.length).toBeLessThanOrEqual(26);
+  expect(rows.slice(1).every((row) => /^2026-03-0[23] \d\d:00 /.test(row))).toBe(true);
+  expect(out).toMatch(/\n2026-03-02 20:30: \d+ runs \(.*0 15 \* \* \* 1/);
+  expect(out).toMatch(/\nPREFIX +RUNS\n/);
+  expect(out).toMatch(/\nf: +144\n/);
+});
+
+test("carillon calendar put --dry-run shows whose runs would change, and saves nothing", async () => {
+  await cli.carillon(["calendar", "put", "off", "--weekly", "sun"]);
+  await put("c:daily", "--when", "0 9 * * *", "--calendar", "off");
+  const change = ["calendar", "put", "off", "--weekly", "sun", "--date", "2026-03-04", "--dry-run"];
+  const { code, out } = await cli.carillon(change);
+  expect(code).toBe(0);
+  expect(out).toMatch(
+    /^Would change off, which 1 schedules use: 1 of 1 compared would run at other times\.\n/,
+  );
+  expect(out).toMatch(/\n {2}before {2}2026-03-04 09:00:00, .*\n {2}after {3}2026-03-05 09:00:00, /);
+  expect((await cli.carillon(["calendar", "get", "off", "--json"])).out).toContain('"version":1');
+});
+
+test("carillon stats shows ended schedules apart from active ones", async () => {
+  expect((await cli.carillon(["stats"])).out).toMatch(/\nschedules +\d+ active, 0 paused, 0 ended\n/);
+});

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { type Measured, ownTimes } from "../../lib/parcel/own-times.ts";
+import { notifyByDefault, settleParcel } from "../../lib/parcel/settle.ts";
+import { settleTogether } from "../../lib/parcel/settle-together.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { due, oneParcel } from "../support/parcels.ts";
+
+const measured = (now: number, ...ran: Measured["ran"]): Measured => ({ claimedAt: 0, ran, now: () => now });
+
+describe("own times", () => {
+  test.each<[string, Measured | undefined]>([
+    ["were not measured", undefined],
+    ["began and ended with their parcel", measured(20_000, { from: 10, to: 19_990 })],
+    ["did not reach their target", measured(20_000, undefined)],
+  ])("jobs that %s need no times of their own", (_, each) => {
+    expect(ownTimes(each)).toBeNull();
+  });
+
+  test("one job that began or ended apart gives all jobs of its parcel their own times", () => {
+    expect(ownTimes(measured(1_000, { from: 0, to: 950 }, { from: 0, to: 990 }))).toEqual({
+      startedMs: [1_000, 1_000],
+      endedMs: [50, 10],
+    });
+    expect(ownTimes(measured(1_000, { from: 50, to: 1_000 }, undefined))).toEqual({
+      startedMs: [950, null],
+      endedMs: [0, 0],
+    });
+  });
+
+  test("a worker's clock that jumps gives times that the database can hold", () => {
+    const jumped = measured(1e15, { from: 0, to: 2e15 }, { from: 2e15, to: 0 });
+    expect(ownTimes(jumped)).toEqual({ startedMs: [86_400_000, 0], endedMs: [0, 86_400_000] });
+  });
+});
+
+describe("a settle with own times", () => {
+  let world: Carillon;
+
+  beforeEach(async () => {
+    world = await carillon();
+  });
+
+  afterEach(() => world.stop());
+
+  async function claimed(count: number): Promise<ClaimedParcel> {
+    const parcel = await claimParcel(world.sql, await oneParcel(world, count), minute);
+    if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+    await world.clock.advance(20 * second);
+    return parcel;
+  }
+
+  const stored = () => world.sql`
+    select started_at as "startedAt", finished_at as "finishedAt", target_ms as "targetMs" from carillon.jobs order by schedule_id`;
+
+  /** Two jobs, by the worker's clock: one for a second after ten, the other until just now. */
+  const twoJobs = measured(20_000, { from: 10_000, to: 11_000 }, { from: 20, to: 20_000 });
+  const twoStored = [
+    { startedAt: due, finishedAt: at(minute + 11 * second), targetMs: 10_000 },
+    { startedAt: due, finishedAt: at(minute + 20 * second), targetMs: null },
+  ];
+  const succeeded = { kind: "succeeded" } as const;
+
+  test("jobs that all succeeded are written with their own ends", async () => {
+    await settleParcel(world.sql, await claimed(2), [succeeded, succeeded], notifyByDefault, twoJobs);
+    expect(await stored()).toEqual(twoStored);
+  });
+
+  test("jobs of several parcels that are settled together are written with their own ends", async () => {
+    const parcel = await claimed(2);
+    const deps = { sql: world.sql, queue: world.queue, log: world.log, notify: notifyByDefault };
+    expect(await settleTogether(deps, 1)(parcel, twoJobs)).toBe(true);
+    expect(await stored()).toEqual(twoStored);
+  });
+
+  test("a job cannot have begun before its claim, nor end after its settle", async () => {
+    const jumped = measured(0, { from: -1e9, to: -1e8 }, { from: 1e9, to: 1e9 });
+    await settleParcel(world.sql, await claimed(2), [succeeded, succeeded], notifyByDefault, jumped);
+    expect(await stored()).toEqual([
+      { startedAt: due, finishedAt: due, targetMs: null },
+      { startedAt: due, finishedAt: at(minute + 20 * second), targetMs: 20_000 },
+    ]);
+  });
+
+  test("the parcel's times are kept once, with the jobs' day", async () => {
+    const parcel = await claimed(2);
+    await settleParcel(world.sql, parcel, [succeeded, succeeded]);
+    const times = await world.sql`
+      select tableoid::regclass::text as day, occurrence, parcel_id as id, claimed_at, made_at, settled_at, queue from carillon.parcel_times`;
+    expect(times).toEqual([
+      {
+        day: "carillon.parcel_times_20260302",
+        occurrence: due,
+        id: parcel.id,
+        claimed_at: due,
+        made_at: at(0),
+        settled_at: at(minute + 20 * second),
+        queue: "fast",
+      },
+    ]);
+  });
+
+  test("a settle does not fail for a day of its parcel that is dropped", async () => {
+    const parcel = await claimed(1);
+    await world.sql`drop table carillon.parcel_times_20260302`;
+    expect((await settleParcel(world.sql, parcel, [succeeded])).held).toBe(true);
+  });
+});
