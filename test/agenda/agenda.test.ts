@@ -45,6 +45,15 @@ const countsOf = (filter: AgendaFilter, from: Date, to: Date) =>
   countAgenda(world.sql, { from: from.getTime(), to: to.getTime() }, filter);
 
 describe("coming occurrences", () => {
+  test("Schedules of many cadences that meet at one instant are listed once each, on pages of any size", async () => {
+    const keys = Array.from({ length: 12 }, (_, n) => `meet:${String(n + 10)}`);
+    for (const [n, key] of keys.entries()) await world.put(key, { when: `7 ${n + 1}-13 * * *` });
+    const window = [at("13:07:00"), at("13:07:01")] as const;
+    for (const filter of [{ prefix: "meet:" }, {}])
+      for (const limit of [1, 5, 100])
+        expect((await agendaOf(filter, window, limit)).map(({ key }) => key)).toEqual(keys);
+  });
+
   test("An agenda lists every occurrence of a window, not only the next of each schedule", async () => {
     await world.put("all:cron", { when: "*/20 * * * *", timezone: "Europe/Berlin" });
     await world.put("all:interval", { when: "every 25m", startsAt: at("10:05:00").toISOString() });

@@ -4,7 +4,7 @@ import { type Measured, ownTimes, sharedTimes } from "../../lib/parcel/own-times
 import { notifyByDefault, settleParcel } from "../../lib/parcel/settle.ts";
 import { type SettleTogether, settleTogether } from "../../lib/parcel/settle-together.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { at, minute, second } from "../support/instants.ts";
+import { at, day, minute, second } from "../support/instants.ts";
 import { due, oneParcel } from "../support/parcels.ts";
 
 const measured = (now: number, ...ran: Measured["ran"]): Measured => ({ claimedAt: 0, ran, now: () => now });
@@ -133,6 +133,19 @@ describe("a settle with own times", () => {
         settled_at: at(minute + 20 * second),
         queue: "fast",
       },
+    ]);
+  });
+
+  test("the times of a parcel with occurrences of two days are kept with each day", async () => {
+    await world.sql`
+      select carillon.note_times(7, ${due}, ${due}, null, null, ${due}, null, 'fast', 1::smallint, ${[
+        at(day),
+        at(0),
+        at(day + minute),
+      ].map((each) => each.toISOString())}::text[]::timestamptz[])`;
+    expect(await world.sql`select occurrence from carillon.parcel_times order by 1`).toEqual([
+      { occurrence: at(0) },
+      { occurrence: at(day) },
     ]);
   });
 
