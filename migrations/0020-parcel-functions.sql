@@ -609,7 +609,8 @@ begin
     return;
   end if;
 
-  perform carillon.note_times(array[v_parcel], v_now);
+  perform carillon.note_times(v_parcel.id, v_parcel.claimed_at, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, v_now,
+    v_parcel.target_id, v_parcel.queue, v_parcel.shard, v_parcel.occurrences);
   for v_alone in
     select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, carillon.version_tried(j, s) as version, j.attempt + 1 as attempt, j.cancel_asked,
       case when j.started_at is null and v_parcel.owed is not true then v_parcel.claimed_at - j.due_at end as late,
@@ -904,7 +905,8 @@ begin
   where p.id = p_parcel and p.pulse_at is null and case when p_fence is null then p.lease_until < v_now else p.fence = p_fence and p.lease_until is not null end
   for update;
   if v_parcel.id is null then return; end if;
-  perform carillon.note_times(array[v_parcel], v_now);
+  perform carillon.note_times(v_parcel.id, v_parcel.claimed_at, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, v_now,
+    v_parcel.target_id, v_parcel.queue, v_parcel.shard, v_parcel.occurrences);
   select array_agg(j.occurrence) as occurrences, array_agg(j.schedule_id) as schedule_ids, array_agg(j.kind) as kinds, array_agg(j.n) as ns into v_stay
   from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
   join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
@@ -1053,49 +1055,6 @@ begin
   from locked where p.id = locked.id;
 end $$;
 
--- Writes the waiting jobs of these parcels, which were claimed at one moment, as succeeded. p_own has the own
--- times of all of their jobs; null: all ended now, as nearly always.
--- Locks: the jobs. The caller has deleted the parcels.
--- Returns: the jobs as written. target_ms is that of this attempt.
--- Called by: carillon.write_successes.
-create or replace function carillon.mark_succeeded(p_parcels bigint[], p_claimed_at timestamptz, p_occurrences timestamptz[], p_schedule_ids bigint[],
-    p_now timestamptz, p_own carillon.own_time[])
-  returns table (occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, attempt smallint, due_at timestamptz, shard smallint,
-    parcel_id bigint, finished_at timestamptz, target_ms int)
-  language plpgsql
-  set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-  as $$
-#variable_conflict use_column
-declare
-  v_from timestamptz;
-  v_to timestamptz;
-begin
-  if p_own is null then
-    select min(o), max(o) into v_from, v_to from unnest(p_occurrences) o;
-    return query
-      update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, ready_at = null, error = null,
-        started_at = coalesce(j.started_at, p_claimed_at), finished_at = p_now
-      -- By the two lists, as the claim reads them. The own parcel_id of a job decides.
-      where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.state = 'waiting' and j.parcel_id = any(p_parcels)
-        and j.occurrence >= v_from and j.occurrence <= v_to
-      returning j.occurrence::timestamptz, j.schedule_id, j.kind, j.n, j.attempt, j.due_at::timestamptz, j.shard, j.parcel_id, p_now, null::int;
-    return;
-  end if;
-  return query
-    update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, ready_at = null, error = null,
-      started_at = coalesce(j.started_at, p_claimed_at), finished_at = o.ended_at,
-      target_ms = case when j.started_at is null then carillon.target_ms(p_claimed_at, o.began_at) else j.target_ms end
-    from (
-      select w.occurrence, w.schedule_id, w.kind, w.n, t.began_at, t.ended_at
-      from unnest(p_own) w cross join lateral carillon.own_times(p_claimed_at, p_now, p_now, w.started_ms, w.ended_ms) t
-    ) o
-    where j.occurrence = o.occurrence and j.schedule_id = o.schedule_id and j.kind = o.kind and j.n = o.n and j.state = 'waiting'
-      and j.parcel_id = any(p_parcels)
-    returning j.occurrence::timestamptz, j.schedule_id, j.kind, j.n, j.attempt, j.due_at::timestamptz, j.shard, j.parcel_id, o.ended_at,
-      carillon.target_ms(p_claimed_at, o.began_at);
-end $$;
-
 -- Fills the parcels whose turns at a target come next with jobs of other parcels, before the turns are given.
 -- A shard under an edit is left out.
 -- Locks: the parcels with skip locked, and the gates of their shards (class 2), shared and by a try: a gate
@@ -1191,8 +1150,9 @@ create or replace function carillon.next_fence(p_last int) returns int
 -- Gives the part of an error that is the same each time the same fault happens: ids, numbers, times, addresses,
 -- paths, secrets and quoted data become placeholders such as `<id>`. What tells faults apart stays: words, codes
 -- such as 404 or 23505, names of code in quotes (`relation "users"`), hosts, and ports of services.
--- It reads the first 600 characters and gives at most 200: a settle of many long errors must not take long. Each step that needs a digit, a quote or a slash is
--- left out for a text without one. A kept code is marked with U+0001 until the end.
+-- It reads the first 600 characters and gives at most 200: a settle of many long errors must not take long. Each
+-- step that needs a digit, a quote or a slash is left out for a text without one. A kept code is marked with U+0001
+-- until the end.
 -- Locks: none.
 -- Returns: the text; an empty one for null.
 -- Called by: carillon.note_errors.
@@ -1262,18 +1222,19 @@ create or replace function carillon.note_errors(p_occurrences timestamptz[], p_s
 declare
   v_groups text[];
 begin
-  with given as materialized (
-    select g.place, date_bin('1 day', g.occurrence, 'epoch') as day, g.occurrence, g.outcome in ('retry', 'crashed', 'dead') as failed, g.class, g.error,
-      coalesce(t.name, s.target_kind, '') as target
+  with failed as materialized (
+    select g.place, date_bin('1 day', g.occurrence, 'epoch') as day, g.occurrence, g.class, g.error, s.target_id, s.target_kind
     from unnest(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes) with ordinality g (occurrence, schedule_id, outcome, error, class, place)
     left join lateral (select s.target_id, s.target_kind from carillon.schedules s where s.id = g.schedule_id offset 0) s on true
-    left join lateral (select t.name from carillon.targets t where t.id = s.target_id offset 0) t on true
+    where g.outcome in ('retry', 'crashed', 'dead')
   ), errors as materialized (
-    select e.target, e.class, n.error, e.days, e.occurrences, e.places,
-      left(encode(sha256(convert_to(concat_ws(E'\n', e.target, coalesce(e.class, ''), n.error), 'UTF8')), 'hex'), 12) as id
+    select t.target, e.class, n.error, e.days, e.occurrences, e.places,
+      left(encode(sha256(convert_to(concat_ws(E'\n', t.target, coalesce(e.class, ''), n.error), 'UTF8')), 'hex'), 12) as id
     from (
-      select target, class, error, array_agg(day) as days, array_agg(occurrence) as occurrences, array_agg(place) as places
-      from given where failed group by target, class, error) e
+      select target_id, target_kind, class, error, array_agg(day) as days, array_agg(occurrence) as occurrences, array_agg(place) as places
+      from failed group by target_id, target_kind, class, error) e
+    cross join lateral (
+      select coalesce((select t.name from carillon.targets t where t.id = e.target_id), e.target_kind, '') as target) t
     cross join lateral (select carillon.normalised_error(e.error) as error offset 0) n
   ), noted as (
     insert into carillon.error_groups (occurrence, id, target, class, error)
@@ -1289,41 +1250,57 @@ begin
   select array_agg(l.id order by l.place) into v_groups
   from (
     select unnest(e.places) as place, e.id from errors e
-    union all select g.place, null from given g where not g.failed) l;
+    union all
+    select o.place, null from unnest(p_outcomes) with ordinality o (outcome, place) where o.outcome not in ('retry', 'crashed', 'dead')) l;
   return v_groups;
 end $$;
 
--- Keeps the times of parcels whose work has ended: one row for each parcel and day of its occurrences, in the day
--- of the jobs. A parcel may still list a job that has left it and whose day is dropped: that day gets no row.
+-- Keeps the times of a parcel whose work has ended: one row for each day of its occurrences, in the day of the
+-- jobs. A parcel may still list a job that has left it and whose day is dropped: that day gets no row. A parcel
+-- that no worker has claimed gets none.
 -- Locks: none.
 -- Returns: nothing.
 -- Called by: carillon.settle_parcel, carillon.settle_parcels, carillon.end_lease, carillon.leave_parcel.
-create or replace function carillon.note_times(p_parcels carillon.parcels[], p_now timestamptz) returns void
+create or replace function carillon.note_times(p_id bigint, p_claimed_at timestamptz, p_made_at timestamptz, p_sent_at timestamptz, p_waited_at timestamptz,
+    p_now timestamptz, p_target_id int, p_queue carillon.queue_class, p_shard smallint, p_occurrences timestamptz[])
+  returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
   as $$
+declare
+  v_first timestamptz;
+  v_last timestamptz;
 begin
-  insert into carillon.parcel_times (occurrence, parcel_id, claimed_at, made_at, sent_at, waited_at, settled_at, target_id, queue, shard)
-  select d.occurrence, p.id, p.claimed_at, p.made_at, p.sent_at, p.waited_at, p_now, p.target_id, p.queue, p.shard
-  from unnest(p_parcels) p cross join lateral (
-    select min(o) as occurrence from unnest(p.occurrences) o group by date_bin('1 day', o, 'epoch')) d
-  where p.claimed_at is not null and to_regclass('carillon.parcel_times_' || to_char(d.occurrence at time zone 'UTC', 'YYYYMMDD')) is not null;
+  if p_claimed_at is null then return; end if;
+  select min(o), max(o) into v_first, v_last from unnest(p_occurrences) o;
+  -- Nearly all parcels have occurrences of one day.
+  if date_bin('1 day', v_first, 'epoch') <> date_bin('1 day', v_last, 'epoch') then
+    perform carillon.note_times(p_id, p_claimed_at, p_made_at, p_sent_at, p_waited_at, p_now, p_target_id, p_queue, p_shard, array[min(o)])
+    from unnest(p_occurrences) o group by date_bin('1 day', o, 'epoch');
+  elsif to_regclass('carillon.parcel_times_' || to_char(v_first at time zone 'UTC', 'YYYYMMDD')) is not null then
+    insert into carillon.parcel_times (occurrence, parcel_id, claimed_at, made_at, sent_at, waited_at, settled_at, target_id, queue, shard)
+    values (v_first, p_id, p_claimed_at, p_made_at, p_sent_at, p_waited_at, p_now, p_target_id, p_queue, p_shard);
+  end if;
 end $$;
 
--- Tells when the target of a job began and ended, from the milliseconds before p_told_at that its worker measured.
--- Neither is before the claim or after p_now, whatever the worker's clock did. It has no SET clause, so that it
--- is inlined.
+-- Tells how long after its claim the target of a job began, and when it ended, from the milliseconds before
+-- p_told_at that its worker measured. Neither is before the claim or after p_now, whatever the worker's clock did.
+-- A beginning less than 50 ms after the claim is not kept: nearly all jobs begin at once, and their rows stay as
+-- they are. It has no SET clause and is a set, so that it is inlined: called for each job it took a fifth of a
+-- settle with failures.
 -- Locks: none.
--- Returns: one row. Without milliseconds the target began at the claim and ended at p_told_at.
--- Called by: carillon.write_outcomes, carillon.mark_succeeded.
+-- Returns: one row. Without milliseconds the target began at the claim (target_ms null) and ended at p_told_at.
+-- Called by: carillon.settle_parcel, carillon.settle_parcels, carillon.write_outcomes.
 create or replace function carillon.own_times(p_claimed_at timestamptz, p_told_at timestamptz, p_now timestamptz, p_started_ms int, p_ended_ms int)
-  returns table (began_at timestamptz, ended_at timestamptz)
+  returns table (target_ms int, ended_at timestamptz)
   language sql stable parallel safe
   as $$
-    select least(b.began_at, b.ended_at), b.ended_at
+    select case when p_started_ms is not null and least(t.began_at, t.ended_at) >= p_claimed_at + interval '50 milliseconds'
+        then (extract(epoch from least(t.began_at, t.ended_at) - p_claimed_at) * 1000)::int end,
+      t.ended_at
     from (
-      select greatest(p_claimed_at, p_told_at - p_started_ms * interval '1 millisecond') as began_at,
-        greatest(p_claimed_at, least(p_now, p_told_at - greatest(p_ended_ms, 0) * interval '1 millisecond')) as ended_at) b
+      select p_told_at - p_started_ms * interval '1 millisecond' as began_at,
+        greatest(p_claimed_at, least(p_now, p_told_at - greatest(p_ended_ms, 0) * interval '1 millisecond')) as ended_at) t
   $$;
 
 -- Says how many jobs of a target travel in one parcel, from 1 to 250. Fast: as many as the target's limit of
@@ -1686,8 +1663,8 @@ end $$;
 -- caller's. A lease that has ended still settles if the parcel was not taken from the worker. With no
 -- outcomes given, all jobs succeeded in the versions in which they were planned; otherwise the lists have the
 -- outcomes as carillon.write_outcomes takes them, one for every job of the parcel: the parcel is deleted in
--- any case. p_started_ms and p_ended_ms have the own times of the jobs, in milliseconds before this call: with
--- the jobs alone, all of them succeeded. p_notify names the events for the bus.
+-- any case. p_started_ms and p_ended_ms have the own times of the jobs, in milliseconds before this call; with
+-- no outcomes given, one entry for all of them. p_notify names the events for the bus.
 -- Jobs that are to be retried go into new parcels in the same statement. A grouped handler may have taken jobs
 -- of other shards along, so each written row gets the shard of its own job. The time of a slow parcel is noted
 -- for its target, if it has one.
@@ -1712,6 +1689,7 @@ declare
   v_called timestamptz := carillon.clock();
   v_now timestamptz;
   v_parcel carillon.parcels;
+  v_times record;
 begin
   if 'again' = any(p_outcomes) then perform carillon.share_gates(p_schedule_ids); end if;
   v_now := carillon.clock();
@@ -1720,14 +1698,16 @@ begin
   if v_parcel.id is null then return; end if;
 
   if p_outcomes is null then
+    select * into v_times from carillon.own_times(v_parcel.claimed_at, v_called, v_now, p_started_ms[1], p_ended_ms[1]);
     perform carillon.write_successes(array[p_parcel], v_parcel.claimed_at, v_parcel.owed, v_parcel.occurrences, v_parcel.schedule_ids, v_now, p_notify,
-      (select array_agg(row(o.*)::carillon.own_time) from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_started_ms, p_ended_ms) o));
+      v_times.target_ms, v_times.ended_at);
   else
     return query select true, w.id, w.queue, w.ready_at
       from carillon.write_outcomes(v_parcel, v_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors,
         p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false, p_started_ms, p_ended_ms, v_called) w;
   end if;
-  perform carillon.note_times(array[v_parcel], v_now);
+  perform carillon.note_times(v_parcel.id, v_parcel.claimed_at, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, v_now,
+    v_parcel.target_id, v_parcel.queue, v_parcel.shard, v_parcel.occurrences);
 
   if v_parcel.target_id is not null then
     if v_parcel.queue = 'slow' then
@@ -1747,8 +1727,8 @@ end $$;
 
 -- Settles those of these parcels whose fence is the caller's and whose jobs have all succeeded, in one
 -- statement. Left to carillon.settle_parcel are fast parcels of a limited target, and those with lanes, of
--- the backlog or of pulses. The lists have the own times of all of their jobs, in milliseconds before this call;
--- null: all jobs ended just now.
+-- the backlog or of pulses. p_started_ms and p_ended_ms say for each parcel how many milliseconds ago the target
+-- of its jobs began and ended; null: it began at the claim, and ended now.
 -- Free places are not given away here: the target would be locked until the disk has the whole commit. The
 -- caller gives them away with carillon.leave_places.
 -- Locks: the parcels by id; their jobs; then the targets at which no parcel waits (class 6), shared and
@@ -1756,8 +1736,7 @@ end $$;
 -- Returns: one row with `settled` for each settled parcel, then one row with `left_target` for each target at
 -- which a parcel may wait for a place that is free now.
 -- Called by: settleAll in lib/parcel/settle-together.ts.
-create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[], p_occurrences timestamptz[] default null,
-    p_schedule_ids bigint[] default null, p_kinds carillon.job_kind[] default null, p_ns int[] default null, p_started_ms int[] default null,
+create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[], p_started_ms int[] default null,
     p_ended_ms int[] default null)
   returns table (settled bigint, left_target int)
   language plpgsql security definer
@@ -1768,7 +1747,6 @@ create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences 
 declare
   v_now timestamptz := carillon.clock();
   v_gone carillon.parcels[];
-  v_own carillon.own_time[];
   v_claim record;
   v_left int;
 begin
@@ -1780,16 +1758,19 @@ begin
     delete from carillon.parcels p using locked l where p.id = l.id returning p
   )
   select array_agg(g.p) into v_gone from gone g;
-  select array_agg(row(o.*)::carillon.own_time) into v_own
-  from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_started_ms, p_ended_ms) o;
   for v_claim in
-    select c.claimed_at, array_agg(distinct c.id) as ids, array_agg(k.occurrence) as occurrences, array_agg(k.schedule_id) as schedule_ids
-    from unnest(v_gone) c cross join lateral unnest(c.occurrences, c.schedule_ids) k (occurrence, schedule_id)
-    group by c.claimed_at
+    select c.claimed_at, o.target_ms, o.ended_at, array_agg(distinct c.id) as ids, array_agg(k.occurrence) as occurrences, array_agg(k.schedule_id) as schedule_ids
+    from unnest(v_gone) c
+    join unnest(p_parcels, p_started_ms, p_ended_ms) t (id, started_ms, ended_ms) on t.id = c.id
+    cross join lateral carillon.own_times(c.claimed_at, v_now, v_now, t.started_ms, t.ended_ms) o
+    cross join lateral unnest(c.occurrences, c.schedule_ids) k (occurrence, schedule_id)
+    group by c.claimed_at, o.target_ms, o.ended_at
   loop
-    perform carillon.write_successes(v_claim.ids, v_claim.claimed_at, false, v_claim.occurrences, v_claim.schedule_ids, v_now, p_notify, v_own);
+    perform carillon.write_successes(v_claim.ids, v_claim.claimed_at, false, v_claim.occurrences, v_claim.schedule_ids, v_now, p_notify,
+      v_claim.target_ms, v_claim.ended_at);
   end loop;
-  perform carillon.note_times(v_gone, v_now);
+  perform carillon.note_times(c.id, c.claimed_at, c.made_at, c.sent_at, c.waited_at, v_now, c.target_id, c.queue, c.shard, c.occurrences)
+  from unnest(v_gone) c;
   insert into carillon.target_work (target_id, jobs, ms)
   select c.target_id, sum(cardinality(c.occurrences)),
     sum(greatest(0, extract(epoch from v_now - c.claimed_at)) * 1000 * carillon.places_of(c, cardinality(c.occurrences)))
@@ -1947,15 +1928,6 @@ begin
     returning p.id, p.queue, p.ready_at;
 end $$;
 
--- Tells how long after its claim the target of a job began. Less than 50 ms are not kept: nearly all jobs begin
--- at once, and their rows stay as they are.
--- Locks: none.
--- Returns: milliseconds; null for less than 50.
--- Called by: carillon.write_outcomes, carillon.mark_succeeded.
-create or replace function carillon.target_ms(p_claimed_at timestamptz, p_began_at timestamptz) returns int
-  language sql stable parallel safe
-  as $$ select case when p_began_at >= p_claimed_at + interval '50 milliseconds' then (extract(epoch from p_began_at - p_claimed_at) * 1000)::int end $$;
-
 -- Tells in which version a worker that died has tried a job, as far as can be told: in the version of the
 -- settings in force, or in the version in which it was planned if that is greater. A recheck that an edit has
 -- superseded stays in its own version.
@@ -2019,7 +1991,7 @@ begin
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
           when r.outcome in ('crashed', 'back') then 'retry' else r.outcome end as becomes,
-        r.outcome, o.ended_at, carillon.target_ms(p_parcel.claimed_at, o.began_at) as target_ms,
+        r.outcome, o.ended_at, o.target_ms,
         greatest(p_now, case when r.outcome = 'retry' then coalesce(r.at, o.ended_at + r.retry_ms * interval '1 millisecond') end) as again_at,
         -- Edited or deleted since: the job gets no recheck, and a dead one counts for no hold.
         s.deleted_at is not null or coalesce(s.fresh_version, 1) > r.version as outdated,
@@ -2143,23 +2115,33 @@ begin
 end $$;
 
 -- Writes all jobs of these parcels, which were claimed at one moment, as succeeded in the versions in which
--- they were planned, with attempts, tallies and events for the bus (p_notify). p_own has the own times of all of
--- their jobs; null: all ended now. p_owed: they are of the
--- backlog, and their lateness is not counted.
+-- they were planned, with attempts, tallies and events for the bus (p_notify). Their target
+-- began p_target_ms after the claim (null: at once) and ended at p_ended_at (null: now). p_owed: they are of the backlog, and
+-- their lateness is not counted.
 -- Locks: the jobs, and rows of failure_runs. The caller has deleted the parcels.
 -- Returns: nothing.
 -- Called by: carillon.settle_parcel, if no outcomes are given; carillon.settle_parcels.
 create or replace function carillon.write_successes(p_parcels bigint[], p_claimed_at timestamptz, p_owed boolean, p_occurrences timestamptz[], p_schedule_ids bigint[],
-    p_now timestamptz, p_notify text[], p_own carillon.own_time[] default null)
+    p_now timestamptz, p_notify text[], p_target_ms int default null, p_ended_at timestamptz default null)
   returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 #variable_conflict use_column
+declare
+  v_from timestamptz;
+  v_to timestamptz;
 begin
-  with updated as materialized (
-    select * from carillon.mark_succeeded(p_parcels, p_claimed_at, p_occurrences, p_schedule_ids, p_now, p_own)
+  select min(o), max(o) into v_from, v_to from unnest(p_occurrences) o;
+  with updated as (
+    update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, ready_at = null, error = null,
+      started_at = coalesce(j.started_at, p_claimed_at), finished_at = coalesce(p_ended_at, p_now),
+      target_ms = case when j.started_at is null then p_target_ms else j.target_ms end
+    -- By the two lists, as the claim reads them. The own parcel_id of a job decides.
+    where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.state = 'waiting' and j.parcel_id = any(p_parcels)
+      and j.occurrence >= v_from and j.occurrence <= v_to
+    returning j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, j.due_at, j.shard, j.parcel_id
   ), tallied as (
     -- Most jobs of a parcel are due at the same instant: grouped by instant first, then by the few buckets of
     -- these groups.
@@ -2175,7 +2157,7 @@ begin
     from updated u where 'succeeded' = any(p_notify)
   )
   insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, shard, parcel_id, target_ms)
-  select u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, p_claimed_at, u.finished_at, 'succeeded', u.shard, u.parcel_id, u.target_ms
+  select u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, p_claimed_at, coalesce(p_ended_at, p_now), 'succeeded', u.shard, u.parcel_id, p_target_ms
   from updated u where u.attempt > 1;
   -- Nearly always there is none.
   if exists (select from carillon.failure_runs) then

@@ -7,13 +7,14 @@ import type { AgendaRow, Window } from "./window.ts";
 
 /**
  * How many slices each statement of a page reads, and how many schedules at most: the first ones
- * often fill the page.
+ * often fill the page. Together they take all slices of a window, whose number is limited: all of them
+ * may meet at one instant, and a page must get past it.
  */
 const steps = [
   { slices: 8, looked: 250 },
   { slices: 32, looked: 500 },
   { slices: 128, looked: 1_000 },
-  ...Array.from({ length: 8 }, () => ({ slices: 512, looked: 1_000 })),
+  ...Array.from({ length: 8 }, () => ({ slices: 2_800, looked: 1_000 })),
 ];
 
 /** The most schedules whose settings a page reads. */
@@ -60,7 +61,8 @@ export async function computedIn(
         return { rows, last: lastAt(place) };
     }
     if (end === null) return { rows, last: null };
-    place = end;
+    // Slices that were not taken may begin at the instant of the place: it does not go back.
+    if (place === null || inOrder(end, place) > 0) place = end;
     open = open.flatMap((slice) => partFrom(slice, end.at));
   }
   return { rows, last: place === null ? null : lastAt(place) };

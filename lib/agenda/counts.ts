@@ -137,7 +137,8 @@ async function countedByIndex(sql: Sql, window: Window, filter: AgendaFilter): P
     if (known.some(({ isCut }) => isCut)) counted.exact = false;
     for (const { rule } of some) {
       const own = known.filter(({ part }) => part.slice.rule === rule.rule);
-      const schedules = Math.max(0, ...own.map(({ count }) => count));
+      const all = own.find(({ part }) => part.slice.high - part.slice.low === -rule.rule);
+      const schedules = all?.count ?? own.reduce((sum, { count }) => sum + count, 0);
       const occurrences = own.reduce((sum, { part, count }) => sum + part.times * count, 0);
       if (occurrences > 0) counted.rules.push({ rule: rule.rule, schedules, occurrences });
     }

@@ -21,14 +21,14 @@ export async function jobsIn(
   filter: AgendaFilter,
   { after, limit, beside, now }: { after: string | null; limit: number; beside: boolean; now: number },
 ): Promise<Part<AgendaRow>> {
-  const found: (JobKey & { held: boolean })[] = [];
+  const found: (JobKey & Pick<LookedRow, "held" | "heldUntil">)[] = [];
   let place = after === null ? null : parseJobId(after);
   let isOver = window.from >= window.to;
   for (const looked of isOver ? [] : steps) {
     const page = await look(sql, window, filter, { after: place, looked, beside });
-    for (const { fit, held, ...key } of page) {
+    for (const { fit, held, heldUntil, ...key } of page) {
       place = key;
-      if (fit) found.push({ ...key, held });
+      if (fit) found.push({ ...key, held, heldUntil });
       if (found.length === limit) break;
     }
     isOver = page.length < looked && found.length < limit;
@@ -37,9 +37,9 @@ export async function jobsIn(
   const jobs = new Map((await readJobsAt(sql, found)).map((job) => [job.id, job]));
   const rows = found.flatMap((key) => {
     const job = jobs.get(jobId(key));
-    return job === undefined
-      ? []
-      : [{ row: rowOfJob(job, { now, held: key.held }), at: key.occurrence.getTime(), place: jobId(key) }];
+    if (job === undefined) return [];
+    const row = rowOfJob(job, { now, held: key.held ? { until: key.heldUntil } : null });
+    return [{ row, at: key.occurrence.getTime(), place: jobId(key) }];
   });
   return {
     rows,
@@ -52,6 +52,7 @@ interface LookedRow extends JobKey {
   fit: boolean;
   /** The schedule is on hold now. */
   held: boolean;
+  heldUntil: Date | null;
 }
 
 function look(
@@ -73,7 +74,7 @@ function look(
     const later =
       after === null ? tx`j.occurrence >= ${new Date(from)}` : tx`j.occurrence > ${after.occurrence}`;
     return tx<LookedRow[]>`
-      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, ${fits(tx, filter)} as fit, ${isHeld(tx)} as held
+      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, ${fits(tx, filter)} as fit, ${isHeld(tx)} as held, s.held_until as "heldUntil"
       from (
         select * from (${rest} ${found(tx`${later} and j.occurrence < ${new Date(to)}`)}) l
         order by l.occurrence, l.schedule_id, l.kind, l.n limit ${looked}) l

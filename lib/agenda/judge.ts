@@ -3,7 +3,7 @@ import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Outcome } from "../explain/verdict.ts";
-import { firesLeftFrom, isHeldAt } from "../history/upcoming.ts";
+import { firesLeftFrom } from "../history/upcoming.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { cutOf, plannedUpTo, readShards, type ShardState, stateOf } from "../plan/shard.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
@@ -11,7 +11,7 @@ import { orUnread } from "../schedule/stored/stored-spec.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { passedAt } from "./passed.ts";
 import type { Candidate } from "./sources.ts";
-import { type AgendaRow, rowOfJob } from "./window.ts";
+import { type AgendaRow, heldNow, rowOfJob, waitsFor } from "./window.ts";
 
 /**
  * The rows of candidates, each at its index. Null for a candidate that is no occurrence of its
@@ -58,7 +58,7 @@ interface Facts {
 
 function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): Judged | null {
   const now = state.now.getTime();
-  if (job !== null) return { row: rowOfJob(job, { now, held: isHeldAt(schedule, now) }), isAbsent: false };
+  if (job !== null) return { row: rowOfJob(job, { now, held: heldNow(schedule, now) }), isAbsent: false };
   const timetable = timetableOf(schedule);
   const { cadence } = timetable;
   if (nextAfter(cadence, at - 1) !== at) return null;
@@ -92,9 +92,8 @@ function outcomeWhen(schedule: StoredSchedule, due: number, state: ShardState): 
 }
 
 function isHeldWhen(schedule: StoredSchedule, due: number, now: number): boolean {
-  const { heldSince, heldUntil } = schedule;
-  if (!isHeldAt(schedule, now) || heldSince === null) return false;
-  return due > heldSince.getTime() && (heldUntil === null || due <= heldUntil.getTime());
+  const { heldSince } = schedule;
+  return heldSince !== null && due > heldSince.getTime() && waitsFor(heldNow(schedule, now), due);
 }
 
 /** How many more runs `maxFires` allows after an instant. */

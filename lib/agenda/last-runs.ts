@@ -4,13 +4,12 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { occurrencesBackward } from "../history/job-history.ts";
-import { isHeldAt } from "../history/upcoming.ts";
 import { newestSegments, type Segment } from "../history/version-segments.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { plannedUpTo, readShards, stateOf } from "../plan/shard.ts";
 import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
-import { outcomeOf } from "./window.ts";
+import { heldNow, outcomeOf, waitsFor } from "./window.ts";
 
 /** The most keys of one request, and the most occurrences of each. */
 export const lastRunsMax = { keys: 100, occurrences: 20 };
@@ -153,7 +152,7 @@ function runAt(at: number, facts: Facts): LastRun {
   const { head, timetable, now, plannedUpTo: planned, segments, jobs, ranges } = facts;
   const occurrence = new Date(at);
   const due = dueAt(timetable, at);
-  const held = isHeldAt(head, now);
+  const held = heldNow(head, now);
   const job = jobs.find((each) => each.occurrence.getTime() === at);
   if (job !== undefined)
     return { occurrence, outcome: outcomeOf(job, { now, held }), reason: job.reason, job };
@@ -167,7 +166,7 @@ function runAt(at: number, facts: Facts): LastRun {
   if (range !== undefined) return none("skipped", range.reason);
   const segment = segments.find(({ from, to }) => at > from && at <= to);
   if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
-  if (held && head.heldSince !== null && due > head.heldSince.getTime()) return none("held");
+  if (head.heldSince !== null && due > head.heldSince.getTime() && waitsFor(held, due)) return none("held");
   if (segment?.held === true) return none("skipped", "paused");
   if (due > now) return none("planned");
   return none(due > planned ? "not-planned-yet" : "unrecorded");

@@ -53,16 +53,13 @@ export interface Stats {
   /** The minute in which a job counts; with a prefix that of its occurrence. */
   minutesOf: "settled" | "occurrence";
   freshness: Freshness | null;
-  /**
-   * `ended` may be an estimate: `endedWithin` is 0 if it is exact. With a prefix both are null, and
-   * `active` has the ended ones too.
-   */
+  /** `ended` may be an estimate: `endedWithin` is 0 if it is exact. */
   schedules: {
     total: number;
     active: number;
     paused: number;
-    ended: number | null;
-    endedWithin: number | null;
+    ended: number;
+    endedWithin: number;
     more: boolean;
   };
   jobs: {

@@ -5,9 +5,9 @@ import type { Log } from "../log/log.ts";
 import type { ClaimedParcel } from "./claim.ts";
 import { handOver } from "./hand-over.ts";
 import { leavePlaces } from "./leave-parcel.ts";
-import { type Measured, ownTimesOf } from "./own-times.ts";
+import { type Measured, sharedTimes } from "./own-times.ts";
 import type { OutgoingParcel, ParcelQueue } from "./parcel-queue.ts";
-import { type Notify, ownLists } from "./settle.ts";
+import type { Notify } from "./settle.ts";
 
 /**
  * True if the parcel was settled with others. If false nothing was written, and it has to be
@@ -38,7 +38,7 @@ interface Waiting extends Pick<ClaimedParcel, "id" | "fence" | "jobs"> {
 /**
  * Settles several parcels by one statement, if all jobs of each have succeeded: those that finish
  * at the same moment, or while earlier ones are being settled. Fewer than `fewest` are left to be
- * settled alone.
+ * settled alone, and so is a parcel whose jobs ended at different times.
  */
 export function settleTogether(deps: SettleDeps, fewest = 2): SettleTogether {
   let waiting: Waiting[] = [];
@@ -61,6 +61,7 @@ export function settleTogether(deps: SettleDeps, fewest = 2): SettleTogether {
 
   return ({ id, fence, jobs }, measured) =>
     new Promise((settled) => {
+      if (sharedTimes(measured) === null) return settled(false);
       waiting.push({ id, fence, jobs, measured, settled });
       if (!isUnderWay) void settleUntilNoneWaits();
     });
@@ -76,12 +77,13 @@ async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise
   const { sql, log, notify } = deps;
   const ids = parcels.map(({ id }) => id);
   const fences = parcels.map(({ fence }) => fence);
-  const own = ownTimesOf(parcels);
+  const times = parcels.map(({ measured }) => sharedTimes(measured));
   let rows: Row[];
   try {
     rows = await keptPlan(sql<Row[]>`
       select settled, left_target as "leftTarget"
-      from carillon.settle_parcels(${ids}::bigint[], ${fences}::int[], ${[...notify]}::text[] ${own === null ? sql`` : sql`, ${ownLists(sql, own)}`})`);
+      from carillon.settle_parcels(${ids}::bigint[], ${fences}::int[], ${[...notify]}::text[],
+        ${times.map((each) => each?.startedMs ?? null)}::int[], ${times.map((each) => each?.endedMs ?? 0)}::int[])`);
   } catch (error) {
     log.warn("worker.settle-apart", { parcels: ids.join(", "), error: errorText(error) });
     return new Set();

@@ -3,7 +3,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import type { ClaimedParcel } from "./claim.ts";
 import type { ClaimedJob } from "./claimed-job.ts";
-import { type Measured, type OwnTimes, ownTimes } from "./own-times.ts";
+import { type Measured, type OwnTimes, ownTimes, type SharedTimes, sharedTimes } from "./own-times.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
 /** An error in its stored form. */
@@ -62,31 +62,22 @@ export async function settleParcel(
   notify: Notify = notifyByDefault,
   measured?: Measured,
 ): Promise<Settled> {
-  const times = ownTimes(measured);
-  const rows = isPlainSuccess(parcel, settlements)
-    ? await settlePlain(sql, parcel, { notify, times })
-    : await settleEach(sql, parcel, settlements, { notify, times });
+  const shared = isPlainSuccess(parcel, settlements) ? sharedTimes(measured) : null;
+  const rows =
+    shared === null
+      ? await settleEach(sql, parcel, settlements, { notify, measured })
+      : await settlePlain(sql, parcel, { notify, shared });
   return settledOf(rows);
 }
 
 function settlePlain(
   sql: Sql,
-  { id, fence, jobs }: ClaimedParcel,
-  { notify, times }: { notify: Notify; times: OwnTimes | null },
+  { id, fence }: ClaimedParcel,
+  { notify, shared: { startedMs, endedMs } }: { notify: Notify; shared: SharedTimes },
 ): PromiseLike<SettleRow[]> {
-  const own = times === null ? sql`` : sql`, ${ownLists(sql, { jobs, ...times })}`;
   return keptPlan(sql<SettleRow[]>`
     select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-    from carillon.settle_parcel(${id}, ${fence}, ${[...notify]}::text[] ${own})`);
-}
-
-/** The own times of jobs that have all succeeded, as `settle_parcel` and `settle_parcels` take them. */
-export function ownLists(tx: Tx, { jobs, startedMs, endedMs }: OwnTimes & { jobs: readonly ClaimedJob[] }) {
-  return tx`
-    p_occurrences => ${tx.array(jobs.map(({ occurrence }) => occurrence))}::timestamptz[],
-    p_schedule_ids => ${jobs.map(({ scheduleId }) => scheduleId)}::bigint[],
-    p_kinds => ${jobs.map(({ kind }) => kind)}::text[]::carillon.job_kind[], p_ns => ${jobs.map(({ n }) => n)}::int[],
-    p_started_ms => ${startedMs}::int[], p_ended_ms => ${endedMs}::int[]`;
+    from carillon.settle_parcel(${id}, ${fence}, ${[...notify]}::text[], p_started_ms => ${[startedMs]}::int[], p_ended_ms => ${[endedMs]}::int[])`);
 }
 
 /** Whether every job has simply succeeded. */
@@ -111,8 +102,9 @@ async function settleEach(
   sql: Sql,
   parcel: ClaimedParcel,
   perJob: readonly (Settlement | null)[],
-  { notify, times }: { notify: Notify; times: OwnTimes | null },
+  { notify, measured }: { notify: Notify; measured: Measured | undefined },
 ): Promise<SettleRow[]> {
+  const times = ownTimes(measured);
   await attachDaysOf(sql, perJob);
   return keptPlan(sql<SettleRow[]>`
     select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"

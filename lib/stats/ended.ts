@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { readStored } from "../history/read-schedule.ts";
 import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
-import { sampleSchedules } from "./sampled-schedules.ts";
+import { type CountedKeys, sampleKeys, sampleSchedules } from "./sampled-schedules.ts";
 
 /** Live schedules that have ended and are still kept. */
 export interface Ended {
@@ -21,8 +21,9 @@ const readMax = 200;
  * A statement decides it for schedules that run once; the others are read as a request for them
  * would read them. A held schedule counts as paused, not as ended.
  */
-export async function countEnded(tx: Tx): Promise<Ended> {
-  const { ids, weight } = await sampleSchedules(tx, sampledMax);
+export async function countEnded(tx: Tx, keys?: CountedKeys): Promise<Ended> {
+  const { ids, weight } =
+    keys === undefined ? await sampleSchedules(tx, sampledMax) : await sampleKeys(tx, keys, sampledMax);
   if (ids.length === 0) return { count: 0, within: 0 };
   const { over, unsure } = await lookAt(tx, ids);
   const read = await findSchedulesById(tx, unsure.slice(0, readMax));

@@ -1,5 +1,6 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { isHeld, keysBehind } from "../schedule/filter-schedules.ts";
+import { countEnded } from "./ended.ts";
 import { summarize } from "./lateness.ts";
 import { addOutcomes, noOutcomes, type OutcomesByStep } from "./outcomes.ts";
 import { ledgerPage } from "./series.ts";
@@ -11,7 +12,14 @@ import { type Counts, hourMinutes, lastMinutes } from "./stats.ts";
 export interface PrefixStats {
   now: Date;
   /** With `more`, counting stopped at the limit. */
-  schedules: { total: number; active: number; paused: number; more: boolean };
+  schedules: {
+    total: number;
+    active: number;
+    paused: number;
+    ended: number;
+    endedWithin: number;
+    more: boolean;
+  };
   jobs: OpenOfPrefix;
   backlog: Amount;
   dead: Amount;
@@ -95,7 +103,15 @@ async function schedulesOf(tx: Tx, prefix: string): Promise<PrefixStats["schedul
       where s.deleted_at is null and s.key >= ${range.from} and s.key < ${range.to} order by s.key limit ${schedulesMost + 1}::int) s`;
   const { total: looked = 0, paused = 0 } = row ?? {};
   const total = Math.min(looked, schedulesMost);
-  return { total, active: Math.max(0, total - paused), paused, more: looked > schedulesMost };
+  const { count: ended, within } = await countEnded(tx, { ...range, counted: total });
+  return {
+    total,
+    active: Math.max(0, total - paused - ended),
+    paused,
+    ended,
+    endedWithin: within,
+    more: looked > schedulesMost,
+  };
 }
 
 /** SQL: which of the ids in `rows` are those of keys with the prefix; each is looked up by its id. */

@@ -7,6 +7,31 @@ export interface SampledIds {
   weight: number;
 }
 
+/** The live schedules of a range of keys, and how many of them a request counts. */
+export interface CountedKeys {
+  from: string;
+  to: string;
+  counted: number;
+}
+
+/**
+ * The first `counted` schedules of a range of keys, if they are at most `most`, or else a sample of
+ * about that many. The id alone decides, so that an estimate does not flicker.
+ */
+export async function sampleKeys(
+  tx: Tx,
+  { from, to, counted }: CountedKeys,
+  most: number,
+): Promise<SampledIds> {
+  const each = Math.ceil(counted / most);
+  const rows = await tx<{ id: string }[]>`
+    select s.id from (
+      select s.id from carillon.schedules s
+      where s.deleted_at is null and s.key >= ${from} and s.key < ${to} order by s.key limit ${counted}::int) s
+    where ${each}::int <= 1 or (hashint8(s.id)::bigint + 2147483648) % ${each}::int = 0`;
+  return { ids: rows.map(({ id }) => id), weight: counted / Math.max(1, rows.length) };
+}
+
 /** The fractional part of the golden ratio: its multiples are even, whatever period the ids have. */
 const goldenRatio = (Math.sqrt(5) - 1) / 2;
 

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgendaPlace, agendaPlaceText, readAgenda, readAgendaPlace } from "../../lib/agenda/agenda.ts";
 import { countAgenda } from "../../lib/agenda/counts.ts";
+import { readLastRuns } from "../../lib/agenda/last-runs.ts";
 import type { AgendaFilter, AgendaRow } from "../../lib/agenda/window.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { explain } from "../../lib/explain/explain.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -45,6 +47,15 @@ const countsOf = (filter: AgendaFilter, from: Date, to: Date) =>
   countAgenda(world.sql, { from: from.getTime(), to: to.getTime() }, filter);
 
 describe("coming occurrences", () => {
+  test("Schedules of many cadences that meet at one instant are listed once each, on pages of any size", async () => {
+    const keys = Array.from({ length: 12 }, (_, n) => `meet:${String(n + 10)}`);
+    for (const [n, key] of keys.entries()) await world.put(key, { when: `7 ${n + 1}-13 * * *` });
+    const window = [at("13:07:00"), at("13:07:01")] as const;
+    for (const filter of [{ prefix: "meet:" }, {}])
+      for (const limit of [1, 5, 100])
+        expect((await agendaOf(filter, window, limit)).map(({ key }) => key)).toEqual(keys);
+  });
+
   test("An agenda lists every occurrence of a window, not only the next of each schedule", async () => {
     await world.put("all:cron", { when: "*/20 * * * *", timezone: "Europe/Berlin" });
     await world.put("all:interval", { when: "every 25m", startsAt: at("10:05:00").toISOString() });
@@ -247,6 +258,29 @@ describe("past occurrences", () => {
       const held = rows.filter(({ key }) => key === "on-hold");
       expect(held.map(({ outcome }) => outcome)).toEqual(["held", "held"]);
     }
+  });
+
+  test("Jobs that wait for the end of a hold are listed as held, also if that end is known", async () => {
+    await past.put("held-until", { when: "*/1 * * * *", catchUp: { policy: "all" } });
+    const now = past.clock.now().getTime();
+    await past.pause("held-until", { until: new Date(now + 10 * minute) });
+    for (const _ of [1, 2, 3]) {
+      await past.clock.advance(minute);
+      await past.tick();
+    }
+    const { items } = await readLastRuns(past.sql, { keys: ["held-until"], most: 2 });
+    expect(items[0]?.runs.map(({ outcome }) => outcome)).toEqual(["held", "held"]);
+    const rows = await agendaOf({ prefix: "held-until" }, [new Date(now), past.clock.now()]);
+    expect(rows.map(({ outcome }) => outcome)).toEqual(["held", "held"]);
+    for (const { key, occurrence } of rows)
+      expect((await explain(past.sql, { key, at: occurrence })).outcome).toBe("held");
+  });
+
+  test("Schedules of an interval that occur in two parts of a window are counted together", async () => {
+    await past.put("parts:late", { when: "every 1h", startsAt: at("10:50:00").toISOString() });
+    await past.put("parts:early", { when: "every 1h", startsAt: at("10:10:00").toISOString() });
+    const { items } = await countsOf({ prefix: "parts:" }, at("18:45:00"), at("19:15:00"));
+    expect(items).toMatchObject([{ schedules: 2, occurrences: 2 }]);
   });
 
   test("Manual runs and rechecks are listed by their kind", async () => {

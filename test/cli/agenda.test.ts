@@ -43,6 +43,8 @@ test("`agenda --count` counts a window by cadence", async () => {
 test("`strip` of one key explains each occurrence, of several keys it shows a line of marks", async () => {
   const one = await cli.carillon(["strip", "a", "--timezone", "UTC"]);
   expect(lines(one.out)[1]).toMatch(/^2026-03-02 10:30:00 +waiting .* has waited for a worker/);
+  const berlin = await cli.carillon(["strip", "a", "--timezone", "Europe/Berlin"]);
+  expect(berlin.out).not.toMatch(/\dT\d\d:\d\d:\d\dZ/);
   const many = await cli.carillon(["strip", "a", "b", "none", "--timezone", "UTC"]);
   expect(
     lines(many.out)

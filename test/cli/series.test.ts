@@ -77,7 +77,7 @@ test("carillon stats shows the last minutes, and a team's own numbers to a token
   const own = await cli.carillon(["stats"], { env: team });
   expect(own.code).toBe(0);
   expect(own.out).toMatch(
-    /\nprefix +ours:\nschedules +1 active or ended, 0 paused\nwaiting +1, of them 1 due/,
+    /\nprefix +ours:\nschedules +1 active, 0 paused, 0 ended\nwaiting +1, of them 1 due/,
   );
   expect(own.out).toMatch(/\nminutes +1 +0 .*\nhour +1 +0 .*\n$/);
 });

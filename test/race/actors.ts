@@ -7,6 +7,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
+import { UnfoldingTooLong } from "../../lib/plan/unfolding-time.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { done, thrown } from "../../lib/target/delivery.ts";
 import { BatchFailed, fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
@@ -50,13 +51,17 @@ class Died extends Error {
 }
 
 /**
- * The errors that a killed connection or process causes; any other error is a fault of the product.
+ * The errors that a killed connection, a killed process or a busy machine causes; any other error is a
+ * fault of the product.
  */
 function isExpected(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isExpected);
   // A batch of several rows is repeated with fewer of them, because a limit of the server may have
   // ended it.
   if (error instanceof BatchFailed) return isExpected(error.cause);
+  // The clock of the run is fast: a pause of the process by a loaded machine counts as long computing.
+  // The transaction is rolled back, and the API repeats it with fewer schedules.
+  if (error instanceof UnfoldingTooLong) return true;
   if (error instanceof Died || error instanceof ConnectionLost) return true;
   return sqlState(error) === "shutdown";
 }

@@ -148,7 +148,7 @@ const scenes: Scene[] = [
     play: async (mutated) => {
       if (mutated) {
         await replaceIn(world.side, "plain_jobs", "and j.parcel_id = any(p_parcels)", "");
-        await replaceIn(world.side, "mark_succeeded", "and j.parcel_id = any(p_parcels)", "");
+        await replaceIn(world.side, "write_successes", "and j.parcel_id = any(p_parcels)", "");
       }
       await world.put("in 10s");
       await world.batch();

@@ -151,7 +151,7 @@ export async function replaceIn(
     | "plain_jobs"
     | "settle_parcel"
     | "settle_parcels"
-    | "mark_succeeded",
+    | "write_successes",
   piece: string,
   instead: string,
 ): Promise<void> {

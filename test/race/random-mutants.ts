@@ -43,7 +43,7 @@ export const mutants: Readonly<Record<string, (side: Sql) => Mutate | Promise<Mu
   },
   "no-parcel-test": async (side) => {
     await replaceIn(side, "plain_jobs", "and j.parcel_id = any(p_parcels)", "");
-    await replaceIn(side, "mark_succeeded", "and j.parcel_id = any(p_parcels)", "");
+    await replaceIn(side, "write_successes", "and j.parcel_id = any(p_parcels)", "");
     return {};
   },
 };

@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { countEnded } from "../../lib/stats/ended.ts";
+import { readPrefixStats } from "../../lib/stats/prefix-stats.ts";
 import { sampleSchedules } from "../../lib/stats/sampled-schedules.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
 
 let world: Carillon;
 
 beforeEach(async () => {
-  world = await carillon();
+  world = await carillon({ roles: functionRoles });
   await world.tick();
 });
 
@@ -43,6 +45,28 @@ test("The estimate of ended schedules among very many is within its bound", asyn
   expect(within).toBeGreaterThan(0);
   expect(within).toBeLessThan(1_000);
   expect(Math.abs(count - 5_000)).toBeLessThanOrEqual(within);
+});
+
+test("Ended schedules of a prefix are counted exactly up to 1,000 schedules, and estimated within the bound beyond", async () => {
+  await fill(20_000, 4);
+  await world.put("one:a", { when: "in 1m" });
+  await world.put("one:b", { when: "in 1h" });
+  await world.clock.advance(minute);
+  await world.tick();
+  await world.work();
+  expect((await readPrefixStats(world.as.api, "one:")).schedules).toEqual({
+    total: 2,
+    active: 1,
+    paused: 0,
+    ended: 1,
+    endedWithin: 0,
+    more: false,
+  });
+  const { total, active, ended, endedWithin } = (await readPrefixStats(world.as.api, "many-")).schedules;
+  expect({ total, active }).toEqual({ total: 20_000, active: 20_000 - ended });
+  expect(endedWithin).toBeGreaterThan(0);
+  expect(endedWithin).toBeLessThan(1_000);
+  expect(Math.abs(ended - 5_000)).toBeLessThanOrEqual(endedWithin);
 });
 
 test("An estimate stays the same while nothing changes", async () => {

@@ -61,14 +61,12 @@ export const statsAnswer = z.strictObject({
   schedules: z
     .strictObject({
       total: number,
-      active: number.describe("Neither paused nor ended. With a prefix ended ones are among them."),
+      active: number.describe("Neither paused nor ended."),
       paused: number,
-      ended: number.nullable().describe("Ended and still stored. Null with a prefix."),
-      endedWithin: number
-        .nullable()
-        .describe(
-          "Beyond 1,000 schedules `ended` is an estimate from a sample: this close in 19 of 20 cases. 0: exact. Null with a prefix.",
-        ),
+      ended: number.describe("Ended and still stored."),
+      endedWithin: number.describe(
+        "Beyond 1,000 schedules `ended` is an estimate from a sample: this close in 19 of 20 cases. 0: exact.",
+      ),
       more: z
         .boolean()
         .describe("True if a prefix has more than 100,000 schedules: only the first ones are counted."),

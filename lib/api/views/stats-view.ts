@@ -35,7 +35,7 @@ export function prefixStatsView(prefix: string, stats: PrefixStats): Answer {
     prefix,
     minutesOf: "occurrence",
     freshness: null,
-    schedules: { ...schedules, ended: null, endedWithin: null },
+    schedules,
     jobs: { ...open, backlog, dead, more },
     oldestDue: oldestDueView(now, oldestDueAt),
     parcels: null,

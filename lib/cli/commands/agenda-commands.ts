@@ -171,7 +171,7 @@ async function showStrip(
       },
       { title: "LATE", text: ({ latenessMs }) => measuredText(latenessMs), align: "right", whole: true },
       { title: "TOOK", text: ({ durationMs }) => measuredText(durationMs), align: "right", whole: true },
-      { title: "WHY", text: ({ sentence }) => sentence },
+      { title: "WHY", text: ({ sentence }) => times.inSentence(sentence) },
     ],
     items.slice(0, most),
     "It has no occurrence in this time.",

@@ -94,11 +94,9 @@ function factsOf(out: Output, stats: Stats): [string, string | null][] {
 
 function schedulesText({ active, paused, ended, endedWithin, more }: Stats["schedules"]): string {
   const part = more ? " or more" : "";
-  if (ended === null || endedWithin === null)
-    return `${grouped.format(active)}${part} active or ended, ${grouped.format(paused)}${part} paused`;
   const about = endedWithin === 0 ? "" : "about ";
   const off = endedWithin === 0 ? "" : ` (±${grouped.format(endedWithin)})`;
-  return `${about}${grouped.format(active)} active, ${grouped.format(paused)} paused, ${about}${grouped.format(ended)} ended${off}`;
+  return `${about}${grouped.format(active)}${part} active, ${grouped.format(paused)}${part} paused, ${about}${grouped.format(ended)}${part} ended${off}`;
 }
 
 /** Prints no line while the quarantine is empty, which is the usual case. */

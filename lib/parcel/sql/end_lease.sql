@@ -45,7 +45,8 @@ begin
     return;
   end if;
 
-  perform carillon.note_times(array[v_parcel], v_now);
+  perform carillon.note_times(v_parcel.id, v_parcel.claimed_at, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, v_now,
+    v_parcel.target_id, v_parcel.queue, v_parcel.shard, v_parcel.occurrences);
   for v_alone in
     select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, carillon.version_tried(j, s) as version, j.attempt + 1 as attempt, j.cancel_asked,
       case when j.started_at is null and v_parcel.owed is not true then v_parcel.claimed_at - j.due_at end as late,

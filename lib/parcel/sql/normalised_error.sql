@@ -1,8 +1,9 @@
 -- Gives the part of an error that is the same each time the same fault happens: ids, numbers, times, addresses,
 -- paths, secrets and quoted data become placeholders such as `<id>`. What tells faults apart stays: words, codes
 -- such as 404 or 23505, names of code in quotes (`relation "users"`), hosts, and ports of services.
--- It reads the first 600 characters and gives at most 200: a settle of many long errors must not take long. Each step that needs a digit, a quote or a slash is
--- left out for a text without one. A kept code is marked with U+0001 until the end.
+-- It reads the first 600 characters and gives at most 200: a settle of many long errors must not take long. Each
+-- step that needs a digit, a quote or a slash is left out for a text without one. A kept code is marked with U+0001
+-- until the end.
 -- Locks: none.
 -- Returns: the text; an empty one for null.
 -- Called by: carillon.note_errors.

@@ -17,18 +17,19 @@ create or replace function carillon.note_errors(p_occurrences timestamptz[], p_s
 declare
   v_groups text[];
 begin
-  with given as materialized (
-    select g.place, date_bin('1 day', g.occurrence, 'epoch') as day, g.occurrence, g.outcome in ('retry', 'crashed', 'dead') as failed, g.class, g.error,
-      coalesce(t.name, s.target_kind, '') as target
+  with failed as materialized (
+    select g.place, date_bin('1 day', g.occurrence, 'epoch') as day, g.occurrence, g.class, g.error, s.target_id, s.target_kind
     from unnest(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes) with ordinality g (occurrence, schedule_id, outcome, error, class, place)
     left join lateral (select s.target_id, s.target_kind from carillon.schedules s where s.id = g.schedule_id offset 0) s on true
-    left join lateral (select t.name from carillon.targets t where t.id = s.target_id offset 0) t on true
+    where g.outcome in ('retry', 'crashed', 'dead')
   ), errors as materialized (
-    select e.target, e.class, n.error, e.days, e.occurrences, e.places,
-      left(encode(sha256(convert_to(concat_ws(E'\n', e.target, coalesce(e.class, ''), n.error), 'UTF8')), 'hex'), 12) as id
+    select t.target, e.class, n.error, e.days, e.occurrences, e.places,
+      left(encode(sha256(convert_to(concat_ws(E'\n', t.target, coalesce(e.class, ''), n.error), 'UTF8')), 'hex'), 12) as id
     from (
-      select target, class, error, array_agg(day) as days, array_agg(occurrence) as occurrences, array_agg(place) as places
-      from given where failed group by target, class, error) e
+      select target_id, target_kind, class, error, array_agg(day) as days, array_agg(occurrence) as occurrences, array_agg(place) as places
+      from failed group by target_id, target_kind, class, error) e
+    cross join lateral (
+      select coalesce((select t.name from carillon.targets t where t.id = e.target_id), e.target_kind, '') as target) t
     cross join lateral (select carillon.normalised_error(e.error) as error offset 0) n
   ), noted as (
     insert into carillon.error_groups (occurrence, id, target, class, error)
@@ -44,6 +45,7 @@ begin
   select array_agg(l.id order by l.place) into v_groups
   from (
     select unnest(e.places) as place, e.id from errors e
-    union all select g.place, null from given g where not g.failed) l;
+    union all
+    select o.place, null from unnest(p_outcomes) with ordinality o (outcome, place) where o.outcome not in ('retry', 'crashed', 'dead')) l;
   return v_groups;
 end $$;

@@ -2,8 +2,8 @@
 -- caller's. A lease that has ended still settles if the parcel was not taken from the worker. With no
 -- outcomes given, all jobs succeeded in the versions in which they were planned; otherwise the lists have the
 -- outcomes as carillon.write_outcomes takes them, one for every job of the parcel: the parcel is deleted in
--- any case. p_started_ms and p_ended_ms have the own times of the jobs, in milliseconds before this call: with
--- the jobs alone, all of them succeeded. p_notify names the events for the bus.
+-- any case. p_started_ms and p_ended_ms have the own times of the jobs, in milliseconds before this call; with
+-- no outcomes given, one entry for all of them. p_notify names the events for the bus.
 -- Jobs that are to be retried go into new parcels in the same statement. A grouped handler may have taken jobs
 -- of other shards along, so each written row gets the shard of its own job. The time of a slow parcel is noted
 -- for its target, if it has one.
@@ -28,6 +28,7 @@ declare
   v_called timestamptz := carillon.clock();
   v_now timestamptz;
   v_parcel carillon.parcels;
+  v_times record;
 begin
   if 'again' = any(p_outcomes) then perform carillon.share_gates(p_schedule_ids); end if;
   v_now := carillon.clock();
@@ -36,14 +37,16 @@ begin
   if v_parcel.id is null then return; end if;
 
   if p_outcomes is null then
+    select * into v_times from carillon.own_times(v_parcel.claimed_at, v_called, v_now, p_started_ms[1], p_ended_ms[1]);
     perform carillon.write_successes(array[p_parcel], v_parcel.claimed_at, v_parcel.owed, v_parcel.occurrences, v_parcel.schedule_ids, v_now, p_notify,
-      (select array_agg(row(o.*)::carillon.own_time) from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_started_ms, p_ended_ms) o));
+      v_times.target_ms, v_times.ended_at);
   else
     return query select true, w.id, w.queue, w.ready_at
       from carillon.write_outcomes(v_parcel, v_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors,
         p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false, p_started_ms, p_ended_ms, v_called) w;
   end if;
-  perform carillon.note_times(array[v_parcel], v_now);
+  perform carillon.note_times(v_parcel.id, v_parcel.claimed_at, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, v_now,
+    v_parcel.target_id, v_parcel.queue, v_parcel.shard, v_parcel.occurrences);
 
   if v_parcel.target_id is not null then
     if v_parcel.queue = 'slow' then

@@ -1,7 +1,7 @@
 -- Settles those of these parcels whose fence is the caller's and whose jobs have all succeeded, in one
 -- statement. Left to carillon.settle_parcel are fast parcels of a limited target, and those with lanes, of
--- the backlog or of pulses. The lists have the own times of all of their jobs, in milliseconds before this call;
--- null: all jobs ended just now.
+-- the backlog or of pulses. p_started_ms and p_ended_ms say for each parcel how many milliseconds ago the target
+-- of its jobs began and ended; null: it began at the claim, and ended now.
 -- Free places are not given away here: the target would be locked until the disk has the whole commit. The
 -- caller gives them away with carillon.leave_places.
 -- Locks: the parcels by id; their jobs; then the targets at which no parcel waits (class 6), shared and
@@ -9,8 +9,7 @@
 -- Returns: one row with `settled` for each settled parcel, then one row with `left_target` for each target at
 -- which a parcel may wait for a place that is free now.
 -- Called by: settleAll in lib/parcel/settle-together.ts.
-create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[], p_occurrences timestamptz[] default null,
-    p_schedule_ids bigint[] default null, p_kinds carillon.job_kind[] default null, p_ns int[] default null, p_started_ms int[] default null,
+create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[], p_started_ms int[] default null,
     p_ended_ms int[] default null)
   returns table (settled bigint, left_target int)
   language plpgsql security definer
@@ -21,7 +20,6 @@ create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences 
 declare
   v_now timestamptz := carillon.clock();
   v_gone carillon.parcels[];
-  v_own carillon.own_time[];
   v_claim record;
   v_left int;
 begin
@@ -33,16 +31,19 @@ begin
     delete from carillon.parcels p using locked l where p.id = l.id returning p
   )
   select array_agg(g.p) into v_gone from gone g;
-  select array_agg(row(o.*)::carillon.own_time) into v_own
-  from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_started_ms, p_ended_ms) o;
   for v_claim in
-    select c.claimed_at, array_agg(distinct c.id) as ids, array_agg(k.occurrence) as occurrences, array_agg(k.schedule_id) as schedule_ids
-    from unnest(v_gone) c cross join lateral unnest(c.occurrences, c.schedule_ids) k (occurrence, schedule_id)
-    group by c.claimed_at
+    select c.claimed_at, o.target_ms, o.ended_at, array_agg(distinct c.id) as ids, array_agg(k.occurrence) as occurrences, array_agg(k.schedule_id) as schedule_ids
+    from unnest(v_gone) c
+    join unnest(p_parcels, p_started_ms, p_ended_ms) t (id, started_ms, ended_ms) on t.id = c.id
+    cross join lateral carillon.own_times(c.claimed_at, v_now, v_now, t.started_ms, t.ended_ms) o
+    cross join lateral unnest(c.occurrences, c.schedule_ids) k (occurrence, schedule_id)
+    group by c.claimed_at, o.target_ms, o.ended_at
   loop
-    perform carillon.write_successes(v_claim.ids, v_claim.claimed_at, false, v_claim.occurrences, v_claim.schedule_ids, v_now, p_notify, v_own);
+    perform carillon.write_successes(v_claim.ids, v_claim.claimed_at, false, v_claim.occurrences, v_claim.schedule_ids, v_now, p_notify,
+      v_claim.target_ms, v_claim.ended_at);
   end loop;
-  perform carillon.note_times(v_gone, v_now);
+  perform carillon.note_times(c.id, c.claimed_at, c.made_at, c.sent_at, c.waited_at, v_now, c.target_id, c.queue, c.shard, c.occurrences)
+  from unnest(v_gone) c;
   insert into carillon.target_work (target_id, jobs, ms)
   select c.target_id, sum(cardinality(c.occurrences)),
     sum(greatest(0, extract(epoch from v_now - c.claimed_at)) * 1000 * carillon.places_of(c, cardinality(c.occurrences)))

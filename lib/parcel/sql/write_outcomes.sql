@@ -47,7 +47,7 @@ begin
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
           when r.outcome in ('crashed', 'back') then 'retry' else r.outcome end as becomes,
-        r.outcome, o.ended_at, carillon.target_ms(p_parcel.claimed_at, o.began_at) as target_ms,
+        r.outcome, o.ended_at, o.target_ms,
         greatest(p_now, case when r.outcome = 'retry' then coalesce(r.at, o.ended_at + r.retry_ms * interval '1 millisecond') end) as again_at,
         -- Edited or deleted since: the job gets no recheck, and a dead one counts for no hold.
         s.deleted_at is not null or coalesce(s.fresh_version, 1) > r.version as outdated,

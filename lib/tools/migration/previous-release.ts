@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "c2183bd44e0a96688d0c28d5587a9a0daf80da1b7c08a86f623c81ea3196df29",
+  migrationsDigest: "8098d68bea7d97f9a5b5d1e5e8595e245b9c929062998a2ff08973db6d09f710",
 } as const;

@@ -268,7 +268,7 @@ export const parcel: readonly Mutant[] = [
   {
     name: "note_errors: the target belongs to the error group",
     file: "lib/parcel/sql/note_errors.sql",
-    text: "concat_ws(E'\\n', e.target, coalesce(e.class, ''), n.error)",
+    text: "concat_ws(E'\\n', t.target, coalesce(e.class, ''), n.error)",
     replacement: "concat_ws(E'\\n', coalesce(e.class, ''), n.error)",
     tests: ["test/parcel/error-groups.test.ts"],
   },
@@ -302,10 +302,17 @@ export const parcel: readonly Mutant[] = [
     tests: ["test/worker/own-end.test.ts"],
   },
   {
+    name: "own times: jobs that ended apart share no end",
+    file: "lib/parcel/own-times.ts",
+    text: " || ended - firstEnded >= nearMs",
+    replacement: "",
+    tests: ["test/parcel/own-times.test.ts"],
+  },
+  {
     name: "note_times: a dropped day keeps no parcel from being settled",
     file: "lib/parcel/sql/note_times.sql",
-    text: "where p.claimed_at is not null and to_regclass('carillon.parcel_times_' || to_char(d.occurrence at time zone 'UTC', 'YYYYMMDD')) is not null;",
-    replacement: "where p.claimed_at is not null;",
+    text: "elsif to_regclass('carillon.parcel_times_' || to_char(v_first at time zone 'UTC', 'YYYYMMDD')) is not null then",
+    replacement: "else",
     tests: ["test/parcel/own-times.test.ts"],
   },
   {
