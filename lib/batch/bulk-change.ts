@@ -1,5 +1,4 @@
 import { TookTooLong } from "../db/bounded.ts";
-import { databaseClock } from "../db/database-clock.ts";
 import { isPassingFailure } from "../db/passing-failure.ts";
 import { boundPart, timeOfCall } from "../edit/act-in-halves.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
@@ -8,7 +7,7 @@ import { FailedBefore, noteFailure } from "../idempotency/remembered-sql.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { FewerFit, inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
-import { PassingConflict, Refusal, type RefusalKind } from "../refusal.ts";
+import { PassingConflict, type RefusalKind } from "../refusal.ts";
 import { applyOperations } from "./apply-operations.ts";
 import { TooMuchAtOnce } from "./apply-wave.ts";
 import { beginBulk, endBulk } from "./bulk-entry.ts";
@@ -18,6 +17,7 @@ import {
   foundSchedules,
   operationOf,
   refusalText,
+  refusePast,
 } from "./bulk-operations.ts";
 import type { Applied } from "./operation.ts";
 
@@ -87,15 +87,15 @@ export async function changeMany(
   { most, timeIsUp, mustEnd }: BulkBounds = boundsOfCall(),
 ): Promise<BulkDone> {
   const { filter, change } = params;
-  if (change.verb === "pause") await refusePast(deps, change.until);
+  await refusePast(deps.sql, change);
   const total: BulkDone = { done: 0, unchanged: 0, failed: 0, failures: [] };
   const changed = () => total.done + total.unchanged + total.failed;
   let entry: Awaited<ReturnType<typeof beginBulk>> | undefined;
   let { after } = params;
   do {
     const limit = Math.min(pageMax, most - changed());
-    const { ids, next } = await findMatching(deps.sql, { ...filter, after, limit });
-    const found = await foundSchedules(deps.sql, ids);
+    const { items, next } = await findMatching(deps.sql, { ...filter, after, limit });
+    const found = await foundSchedules(deps.sql, items);
     if (found.length > 0) {
       entry ??= await beginBulk(deps.sql, params);
       const caller = { ...params.caller, bulk: entry.id };
@@ -105,13 +105,6 @@ export async function changeMany(
   } while (after !== undefined && changed() < most && !timeIsUp());
   if (entry !== undefined) await endBulk(deps.sql, entry, total);
   return after === undefined ? total : { ...total, next: after };
-}
-
-async function refusePast({ sql }: BulkDeps, until: Date | undefined): Promise<void> {
-  if (until === undefined || until > (await databaseClock(sql))) return;
-  throw new Refusal("invalid", "The pause ends in the past.", [
-    { path: "until", message: "must be in the future" },
-  ]);
 }
 
 /** Changes the schedules of a page, in batches of neighbouring shards. */

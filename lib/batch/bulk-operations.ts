@@ -1,7 +1,10 @@
 import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
+import type { Matching } from "../history/search-page.ts";
 import type { ScheduleFilter } from "../history/search-schedules.ts";
 import { isHeldAt } from "../history/upcoming.ts";
+import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { targetName } from "../schedule/shape/target-name.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
@@ -15,16 +18,17 @@ export type BulkChange =
   | { verb: "patch"; patch: object; accept?: PatchAcceptance | undefined };
 
 /** A schedule that the filter has found. */
-export interface FoundSchedule {
-  id: string;
+export interface FoundSchedule extends Matching {
   key: string;
   shard: number;
 }
 
-export async function foundSchedules(tx: Tx, ids: readonly string[]): Promise<FoundSchedule[]> {
-  if (ids.length === 0) return [];
-  return tx<FoundSchedule[]>`
-    select id, key, shard from carillon.schedules where id = any(${[...ids]}::bigint[]) and deleted_at is null order by shard, id`;
+export async function foundSchedules(tx: Tx, matching: readonly Matching[]): Promise<FoundSchedule[]> {
+  if (matching.length === 0) return [];
+  const byId = new Map(matching.map((each) => [each.id, each]));
+  const rows = await tx<{ id: string; key: string; shard: number }[]>`
+    select id, key, shard from carillon.schedules where id = any(${[...byId.keys()]}::bigint[]) and deleted_at is null order by shard, id`;
+  return rows.map((row) => ({ ...byId.get(row.id), ...row }));
 }
 
 export interface BulkAction {
@@ -32,6 +36,15 @@ export interface BulkAction {
   change: BulkChange;
   reason?: string | undefined;
   caller: Caller;
+}
+
+/** Refuses a pause that no schedule can have. */
+export async function refusePast(tx: Tx, change: BulkChange): Promise<void> {
+  if (change.verb !== "pause" || change.until === undefined) return;
+  if (change.until > (await databaseClock(tx))) return;
+  throw new Refusal("invalid", "The pause ends in the past.", [
+    { path: "until", message: "must be in the future" },
+  ]);
 }
 
 /** The same operation as that of a batch, so that a bulk action has the rules of a single edit. */
@@ -55,12 +68,14 @@ export function operationOf({ filter, change, reason, caller }: BulkAction, foun
 }
 
 /**
- * Whether the schedule still matches, now that it is locked. Whether it fails, and when it runs
- * next, was judged when it was found.
+ * Whether the schedule still matches, now that it is locked. Whether it has ended, whether it fails
+ * and when it runs next was judged when it was found: with another version since, it may be
+ * otherwise.
  */
 function isStill(filter: ScheduleFilter, found: FoundSchedule, current: StoredSchedule, now: Date): boolean {
   const { group, tag, target, state } = filter;
   if (current.id !== found.id) return false;
+  if (found.version !== undefined && found.version !== current.version) return false;
   if (state !== undefined && isHeldAt(current, now.getTime()) !== (state === "paused")) return false;
   // The labels in a body that cannot be read may be the unreadable part.
   if (current.unread !== null) return true;

@@ -3,7 +3,7 @@ import { patchSteps } from "../edit/schedule-edits.ts";
 import type { Count } from "../history/search-page.ts";
 import { countSchedules, findMatching } from "../history/search-schedules.ts";
 import { Refusal } from "../refusal.ts";
-import { type BulkAction, foundSchedules, refusalText } from "./bulk-operations.ts";
+import { type BulkAction, foundSchedules, refusalText, refusePast } from "./bulk-operations.ts";
 
 /** One of the schedules that a bulk action would change. */
 export interface BulkSample {
@@ -27,6 +27,7 @@ const pagesMax = 3;
 /** Counts the schedules that match, and tries a patch on the first of them. */
 export async function previewMany(deps: EditDeps, action: BulkAction): Promise<BulkPreview> {
   const { filter, change } = action;
+  await refusePast(deps.sql, change);
   const counted = await countSchedules(deps.sql, filter);
   const keys = await firstKeys(deps, action, change.verb === "patch" ? patchedMax : samplesMax);
   const samples: BulkSample[] = [];
@@ -38,8 +39,8 @@ export async function previewMany(deps: EditDeps, action: BulkAction): Promise<B
 async function firstKeys({ sql }: EditDeps, { filter }: BulkAction, limit: number): Promise<string[]> {
   let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
-    const { ids, next } = await findMatching(sql, { ...filter, after, limit });
-    const found = await foundSchedules(sql, ids);
+    const { items, next } = await findMatching(sql, { ...filter, after, limit });
+    const found = await foundSchedules(sql, items);
     if (found.length > 0 || next === undefined) return found.map(({ key }) => key).sort();
     after = next;
   }

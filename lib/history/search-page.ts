@@ -58,6 +58,13 @@ export async function pageOf<Place>(
   return { items, ...nextOf(place) };
 }
 
+/** A schedule that matches. */
+export interface Matching {
+  id: string;
+  /** The version that was read, if only reading showed that it matches. */
+  version?: number;
+}
+
 /**
  * The next schedules of a walk, without reading those that a statement can judge. As in a page, a
  * bounded number is checked, so fewer than `limit` may be found although more follow.
@@ -66,7 +73,7 @@ export async function placesOf<Place>(
   tx: Tx,
   walk: Walk<Place>,
   { limit, after }: { limit: number; after?: Place | undefined },
-): Promise<{ items: { id: string; place: Place }[]; next?: Place }> {
+): Promise<{ items: Matching[]; next?: Place }> {
   const isJudged = walk.judge !== null;
   const most = {
     looked: walk.covered && !isJudged ? limit + 1 : Math.max(limit, Math.min(walk.lookedMax, placesLooked)),
@@ -74,14 +81,14 @@ export async function placesOf<Place>(
   };
   const { found, last } = await walk.look(after, most);
   const next = last === null ? undefined : last;
-  if (!isJudged) return { items: [...found], ...(next === undefined ? {} : { next }) };
-  const meant: { id: string; place: Place }[] = [];
+  const rest = next === undefined ? {} : { next };
+  if (!isJudged) return { items: found.map(({ id }) => ({ id })), ...rest };
+  const items: Matching[] = [];
   for (let from = 0; from < found.length; from += readAtOnce) {
-    const part = found.slice(from, from + readAtOnce);
-    const ids = new Set((await readMeant(tx, walk, part)).map(({ id }) => id));
-    meant.push(...part.filter(({ id }) => ids.has(id)));
+    const meant = await readMeant(tx, walk, found.slice(from, from + readAtOnce));
+    items.push(...meant.map(({ id, version }) => ({ id, version })));
   }
-  return { items: meant, ...(next === undefined ? {} : { next }) };
+  return { items, ...rest };
 }
 
 /** Schedules that one statement checks for `placesOf`. */

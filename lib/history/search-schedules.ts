@@ -11,7 +11,15 @@ import {
 import { keyFault } from "../schedule/shape/schedule-key.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import { failingIn, failingWalk, hasDied, isFailingPlace } from "./search-failing.ts";
-import { type Count, countOf, type Looked, pageOf, placesOf, type Walk } from "./search-page.ts";
+import {
+  type Count,
+  countOf,
+  type Looked,
+  type Matching,
+  pageOf,
+  placesOf,
+  type Walk,
+} from "./search-page.ts";
 import { comingPlaceText, comingWalk, readComingPlace } from "./search-upcoming.ts";
 
 export interface ScheduleFilter extends Omit<HeadFilter, "held"> {
@@ -70,23 +78,21 @@ export async function listSchedules(
 }
 
 /**
- * The ids of the next matching schedules, in the order of the list. There may be fewer than
+ * The next matching schedules, in the order of the list. There may be fewer than
  * `limit`, even none, although `next` is set.
  */
 export async function findMatching(
   tx: Tx,
   { after, limit, ...filter }: ScheduleSearch,
-): Promise<{ ids: string[]; next?: string }> {
-  const idsOf = (items: readonly { id: string }[]) => items.map(({ id }) => id);
+): Promise<{ items: Matching[]; next?: string }> {
   const order = orderOf(filter);
   if (order === "next") {
     const place = after === undefined ? undefined : (readComingPlace(after) ?? undefined);
     const { items, next } = await placesOf(tx, comingWalk(tx, filter), { limit, after: place });
-    return { ids: idsOf(items), ...(next === undefined ? {} : { next: comingPlaceText(next) }) };
+    return { items, ...(next === undefined ? {} : { next: comingPlaceText(next) }) };
   }
   const walk = order === "age" ? failingWalk(tx, filter) : await keyWalk(tx, filter);
-  const { items, next } = await placesOf(tx, walk, { limit, after });
-  return { ids: idsOf(items), ...(next === undefined ? {} : { next }) };
+  return placesOf(tx, walk, { limit, after });
 }
 
 /** A count stops here; the answer says that there are more. */

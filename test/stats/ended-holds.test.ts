@@ -51,8 +51,8 @@ test("A search for paused schedules passes a hundred thousand ended holds in few
   const found: string[] = [];
   let pages = 0;
   for (let after: string | undefined; ; ) {
-    const { ids, next } = await findMatching(sql, { state: "paused", limit: 100, after });
-    found.push(...ids);
+    const { items, next } = await findMatching(sql, { state: "paused", limit: 100, after });
+    found.push(...items.map(({ id }) => id));
     pages += 1;
     after = next;
     if (after === undefined) break;
