@@ -1051,7 +1051,8 @@ begin
   )
   update carillon.parcels p
   set offers = greatest(p.offers, 1), offer_at = greatest(p.offer_at, greatest(p.ready_at, carillon.clock()) + interval '1 minute'),
-    sent_at = coalesce(p.sent_at, carillon.clock())
+    -- A worker may have claimed it before it is marked here.
+    sent_at = coalesce(p.sent_at, least(carillon.clock(), p.claimed_at))
   from locked where p.id = locked.id;
 end $$;
 

@@ -42,6 +42,17 @@ describe("a hand-over", () => {
     ]);
   });
 
+  test("a parcel that is claimed before a hand-over marks it counts as sent no later than it was claimed", async () => {
+    const { sql, clock } = world;
+    await unsent(1);
+    await sql`update carillon.parcels set claimed_at = carillon.clock(), lease_until = carillon.clock() + interval '30 seconds'`;
+    await clock.advance(second);
+    await sql`select carillon.mark_sent(array(select id from carillon.parcels))`;
+    expect(await sql`select sent_at, claimed_at, offers from carillon.parcels`).toEqual([
+      { sent_at: at(0), claimed_at: at(0), offers: 1 },
+    ]);
+  });
+
   test("a hand-over sends the last of many parcels with the wait that is left by then", async () => {
     // Otherwise, of thousands of jobs that are due together, the last ones start as late as it took
     // to send the others.
