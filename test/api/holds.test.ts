@@ -155,4 +155,17 @@ describe("the board of holds", () => {
     expect(first?.name).toBe("orders");
     expect(rest.items.map(({ name }) => name)).toEqual(["z:1"]);
   });
+
+  test("The ended hold of a schedule that a bulk pause put on has its start, reason and end", async () => {
+    await api.send("PUT", "/v1/schedules/bulk:1", { body: { when: "every 1h", target: { queue: "demo" } } });
+    await api.clock.advance(minute);
+    const since = api.clock.now().toISOString();
+    const body = { filter: { prefix: "bulk:" }, reason: "migration", until: later(30) };
+    await api.send("POST", "/v1/schedules:pause", { body });
+    await api.clock.advance(minute);
+    await api.send("POST", "/v1/schedules/bulk:1/resume", {});
+    expect((await list("prefix=bulk:&ended=true")).items).toMatchObject([
+      { name: "bulk:1", state: "ended", owner: "adminer", reason: "migration", since, until: body.until },
+    ]);
+  });
 });

@@ -3,6 +3,7 @@ import { databaseClock } from "../../db/database-clock.ts";
 import { highestCharacter } from "../../schedule/filter-schedules.ts";
 import type { HoldScope } from "../../schedule/holds.ts";
 import { dayMs } from "../../schedule/shape/timing-shape.ts";
+import { bulkActions } from "../version-detail.ts";
 import { boardLookedMax, type HoldFilter } from "./hold-board.ts";
 
 /** A hold that has ended, from the audit. */
@@ -94,13 +95,24 @@ const untilIn = (tx: Tx, text: ReturnType<typeof isEnd>) =>
 const pauseBefore = (tx: Tx) => tx`
   select e.at, e.detail ->> 'reason' as reason, ${untilIn(tx, tx`e.detail ->> 'until'`)} as until
   from (
-    (select * from carillon.audit e
-      where a.schedule_id is not null and e.schedule_id = a.schedule_id and e.version <= a.version
-      order by e.schedule_id desc, e.version desc limit ${pausesLookedAt})
+    (select e.at, e.id, e.detail from (
+        select * from carillon.audit e
+        where a.schedule_id is not null and e.schedule_id = a.schedule_id and e.version <= a.version
+        order by e.schedule_id desc, e.version desc limit ${pausesLookedAt}) e
+      where e.action = 'schedule.paused')
     union all
-    (select * from carillon.audit e
-      where a.schedule_id is null and e.subject = a.subject and (e.at, e.id) < (a.at, a.id)
-      order by e.subject desc, e.at desc, e.id desc limit ${pausesLookedAt})) e
-  where e.action = a.scope || '.paused' and e.at <= a.at and (a.owner is null or e.detail ->> 'owner' = a.owner)
-    and e.prefix is not distinct from a.prefix
+    -- The entry of a bulk pause names no schedule: the version names the entry.
+    (select v.changed_at, e.id, e.detail from (
+        select v.changed_at, v.bulk_id from carillon.schedule_versions v
+        where a.schedule_id is not null and v.schedule_id = a.schedule_id and v.version <= a.version and v.bulk_id is not null
+        order by v.version desc limit ${pausesLookedAt}) v
+      cross join lateral (select * from carillon.audit e where e.id = v.bulk_id and e.action in ${bulkActions(tx)} offset 0) e
+      where e.action = 'schedules.paused')
+    union all
+    (select e.at, e.id, e.detail from (
+        select * from carillon.audit e
+        where a.schedule_id is null and e.subject = a.subject and (e.at, e.id) < (a.at, a.id)
+        order by e.subject desc, e.at desc, e.id desc limit ${pausesLookedAt}) e
+      where e.action = a.scope || '.paused' and e.prefix is not distinct from a.prefix)) e
+  where e.at <= a.at and (a.owner is null or e.detail ->> 'owner' = a.owner)
   order by e.at desc, e.id desc limit 1`;
