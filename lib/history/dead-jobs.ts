@@ -30,6 +30,8 @@ export function readDeadPlace(text: string): DeadPlace | null {
 
 export interface DeadSearch {
   filter: DeadFilter;
+  /** Only jobs whose schedule exists still: others cannot be retried. */
+  live?: boolean | undefined;
   order: "newest" | "oldest";
   after?: DeadPlace | undefined;
   limit: number;
@@ -49,14 +51,14 @@ const roundsMax = 5;
  */
 export async function findDead(
   tx: Tx,
-  { filter, order, after, limit }: DeadSearch,
+  { after, limit, ...search }: DeadSearch,
 ): Promise<{ items: DeadPlace[]; next?: DeadPlace }> {
-  const streams = await deadStreams(tx, filter);
+  const streams = await deadStreams(tx, search.filter);
   if (streams === null) return { items: [] };
   const items: DeadPlace[] = [];
   let place = after;
   for (let round = 0; round < roundsMax; round++) {
-    const looked = await lookAt(tx, { filter, order, after: place, limit: lookedMax }, streams);
+    const looked = await lookAt(tx, { ...search, after: place, limit: lookedMax }, streams);
     for (const { fits, ...each } of looked) {
       place = each;
       if (fits) items.push(each);
@@ -85,7 +87,7 @@ type Looked = DeadPlace & { fits: boolean };
 
 async function lookAt(
   tx: Tx,
-  { filter, order, after, limit }: DeadSearch,
+  { filter, live, order, after, limit }: DeadSearch,
   streams: DeadStreams,
 ): Promise<Looked[]> {
   const way = order === "newest" ? tx`desc` : tx`asc`;
@@ -99,7 +101,7 @@ async function lookAt(
           select * from carillon.dead_jobs d where ${inStream(tx, streams)} ${within} order by ${inOrder} limit ${limit}) d
         order by ${inOrder} limit ${limit}`;
   const rows = await tx<(JobKey & { diedAt: Date; fits: boolean })[]>`
-    select d.occurrence, d.schedule_id as "scheduleId", d.kind, d.n, d.died_at as "diedAt", ${isDeadOf(tx, filter)} is true as fits
+    select d.occurrence, d.schedule_id as "scheduleId", d.kind, d.n, d.died_at as "diedAt", (${isDeadOf(tx, filter)} ${live === true ? tx`and s.deleted_at is null` : tx``}) is true as fits
     from (${dead}) d
     -- Also one without a schedule counts as looked at: a page that is short would be taken for the last.
     left join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s on true

@@ -32,7 +32,7 @@ export function retryDryRun(tx: Tx, filter: RetryFilter): Promise<DryRun> {
 
 async function deadDryRun(tx: Tx, filter: Extract<RetryFilter, { state: "dead" }>): Promise<DryRun> {
   const counted = await countDead(tx, filter);
-  const { items } = await listDead(tx, { filter, order: "newest", limit: samplesMax });
+  const { items } = await listDead(tx, { filter, live: true, order: "newest", limit: samplesMax });
   return { ...counted, samples: items };
 }
 

@@ -54,6 +54,17 @@ describe("a bulk action on an error group", () => {
     expect(await retryDryRun(world.sql, filter)).toEqual({ count: 0, more: false, samples: [] });
   });
 
+  test("a dry run neither counts nor names dead jobs of deleted schedules, which a retry leaves out", async () => {
+    await failTogether(3, 1);
+    await world.remove("job-2");
+    const filter = { state: "dead" } as const;
+    expect(await retryDryRun(world.sql, filter)).toMatchObject({
+      count: 2,
+      samples: [{ key: "job-1" }, { key: "job-0" }],
+    });
+    expect(await retryMany(deps(), { filter, limit: 100, caller })).toMatchObject({ done: 2, leftOut: 1 });
+  });
+
   test("a cancel of an error group cancels its retrying jobs and no others", async () => {
     const { lost } = await failTogether(5, 3);
     await world.put("later", { when: "in 1h", deleteOnEnd: true });
