@@ -27,7 +27,13 @@ const network: Fault[] = [
   { texts: ["write EPIPE"], normalised: "write EPIPE" },
   {
     texts: ["timeout of 5000ms exceeded", "timeout of 30000ms exceeded"],
-    normalised: "timeout of <n>ms exceeded",
+    normalised: "timeout of <n>s exceeded",
+  },
+  {
+    texts: ["500ms", "30s", "1.5s", "1m", "1m30s", "10m"].map(
+      (timeout) => `The attempt took longer than ${timeout}.`,
+    ),
+    normalised: "The attempt took longer than <n>s.",
   },
   {
     texts: ["The operation was aborted due to timeout"],

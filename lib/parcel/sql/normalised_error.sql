@@ -45,6 +45,8 @@ begin
     v := regexp_replace(v, '(^|: )([1-5]\d\d)(?= [A-Z][a-z])', E'\\1\u0001\\2', 'g');
     v := regexp_replace(v, '(^|\merror |[(:[] ?)([A-Z]{1,6})(-?)(\d{2,5})(?=[:) \]]|$)', E'\\1\u0001\\2\\3\u0001\\4', 'g');
     v := regexp_replace(v, '\m(ERR_[A-Z0-9_]+)\M', E'\u0001\\1', 'g');
+    -- Durations, in the forms of a schedule's timeout: one target has schedules with different ones.
+    v := regexp_replace(v, '\m(?:\d+(?:\.\d+)?(?:ms|[hms]))+\M', '<n>s', 'g');
     v := regexp_replace(v, E'(?<!\u0001)\\m\\d+(?:[.,]\\d+)*(ms|s|min|h|[kKMGT]i?B|bytes|x|th|st|nd|rd)?\\M', '<n>\1', 'g');
     v := regexp_replace(v, E'(?<!\u0001)\\m\\w*\\d\\w*\\M', '<id>', 'g');
   end if;
