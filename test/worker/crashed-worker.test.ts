@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { jobId } from "../../lib/job/job-id.ts";
 import { readJob } from "../../lib/job/read-job.ts";
 import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { thrown } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
@@ -104,3 +105,28 @@ test("a job that kills every worker is dead after its attempts, and takes no oth
     { key: "job-1", state: "dead", attempt: 2, reason: "attempts" },
   ]);
 });
+
+test("a crash at the last attempt ends the attempt and the job with the lease, however late it is found", async () => {
+  const { claimedAt } = await claimAndDie(1, 0, { retry: { attempts: 1 } });
+  await world.clock.advance(10 * minute);
+  await world.tick();
+  const finishedAt = new Date(claimedAt.getTime() + leaseMs);
+  expect(await readOnly()).toMatchObject({
+    state: "dead",
+    finishedAt,
+    attempts: [{ outcome: "crashed", finishedAt }],
+  });
+});
+
+test("an error of a handler that is named as a crash is a failed attempt", async () => {
+  await oneParcel(world, 1, { target: { handler: "slow" }, retry: { attempts: 1 } });
+  world.outcome = () => thrown(Object.assign(new Error("no"), { name: "LeaseEnded" }));
+  await world.work();
+  expect(await readOnly()).toMatchObject({ state: "dead", attempts: [{ outcome: "failed" }] });
+});
+
+async function readOnly() {
+  const [job] = await world.sql<Parameters<typeof jobId>[0][]>`
+    select schedule_id as "scheduleId", occurrence, kind, n from carillon.jobs`;
+  return job === undefined ? null : readJob(world.sql, jobId(job));
+}

@@ -47,7 +47,7 @@ begin
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
           when r.outcome in ('crashed', 'back') then 'retry' else r.outcome end as becomes,
-        r.outcome, o.ended_at, o.target_ms,
+        r.outcome, c.crashed, case when c.crashed then least(p_parcel.lease_until, p_now) else o.ended_at end as ended_at, o.target_ms,
         greatest(p_now, case when r.outcome = 'retry' then coalesce(r.at, o.ended_at + r.retry_ms * interval '1 millisecond') end) as again_at,
         -- Edited or deleted since: the job gets no recheck, and a dead one counts for no hold.
         s.deleted_at is not null or coalesce(s.fresh_version, 1) > r.version as outdated,
@@ -56,6 +56,8 @@ begin
           p_started_ms, p_ended_ms, v_groups)
         r (occurrence, schedule_id, kind, n, outcome, at, retry_ms, error, class, stack, reason, hold, version, started_ms, ended_ms, error_group)
       cross join lateral carillon.own_times(p_parcel.claimed_at, coalesce(p_told_at, p_now), p_now, r.started_ms, r.ended_ms) o
+      -- With p_alone no worker has settled the job: its lease has ended.
+      cross join lateral (select r.outcome = 'crashed' or (p_alone and r.outcome = 'dead') as crashed) c
       join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
         and j.state = 'waiting' and j.parcel_id = p_parcel.id
       join carillon.schedules s on s.id = r.schedule_id
@@ -87,10 +89,8 @@ begin
     ), counted as (
       insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, stack, error_group, shard,
         parcel_id, target_ms)
-      select r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_parcel.claimed_at,
-        case when r.outcome = 'crashed' then least(p_parcel.lease_until, p_now) else r.ended_at end,
-        case when r.outcome = 'crashed' or (r.becomes = 'dead' and r.class = 'LeaseEnded') then 'crashed'
-          when r.outcome = 'cancelled' then 'cancelled' when r.becomes = 'succeeded' then 'succeeded' else 'failed' end,
+      select r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_parcel.claimed_at, r.ended_at,
+        case when r.crashed then 'crashed' when r.outcome = 'cancelled' then 'cancelled' when r.becomes = 'succeeded' then 'succeeded' else 'failed' end,
         r.error, r.class, r.stack, r.error_group, r.shard, p_parcel.id, r.target_ms
       from results r where r.outcome <> 'back' and (r.becomes <> 'succeeded' or r.attempt > 1)
     ), died as (
