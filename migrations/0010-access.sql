@@ -107,4 +107,4 @@ create index audit_bulk on carillon.audit (id)
   where action in ('schedules.paused', 'schedules.resumed', 'schedules.deleted', 'schedules.patched');
 -- Read by the board of holds: those that have ended, newest first. The end of a label's hold is one entry; those of its members are left out.
 create index audit_holds_ended on carillon.audit (at, id)
-  where action in ('schedule.resumed', 'group.resumed', 'tag.resumed') and (detail ?| array['group', 'tag']) is not true;
+  where action in ('schedule.resumed', 'group.resumed', 'tag.resumed', 'schedules.resumed') and (detail ?| array['group', 'tag']) is not true;

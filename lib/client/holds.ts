@@ -10,10 +10,11 @@ export interface HoldFilter {
   ended?: boolean | undefined;
 }
 
-/** A hold of a schedule, a group or a tag. */
+/** A hold of a schedule, a group or a tag, or the end of holds of many schedules. */
 export interface BoardHold {
-  scope: "schedule" | "group" | "tag";
-  /** The key of the schedule, or the name of the group or tag. */
+  /** `filter`: holds of single schedules that a resume by filter has released together. */
+  scope: "schedule" | "group" | "tag" | "filter";
+  /** The key of the schedule, the name of the group or tag, or the filter, such as `prefix crm:`. */
   name: string;
   /** Null for an ended hold whose owner the audit does not name. */
   owner: string | null;
@@ -23,7 +24,10 @@ export interface BoardHold {
   since: InstantText | null;
   until: InstantText | null;
   secondsLeft: number | null;
-  /** Null for an ended hold, and where the hold covers more keys than the token reaches. */
+  /**
+   * With the scope `filter`, the schedules that were released. Null for other ended holds, and where
+   * the hold covers more keys than the token reaches.
+   */
   members: number | null;
   state: "binding" | "ending" | "ended";
   endedAt: InstantText | null;

@@ -168,4 +168,35 @@ describe("the board of holds", () => {
       { name: "bulk:1", state: "ended", owner: "adminer", reason: "migration", since, until: body.until },
     ]);
   });
+
+  test("A resume by filter is one ended hold with the number of schedules that it released", async () => {
+    for (const key of ["many:1", "many:2"])
+      await api.send("PUT", `/v1/schedules/${key}`, {
+        body: { when: "every 1h", target: { queue: "demo" } },
+      });
+    await api.clock.advance(minute);
+    const since = api.clock.now().toISOString();
+    const filter = { prefix: "many:" };
+    await api.send("POST", "/v1/schedules:pause", { body: { filter, reason: "migration" } });
+    await api.clock.advance(minute);
+    await api.send("POST", "/v1/schedules:resume", { body: { filter } });
+    const ended = { endedAt: api.clock.now().toISOString(), endedBy: "adminer", state: "ended" };
+    const released = {
+      scope: "filter",
+      name: "prefix many:",
+      members: 2,
+      owner: "adminer",
+      reason: "migration",
+    };
+    expect((await list("prefix=many:&ended=true")).items).toMatchObject([{ ...released, since, ...ended }]);
+    expect((await list("prefix=man&ended=true")).items).toHaveLength(1);
+    expect((await list("prefix=other:&ended=true")).items).toEqual([]);
+    expect((await list("ended=true", asTeam())).items).toEqual([]);
+  });
+
+  test("A resume by filter that released nothing is no ended hold", async () => {
+    await api.send("PUT", "/v1/schedules/free:1", { body: { when: "every 1h", target: { queue: "demo" } } });
+    await api.send("POST", "/v1/schedules:resume", { body: { filter: { prefix: "free:" } } });
+    expect((await list("prefix=free:&ended=true")).items).toEqual([]);
+  });
 });

@@ -7,8 +7,14 @@ import { instantText } from "./instant-text.ts";
 
 export const holdSchema = z
   .strictObject({
-    scope: z.enum(["schedule", "group", "tag"]),
-    name: z.string().describe("The key of the schedule, or the name of the group or tag."),
+    scope: z
+      .enum(["schedule", "group", "tag", "filter"])
+      .describe("`filter`: holds of single schedules that a resume by filter has released together."),
+    name: z
+      .string()
+      .describe(
+        "The key of the schedule, the name of the group or tag, or the filter, such as `prefix crm:`.",
+      ),
     owner: z.string().nullable().describe("Null for an ended hold whose owner the audit does not name."),
     prefix: z
       .string()
@@ -23,7 +29,7 @@ export const holdSchema = z
       .min(0)
       .nullable()
       .describe(
-        "Schedules that the hold has been put on so far. Null for an ended hold, and where the hold covers more keys than the token reaches.",
+        "Schedules that the hold has been put on so far, or that a resume by filter has released. Null for other ended holds, and where the hold covers more keys than the token reaches.",
       ),
     state: z
       .enum(["binding", "ending", "ended"])
@@ -31,7 +37,10 @@ export const holdSchema = z
     endedAt: instantText.nullable(),
     endedBy: z.string().nullable().describe("The actor that released it; `carillon` if it ended by itself."),
   })
-  .meta({ id: "BoardHold", description: "A hold of a schedule, a group or a tag." });
+  .meta({
+    id: "BoardHold",
+    description: "A hold of a schedule, a group or a tag, or the end of holds of many schedules.",
+  });
 
 type HoldView = z.input<typeof holdSchema>;
 
@@ -62,7 +71,6 @@ export function endedHoldView({ id: _, since, until, endedAt, ...hold }: EndedHo
     since: since?.toISOString() ?? null,
     until: until?.toISOString() ?? null,
     secondsLeft: null,
-    members: null,
     state: "ended",
     endedAt: endedAt.toISOString(),
   };

@@ -68,7 +68,7 @@ function showHolds(out: Output, items: readonly BoardHold[], ended: boolean): vo
         whole: true,
       },
       last,
-      ...(ended ? [] : [members]),
+      members,
       { title: "REASON", text: ({ reason }) => reason ?? "" },
     ],
     items,

@@ -9,8 +9,11 @@ import { boardLookedMax, type HoldFilter } from "./hold-board.ts";
 /** A hold that has ended, from the audit. */
 export interface EndedHold {
   id: string;
-  scope: HoldScope;
+  /** `filter`: a resume by filter has released holds of its owner; `name` is the filter. */
+  scope: HoldScope | "filter";
   name: string;
+  /** How many schedules a resume by filter has released; null for others, and until it has ended. */
+  members: number | null;
   /** Null if the audit does not say whose hold it was. */
   owner: string | null;
   reason: string | null;
@@ -51,13 +54,13 @@ export async function readEndedHolds(
   const since = new Date((await databaseClock(tx)).getTime() - endedDays * dayMs);
   const to = before === undefined ? tx`` : tx`and (a.at, a.id) < (${before.at}, ${before.id}::bigint)`;
   const rows = await tx<EndedRow[]>`
-    select a.id, a.scope, a.subject as name, a.owner, coalesce(p.reason, a.reason) as reason, p.at as since, coalesce(p.until, a.until) as until,
+    select a.id, case a.scope when 'schedules' then 'filter' else a.scope end as scope, a.subject as name, a.members, a.owner, coalesce(p.reason, a.reason) as reason, p.at as since, coalesce(p.until, a.until) as until,
       a.at as "endedAt", a.actor as "endedBy", a.fits
     from (
-      select a.*, split_part(a.action, '.', 1) as scope, a.detail ->> 'owner' as owner,
+      select a.*, split_part(a.action, '.', 1) as scope, a.detail ->> 'owner' as owner, (a.detail ->> 'done')::int as members,
         coalesce(a.detail ->> 'reason', a.detail -> 'before' ->> 'reason') as reason,
         ${untilIn(tx, tx`coalesce(a.detail ->> 'until', a.detail -> 'before' ->> 'until')`)} as until,
-        (true ${scope === undefined ? tx`` : tx`and a.action = ${`${scope}.resumed`}`}
+        ((a.detail ->> 'done') is distinct from '0' ${scope === undefined ? tx`` : tx`and a.action = ${`${scope}.resumed`}`}
           ${owner === undefined ? tx`` : tx`and a.detail ->> 'owner' is not distinct from ${owner}`}
           ${prefix === undefined ? tx`` : tx`and ${within(tx, prefix)}`}) as fits
       from (
@@ -81,7 +84,7 @@ function toPlace(row: EndedHold | EndedPlace | undefined): EndedPlace | undefine
 
 /** SQL: the condition of the index `audit_holds_ended`, in its words. */
 const isEnd = (tx: Tx) =>
-  tx`a.action in ('schedule.resumed', 'group.resumed', 'tag.resumed') and (a.detail ?| array['group', 'tag']) is not true`;
+  tx`a.action in ('schedule.resumed', 'group.resumed', 'tag.resumed', 'schedules.resumed') and (a.detail ?| array['group', 'tag']) is not true`;
 
 const within = (tx: Tx, prefix: string) => tx`
   case when a.schedule_id is not null then a.subject >= ${prefix} and a.subject < ${prefix + highestCharacter}

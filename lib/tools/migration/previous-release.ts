@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "8098d68bea7d97f9a5b5d1e5e8595e245b9c929062998a2ff08973db6d09f710",
+  migrationsDigest: "a6260f80b22602adddf540bf343ba0ef147bd315a3241f0e07d837a905a4acea",
 } as const;
