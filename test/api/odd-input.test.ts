@@ -48,6 +48,29 @@ describe("batches with an odd operation", () => {
   });
 });
 
+describe("searches of a time that ends before it begins", () => {
+  const query = "from=2026-03-02T10:00:00Z&to=2026-03-02T09:00:00Z";
+  const fault = { path: "to", message: "must lie after `from`" };
+
+  test.each(["jobs", "jobs:groups", "outages", "audit"])(
+    "%s refuses a `to` before its `from`",
+    async (list) => {
+      expect(await api.send("GET", `/v1/${list}`, { query })).toMatchObject({
+        status: 400,
+        json: { errors: [fault] },
+      });
+    },
+  );
+
+  test("A retry of many jobs refuses a `to` before its `from`", async () => {
+    const filter = Object.fromEntries(new URLSearchParams(query));
+    expect(await api.send("POST", "/v1/jobs:retry", { body: { filter, dryRun: true } })).toMatchObject({
+      status: 400,
+      json: { errors: [{ ...fault, path: "filter.to" }] },
+    });
+  });
+});
+
 test("A release of time zone data with an impossible name answers 404", async () => {
   expect(await api.send("GET", "/v1/zone-data/%00/moves")).toMatchObject({ status: 404 });
 });

@@ -5,7 +5,7 @@ import { type Fault, Refusal } from "../../refusal.ts";
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
 import { keyShape } from "../../schedule/shape/schedule-key.ts";
 import { storableText } from "../../schedule/shape/text.ts";
-import { pageQuery } from "./query.ts";
+import { isRange, noRange, pageQuery } from "./query.ts";
 import { targetFilter } from "./schedule-query.ts";
 
 export const bulkMax = 10_000;
@@ -41,20 +41,22 @@ const errorGroups = {
 
 const states = ["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"] as const;
 
-export const jobsQuery = z.strictObject({
-  state: z.enum(states).optional(),
-  ...ownerShapes,
-  ...foundShapes,
-  upcoming: z
-    .enum(["true", "false"], { error: "takes `true` or `false`" })
-    .transform((text) => text === "true")
-    .optional()
-    .describe(
-      "`false`: only jobs whose occurrence has come. `true`: only jobs that are made ahead of it, up to three minutes, or enqueued for later; never dead ones.",
-    ),
-  ...errorGroups,
-  ...pageQuery,
-});
+export const jobsQuery = z
+  .strictObject({
+    state: z.enum(states).optional(),
+    ...ownerShapes,
+    ...foundShapes,
+    upcoming: z
+      .enum(["true", "false"], { error: "takes `true` or `false`" })
+      .transform((text) => text === "true")
+      .optional()
+      .describe(
+        "`false`: only jobs whose occurrence has come. `true`: only jobs that are made ahead of it, up to three minutes, or enqueued for later; never dead ones.",
+      ),
+    ...errorGroups,
+    ...pageQuery,
+  })
+  .refine(isRange, noRange);
 
 export const groupsQuery = z
   .strictObject({
@@ -65,6 +67,7 @@ export const groupsQuery = z
     ...errorGroups,
     ...pageQuery,
   })
+  .refine(isRange, noRange)
   .superRefine(({ state, by, reason, from, to }, context) => {
     if (state === "dead") return;
     const refuse = (name: string) =>
@@ -90,12 +93,14 @@ const dryRun = z
   .describe("Count the jobs, and change nothing. `limit` and `reason` are ignored.");
 
 export const retryManyShape = z.strictObject({
-  filter: z.strictObject({
-    state: z.enum(["dead", "cancelled"]).default("dead"),
-    ...ownerShapes,
-    ...foundShapes,
-    ...errorGroups,
-  }),
+  filter: z
+    .strictObject({
+      state: z.enum(["dead", "cancelled"]).default("dead"),
+      ...ownerShapes,
+      ...foundShapes,
+      ...errorGroups,
+    })
+    .refine(isRange, noRange),
   limit,
   reason: why,
   dryRun,

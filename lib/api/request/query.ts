@@ -22,6 +22,12 @@ export const pageQuery = {
     .describe("The `cursor` of the page before. It is refused with other filters."),
 };
 
+/** Whether there is time between `from` and `to`, if both are given. */
+export const isRange = ({ from, to }: { from?: Date | undefined; to?: Date | undefined }) =>
+  from === undefined || to === undefined || from < to;
+
+export const noRange = { path: ["to"], error: "must lie after `from`" };
+
 /** The answer of every list. */
 export function pageSchema(item: z.ZodType) {
   return z.strictObject({ items: z.array(item), cursor: cursorSchema });

@@ -6,30 +6,32 @@ import { storableText } from "../../schedule/shape/text.ts";
 import { examples } from "../document/openapi-examples.ts";
 import type { Operations } from "../operations/operations.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
-import { pageQuery, pageSchema } from "../request/query.ts";
+import { isRange, noRange, pageQuery, pageSchema } from "../request/query.ts";
 import { narrowed } from "../request/reach.ts";
 import { type Route, route } from "../request/route.ts";
 import { instantText } from "../views/instant-text.ts";
 
-const auditQuery = z.strictObject({
-  subject: storableText({ max: 600 })
-    .optional()
-    .describe(
-      "The subject of the change: a schedule's key, the name of a group, a tag, a calendar, a token or a target.",
-    ),
-  prefix: storableText({ max: 255 })
-    .optional()
-    .describe(
-      "Entries of schedules whose keys begin with it, and of holds and tokens that cover such keys only.",
-    ),
-  actor: storableText({ max: 300 })
-    .optional()
-    .describe("The name of the token, or of another actor such as `carillon`."),
-  action: storableText({ max: 100 }).optional().describe("Such as `schedule.replaced` or `token.created`."),
-  from: instantShape.optional(),
-  to: instantShape.optional().describe("Entries before this instant."),
-  ...pageQuery,
-});
+const auditQuery = z
+  .strictObject({
+    subject: storableText({ max: 600 })
+      .optional()
+      .describe(
+        "The subject of the change: a schedule's key, the name of a group, a tag, a calendar, a token or a target.",
+      ),
+    prefix: storableText({ max: 255 })
+      .optional()
+      .describe(
+        "Entries of schedules whose keys begin with it, and of holds and tokens that cover such keys only.",
+      ),
+    actor: storableText({ max: 300 })
+      .optional()
+      .describe("The name of the token, or of another actor such as `carillon`."),
+    action: storableText({ max: 100 }).optional().describe("Such as `schedule.replaced` or `token.created`."),
+    from: instantShape.optional(),
+    to: instantShape.optional().describe("Entries before this instant."),
+    ...pageQuery,
+  })
+  .refine(isRange, noRange);
 
 const entrySchema = z
   .strictObject({

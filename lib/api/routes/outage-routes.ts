@@ -3,15 +3,17 @@ import { type NotedOutage, outageKinds, outagePlaceText, readOutagePlace } from 
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
 import type { Operations } from "../operations/operations.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
-import { pageQuery, pageSchema } from "../request/query.ts";
+import { isRange, noRange, pageQuery, pageSchema } from "../request/query.ts";
 import { type Route, route } from "../request/route.ts";
 import { instantText } from "../views/instant-text.ts";
 
-const outagesQuery = z.strictObject({
-  from: instantShape.optional().describe("Outages that were not over at this instant."),
-  to: instantShape.optional().describe("Outages that began before this instant."),
-  ...pageQuery,
-});
+const outagesQuery = z
+  .strictObject({
+    from: instantShape.optional().describe("Outages that were not over at this instant."),
+    to: instantShape.optional().describe("Outages that began before this instant."),
+    ...pageQuery,
+  })
+  .refine(isRange, noRange);
 
 const outageSchema = z
   .strictObject({
