@@ -1,4 +1,4 @@
-import type { AgendaItem, AgendaWindow, Strip, StripItem } from "../../client/main.ts";
+import { type AgendaItem, type AgendaWindow, Pages, type Strip, type StripItem } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
@@ -150,15 +150,14 @@ async function showStrip(
   key: string,
   window: { from: string | undefined; to: string | undefined },
 ): Promise<void> {
-  const { client, out, signal, given } = call;
-  const most = given.flag("all") ? Number.POSITIVE_INFINITY : (given.number("limit", { min: 1 }) ?? 50);
-  const items: StripItem[] = [];
-  let page: Strip | undefined;
-  do {
-    const cursor = page?.cursor;
-    page = await client.schedules.occurrences(key, { ...window, limit: pageSize(call), cursor, signal });
-    items.push(...page.items);
-  } while (page.cursor !== undefined && items.length <= most);
+  const { client, out, signal } = call;
+  let last: Strip | undefined;
+  const list = new Pages<StripItem>(async (cursor) => {
+    const limit = pageSize(call);
+    last = await client.schedules.occurrences(key, { ...window, limit, cursor, signal });
+    return last;
+  });
+  const items = await someOf(call, list);
   const { times } = out;
   out.table(
     [
@@ -173,12 +172,11 @@ async function showStrip(
       { title: "TOOK", text: ({ durationMs }) => measuredText(durationMs), align: "right", whole: true },
       { title: "WHY", text: ({ sentence }) => times.inSentence(sentence) },
     ],
-    items.slice(0, most),
+    items,
     "It has no occurrence in this time.",
   );
-  if (items.length > most) out.note(`There are more than ${most}: use --limit or --all.`);
-  if (page.deleted !== null && !out.isJson)
-    out.note(`Deleted at ${times.both(page.deleted.at)} by ${page.deleted.by}.`);
+  const deleted = last?.deleted ?? null;
+  if (deleted !== null && !out.isJson) out.note(`Deleted at ${times.both(deleted.at)} by ${deleted.by}.`);
 }
 
 /** One mark for each outcome; others are a question mark. */
