@@ -29,7 +29,7 @@ export function overview(table: readonly Command[], version: string): string {
     ),
     ...lists,
     `Topics: ${helpTopics.join(", ")}`,
-    "It calls CARILLON_URL with CARILLON_TOKEN; without them, the API that `npm start` runs in this folder.",
+    "It calls CARILLON_URL with CARILLON_TOKEN; without them, the API that `npm start` runs in this folder, or with the data of CARILLON_DATA_DIR.",
   ].join("\n\n");
 }
 
