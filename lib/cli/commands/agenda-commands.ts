@@ -25,8 +25,8 @@ const agenda = command({
   summary: "Show everything that runs, or ran, in a window",
   usage: "<window>…",
   about:
-    "A window is a day with times, a time from now, or two instants, in the zone of --timezone: `Mon 08:55..09:05`, `2026-12-01 08:00..10:00`, `tomorrow 9..10`, `last fri`, `+2h`, `last 30m`, `2026-12-01T08:00..2026-12-02T08:00`. It is at most 32 days long.",
-  words: { min: 1, max: 4 },
+    "A window is a day with times, a time from now, or two times, in the zone of --timezone: `Mon 08:55..09:05`, `2026-12-01 08:00..10:00`, `tomorrow 9..10`, `Mon 22:00..Tue 02:00`, `last fri`, `+2h`, `last 30m`, `2h ago..now`, `2026-12-01T08:00..2026-12-02T08:00`. It is at most 32 days long.",
+  words: { min: 1, max: 8 },
   options: agendaOptions,
   examples: [
     `carillon agenda "Mon 08:55..09:05" --timezone Europe/Berlin`,
