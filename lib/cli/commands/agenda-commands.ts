@@ -1,4 +1,11 @@
-import { type AgendaItem, type AgendaWindow, Pages, type Strip, type StripItem } from "../../client/main.ts";
+import {
+  type AgendaCounts,
+  type AgendaItem,
+  type AgendaWindow,
+  Pages,
+  type Strip,
+  type StripItem,
+} from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
@@ -105,6 +112,8 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow): 
       { title: "SCHEDULES", text: ({ schedules }) => grouped.format(schedules), align: "right", whole: true },
       { title: "WHEN", text: ({ when }) => when ?? "once" },
       { title: "ZONE", text: ({ timezone }) => timezone ?? "" },
+      ...(items.some(({ calendar }) => calendar !== null) ? [{ title: "CALENDAR", text: calendarText }] : []),
+      { title: "SUCH AS", text: ({ sample }) => sample ?? "" },
     ],
     items,
     "Nothing occurs in this window.",
@@ -113,6 +122,14 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow): 
   const more = cadences > items.length ? `, ${cadences - items.length} cadences are not listed` : "";
   out.line(`${grouped.format(occurrences)} occurrences in all${more}.`);
   if (!exact) out.note("Some numbers are estimates.");
+  out.note(
+    "Holds, ends and days that a calendar leaves out are not looked at: the list without --count has them.",
+  );
+}
+
+/** Such as `holidays: skip`. */
+function calendarText({ calendar }: AgendaCounts["items"][number]): string {
+  return calendar === null ? "" : `${calendar.name}: ${calendar.on}`;
 }
 
 const keysMax = 100;
