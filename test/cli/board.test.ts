@@ -16,7 +16,9 @@ const put = (key: string, ...more: string[]) => cli.carillon(["put", key, "--que
 test("carillon whoami shows the token's scope and what it may do", async () => {
   const { code, out } = await cli.carillon(["whoami"], { env: { CARILLON_TOKEN: "read-token" } });
   expect(code).toBe(0);
-  expect(out).toMatch(/^name +reader\nscope +read\nkeys +all\nexpires +never\nrate +no limit\n/);
+  expect(out).toMatch(
+    /^name +reader\nscope +read\nkeys +all\nexpires +never\nrate +no limit\nowner of its holds +reader\n/,
+  );
   expect(out).toContain("\nSchedules\n  ");
   expect(out).not.toContain("Create a schedule, or replace it");
   const machine = await cli.carillon(["whoami", "--json"]);
@@ -34,6 +36,17 @@ test("carillon holds shows owner, reason and time left, and a group's hold as on
   expect((await cli.carillon(["holds", "--ended"])).out).toMatch(
     /\ngroup crew +adminer +\S+ +2026-03-02 10:00:00 +adminer +strike\n/,
   );
+});
+
+test("A paused schedule shows until when it is held where another shows its next run", async () => {
+  await put("p", "--when", "every 1h");
+  await cli.carillon(["pause", "p", "--until", "in 2h"]);
+  const shown = /held until 2026-03-02 12:00:\d\d \(in \S+/;
+  expect((await cli.carillon(["ls", "p", "--timezone", "UTC"])).out).toMatch(shown);
+  expect((await cli.carillon(["get", "p", "--timezone", "UTC"])).out).toMatch(shown);
+  await cli.carillon(["pause", "p"]);
+  expect((await cli.carillon(["get", "p"])).out).toMatch(/\nnext \(UTC\) +held\n/);
+  await cli.carillon(["rm", "p", "--yes"]);
 });
 
 test("carillon forecast prints lines of an hour and the heaviest minutes, in the zone of --timezone", async () => {

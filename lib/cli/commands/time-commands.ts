@@ -226,7 +226,9 @@ const restore = command({
       showTried(out, await client.schedules.tryRestore(key, Number(version), options));
       return;
     }
-    showEdit(out, await client.schedules.restore(key, Number(version), options), "Restored");
+    const { version: before } = await client.schedules.get(key, { signal });
+    const edited = await client.schedules.restore(key, Number(version), options);
+    showEdit(out, edited, edited.version === before ? "Nothing to restore in" : "Restored");
   },
 });
 
