@@ -44,6 +44,8 @@ test("A paused schedule shows until when it is held where another shows its next
   const shown = /held until 2026-03-02 12:00:\d\d \(in \S+/;
   expect((await cli.carillon(["ls", "p", "--timezone", "UTC"])).out).toMatch(shown);
   expect((await cli.carillon(["get", "p", "--timezone", "UTC"])).out).toMatch(shown);
+  const { out } = await cli.carillon(["versions", "p", "--timezone", "Europe/Berlin"]);
+  expect(out).toMatch(/ held by adminer until 2026-03-02 13:00:\d\d\n/);
   await cli.carillon(["pause", "p"]);
   expect((await cli.carillon(["get", "p"])).out).toMatch(/\nnext \(UTC\) +held\n/);
   await cli.carillon(["rm", "p", "--yes"]);

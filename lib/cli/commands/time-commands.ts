@@ -188,7 +188,10 @@ const versions = command({
         { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.wall(at), whole: true },
         { title: "BY", text: ({ by }) => by },
         { title: "CHANGE", text: ({ change }) => change, whole: true },
-        { title: "WHAT", text: (each) => versionText(each, given.flag("full")) },
+        {
+          title: "WHAT",
+          text: (each) => versionText(each, { isFull: given.flag("full"), times: out.times }),
+        },
       ],
       await someOf(call, list),
       "There is no version.",
