@@ -4,6 +4,7 @@ import { formatDuration } from "../cadence/duration.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { fits } from "../schedule/filter-schedules.ts";
+import type { CadenceColumns } from "../schedule/stored/cadence-columns.ts";
 import { byIndex } from "./by-index.ts";
 import { allRules, inIndex, inRange, rulesOf } from "./rules.ts";
 import type { Rule, Slice } from "./slices.ts";
@@ -15,6 +16,10 @@ export interface RuleCount {
   /** The cadence in its normal form; null for single instants. */
   when: string | null;
   timezone: string | null;
+  /** The calendar that it is resolved with, and what it does on a day of it. */
+  calendar: { name: string; on: NonNullable<CadenceColumns["calendarOn"]> } | null;
+  /** The key of one of its schedules; null where they were not counted one by one. */
+  sample: string | null;
   schedules: number;
   occurrences: number;
 }
@@ -64,7 +69,7 @@ export async function countAgenda(sql: Sql, window: Window, filter: AgendaFilter
 }
 
 interface Counted {
-  rules: { rule: number; schedules: number; occurrences: number }[];
+  rules: { rule: number; schedules: number; occurrences: number; sample: string | null }[];
   exact: boolean;
 }
 
@@ -78,13 +83,17 @@ async function countedOf(sql: Sql, window: Window, members: readonly Member[]): 
     const runs = runsOf(rule);
     if (runs !== null) {
       exact &&= !runs.more;
-      if (runs.count > 0)
-        rules.push({ rule: rule.rule, schedules: of.length, occurrences: of.length * runs.count });
+      const occurrences = of.length * runs.count;
+      if (occurrences > 0)
+        rules.push({ rule: rule.rule, schedules: of.length, occurrences, sample: of[0]?.key ?? null });
       continue;
     }
-    const counts = of.map(({ phase }) => timesAt(rule.rule, phase, window)).filter((count) => count > 0);
-    const occurrences = counts.reduce((sum, count) => sum + count, 0);
-    if (occurrences > 0) rules.push({ rule: rule.rule, schedules: counts.length, occurrences });
+    const counts = of
+      .map(({ phase, key }) => ({ key, count: timesAt(rule.rule, phase, window) }))
+      .filter(({ count }) => count > 0);
+    const occurrences = counts.reduce((sum, { count }) => sum + count, 0);
+    if (occurrences > 0)
+      rules.push({ rule: rule.rule, schedules: counts.length, occurrences, sample: counts[0]?.key ?? null });
   }
   return { rules, exact };
 }
@@ -140,7 +149,8 @@ async function countedByIndex(sql: Sql, window: Window, filter: AgendaFilter): P
       const all = own.find(({ part }) => part.slice.high - part.slice.low === -rule.rule);
       const schedules = all?.count ?? own.reduce((sum, { count }) => sum + count, 0);
       const occurrences = own.reduce((sum, { part, count }) => sum + part.times * count, 0);
-      if (occurrences > 0) counted.rules.push({ rule: rule.rule, schedules, occurrences });
+      const sample = own.find(({ part, count }) => part.times > 0 && count > 0)?.sample ?? null;
+      if (occurrences > 0) counted.rules.push({ rule: rule.rule, schedules, occurrences, sample });
     }
     await setImmediate();
   }
@@ -152,11 +162,13 @@ const countedAtOnce = 50;
 /** A part that is not counted, or only up to a bound, is estimated. */
 function countOf(
   { slice }: CountedPart,
-  found: { looked: number; count: number } | undefined,
+  found: PartCount | undefined,
   estimates: (slice: Slice) => number,
-): { count: number; isCut: boolean } {
-  if (found !== undefined && found.looked <= schedulesMax) return { count: found.count, isCut: false };
-  return { count: Math.max(found?.count ?? 0, estimates(slice)), isCut: true };
+): { count: number; sample: string | null; isCut: boolean } {
+  const sample = found?.sample ?? null;
+  if (found !== undefined && found.looked <= schedulesMax)
+    return { count: found.count, sample, isCut: false };
+  return { count: Math.max(found?.count ?? 0, estimates(slice)), sample, isCut: true };
 }
 
 /** Schedules that are counted together, and how often each of them occurs. */
@@ -184,24 +196,31 @@ function partsOf(rule: Rule, runs: number | null, { from, to }: Window): Counted
   return whole > 0 ? [all, ...rest] : rest;
 }
 
-/** How many schedules of each part were looked at, and how many of them the filter selects. */
+/** How many schedules of a part were looked at, how many of them the filter selects, and the key of one. */
+interface PartCount {
+  looked: number;
+  count: number;
+  sample: string | null;
+}
+
 async function countEntries(
   sql: Sql,
   { prefix, ...labels }: AgendaFilter,
   parts: readonly CountedPart[],
-): Promise<readonly { looked: number; count: number }[]> {
+): Promise<readonly PartCount[]> {
   const slices = parts.map(({ slice }) => slice);
   const isLabelled = Object.values(labels).some((label) => label !== undefined);
   return byIndex(
     sql,
-    (tx) => tx<{ looked: number; count: number }[]>`
+    (tx) => tx<PartCount[]>`
     select c.* from unnest(${slices.map(({ rule }) => rule)}::bigint[], ${slices.map(({ low }) => low)}::bigint[], ${slices.map(({ high }) => high - 1)}::bigint[])
       with ordinality u (rule, low, top, n)
     cross join lateral (
-      select count(*)::int as looked, (count(*) filter (where ${fits(tx, { prefix, ...labels })}))::int as count from (
+      select count(*)::int as looked, (count(*) filter (where f.fits))::int as count, min(s.key) filter (where f.fits) as sample from (
         select ${isLabelled ? tx`s.*` : tx`s.key`} from carillon.schedules s
         where ${inIndex(tx, "all")} and ${inRange(tx, { prefix, lowKey: tx`${prefix ?? ""}` })}
-        order by s.rule, s.phase, s.key limit ${schedulesMax + 1}) s offset 0) c
+        order by s.rule, s.phase, s.key limit ${schedulesMax + 1}) s
+      cross join lateral (select ${fits(tx, { prefix, ...labels })} as fits) f offset 0) c
     order by u.n`,
   );
 }
@@ -232,13 +251,26 @@ async function named(tx: Tx, counted: Counted["rules"]): Promise<RuleCount[]> {
   const listed = counted
     .toSorted((a, b) => b.occurrences - a.occurrences || a.rule - b.rule)
     .slice(0, listedMax);
-  const rows = await tx<{ id: number; expression: string; timezone: string }[]>`
-    select id, expression, timezone from carillon.cadences where id = any(${listed.map(({ rule }) => rule).filter((rule) => rule > 0)}::int[])`;
+  const rows = await tx<
+    {
+      id: number;
+      expression: string;
+      timezone: string;
+      name: string | null;
+      on: CadenceColumns["calendarOn"];
+    }[]
+  >`
+    select c.id, c.expression, c.timezone, k.name, c.calendar_on as on from carillon.cadences c
+    left join carillon.calendar_versions v on v.id = c.calendar_version left join carillon.calendars k on k.id = v.calendar_id
+    where c.id = any(${listed.map(({ rule }) => rule).filter((rule) => rule > 0)}::int[])`;
   const cadences = new Map(rows.map((row) => [row.id, row]));
-  return listed.map(({ rule, schedules, occurrences }) => ({
-    when: cadences.get(rule)?.expression ?? (rule < 0 ? `every ${formatDuration(-rule)}` : null),
-    timezone: cadences.get(rule)?.timezone ?? null,
-    schedules,
-    occurrences,
-  }));
+  return listed.map(({ rule, ...counts }) => {
+    const { expression, timezone = null, name = null, on = null } = cadences.get(rule) ?? {};
+    return {
+      when: expression ?? (rule < 0 ? `every ${formatDuration(-rule)}` : null),
+      timezone,
+      calendar: name === null || on === null ? null : { name, on },
+      ...counts,
+    };
+  });
 }

@@ -6,6 +6,7 @@ import { filterText } from "./job-filter-options.ts";
 import { printable } from "./output/style.ts";
 import { counted } from "./output/table.ts";
 import { bulkFilterOptions } from "./schedule-filter.ts";
+import type { Times } from "./times.ts";
 
 export const bulkOptions = {
   ...bulkFilterOptions,
@@ -73,7 +74,8 @@ function numberText(count: number, more: boolean): string {
   return more ? `${count} or more schedules` : counted(count, "schedule");
 }
 
-async function preview({ client, out, signal }: BulkCall, action: BulkAction): Promise<void> {
+async function preview(call: BulkCall, action: BulkAction): Promise<void> {
+  const { client, out, signal } = call;
   const found = await client.schedules.tryMany(action, { signal });
   if (out.isJson) {
     out.json(found);
@@ -86,7 +88,26 @@ async function preview({ client, out, signal }: BulkCall, action: BulkAction): P
   }
   const { count, more, samples } = found;
   if (count > samples.length || more) out.line("…");
-  out.line(`${numberText(count, more)} would be ${words[action.verb].would}.`);
+  const how = action.verb === "pause" ? holdText(action, out.times) : "";
+  out.line(printable(`${numberText(count, more)} would be ${words[action.verb].would}${how}.`));
+  if (action.verb === "pause") await showHeld(call, action.filter ?? {});
+}
+
+/** The end and the reason that a hold would have. */
+function holdText({ until, reason }: Extract<BulkAction, { verb: "pause" }>, times: Times): string {
+  const end =
+    until === undefined || until === null
+      ? ", without an end"
+      : ` until ${times.both(new Date(until).toISOString())}`;
+  return `${end}${reason === undefined || reason === null ? "" : `: ${reason}`}`;
+}
+
+/** How many of the matching schedules are held already; a filter by state leaves none or all. */
+async function showHeld({ client, out, signal }: BulkCall, filter: ScheduleFilter): Promise<void> {
+  if (filter.state !== undefined) return;
+  const { count, more } = await client.schedules.count({ ...filter, state: "paused", signal });
+  if (count === 0) return;
+  out.line(`${count}${more ? " or more" : ""} of them ${count === 1 && !more ? "is" : "are"} held already.`);
 }
 
 const shownTimes = 3;

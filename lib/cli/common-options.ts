@@ -2,7 +2,10 @@ import type { OptionSpec } from "./command.ts";
 
 export const everywhere = {
   json: { about: "JSON for machines: one value; for a list, one value per line" },
-  url: { value: "url", about: "The address of the API; default: CARILLON_URL" },
+  url: {
+    value: "url",
+    about: "The address of the API; default: CARILLON_URL, then the one in the local data directory",
+  },
   "token-file": {
     value: "file",
     about: "A file with the token; default: CARILLON_TOKEN, then the token in the local data directory",

@@ -14,11 +14,20 @@ export interface ConnectionParams {
   note: (text: string) => void;
 }
 
-/** The address of the API: as given, or else that of `npm start`. */
+/**
+ * The address of the API: as given, or else that of `npm start`, which it leaves in its data
+ * directory.
+ */
 export function apiUrl(url: string | undefined, env: Environment): string {
   const given = url ?? filled(env["CARILLON_URL"]);
   if (given !== undefined) return given;
-  return `http://127.0.0.1:${filled(env["CARILLON_PORT"]) ?? "8787"}`;
+  const port = filled(env["CARILLON_PORT"]);
+  const kept = port === undefined ? textIn(inDataDir(env, "url")) : undefined;
+  return kept ?? `http://127.0.0.1:${port ?? "8787"}`;
+}
+
+function inDataDir(env: Environment, file: string): string {
+  return path.resolve(filled(env["CARILLON_DATA_DIR"]) ?? ".carillon", file);
 }
 
 export function connect(params: ConnectionParams): Carillon {
@@ -60,9 +69,9 @@ function tokenFor({ tokenFile, env }: ConnectionParams, isLocal: boolean): strin
   if (tokenFile !== undefined) return presentable(readToken(tokenFile), tokenFile);
   const given = filled(env["CARILLON_TOKEN"]);
   if (given !== undefined) return presentable(given.trim(), "CARILLON_TOKEN");
-  const kept = path.resolve(filled(env["CARILLON_DATA_DIR"]) ?? ".carillon", "token");
+  const kept = inDataDir(env, "token");
   // The local token is sent only to this machine, wherever CARILLON_URL points.
-  const found = isLocal ? tokenIn(kept) : undefined;
+  const found = isLocal ? textIn(kept) : undefined;
   if (found !== undefined) return presentable(found, kept);
   throw new UsageFault(
     isLocal
@@ -72,12 +81,12 @@ function tokenFor({ tokenFile, env }: ConnectionParams, isLocal: boolean): strin
 }
 
 function readToken(file: string): string {
-  const token = tokenIn(file);
+  const token = textIn(file);
   if (token === undefined) throw new UsageFault(`The token file ${file} cannot be read.`);
   return token;
 }
 
-function tokenIn(file: string): string | undefined {
+function textIn(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8").trim();
   } catch {

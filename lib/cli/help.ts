@@ -29,7 +29,7 @@ export function overview(table: readonly Command[], version: string): string {
     ),
     ...lists,
     `Topics: ${helpTopics.join(", ")}`,
-    "It calls CARILLON_URL with CARILLON_TOKEN; without them, the API that `npm start` runs in this folder.",
+    "It calls CARILLON_URL with CARILLON_TOKEN; without them, the API that `npm start` runs in this folder, or with the data of CARILLON_DATA_DIR.",
   ].join("\n\n");
 }
 
@@ -67,6 +67,13 @@ const timesText = `How instants are written, wherever an option takes one
   2026-11-23                           the beginning of the day, in the same zone
   09:00                                today
   now, "in 3h", "1h 30m ago"
+
+A window of \`agenda\`
+
+  "Mon 08:55..09:05"                   a day with times: a weekday, today, tomorrow, 2026-12-01
+  "Mon 22:00..Tue 02:00"               an end on another day needs its day
+  tomorrow, "last fri"                 a whole day
+  +2h, "last 30m", "2h ago..now"       from now
 
 Every time that a command prints can be given to another one, also with what follows it in
 parentheses. An hour that the clocks show twice is printed with its offset, and must be given with it.

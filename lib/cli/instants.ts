@@ -15,13 +15,20 @@ export interface InstantInput {
  * `2026-12-01T09:00:00Z`, `2026-12-01 09:00`, `2026-12-01 09:00 Europe/Berlin`, `2026-12-01`,
  * `09:00` (today), `now`, `in 3h`, `2d ago`.
  */
-export function readInstant({ text, option, zone, now }: InstantInput): number {
+export function readInstant(input: InstantInput): number {
+  const instant = instantOf(input);
+  if (instant === undefined) throw notAnInstant(input);
+  return instant;
+}
+
+/** Undefined for a text that names no instant. A time that comes twice, or never, is refused. */
+export function instantOf({ text, option, zone, now }: InstantInput): number | undefined {
   const written = withoutRelative(text);
   const relative = relativeMs(written);
   if (relative !== undefined) return now + relative;
   const wall = readWall(written, now);
   const clock = wall === undefined ? undefined : zoneClock(wall.zone ?? zone);
-  if (wall === undefined || clock === undefined) throw notAnInstant(text, option, zone);
+  if (wall === undefined || clock === undefined) return undefined;
   const wallMs = wall.ms(clock);
   if (wall.offsetMs !== undefined) return wallMs - wall.offsetMs;
   return wall.isDay ? startOfDay(wallMs, clock) : theInstant(wallMs, clock, option);
@@ -98,7 +105,7 @@ function theInstant(wallMs: number, clock: ZoneClock, option: string): number {
   );
 }
 
-function notAnInstant(text: string, option: string, zone: string): UsageFault {
+function notAnInstant({ text, option, zone }: InstantInput): UsageFault {
   return new UsageFault(
     `${option} takes an instant such as 2026-12-01T09:00:00Z, a time in ${zone} such as "2026-12-01 09:00", a time with its zone such as "2026-12-01 09:00 Europe/Berlin", \`now\`, \`in 3h\` or \`2d ago\`; not ${JSON.stringify(text)}.`,
   );

@@ -142,7 +142,7 @@ function errorLines(error: unknown, command: Command | undefined): string[] {
   }
   const sentence = error instanceof Error ? error.message : String(error);
   if (error instanceof CarillonUnreachable && isLoopback(error.url))
-    return [sentence, "Is `npm start` running?"];
+    return [sentence, "Is `npm start` running? CARILLON_URL, --url or CARILLON_DATA_DIR name another one."];
   if (!(error instanceof UsageFault)) return [sentence];
   return [sentence, `See carillon help${command === undefined ? "" : ` ${command.name}`}.`];
 }

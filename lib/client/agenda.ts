@@ -49,7 +49,15 @@ export interface AgendaCounts {
   occurrences: number;
   cadences: number;
   /** The cadences with most occurrences. Without `when`: schedules that run once. */
-  items: { when: string | null; timezone: string | null; schedules: number; occurrences: number }[];
+  items: {
+    when: string | null;
+    timezone: string | null;
+    calendar: { name: string; on: "skip" | "next" | "previous" } | null;
+    /** The key of one of the schedules. */
+    sample: string | null;
+    schedules: number;
+    occurrences: number;
+  }[];
   exact: boolean;
 }
 

@@ -50,7 +50,7 @@ export async function readProblems(sql: Sql, prefix: string | null): Promise<Pro
   ]);
   const problems = ranked([
     ...tickProblems(beat),
-    ...lateProblems(late, { live, prefix }),
+    ...lateProblems(late, { live, prefix, dueBefore: new Date(now.getTime() - lateAfterMs) }),
     ...deadProblems(dead, prefix),
     ...(losses === null ? [] : lossProblems(losses)),
     ...outageProblems(outages, dayAgo),

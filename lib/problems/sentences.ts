@@ -37,7 +37,11 @@ export function tickProblems({ now, plannedTo, lastTickAt }: TickBeat): Problem[
 /** Jobs that wait for a worker or for a target. */
 export function lateProblems(
   late: readonly LateWork[],
-  { live, prefix }: { live: ReadonlySet<LateWork["queue"]>; prefix: string | null },
+  {
+    live,
+    prefix,
+    dueBefore,
+  }: { live: ReadonlySet<LateWork["queue"]>; prefix: string | null; dueBefore: Date },
 ): Problem[] {
   return late.map(({ queue, target, jobs, since, sample }) => {
     const count = { count: jobs, more: false };
@@ -58,7 +62,13 @@ export function lateProblems(
       text,
       sample,
       path: "/v1/jobs",
-      query: { state: "waiting", ...(target === null ? {} : { target }), ...prefixed(prefix) },
+      query: {
+        state: "waiting",
+        // Jobs that are made ahead of their time wait too.
+        to: isoInstant(dueBefore.getTime()),
+        ...(target === null ? {} : { target }),
+        ...prefixed(prefix),
+      },
       command: "carillon jobs",
     });
   });

@@ -96,12 +96,16 @@ export function suggestionOf(
   const average = Math.round(line.reduce((sum, { fires }) => sum + fires, 0) / line.length);
   const best = withSpread.toSorted((one, other) => one.peak - other.peak)[0];
   const helps = best !== undefined && best.peak <= peak * worthIt;
-  const known = `The heaviest minute has ${peak} fires, ${average} is the average.`;
+  const known = `The heaviest minute has ${amount(peak)}, ${grouped.format(average)} is the average.`;
   const effect = helps
-    ? `With a spread of ${best.spread} on schedules that fire together it would have ${best.peak}.`
+    ? `With a spread of ${best.spread} on schedules that run together it would have ${grouped.format(best.peak)}.`
     : "A spread would change little.";
   return { peak, average, withSpread, text: [known, effect, ...unspreadable(heaviest, names)].join(" ") };
 }
+
+const grouped = new Intl.NumberFormat("en-GB");
+
+const amount = (runs: number) => `${grouped.format(runs)} ${runs === 1 ? "run" : "runs"}`;
 
 /** A part of this share is named although a spread does not move it. */
 const namedFrom = 0.1;
@@ -112,6 +116,6 @@ function unspreadable(heaviest: Minute | undefined, names: ReadonlyMap<string, N
   return partsOf(heaviest, names).flatMap(({ kind, owner, fires }) => {
     if (kind !== "release" || fires < heaviest.fires * namedFrom) return [];
     const of = owner === null ? "" : ` of ${owner}`;
-    return `${fires} of its fires are the end of holds${of}: no spread moves them, and other ends of these holds do.`;
+    return `${grouped.format(fires)} of its runs are the end of holds${of}: no spread moves them, and other ends of these holds do.`;
   });
 }

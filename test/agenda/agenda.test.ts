@@ -156,9 +156,16 @@ describe("counts", () => {
     const counted = await countsOf({ prefix: "count:" }, at("18:30:00"), at("20:00:00"));
     expect(counted).toMatchObject({ occurrences: 10, cadences: 3, exact: true });
     expect(counted.items).toEqual([
-      { when: "*/30 * * * *", timezone: "UTC", schedules: 2, occurrences: 6 },
-      { when: "every 1h", timezone: null, schedules: 2, occurrences: 3 },
-      { when: null, timezone: null, schedules: 1, occurrences: 1 },
+      {
+        when: "*/30 * * * *",
+        timezone: "UTC",
+        calendar: null,
+        sample: "count:a",
+        schedules: 2,
+        occurrences: 6,
+      },
+      { when: "every 1h", timezone: null, calendar: null, sample: "count:d", schedules: 2, occurrences: 3 },
+      { when: null, timezone: null, calendar: null, sample: "count:e", schedules: 1, occurrences: 1 },
     ]);
   });
 

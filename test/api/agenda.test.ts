@@ -73,7 +73,7 @@ describe("GET /v1/occurrences", () => {
         cadences: 2,
         exact: true,
         items: [
-          { when: "*/30 * * * *", timezone: "UTC", schedules: 1, occurrences: 2 },
+          { when: "*/30 * * * *", timezone: "UTC", calendar: null, schedules: 1, occurrences: 2 },
           { when: "0 12 * * *", timezone: "UTC", schedules: 1, occurrences: 1 },
         ],
       },
@@ -106,8 +106,11 @@ describe("GET /v1/schedules/{key}/occurrences", () => {
 
   test("A strip of a key that no schedule has or had is missing; a window may not be too long", async () => {
     expect((await get("/v1/schedules/none/occurrences")).status).toBe(404);
-    const long = await get("/v1/schedules/a/occurrences", "from=2026-01-02T10:00:00Z");
-    expect([long.status, faultsIn(long.json)]).toEqual([400, ["to"]]);
+    const from = "from=2026-01-02T10:00:00Z";
+    const long = await get("/v1/schedules/a/occurrences", from);
+    expect([long.status, faultsIn(long.json)]).toEqual([400, ["from"]]);
+    const given = await get("/v1/schedules/a/occurrences", `${from}&to=2026-03-02T10:00:00Z`);
+    expect([given.status, faultsIn(given.json)]).toEqual([400, ["to"]]);
   });
 });
 

@@ -253,15 +253,11 @@ const cases: Record<string, RouteCase> = {
   "GET /v1/zone-data/{version}/moves": refused("/v1/zone-data/2026a/moves"),
   "GET /v1/occurrences": shows(
     ["/v1/occurrences", { query: around }],
-    ["/v1/occurrences", { query: `${around}&prefix=theirs:` }],
     ["/v1/occurrences", { query: `${around}&group=shared` }],
     ["/v1/occurrences", { query: `${around}&tag=shared` }],
     ["/v1/occurrences", { query: `${around}&target=queue` }],
   ),
-  "GET /v1/occurrences:count": shows(
-    ["/v1/occurrences:count", { query: around }],
-    ["/v1/occurrences:count", { query: `${around}&prefix=theirs:` }],
-  ),
+  "GET /v1/occurrences:count": shows(["/v1/occurrences:count", { query: around }]),
   "POST /v1/occurrences:last": refused(["/v1/occurrences:last", { body: { keys: [foreign] } }]),
   "GET /v1/schedules/{key}/occurrences": byKey("/occurrences"),
   "GET /v1/problems": shows("/v1/problems"),
@@ -348,6 +344,18 @@ describe("a token with a prefix", () => {
       // The answer must not depend on whether the resource exists.
       if (is !== "shows" && !route.includes("jobs:")) expect(new Set(answers).size).toBe(1);
       expect(await standing("theirs:")).toEqual(before);
+    },
+  );
+
+  test.each(["occurrences", "occurrences:count", "stats", "series", "forecast"])(
+    "A prefix beyond that of the token is refused where nothing would look like an answer: %s",
+    async (name) => {
+      const query = `${name.startsWith("occ") ? `${around}&` : ""}prefix=theirs:`;
+      const { status, json } = await asOurs("GET", `/v1/${name}`, { query });
+      expect({ status, json }).toMatchObject({
+        status: 403,
+        json: { detail: 'Your token reaches keys that begin with "ours:".' },
+      });
     },
   );
 

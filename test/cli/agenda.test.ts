@@ -34,10 +34,29 @@ test("`agenda --count` counts a window by cadence", async () => {
   const args = ["agenda", "2026-03-03", "8..9", "--count", "--timezone", "UTC"];
   const { out } = await cli.carillon(args);
   expect(lines(out)).toEqual([
-    expect.stringMatching(/^OCCURRENCES +SCHEDULES +WHEN +ZONE$/),
-    expect.stringMatching(/^ +4 +2 +\*\/30 \* \* \* \* +UTC$/),
+    expect.stringMatching(/^OCCURRENCES +SCHEDULES +WHEN +ZONE +SUCH AS$/),
+    expect.stringMatching(/^ +4 +2 +\*\/30 \* \* \* \* +UTC +a$/),
     "4 occurrences in all.",
   ]);
+});
+
+test("`agenda --count` tells cadences apart that differ in their calendar alone", async () => {
+  await cli.carillon(["calendar", "put", "off", "--weekly", "sun"]);
+  for (const [key, ...more] of [
+    ["c:plain"],
+    ["c:skip", "--calendar", "off"],
+    ["c:next", "--calendar", "off:next"],
+  ])
+    await cli.carillon(["put", key ?? "", "--when", "0 9 * * *", "--queue", "demo", ...more]);
+  for (const filter of [[], ["--prefix", "c:"]]) {
+    const { out } = await cli.carillon(["agenda", "2026-03-03 9..9:01", "--count", ...filter]);
+    const rows = lines(out).filter((line) => line.includes("0 9 * * *"));
+    expect(rows.map((line) => line.trim().split(/ {2,}/).slice(3)).toSorted()).toEqual([
+      ["UTC", "c:plain"],
+      ["UTC", "off: next", "c:next"],
+      ["UTC", "off: skip", "c:skip"],
+    ]);
+  }
 });
 
 test("`strip` of one key explains each occurrence, of several keys it shows a line of marks", async () => {

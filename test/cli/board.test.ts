@@ -16,7 +16,9 @@ const put = (key: string, ...more: string[]) => cli.carillon(["put", key, "--que
 test("carillon whoami shows the token's scope and what it may do", async () => {
   const { code, out } = await cli.carillon(["whoami"], { env: { CARILLON_TOKEN: "read-token" } });
   expect(code).toBe(0);
-  expect(out).toMatch(/^name +reader\nscope +read\nkeys +all\nexpires +never\nrate +no limit\n/);
+  expect(out).toMatch(
+    /^name +reader\nscope +read\nkeys +all\nexpires +never\nrate +no limit\nowner of its holds +reader\n/,
+  );
   expect(out).toContain("\nSchedules\n  ");
   expect(out).not.toContain("Create a schedule, or replace it");
   const machine = await cli.carillon(["whoami", "--json"]);
@@ -27,13 +29,26 @@ test("carillon holds shows owner, reason and time left, and a group's hold as on
   for (const key of ["h:1", "h:2"]) await put(key, "--when", "every 1h", "--group", "crew");
   await cli.carillon(["pause", "--group", "crew", "--reason", "strike", "--until", "in 2h"]);
   const { out } = await cli.carillon(["holds"]);
-  expect(out).toMatch(/^WHAT +OWNER +SINCE +UNTIL \(UTC\) +MEMBERS +REASON\n/);
-  expect(out).toMatch(/\ngroup crew +adminer +now +2026-03-02 12:00:00 \(2h left\) +2 +strike\n$/);
+  expect(out).toMatch(/^WHAT +OWNER +SINCE +UNTIL \(UTC\) +LEFT +MEMBERS +REASON\n/);
+  expect(out).toMatch(/\ngroup crew +adminer +now +2026-03-02 12:00:00 +2h +2 +strike\n$/);
   expect((await cli.carillon(["holds", "--scope", "tag"])).err).toBe("Nothing is held.\n");
   await cli.carillon(["resume", "--group", "crew"]);
   expect((await cli.carillon(["holds", "--ended"])).out).toMatch(
-    /\ngroup crew +adminer +\S+ +2026-03-02 10:00:00 by adminer +strike\n/,
+    /\ngroup crew +adminer +\S+ +2026-03-02 10:00:00 +adminer +strike\n/,
   );
+});
+
+test("A paused schedule shows until when it is held where another shows its next run", async () => {
+  await put("p", "--when", "every 1h");
+  await cli.carillon(["pause", "p", "--until", "in 2h"]);
+  const shown = /held until 2026-03-02 12:00:\d\d \(in \S+/;
+  expect((await cli.carillon(["ls", "p", "--timezone", "UTC"])).out).toMatch(shown);
+  expect((await cli.carillon(["get", "p", "--timezone", "UTC"])).out).toMatch(shown);
+  const { out } = await cli.carillon(["versions", "p", "--timezone", "Europe/Berlin"]);
+  expect(out).toMatch(/ held by adminer until 2026-03-02 13:00:\d\d\n/);
+  await cli.carillon(["pause", "p"]);
+  expect((await cli.carillon(["get", "p"])).out).toMatch(/\nnext \(UTC\) +held\n/);
+  await cli.carillon(["rm", "p", "--yes"]);
 });
 
 test("carillon forecast prints lines of an hour and the heaviest minutes, in the zone of --timezone", async () => {

@@ -51,10 +51,23 @@ describe("commands for all schedules that match", () => {
 
   test("A dry run names the first schedules and their number, and changes nothing", async () => {
     const { code, out } = await cli.carillon(["pause", "--prefix", "crm:", "--dry-run"]);
-    expect({ code, out }).toEqual({ code: 0, out: "crm:a\ncrm:b\n2 schedules would be held.\n" });
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: "crm:a\ncrm:b\n2 schedules would be held, without an end.\n",
+    });
     const json = await cli.carillon(["rm", "--prefix", "crm:", "--dry-run", "--json"]);
     expect(JSON.parse(json.out)).toMatchObject({ dryRun: true, count: 2, more: false });
     expect(await paused()).toEqual([]);
+  });
+
+  test("A dry run of a pause shows the end, the reason, and how many are held already", async () => {
+    await cli.carillon(["pause", "crm:a"]);
+    const args = ["pause", "--prefix", "crm:", "--until", "in 2h", "--reason", "moved", "--dry-run"];
+    const { out } = await cli.carillon([...args, "--timezone", "UTC"]);
+    expect(out).toMatch(
+      /\n2 schedules would be held until 2026-03-02 1\d:\d\d:\d\d \(in 2h\): moved\.\n1 of them is held already\.\n$/,
+    );
+    await cli.carillon(["resume", "crm:a"]);
   });
 
   test("A dry run of a patch shows the next runs before and after", async () => {
@@ -90,6 +103,14 @@ describe("commands for all schedules that match", () => {
     expect(err).toContain("crm:a: ");
     expect(err).toContain("2 schedules could not be changed.");
   });
+});
+
+test("carillon restore of the settings in force says that there is nothing to restore", async () => {
+  await cli.carillon(["put", "same", "--when", "every 1h", "--queue", "demo"]);
+  await cli.carillon(["patch", "same", "--when", "every 2h"]);
+  expect((await cli.carillon(["restore", "same", "1"])).out).toMatch(/^Restored same \(version 3\): /);
+  const again = await cli.carillon(["restore", "same", "1"]);
+  expect(again.out).toMatch(/^Nothing to restore in same \(version 3\): /);
 });
 
 test("carillon restore --dry-run shows the fields and the next runs, and changes nothing", async () => {

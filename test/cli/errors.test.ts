@@ -46,7 +46,7 @@ test("carillon errors lists the groups of dead jobs, the largest first", async (
 test("carillon errors --by target shows the last error of each target", async () => {
   const { out } = await cli.carillon(["errors", "--by", "target"]);
   expect(out).toMatch(/\nqueue\/demo +3 +3 .* Error: Order 17 not found\n$/);
-  expect((await cli.carillon(["errors", "--state", "retrying"])).err).toBe("No job has failed.\n");
+  expect((await cli.carillon(["errors", "--state", "retrying"])).err).toBe("No failed job matches.\n");
 });
 
 test("carillon jobs shows the reason and the error of a job apart", async () => {

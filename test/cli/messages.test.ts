@@ -166,7 +166,17 @@ describe("messages", () => {
 
   test("A missing local stack is reported", async () => {
     const { err } = await cli.carillon(["ls", "--url", "http://127.0.0.1:9"]);
-    expect(err).toMatch(/does not answer.*\nIs `npm start` running\?\n$/);
+    expect(err).toMatch(
+      /does not answer.*\nIs `npm start` running\? CARILLON_URL, --url or CARILLON_DATA_DIR name another one\.\n$/,
+    );
+  });
+
+  test("The CLI finds a local stack by its data directory alone, unless a port is given", async () => {
+    writeFileSync(path.join(folder, "url"), `${cli.url}\n`);
+    const env = { CARILLON_URL: "", CARILLON_DATA_DIR: folder };
+    expect(await cli.carillon(["ls", "--count"], { env })).toMatchObject({ code: 0, err: "" });
+    const other = await cli.carillon(["ls", "--count"], { env: { ...env, CARILLON_PORT: "9" } });
+    expect(other.err).toMatch(/^http:\/\/127\.0\.0\.1:9\/\S+ does not answer/);
   });
 
   test("An enqueued job is reported as due now or as waiting", async () => {

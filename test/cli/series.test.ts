@@ -28,7 +28,7 @@ test("carillon series prints a line for each step, oldest first, with a bar and 
   expect(code).toBe(0);
   const lines = out.trimEnd().split("\n");
   expect(lines[0]).toMatch(
-    /^STEP \(UTC\) +MADE +SUCCEEDED +RETRIED +DEAD .* A MINUTE +LATE p50 +LATE p99 +LATE max$/,
+    /^STEP \(UTC\) +MADE +SUCCEEDED +RETRIED +DEAD .* TRIES A MINUTE +LATE p50 +LATE p99 +LATE max$/,
   );
   expect(lines).toHaveLength(12);
   expect(lines[1]).toMatch(/^2026-03-02 09:55 +0 +0 /);
@@ -73,11 +73,13 @@ test.each([
 
 test("carillon stats shows the last minutes, and a team's own numbers to a token with a prefix", async () => {
   const { out } = await cli.carillon(["stats"]);
-  expect(out).toMatch(/\nLAST +MADE +SUCCEEDED .*\nminutes +2 +1,000 .*\nhour +2 +1,000 .*\nday +2 +1,000 /);
+  expect(out).toMatch(
+    /\nLAST +MADE +SUCCEEDED .*\n5 minutes +2 +1,000 .*\nhour +2 +1,000 .*\nday +2 +1,000 /,
+  );
   const own = await cli.carillon(["stats"], { env: team });
   expect(own.code).toBe(0);
   expect(own.out).toMatch(
     /\nprefix +ours:\nschedules +1 active, 0 paused, 0 ended\nwaiting +1, of them 1 due/,
   );
-  expect(own.out).toMatch(/\nminutes +1 +0 .*\nhour +1 +0 .*\n$/);
+  expect(own.out).toMatch(/\n5 minutes +1 +0 .*\nhour +1 +0 .*\n$/);
 });

@@ -22,9 +22,14 @@ test("carillon status prints the verdict and each problem with its command, and 
   const attention = await cli.carillon(["status", "--strict", "--timezone", "Europe/Berlin"]);
   expect(attention).toMatchObject({ code: 11, err: "" });
   expect(attention.out).toMatch(
-    /\nCarillon failed on 1 row and retries them\.\n {2}since 2026-03-02 11:00:\d\d \(.*\), such as ended\/7\n {2}carillon quarantine\n$/,
+    /\nCarillon failed on 1 row and retries them\.\n {2}since 2026-03-02 11:00:\d\d \(.*\), such as row ended\/7\n {2}carillon quarantine\n$/,
   );
   await cli.api.clock.advance(200 * second);
+  const told = await cli.carillon(["status"]);
+  expect(told.out.match(/No tick has ended since/g)).toHaveLength(1);
+  expect(told.out).toMatch(
+    /^Stopped\. No tick has ended .*\n {2}since .*\n {2}carillon stats\n\nCarillon failed on/,
+  );
   const stopped = await cli.carillon(["status", "--json"]);
   expect(stopped).toMatchObject({ code: 13, err: "" });
   expect(problemsAnswer.parse(JSON.parse(stopped.out))).toMatchObject({

@@ -37,3 +37,15 @@ test("A list can be read page by page, and from a cursor", async () => {
   expect(await pages.page("c")).toEqual({ items: [4, 5] });
   expect(await Array.fromAsync(pages)).toEqual([3, 4, 5]);
 });
+
+test("A list whose next page has the cursor that was just sent ends with an error", async () => {
+  const read: (string | undefined)[] = [];
+  const pages = new Pages(async (cursor) => {
+    read.push(cursor);
+    return { items: [1], cursor: "a" };
+  });
+  await expect(Array.fromAsync(pages)).rejects.toThrow(
+    "The list does not end: the API answered with the cursor that was sent.",
+  );
+  expect(read).toEqual([undefined, "a"]);
+});

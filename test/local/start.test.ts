@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmodSync, mkdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -68,6 +68,10 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
     const seen = async () => (await fetch(`${events}/events`)).text();
     await expect.poll(seen, { timeout: 60_000 }).toContain('"data":{"n":2}');
     expect(await (await fetch(events)).text()).toContain("carillon.job.due");
+  });
+
+  test("the stack leaves the address of its API in its data directory, where the CLI reads it", () => {
+    expect(readFileSync(path.join(dataDir, "url"), "utf8")).toBe(`${stack.urls.api}\n`);
   });
 
   test("the stack listens on the loopback interface only, and answers no request without the token except for its health", async () => {

@@ -64,7 +64,11 @@ describe("the verdict", () => {
       { kind: "no-worker", count: { count: 3 }, see: { path: "/v1/jobs", query: { state: "waiting" } } },
     ]);
     expect((await problems("a:")).problems).toMatchObject([
-      { kind: "no-worker", count: { count: 2 }, command: "carillon jobs --state waiting --prefix a:" },
+      {
+        kind: "no-worker",
+        count: { count: 2 },
+        command: "carillon jobs --state waiting --to 2026-03-02T10:01:10Z --prefix a:",
+      },
     ]);
     expect(await problems("c:")).toMatchObject({ verdict: "on-time", problems: [] });
   });

@@ -126,7 +126,7 @@ test("The forecast names releases with the owners of the holds, and says that no
     ],
     other: 0,
   });
-  expect(suggestion.text).toContain("8 of its fires are the end of holds of ops");
+  expect(suggestion.text).toContain("8 of its runs are the end of holds of ops");
 });
 
 describe("contributors", () => {

@@ -154,9 +154,7 @@ describe("the forecast", () => {
         { spread: "15m", peak: 2 },
       ],
     });
-    expect(suggestion.text).toContain(
-      "With a spread of 15m on schedules that fire together it would have 2.",
-    );
+    expect(suggestion.text).toContain("With a spread of 15m on schedules that run together it would have 2.");
     expect({ total, exact }).toEqual({ total: 30, exact: true });
   });
 
@@ -169,7 +167,7 @@ describe("the forecast", () => {
     }
     const { suggestion } = await readForecast(world.sql, { minutes: 60 });
     expect(suggestion.text).toBe(
-      "The heaviest minute has 1 fires, 1 is the average. A spread would change little.",
+      "The heaviest minute has 1 run, 1 is the average. A spread would change little.",
     );
   });
 
@@ -179,9 +177,7 @@ describe("the forecast", () => {
     expect(heaviest[0]?.most).toEqual([
       { kind: "interval", when: "every 30m", timezone: null, owner: null, fires: 10 },
     ]);
-    expect(suggestion.text).toContain(
-      "With a spread of 15m on schedules that fire together it would have 1.",
-    );
+    expect(suggestion.text).toContain("With a spread of 15m on schedules that run together it would have 1.");
   });
 
   test("The forecast estimates from a sample of many plan rows how many are of older versions", async () => {

@@ -60,7 +60,16 @@ export const agendaDocs = {
           asOf: "2026-12-01T08:59:12.345Z",
           occurrences: 38_000,
           cadences: 1,
-          items: [{ when: "0 9 * * *", timezone: "Europe/Berlin", schedules: 38_000, occurrences: 38_000 }],
+          items: [
+            {
+              when: "0 9 * * *",
+              timezone: "Europe/Berlin",
+              calendar: { name: "holidays", on: "skip" },
+              sample: "report:1",
+              schedules: 38_000,
+              occurrences: 38_000,
+            },
+          ],
           exact: false,
         },
       },

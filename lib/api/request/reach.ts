@@ -33,7 +33,7 @@ export function narrowed(
   return asked.startsWith(own) ? { prefix: asked } : null;
 }
 
-/** As `narrowed`, for requests that change something: a prefix beyond the token's is refused. */
+/** As `narrowed`, for changes and for numbers, of which none would mislead: a prefix beyond the token's is refused. */
 export function narrowedOrRefused(
   token: Pick<Token, "prefix">,
   asked: string | undefined,

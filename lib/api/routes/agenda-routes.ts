@@ -11,7 +11,7 @@ import { storableText } from "../../schedule/shape/text.ts";
 import { agendaDocs, lastRunsDoc } from "../document/agenda-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import { pageQuery } from "../request/query.ts";
-import { narrowed, refuseForeignKey } from "../request/reach.ts";
+import { narrowedOrRefused, refuseForeignKey } from "../request/reach.ts";
 import { noQuery, type Route, readShape, route } from "../request/route.ts";
 import { targetFilter } from "../request/schedule-query.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
@@ -77,10 +77,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       doc: agendaDocs.list,
       answer: async ({ query: { cursor, limit, timezone, from, to, ...asked }, token }) => {
         const zone = canonicalTimezone(timezone) ?? "UTC";
-        const within = narrowed(token, asked.prefix);
-        if (within === null)
-          return { status: 200, body: agendaView({ asOf: await agenda.now(), items: [] }, zone) };
-        const filter = { ...asked, ...within };
+        const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
         const mark = { ...filter, from, to };
         const place = readSearchCursor(cursor, "agenda", mark, (text) => readAgendaPlace(text) !== null);
         const read = await agenda.read({
@@ -104,10 +101,8 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       doc: agendaDocs.count,
       answer: async ({ query: { from, to, ...asked }, token }) => {
         const window = { from: from.getTime(), to: to.getTime() };
-        const within = narrowed(token, asked.prefix);
-        if (within === null)
-          return { status: 200, body: agendaCountsView({ asOf: await agenda.now(), ...noCounts }) };
-        return { status: 200, body: agendaCountsView(await agenda.count(window, { ...asked, ...within })) };
+        const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
+        return { status: 200, body: agendaCountsView(await agenda.count(window, filter)) };
       },
     }),
     stripRoute(agenda),
@@ -125,8 +120,6 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
     }),
   ];
 }
-
-const noCounts = { occurrences: 0, cadences: 0, items: [], exact: true };
 
 const dayMs = 86_400_000;
 
@@ -150,7 +143,9 @@ function stripRoute(agenda: Operations["agenda"]): Route {
       const window = place === undefined ? asked : (readPlace(place) ?? asked);
       if (!isWindow({ from: new Date(window.from), to: new Date(window.to) }))
         throw new Refusal("invalid", "The query is not understood.", [
-          { path: "to", message: noWindow.error },
+          end === undefined
+            ? { path: "from", message: "must lie before now, by at most 32 days, where `to` is not given" }
+            : { path: "to", message: noWindow.error },
         ]);
       const strip = await agenda.strip({ key, window, limit });
       const more =

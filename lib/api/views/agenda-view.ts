@@ -56,6 +56,14 @@ export const agendaCountsAnswer = z
         z.strictObject({
           when: z.string().nullable().describe("The cadence; null for schedules that run once."),
           timezone: z.string().nullable(),
+          calendar: z
+            .strictObject({ name: z.string(), on: z.enum(["skip", "next", "previous"]) })
+            .nullable()
+            .describe("The calendar, and what happens on a day that it leaves out."),
+          sample: z
+            .string()
+            .nullable()
+            .describe("The key of one of the schedules; null where they are estimated."),
           schedules: z.number(),
           occurrences: z.number(),
         }),

@@ -1,4 +1,11 @@
-import type { AgendaItem, AgendaWindow, Strip, StripItem } from "../../client/main.ts";
+import {
+  type AgendaCounts,
+  type AgendaItem,
+  type AgendaWindow,
+  Pages,
+  type Strip,
+  type StripItem,
+} from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
@@ -25,8 +32,8 @@ const agenda = command({
   summary: "Show everything that runs, or ran, in a window",
   usage: "<window>…",
   about:
-    "A window is a day with times, a time from now, or two instants, in the zone of --timezone: `Mon 08:55..09:05`, `2026-12-01 08:00..10:00`, `tomorrow 9..10`, `last fri`, `+2h`, `last 30m`, `2026-12-01T08:00..2026-12-02T08:00`. It is at most 32 days long.",
-  words: { min: 1, max: 4 },
+    "A window is a day with times, a time from now, or two times, in the zone of --timezone: `Mon 08:55..09:05`, `2026-12-01 08:00..10:00`, `tomorrow 9..10`, `Mon 22:00..Tue 02:00`, `last fri`, `+2h`, `last 30m`, `2h ago..now`, `2026-12-01T08:00..2026-12-02T08:00`. It is at most 32 days long.",
+  words: { min: 1, max: 8 },
   options: agendaOptions,
   examples: [
     `carillon agenda "Mon 08:55..09:05" --timezone Europe/Berlin`,
@@ -105,6 +112,8 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow): 
       { title: "SCHEDULES", text: ({ schedules }) => grouped.format(schedules), align: "right", whole: true },
       { title: "WHEN", text: ({ when }) => when ?? "once" },
       { title: "ZONE", text: ({ timezone }) => timezone ?? "" },
+      ...(items.some(({ calendar }) => calendar !== null) ? [{ title: "CALENDAR", text: calendarText }] : []),
+      { title: "SUCH AS", text: ({ sample }) => sample ?? "" },
     ],
     items,
     "Nothing occurs in this window.",
@@ -113,6 +122,14 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow): 
   const more = cadences > items.length ? `, ${cadences - items.length} cadences are not listed` : "";
   out.line(`${grouped.format(occurrences)} occurrences in all${more}.`);
   if (!exact) out.note("Some numbers are estimates.");
+  out.note(
+    "Holds, ends and days that a calendar leaves out are not looked at: the list without --count has them.",
+  );
+}
+
+/** Such as `holidays: skip`. */
+function calendarText({ calendar }: AgendaCounts["items"][number]): string {
+  return calendar === null ? "" : `${calendar.name}: ${calendar.on}`;
 }
 
 const keysMax = 100;
@@ -150,15 +167,14 @@ async function showStrip(
   key: string,
   window: { from: string | undefined; to: string | undefined },
 ): Promise<void> {
-  const { client, out, signal, given } = call;
-  const most = given.flag("all") ? Number.POSITIVE_INFINITY : (given.number("limit", { min: 1 }) ?? 50);
-  const items: StripItem[] = [];
-  let page: Strip | undefined;
-  do {
-    const cursor = page?.cursor;
-    page = await client.schedules.occurrences(key, { ...window, limit: pageSize(call), cursor, signal });
-    items.push(...page.items);
-  } while (page.cursor !== undefined && items.length <= most);
+  const { client, out, signal } = call;
+  let last: Strip | undefined;
+  const list = new Pages<StripItem>(async (cursor) => {
+    const limit = pageSize(call);
+    last = await client.schedules.occurrences(key, { ...window, limit, cursor, signal });
+    return last;
+  });
+  const items = await someOf(call, list);
   const { times } = out;
   out.table(
     [
@@ -173,12 +189,11 @@ async function showStrip(
       { title: "TOOK", text: ({ durationMs }) => measuredText(durationMs), align: "right", whole: true },
       { title: "WHY", text: ({ sentence }) => times.inSentence(sentence) },
     ],
-    items.slice(0, most),
+    items,
     "It has no occurrence in this time.",
   );
-  if (items.length > most) out.note(`There are more than ${most}: use --limit or --all.`);
-  if (page.deleted !== null && !out.isJson)
-    out.note(`Deleted at ${times.both(page.deleted.at)} by ${page.deleted.by}.`);
+  const deleted = last?.deleted ?? null;
+  if (deleted !== null && !out.isJson) out.note(`Deleted at ${times.both(deleted.at)} by ${deleted.by}.`);
 }
 
 /** One mark for each outcome; others are a question mark. */

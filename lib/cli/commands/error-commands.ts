@@ -48,7 +48,7 @@ const errors = command({
       return bound;
     };
     const groups = await someOf(call, new Pages<JobGroup>(read));
-    out.table(columnsOf(out, by ?? "target,error"), groups, "No job has failed.");
+    out.table(columnsOf(out, by ?? "target,error"), groups, "No failed job matches.");
     if (bound?.more === true) out.note(boundText(call, bound));
   },
 });

@@ -92,11 +92,11 @@ function showForecast(out: Output, answer: Forecast, by: string | undefined): vo
   out.line(suggestion.text);
   if (spread !== null)
     out.line(
-      `With a spread of ${spread.spread} the heaviest minute has ${grouped.format(spread.peak)} runs.`,
+      `With a spread of ${spread.spread} the heaviest minute has ${grouped.format(spread.peak)} runs.${staysText(out, answer, spread)}`,
     );
   if (capacity !== null)
     out.line(
-      `The workers settled ${grouped.format(capacity.perMinute)} jobs in their best minute of the last day, ${out.times.wall(capacity.at)}.`,
+      `In their best minute of the last day, ${out.times.wall(capacity.at)}, the workers brought ${grouped.format(capacity.perMinute)} jobs to their end (succeeded or dead).`,
     );
   if (!exact) out.note("Some numbers are estimates.");
 }
@@ -141,6 +141,14 @@ function showHeaviest(out: Output, { heaviest }: Forecast): void {
       `${out.times.wall(at).slice(0, 16)}: ${grouped.format(fires)} runs${beyond ? " !" : ""} (${parts.join(", ")})`,
     );
   }
+}
+
+/** Why a longer spread may not help: the heaviest minute with it is as heavy as without. */
+function staysText(out: Output, { minutes }: Forecast, spread: NonNullable<Forecast["spread"]>): string {
+  const index = spread.minutes.findIndex(({ fires }) => fires === spread.peak);
+  const minute = minutes[index];
+  if (minute === undefined || minute.fires !== spread.peak) return "";
+  return ` That is ${out.times.wall(minute.at).slice(0, 16)}, which no spread lowers: jobs that are made already and ends of holds stay where they are.`;
 }
 
 const allowed: Column<Forecast["by"][number]> = {

@@ -44,20 +44,23 @@ const holds = command({
 });
 
 function showHolds(out: Output, items: readonly BoardHold[], ended: boolean): void {
-  const last: Column<BoardHold> = ended
-    ? {
-        title: `ENDED (${out.times.zone})`,
-        text: ({ endedAt, endedBy }) => `${out.times.wall(endedAt)} by ${endedBy ?? "-"}`,
-        whole: true,
-      }
-    : {
-        title: `UNTIL (${out.times.zone})`,
-        text: ({ until, secondsLeft }) =>
-          until === null || secondsLeft === null
-            ? "no end"
-            : `${out.times.wall(until)} (${secondsLeft === 0 ? "over" : `${durationText(secondsLeft * 1_000)} left`})`,
-        whole: true,
-      };
+  const last: Column<BoardHold>[] = ended
+    ? [
+        {
+          title: `ENDED (${out.times.zone})`,
+          text: ({ endedAt }) => out.times.wall(endedAt),
+          whole: true,
+        },
+        { title: "BY", text: ({ endedBy }) => endedBy ?? "-" },
+      ]
+    : [
+        {
+          title: `UNTIL (${out.times.zone})`,
+          text: ({ until }) => (until === null ? "no end" : out.times.wall(until)),
+          whole: true,
+        },
+        { title: "LEFT", text: leftText, align: "right", whole: true },
+      ];
   out.table(
     [
       { title: "WHAT", text: nameOf },
@@ -67,13 +70,19 @@ function showHolds(out: Output, items: readonly BoardHold[], ended: boolean): vo
         text: ({ since }) => (since === null ? "-" : out.times.relative(since)),
         whole: true,
       },
-      last,
+      ...last,
       members,
       { title: "REASON", text: ({ reason }) => reason ?? "" },
     ],
     items,
     ended ? "No hold has ended lately." : "Nothing is held.",
   );
+}
+
+/** In a column of its own, so that the end can be copied into another command. */
+function leftText({ secondsLeft }: BoardHold): string {
+  if (secondsLeft === null) return "";
+  return secondsLeft === 0 ? "over" : durationText(secondsLeft * 1_000);
 }
 
 function nameOf({ scope, name, prefix }: BoardHold): string {

@@ -91,7 +91,12 @@ function columnsOf(out: Output, steps: readonly SeriesStep[]): Column<SeriesStep
       align: "right" as const,
       whole: true,
     })),
-    { title: "A MINUTE", text: ({ perMinute }) => grouped.format(perMinute), align: "right", whole: true },
+    {
+      title: "TRIES A MINUTE",
+      text: ({ perMinute }) => grouped.format(perMinute),
+      align: "right",
+      whole: true,
+    },
     ...(["p50Ms", "p99Ms", "maxMs"] as const).map((name) => ({
       title: `LATE ${name.slice(0, 3)}`,
       text: ({ lateness }: SeriesStep) => measuredText(lateness[name]),
@@ -133,5 +138,5 @@ function legendOf(out: Output, { asOf, minutesOf }: SeriesHead): string {
     minutesOf === "settled"
       ? "A job counts when it was settled."
       : "A job counts at its occurrence; ▒ is not settled yet.";
-  return `As of ${out.times.wall(asOf)}. ${counted} █ succeeded, × dead, · cancelled, skipped or missed; … still running.`;
+  return `As of ${out.times.wall(asOf)}. ${counted} █ succeeded, × dead, · cancelled, skipped or missed; … still running. Tries are attempts, also those that are retried.`;
 }

@@ -28,7 +28,7 @@ function showStats(out: Output, stats: Stats): void {
   out.facts(factsOf(out, stats));
   out.line();
   const periods = [
-    ["minutes", stats.lastMinutes],
+    ["5 minutes", stats.lastMinutes],
     ["hour", stats.lastHour],
     ["day", stats.lastDay],
   ] as const;

@@ -39,14 +39,41 @@ function showProblems(out: Output, found: Problems): void {
     `${out.paint(printable(out.times.inSentence(text)), colours[verdict])} (${out.times.wall(asOf)} ${out.times.zone})`,
   );
   if (problems.length === 0) out.line("Nothing needs attention.");
-  for (const { text: what, since, sample, command: next } of problems) {
+  const told = problems.find(({ text: what }) => text.endsWith(what));
+  if (told !== undefined) showFacts(out, told);
+  for (const each of problems) {
+    if (each === told) continue;
     out.line();
-    out.line(printable(out.times.inSentence(what)));
-    const facts = [
-      ...(since === null ? [] : [`since ${out.times.both(since)}`]),
-      ...(sample === null ? [] : [`such as ${sample}`]),
-    ];
-    if (facts.length > 0) out.line(`  ${printable(facts.join(", "))}`);
-    out.line(`  ${printable(next)}`);
+    out.line(printable(out.times.inSentence(each.text)));
+    showFacts(out, each);
   }
 }
+
+type Problem = Problems["problems"][number];
+
+function showFacts(out: Output, { kind, since, sample, command: next }: Problem): void {
+  const noun = sampleNouns[kind];
+  const facts = [
+    ...(since === null ? [] : [`since ${out.times.both(since)}`]),
+    ...(sample === null || noun === null ? [] : [`such as ${noun} ${sample}`]),
+  ];
+  if (facts.length > 0) out.line(`  ${printable(facts.join(", "))}`);
+  out.line(`  ${printable(next)}`);
+}
+
+/** The noun of a problem's sample; null where the sentence names the sample already, or there is none. */
+const sampleNouns: Readonly<Record<Problem["kind"], string | null>> = {
+  "no-tick": null,
+  "plan-behind": null,
+  "no-worker": "job",
+  "late-jobs": "job",
+  "target-full": "job",
+  "dead-jobs": "job",
+  missed: null,
+  "pulses-lost": null,
+  outages: null,
+  "dead-commands": "command",
+  "inbox-errors": "command",
+  quarantine: "row",
+  "old-holds": "the hold of",
+};

@@ -188,7 +188,10 @@ const versions = command({
         { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.wall(at), whole: true },
         { title: "BY", text: ({ by }) => by },
         { title: "CHANGE", text: ({ change }) => change, whole: true },
-        { title: "WHAT", text: (each) => versionText(each, given.flag("full")) },
+        {
+          title: "WHAT",
+          text: (each) => versionText(each, { isFull: given.flag("full"), times: out.times }),
+        },
       ],
       await someOf(call, list),
       "There is no version.",
@@ -226,7 +229,9 @@ const restore = command({
       showTried(out, await client.schedules.tryRestore(key, Number(version), options));
       return;
     }
-    showEdit(out, await client.schedules.restore(key, Number(version), options), "Restored");
+    const { version: before } = await client.schedules.get(key, { signal });
+    const edited = await client.schedules.restore(key, Number(version), options);
+    showEdit(out, edited, edited.version === before ? "Nothing to restore in" : "Restored");
   },
 });
 

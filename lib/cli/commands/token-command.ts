@@ -171,7 +171,7 @@ function showOwn(out: Output, own: OwnToken): void {
     ["keys", prefix === null ? "all" : `those that begin with ${printable(prefix)}`],
     ["expires", expiresAt === null ? "never" : out.times.both(expiresAt)],
     ["rate", rate === null ? "no limit" : `${rate.limit}, ${rate.used} used`],
-    ["holds", `set in the name of ${printable(holdOwner)}`],
+    ["owner of its holds", printable(holdOwner)],
     ["made", `${out.times.both(createdAt)} by ${printable(createdBy)}`],
     ["last used", lastUsedAt === null ? "never before" : out.times.both(lastUsedAt)],
   ]);

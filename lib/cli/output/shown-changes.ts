@@ -1,4 +1,5 @@
 import type { Change, Json, Version } from "../../client/main.ts";
+import type { Times } from "../times.ts";
 import { cut } from "./table.ts";
 
 /** The fields by which a person knows a whole schedule, calendar or token. */
@@ -24,12 +25,15 @@ export function changesText(changes: readonly Change[], isFull: boolean): string
 }
 
 /** The changes of a version; for a hold, its owner, its end and its reason. */
-export function versionText({ change, changes, detail }: Version, isFull: boolean): string {
+export function versionText(
+  { change, changes, detail }: Version,
+  { isFull, times }: { isFull: boolean; times: Times },
+): string {
   if (changes.length > 0 || (change !== "paused" && change !== "resumed"))
     return changesText(changes, isFull);
   const { owner, reason, until, ended } = isObject(detail) ? detail : {};
   const verb = change === "paused" ? "held by" : ended === true ? "end of the hold of" : "released by";
-  const end = typeof until === "string" && change === "paused" ? ` until ${until}` : "";
+  const end = typeof until === "string" && change === "paused" ? ` until ${times.wall(until)}` : "";
   return `${verb} ${String(owner ?? "?")}${end}${typeof reason === "string" ? `: ${reason}` : ""}`;
 }
 

@@ -24,10 +24,21 @@ export function scheduleColumns({ times }: Output): Column<ScheduleSummary>[] {
       colour: (schedule) => stateColour(listedState(schedule)),
       whole: true,
     },
-    { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), narrowest: wholeTime },
+    { title: `NEXT (${times.zone})`, text: (schedule) => nextText(schedule, times), narrowest: wholeTime },
     { title: "WHEN", text: ({ when }) => [when].flat().join(" + ") },
     { title: "TARGET", text: ({ target }) => targetText(target) },
   ];
+}
+
+/**
+ * The next run; of a paused schedule, when its last hold ends. Its occurrences until then do not run:
+ * `carillon next` shows them.
+ */
+function nextText({ state, nextAt, holds }: ScheduleSummary, times: Times): string {
+  if (state !== "paused" || nextAt !== null) return times.both(nextAt);
+  const ends = holds.map(({ until }) => until);
+  const last = ends.every((until) => until !== null) ? ends.toSorted().at(-1) : undefined;
+  return last === undefined ? "held" : `held until ${times.both(last)}`;
 }
 
 function listedState({ state, unreadable }: ScheduleSummary): string {
@@ -48,7 +59,7 @@ export function showSchedule(out: Output, schedule: Schedule): void {
       schedule.unreadable === undefined ? null : out.paint(printable(schedule.unreadable), "yellow"),
     ],
     ["state", out.paint(schedule.state, stateColour(schedule.state))],
-    [`next (${times.zone})`, times.both(schedule.nextAt)],
+    [`next (${times.zone})`, nextText(schedule, times)],
     ["when", printable([schedule.when].flat().join(" + "))],
     ["in words", printable(schedule.cadenceText)],
     ["zone", schedule.cadenceText.includes(schedule.timezone) ? null : schedule.timezone],

@@ -1,3 +1,4 @@
+import { CarillonProblem } from "./problem.ts";
 import type { CallOptions } from "./transport.ts";
 
 /**
@@ -37,6 +38,7 @@ export class Pages<Item, Head = unknown> implements AsyncIterable<Item> {
     let cursor = this.#begin;
     do {
       const page = await this.#read(cursor);
+      if (page.cursor !== undefined && page.cursor === cursor) throw new CarillonProblem(endless);
       yield page;
       cursor = page.cursor;
     } while (cursor !== undefined);
@@ -57,3 +59,10 @@ export class Pages<Item, Head = unknown> implements AsyncIterable<Item> {
     return taken;
   }
 }
+
+const endless = {
+  type: "about:blank",
+  title: "The list does not end",
+  status: 0,
+  detail: "The list does not end: the API answered with the cursor that was sent.",
+};

@@ -9,6 +9,8 @@ export interface DataDir {
   events: string;
   /** The file with the generated token, which is used when none is configured. */
   tokenFile: string;
+  /** The file with the address of the API, for the CLI. */
+  urlFile: string;
   release(): void;
 }
 
@@ -24,6 +26,7 @@ export function openDataDir(directory: string): DataDir {
     sqs: path.join(directory, "sqs"),
     events: path.join(directory, "events"),
     tokenFile: path.join(directory, "token"),
+    urlFile: path.join(directory, "url"),
     release: lock(directory),
   };
 }
@@ -56,8 +59,12 @@ function isBusy(error: unknown): boolean {
 export function keptToken(file: string): string {
   if (existsSync(file)) return readFileSync(file, "utf8").trim();
   const token = randomBytes(32).toString("base64url");
-  // Renamed into place: a start that is killed halfway leaves no partial token.
-  writeFileSync(`${file}.new`, `${token}\n`, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  keepText(file, token);
   return token;
+}
+
+/** Renamed into place: a start that is killed halfway leaves no partial file. */
+export function keepText(file: string, text: string): void {
+  writeFileSync(`${file}.new`, `${text}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }

@@ -4,7 +4,7 @@ import { requestLimits } from "../../config/aws.ts";
 import { workerBatchSize } from "../../config/function-limits.ts";
 import type { Log } from "../../log/log.ts";
 import { webhookRequest } from "../../webhook/webhook-request.ts";
-import { keptToken, openDataDir } from "./data-dir.ts";
+import { keepText, keptToken, openDataDir } from "./data-dir.ts";
 import type { QueueMessage } from "./events/bus.ts";
 import { startEvents } from "./events/start-events.ts";
 import type { LoopbackServer } from "./http-server.ts";
@@ -94,6 +94,7 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
     started.defer(() => closeAll(functions));
     const http = await startHttp({ port: settings.ports.api, api: functions.api, clock, log });
     started.defer(() => http.close(httpGraceMs));
+    keepText(dataDir.urlFile, http.url);
     connectSources(functions, { sqs, queues, clock, log }, started);
     return {
       urls: { api: http.url, sqs: queues.url, events: events.url },
