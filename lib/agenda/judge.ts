@@ -15,7 +15,8 @@ import { type AgendaRow, heldNow, rowOfJob, waitsFor } from "./window.ts";
 
 /**
  * The rows of candidates, each at its index. Null for a candidate that is no occurrence of its
- * schedule, because of `startsAt`, `endsAt` or `maxFires`, and for one of a version that has ended.
+ * schedule, because of `startsAt`, `endsAt` or `maxFires`, for one of a version that has ended, and
+ * for one in a range that was passed over: the range is listed.
  */
 export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(AgendaRow | null)[]> {
   if (candidates.length === 0) return [];
@@ -27,7 +28,7 @@ export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(
     (await readJobsAt(tx, keys)).map((job) => [nameOf(job.scheduleId, job.occurrence), job]),
   );
   const limits = new Map<string, Limit>();
-  const judged: (Judged | null)[] = [];
+  const judged: (AgendaRow | null)[] = [];
   for (const { id, at } of candidates) {
     const schedule = schedules.get(id);
     if (schedule === undefined) judged.push(null);
@@ -38,16 +39,10 @@ export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(
       judged.push(orUnread(schedule, (read) => judgedAt(read, { at, job, limit, state })));
     }
   }
-  return withPassed(tx, judged);
+  return withoutRecorded(tx, judged);
 }
 
 const nameOf = (id: string, occurrence: Date) => `${id}-${occurrence.getTime()}`;
-
-interface Judged {
-  row: AgendaRow;
-  /** No job was made, although its due time has been planned. */
-  isAbsent: boolean;
-}
 
 interface Facts {
   at: number;
@@ -56,9 +51,9 @@ interface Facts {
   state: ShardState;
 }
 
-function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): Judged | null {
+function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): AgendaRow | null {
   const now = state.now.getTime();
-  if (job !== null) return { row: rowOfJob(job, { now, held: heldNow(schedule, now) }), isAbsent: false };
+  if (job !== null) return rowOfJob(job, { now, held: heldNow(schedule, now) });
   const timetable = timetableOf(schedule);
   const { cadence } = timetable;
   if (nextAfter(cadence, at - 1) !== at) return null;
@@ -67,19 +62,17 @@ function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): J
   if (due <= now && due <= schedule.updatedAt.getTime()) return null;
   if (limit !== null && isBeyond(cadence, at, limit)) return null;
   const isLeftOut = !isRun(cadence, at);
-  const outcome = isLeftOut ? "skipped" : outcomeWhen(schedule, due, state);
-  const row: AgendaRow = {
+  return {
     occurrence: new Date(at),
     dueAt: new Date(due),
     key: schedule.key,
     scheduleId: schedule.id,
     kind: "cadence",
-    outcome,
+    outcome: isLeftOut ? "skipped" : outcomeWhen(schedule, due, state),
     reason: isLeftOut ? "calendar" : null,
     job: null,
     passedOver: null,
   };
-  return { row, isAbsent: !isLeftOut && outcome === "unrecorded" };
 }
 
 /** The outcome of a run that has no job. */
@@ -132,16 +125,12 @@ function isBeyond(cadence: Cadence, at: number, { left, countFrom }: Limit): boo
   return count > left;
 }
 
-/** Looks up the reasons of those that have no job. */
-async function withPassed(tx: Tx, judged: readonly (Judged | null)[]): Promise<(AgendaRow | null)[]> {
-  const absent = judged.flatMap((each) => (each?.isAbsent === true ? [each.row] : []));
-  const reasons = absent.length === 0 ? new Map<string, string>() : await passedAt(tx, absent);
-  return judged.map((each) => {
-    if (each === null || !each.isAbsent) return each?.row ?? null;
-    const reason = reasons.get(nameOf(each.row.scheduleId, each.row.occurrence));
-    if (reason === undefined) return each.row;
-    return reason === "backlog"
-      ? { ...each.row, outcome: "backlog" }
-      : { ...each.row, outcome: "skipped", reason };
+async function withoutRecorded(tx: Tx, judged: readonly (AgendaRow | null)[]): Promise<(AgendaRow | null)[]> {
+  const absent = judged.flatMap((row) => (row === null || row.job !== null ? [] : [row]));
+  const recorded = absent.length === 0 ? new Map<string, string>() : await passedAt(tx, absent);
+  return judged.map((row) => {
+    const reason = row === null ? undefined : recorded.get(nameOf(row.scheduleId, row.occurrence));
+    if (row === null || reason === undefined) return row;
+    return reason === "backlog" ? { ...row, outcome: "backlog" } : null;
   });
 }
