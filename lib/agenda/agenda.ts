@@ -4,7 +4,7 @@ import { cutOf, readShards } from "../plan/shard.ts";
 import { candidatePlaceText, computedIn, readCandidatePlace } from "./computed.ts";
 import { jobsIn } from "./jobs.ts";
 import { merged, type Part, type StreamPlace } from "./merge.ts";
-import { rangesIn, readRangePlace } from "./passed.ts";
+import { type RangeKind, rangesIn, readRangePlace } from "./ranges.ts";
 import { sourceFor } from "./sources.ts";
 import type { AgendaFilter, AgendaRow, Window } from "./window.ts";
 
@@ -16,7 +16,8 @@ import type { AgendaFilter, AgendaRow, Window } from "./window.ts";
 export interface AgendaPlace {
   line: number;
   jobs: StreamPlace;
-  ranges: StreamPlace;
+  passed: StreamPlace;
+  owed: StreamPlace;
   computed: StreamPlace;
 }
 
@@ -33,9 +34,14 @@ export interface AgendaSearch {
   limit: number;
 }
 
-const streams = ["jobs", "ranges", "computed"] as const;
+const streams = ["jobs", "passed", "owed", "computed"] as const;
 
-const readers = { jobs: parseJobId, ranges: readRangePlace, computed: readCandidatePlace };
+const readers = {
+  jobs: parseJobId,
+  passed: readRangePlace,
+  owed: readRangePlace,
+  computed: readCandidatePlace,
+};
 
 /** A key has no `/`. A stream that has ended is a dot. */
 export function agendaPlaceText({ line, ...places }: AgendaPlace): string {
@@ -49,8 +55,10 @@ export function readAgendaPlace(text: string): AgendaPlace | null {
   const isOne = (name: (typeof streams)[number], place: string | undefined) =>
     place === "" || place === "." || (place !== undefined && readers[name](place) !== null);
   if (!streams.every((name, index) => isOne(name, texts[index]))) return null;
-  const [jobs = null, ranges = null, computed = null] = texts.map((place) => (place === "." ? null : place));
-  return { line: Number(line), jobs, ranges, computed };
+  const [jobs = null, passed = null, owed = null, computed = null] = texts.map((place) =>
+    place === "." ? null : place,
+  );
+  return { line: Number(line), jobs, passed, owed, computed };
 }
 
 /**
@@ -64,32 +72,31 @@ export async function readAgenda(sql: Sql, { window, filter, after, limit }: Age
   const now = cutOf(states);
   const planned = Math.min(...[...states.values()].map(({ watermarkAt }) => watermarkAt.getTime()));
   // At the watermark's instant itself some jobs may not be made yet.
-  const place = after ?? {
-    line: Math.min(now.getTime(), planned - 1),
-    jobs: "",
-    ranges: "",
-    computed: "",
-  };
-  const page = { window, line: place.line, limit };
+  const line = after?.line ?? Math.min(now.getTime(), planned - 1);
+  const place = after ?? { line, jobs: "", passed: "", owed: "", computed: "" };
+  const page = { window, line, limit };
+  const ranges = (kind: RangeKind) =>
+    partOf(place[kind], (from) =>
+      rangesIn(sql, kind, { window, filter }, { after: from === null ? null : readRangePlace(from), limit }),
+    );
   const recorded = [
     await partOf(place.jobs, (from) =>
       jobsIn(sql, filter, { ...page, now: now.getTime(), after: from === null ? null : parseJobId(from) }),
     ),
-    await partOf(place.ranges, (from) =>
-      rangesIn(sql, window, filter, { after: from === null ? null : readRangePlace(from), limit }),
-    ),
+    await ranges("passed"),
+    await ranges("owed"),
   ];
   const known = Math.min(...recorded.map(({ part }) => part.last?.at ?? Number.POSITIVE_INFINITY));
   const computed = await partOf(place.computed, (from) =>
     computedUpTo(sql, filter, { ...page, known, after: from }),
   );
   const { rows, places } = merged([...recorded, computed], limit);
-  const [jobs = null, ranges = null, rest = null] = places;
+  const [jobs = null, passed = null, owed = null, rest = null] = places;
   const isOver = places.every((each) => each === null);
   return {
     asOf: now,
     items: rows,
-    ...(isOver ? {} : { next: { line: place.line, jobs, ranges, computed: rest } }),
+    ...(isOver ? {} : { next: { line, jobs, passed, owed, computed: rest } }),
   };
 }
 

@@ -9,14 +9,14 @@ import { cutOf, plannedUpTo, readShards, type ShardState, stateOf } from "../pla
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { orUnread } from "../schedule/stored/stored-spec.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
-import { passedAt } from "./passed.ts";
 import type { Candidate } from "./sources.ts";
 import { type AgendaRow, heldNow, rowOfJob, waitsFor } from "./window.ts";
+import { whyAbsent } from "./why-absent.ts";
 
 /**
  * The rows of candidates, each at its index. Null for a candidate that is no occurrence of its
  * schedule, because of `startsAt`, `endsAt` or `maxFires`, for one of a version that has ended, and
- * for one in a range that was passed over: the range is listed.
+ * for one that was passed over or waits in the backlog: its range is listed.
  */
 export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(AgendaRow | null)[]> {
   if (candidates.length === 0) return [];
@@ -127,10 +127,8 @@ function isBeyond(cadence: Cadence, at: number, { left, countFrom }: Limit): boo
 
 async function withoutRecorded(tx: Tx, judged: readonly (AgendaRow | null)[]): Promise<(AgendaRow | null)[]> {
   const absent = judged.flatMap((row) => (row === null || row.job !== null ? [] : [row]));
-  const recorded = absent.length === 0 ? new Map<string, string>() : await passedAt(tx, absent);
-  return judged.map((row) => {
-    const reason = row === null ? undefined : recorded.get(nameOf(row.scheduleId, row.occurrence));
-    if (row === null || reason === undefined) return row;
-    return reason === "backlog" ? { ...row, outcome: "backlog" } : null;
-  });
+  const recorded = absent.length === 0 ? new Map<string, string>() : await whyAbsent(tx, absent);
+  return judged.map((row) =>
+    row === null || recorded.has(nameOf(row.scheduleId, row.occurrence)) ? null : row,
+  );
 }
