@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { type JobKey, type JobKind, jobId } from "../job/job-id.ts";
 import { readJobsAt } from "../job/read-job.ts";
-import { fits, isHeld } from "../schedule/filter-schedules.ts";
+import { fits } from "../schedule/filter-schedules.ts";
 import { byIndex } from "./by-index.ts";
 import type { Part } from "./merge.ts";
 import { rulesOf } from "./rules.ts";
@@ -31,7 +31,7 @@ export async function jobsIn(
   filter: AgendaFilter,
   { window, line, after, limit, now }: JobsPage,
 ): Promise<Part<AgendaRow>> {
-  const found: (JobKey & Pick<LookedRow, "held" | "heldUntil">)[] = [];
+  const found: (JobKey & Pick<LookedRow, "heldSince" | "heldUntil">)[] = [];
   let place = after;
   let isOver = window.from >= window.to;
   // A job that is computed counts: its row fills the page from the other stream.
@@ -40,11 +40,11 @@ export async function jobsIn(
     const page = await look(sql, window, filter, { after: place, looked });
     const isComputed = await computedAmong(sql, page, line);
     for (const row of page) {
-      const { fit, held, heldUntil, scheduleId, occurrence, kind, n } = row;
+      const { fit, heldSince, heldUntil, scheduleId, occurrence, kind, n } = row;
       place = { scheduleId, occurrence, kind, n };
       if (!fit) continue;
       matched += 1;
-      if (!isComputed(row)) found.push({ ...place, held, heldUntil });
+      if (!isComputed(row)) found.push({ ...place, heldSince, heldUntil });
       if (matched === limit) break;
     }
     isOver = page.length < looked && matched < limit;
@@ -54,7 +54,7 @@ export async function jobsIn(
   const rows = found.flatMap((key) => {
     const job = jobs.get(jobId(key));
     if (job === undefined) return [];
-    const row = rowOfJob(job, { now, held: key.held ? { until: key.heldUntil } : null });
+    const row = rowOfJob(job, { now, held: key });
     return [{ row, at: key.occurrence.getTime(), place: jobId(key) }];
   });
   return {
@@ -84,8 +84,7 @@ async function computedAmong(
 interface LookedRow extends JobKey {
   kind: JobKind;
   fit: boolean;
-  /** The schedule is on hold now. */
-  held: boolean;
+  heldSince: Date | null;
   heldUntil: Date | null;
   /** Null if the schedule is deleted. */
   rule: string | null;
@@ -111,7 +110,7 @@ function look(
     const later =
       after === null ? tx`j.occurrence >= ${new Date(from)}` : tx`j.occurrence > ${after.occurrence}`;
     return tx<LookedRow[]>`
-      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, ${fits(tx, filter)} as fit, ${isHeld(tx)} as held, s.held_until as "heldUntil",
+      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, ${fits(tx, filter)} as fit, s.held_since as "heldSince", s.held_until as "heldUntil",
         case when s.deleted_at is null then s.rule end as rule, s.phase
       from (
         select * from (${rest} ${found(tx`${later} and j.occurrence < ${new Date(to)}`)}) l

@@ -6,12 +6,13 @@ import type { Outcome } from "../explain/verdict.ts";
 import { firesLeftFrom } from "../history/upcoming.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { cutOf, plannedUpTo, readShards, type ShardState, stateOf } from "../plan/shard.ts";
+import { isDueUnderHold } from "../schedule/held.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { orUnread } from "../schedule/stored/stored-spec.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import type { Candidate } from "./sources.ts";
-import { type AgendaRow, heldNow, rowOfJob, waitsFor } from "./window.ts";
 import { whyAbsent } from "./why-absent.ts";
+import { type AgendaRow, rowOfJob } from "./window.ts";
 
 /**
  * The rows of candidates, each at its index. Null for a candidate that is no occurrence of its
@@ -53,13 +54,15 @@ interface Facts {
 
 function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): AgendaRow | null {
   const now = state.now.getTime();
-  if (job !== null) return rowOfJob(job, { now, held: heldNow(schedule, now) });
+  if (job !== null) return rowOfJob(job, { now, held: schedule });
   const timetable = timetableOf(schedule);
   const { cadence } = timetable;
   if (nextAfter(cadence, at - 1) !== at) return null;
   const due = dueAt(timetable, at);
-  // An occurrence that was due by the last edit is one of the version before it.
-  if (due <= now && due <= schedule.updatedAt.getTime()) return null;
+  // An occurrence that was due by the last edit is one of the version before it. Under a hold it waits
+  // on, also if the schedule was edited since.
+  const isHeld = isDueUnderHold(schedule, due);
+  if (!isHeld && due <= now && due <= schedule.updatedAt.getTime()) return null;
   if (limit !== null && isBeyond(cadence, at, limit)) return null;
   const isLeftOut = !isRun(cadence, at);
   return {
@@ -68,25 +71,20 @@ function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): A
     key: schedule.key,
     scheduleId: schedule.id,
     kind: "cadence",
-    outcome: isLeftOut ? "skipped" : outcomeWhen(schedule, due, state),
+    outcome: isLeftOut ? "skipped" : isHeld ? "held" : outcomeWhen(schedule, due, state),
     reason: isLeftOut ? "calendar" : null,
     job: null,
     passedOver: null,
   };
 }
 
-/** The outcome of a run that has no job. */
+/** The outcome of a run that has no job and is not due under a hold. */
 function outcomeWhen(schedule: StoredSchedule, due: number, state: ShardState): Outcome {
-  const now = state.now.getTime();
-  if (isHeldWhen(schedule, due, now)) return "held";
-  if (due > now) return "planned";
-  if (schedule.aside !== null) return "set-aside";
-  return due <= plannedUpTo(state, schedule.id).getTime() ? "unrecorded" : "not-planned-yet";
-}
-
-function isHeldWhen(schedule: StoredSchedule, due: number, now: number): boolean {
-  const { heldSince } = schedule;
-  return heldSince !== null && due > heldSince.getTime() && waitsFor(heldNow(schedule, now), due);
+  if (due > state.now.getTime()) return "planned";
+  // The tick that clears an expired hold makes the jobs of the time since.
+  const isUncleared = schedule.heldUntil !== null && due > schedule.heldUntil.getTime();
+  if (isUncleared || due > plannedUpTo(state, schedule.id).getTime()) return "not-planned-yet";
+  return schedule.aside === null ? "unrecorded" : "set-aside";
 }
 
 /** How many more runs `maxFires` allows after an instant. */

@@ -7,10 +7,11 @@ import { occurrencesBackward } from "../history/job-history.ts";
 import { newestSegments, type Segment } from "../history/version-segments.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { plannedUpTo, readShards, stateOf } from "../plan/shard.ts";
+import { isDueUnderHold } from "../schedule/held.ts";
 import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import { whyAbsent } from "./why-absent.ts";
-import { heldNow, outcomeOf, waitsFor } from "./window.ts";
+import { outcomeOf } from "./window.ts";
 
 /** The most keys of one request, and the most occurrences of each. */
 export const lastRunsMax = { keys: 100, occurrences: 20 };
@@ -141,10 +142,9 @@ function runAt(at: number, facts: Facts): LastRun {
   const { head, timetable, now, plannedUpTo: planned, segments, jobs } = facts;
   const occurrence = new Date(at);
   const due = dueAt(timetable, at);
-  const held = heldNow(head, now);
   const job = jobs.find((each) => each.occurrence.getTime() === at);
   if (job !== undefined)
-    return { occurrence, outcome: outcomeOf(job, { now, held }), reason: job.reason, job };
+    return { occurrence, outcome: outcomeOf(job, { now, held: head }), reason: job.reason, job };
   const none = (outcome: Outcome, reason: string | null = null) => ({
     occurrence,
     outcome,
@@ -155,7 +155,7 @@ function runAt(at: number, facts: Facts): LastRun {
   if (reason !== undefined) return reason === "backlog" ? none("backlog") : none("skipped", reason);
   const segment = segments.find(({ from, to }) => at > from && at <= to);
   if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
-  if (head.heldSince !== null && due > head.heldSince.getTime() && waitsFor(held, due)) return none("held");
+  if (isDueUnderHold(head, due)) return none("held");
   if (segment?.held === true) return none("skipped", "paused");
   if (due > now) return none("planned");
   return none(due > planned ? "not-planned-yet" : "unrecorded");

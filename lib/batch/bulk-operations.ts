@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
 import type { ScheduleFilter } from "../history/search-schedules.ts";
-import { isHeldAt } from "../history/upcoming.ts";
+import { isHeldAt } from "../schedule/held.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { targetName } from "../schedule/shape/target-name.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
