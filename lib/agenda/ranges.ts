@@ -2,6 +2,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { fits } from "../schedule/filter-schedules.ts";
 import { byIndex } from "./by-index.ts";
 import type { Part } from "./merge.ts";
+import { emptyIn } from "./spanning.ts";
 import type { AgendaFilter, AgendaRow, Window } from "./window.ts";
 
 /** How many ranges each statement of a page looks at. */
@@ -49,9 +50,11 @@ export async function rangesIn(
       cross join lateral (select * from carillon.schedules s where s.id = p.id offset 0) s
       order by p.to, p.id, p.mark`,
     );
+    const known = page.filter(({ fit, reason }) => fit && reason !== null && reason !== "unreadable");
+    const empty = await emptyIn(sql, known, window);
     for (const row of page) {
       place = { to: row.to.getTime(), id: row.id, mark: row.mark };
-      if (row.fit)
+      if (row.fit && !empty.has(row))
         rows.push({ row: rowOf(row), at: place.to, place: rangePlaceText(place) });
       if (rows.length === limit) return { rows, last: { at: place.to, place: rangePlaceText(place) } };
     }

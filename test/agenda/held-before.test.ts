@@ -3,7 +3,7 @@ import { readStrip } from "../../lib/agenda/strip.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { minute } from "../support/instants.ts";
+import { at, minute } from "../support/instants.ts";
 import { agendaPages } from "./pages.ts";
 
 let world: Carillon;
@@ -70,4 +70,14 @@ test("Occurrences under a hold stay in the agenda between its end and the tick t
   const rows = await agendaOf("end:cron", window);
   expect(rows).toEqual(await stripOf("end:cron", window));
   expect(rows.filter(([, outcome]) => outcome === "held").length).toBeGreaterThan(5);
+});
+
+test("A passed-over range is listed only in windows in which it has an occurrence", async () => {
+  await world.put("range", { when: "*/10 * * * *", catchUp: { policy: "skip" } });
+  await world.clock.setNow(at("14:00:30"));
+  await world.tick();
+  const listed = async (from: string, to: string) =>
+    (await agendaPages(world.sql, { prefix: "range" }, [at(from), at(to)], 7)).length;
+  expect(await listed("12:31:00", "12:34:00")).toBe(0);
+  expect(await listed("12:39:00", "12:40:01")).toBe(1);
 });
