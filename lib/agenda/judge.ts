@@ -5,7 +5,7 @@ import type { Tx } from "../db/connect.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { firesLeftFrom } from "../history/upcoming.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
-import { cutOf, plannedUpTo, readShards, type ShardState, stateOf } from "../plan/shard.ts";
+import { plannedUpTo, readShards, type ShardState, stateOf } from "../plan/shard.ts";
 import { isDueUnderHold } from "../schedule/held.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { orUnread } from "../schedule/stored/stored-spec.ts";
@@ -35,8 +35,8 @@ export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(
     if (schedule === undefined) judged.push(null);
     else {
       const job = jobs.get(nameOf(id, new Date(at))) ?? null;
-      const limit = job === null ? await limitOf(tx, limits, schedule, cutOf(states)) : null;
       const state = stateOf(states, schedule.shard);
+      const limit = job === null ? await limitOf(tx, limits, schedule, state) : null;
       judged.push(orUnread(schedule, (read) => judgedAt(read, { at, job, limit, state })));
     }
   }
@@ -97,14 +97,17 @@ async function limitOf(
   tx: Tx,
   known: Map<string, Limit>,
   schedule: StoredSchedule,
-  now: Date,
+  state: ShardState,
 ): Promise<Limit | null> {
   if (schedule.body.maxFires === null) return null;
   const found = known.get(schedule.id);
   if (found !== undefined) return found;
-  const left = await firesLeftFrom(tx, schedule, now);
+  // Runs that are due and not planned yet use up the limit too. An edit plans those up to its cut.
+  const reached = Math.max(plannedUpTo(state, schedule.id).getTime(), schedule.updatedAt.getTime());
+  const planned = new Date(Math.min(state.now.getTime(), reached));
+  const left = await firesLeftFrom(tx, schedule, planned);
   if (left === null) return null;
-  const from = Math.max(now.getTime(), schedule.heldUntil?.getTime() ?? 0);
+  const from = Math.max(planned.getTime(), schedule.heldUntil?.getTime() ?? 0);
   const limit = { left, countFrom: occurrenceDueBy(timetableOf(schedule), from) };
   known.set(schedule.id, limit);
   return limit;

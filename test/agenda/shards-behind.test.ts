@@ -108,3 +108,12 @@ test("Occurrences in a passed-over range are not listed again while another shar
   );
   expect(shown(within)).toEqual([]);
 });
+
+test("With `maxFires`, the occurrences that the ticks have not planned yet are counted too", async () => {
+  await minutes(4);
+  const from = world.clock.now();
+  const key = await keyIn(behind, "limited", { when: "* * * * *", maxFires: 3 });
+  await minutes(6);
+  const rows = await rowsOf(key, from, new Date(from.getTime() + 20 * minute));
+  expect(rows.map((row) => row.slice(9))).toEqual(Array(3).fill("not-planned-yet"));
+});
