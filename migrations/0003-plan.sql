@@ -55,6 +55,7 @@ create table carillon.backlog (
   dues timestamptz(3)[] not null,
   next_occurrence timestamptz(3) not null generated always as (occurrences[taken + 1]) stored,
   owing int not null generated always as (cardinality(occurrences) - taken) stored,
+  last_occurrence timestamptz(3) not null generated always as (occurrences[cardinality(occurrences)]) stored,
   -- The target of the row's jobs where they travel apart from those of other targets; 0 where they travel together, and where the target is not known
   -- yet. It is a hint: the tick compares it with the schedule when the row's turn comes, and corrects it.
   target_id int not null default 0,
@@ -68,3 +69,5 @@ create index backlog_target on carillon.backlog (target_id, turn_at, id);
 create index backlog_turn on carillon.backlog (turn_at, id);
 -- Read by claims in a lane, by backfills, edits and reads of one schedule.
 create index backlog_schedule on carillon.backlog (schedule_id, next_occurrence);
+-- Read by the agenda: rows that end in a window or after it.
+create index backlog_last on carillon.backlog (last_occurrence, schedule_id, id) where kind = 'cadence';

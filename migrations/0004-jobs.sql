@@ -57,8 +57,6 @@ create table carillon.jobs_beside (
 ) partition by range (occurrence);
 -- Read wherever a schedule is read: its rechecks, which most schedules do not have.
 create index jobs_beside_again on carillon.jobs_beside (schedule_id, occurrence, n) where kind = 'again';
--- Read by the agenda: jobs to come that no cadence tells of, such as rechecks.
-create index jobs_beside_occurrence on carillon.jobs_beside (occurrence, schedule_id, kind, n);
 
 -- Attempts that did not simply succeed: failed, crashed and cancelled ones, and those of jobs that needed more than one.
 create table carillon.attempts (

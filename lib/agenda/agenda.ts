@@ -1,23 +1,23 @@
 import type { Sql } from "../db/connect.ts";
 import { parseJobId } from "../job/job-id.ts";
 import { cutOf, readShards } from "../plan/shard.ts";
-import { computedIn, readCandidatePlace } from "./computed.ts";
+import { candidatePlaceText, computedIn, readCandidatePlace } from "./computed.ts";
 import { jobsIn } from "./jobs.ts";
 import { merged, type Part, type StreamPlace } from "./merge.ts";
-import { rangesIn, readRangePlace } from "./passed.ts";
-import { type Source, sourceFor } from "./sources.ts";
+import { type RangeKind, rangesIn, readRangePlace } from "./ranges.ts";
+import { sourceFor } from "./sources.ts";
 import type { AgendaFilter, AgendaRow, Window } from "./window.ts";
 
 /**
- * Where an agenda continues. Up to `line` it reads the ledger, beyond it the cadences; the line is
- * drawn by the first page, so that each row is on one side on all pages.
+ * Where an agenda continues. The first page draws the line at the slowest shard: up to it, all jobs
+ * are made that ever will be. Beyond it, an occurrence that the cadence of a live schedule gives is
+ * computed, whether or not its job is made yet: a tick between two pages makes no difference.
  */
 export interface AgendaPlace {
   line: number;
   jobs: StreamPlace;
-  ranges: StreamPlace;
-  pending: StreamPlace;
-  beside: StreamPlace;
+  passed: StreamPlace;
+  owed: StreamPlace;
   computed: StreamPlace;
 }
 
@@ -34,7 +34,14 @@ export interface AgendaSearch {
   limit: number;
 }
 
-const streams = ["jobs", "ranges", "pending", "beside", "computed"] as const;
+const streams = ["jobs", "passed", "owed", "computed"] as const;
+
+const readers = {
+  jobs: parseJobId,
+  passed: readRangePlace,
+  owed: readRangePlace,
+  computed: readCandidatePlace,
+};
 
 /** A key has no `/`. A stream that has ended is a dot. */
 export function agendaPlaceText({ line, ...places }: AgendaPlace): string {
@@ -43,24 +50,15 @@ export function agendaPlaceText({ line, ...places }: AgendaPlace): string {
 
 /** Null for a text that is no place. */
 export function readAgendaPlace(text: string): AgendaPlace | null {
-  const [line = "", jobs, ranges, pending, beside, computed, ...rest] = text.split("/");
-  if (computed === undefined || rest.length > 0 || !/^\d{1,15}$/.test(line)) return null;
-  const isOne = (place: string | undefined, read: (text: string) => unknown) =>
-    place === "" || place === "." || (place !== undefined && read(place) !== null);
-  const areAll =
-    [jobs, beside].every((place) => isOne(place, parseJobId)) &&
-    isOne(ranges, readRangePlace) &&
-    [pending, computed].every((place) => isOne(place, readCandidatePlace));
-  if (!areAll) return null;
-  const placeOf = (place = "") => (place === "." ? null : place);
-  return {
-    line: Number(line),
-    jobs: placeOf(jobs),
-    ranges: placeOf(ranges),
-    pending: placeOf(pending),
-    beside: placeOf(beside),
-    computed: placeOf(computed),
-  };
+  const [line = "", ...texts] = text.split("/");
+  if (texts.length !== streams.length || !/^\d{1,15}$/.test(line)) return null;
+  const isOne = (name: (typeof streams)[number], place: string | undefined) =>
+    place === "" || place === "." || (place !== undefined && readers[name](place) !== null);
+  if (!streams.every((name, index) => isOne(name, texts[index]))) return null;
+  const [jobs = null, passed = null, owed = null, computed = null] = texts.map((place) =>
+    place === "." ? null : place,
+  );
+  return { line: Number(line), jobs, passed, owed, computed };
 }
 
 /**
@@ -69,91 +67,86 @@ export function readAgendaPlace(text: string): AgendaPlace | null {
  * since cadences are computed between them. A page may have fewer rows than its limit and still a
  * `next`.
  */
-export async function readAgenda(sql: Sql, search: AgendaSearch): Promise<Agenda> {
-  const { window, filter, limit } = search;
+export async function readAgenda(sql: Sql, { window, filter, after, limit }: AgendaSearch): Promise<Agenda> {
   const states = await readShards(sql);
   const now = cutOf(states);
   const planned = Math.min(...[...states.values()].map(({ watermarkAt }) => watermarkAt.getTime()));
-  const begin = { jobs: "", ranges: "", pending: "", beside: "", computed: "" };
   // At the watermark's instant itself some jobs may not be made yet.
-  const place = search.after ?? { line: Math.min(now.getTime(), planned - 1), ...begin };
-  const context: Context = { sql, window, filter, limit, now: now.getTime(), source: once(sql, filter) };
-  const past = await pastRows(context, place);
-  const answer = (items: AgendaRow[], next: AgendaPlace): Agenda => {
-    const isOver = streams.every((name) => next[name] === null);
-    return { asOf: now, items, ...(isOver ? {} : { next }) };
-  };
-  const isPast = past.next.jobs !== null || past.next.ranges !== null || past.next.pending !== null;
-  if (isPast || past.rows.length === limit) return answer(past.rows, past.next);
-  const coming = await comingRows({ ...context, limit: limit - past.rows.length }, past.next);
-  return answer([...past.rows, ...coming.rows], coming.next);
-}
-
-interface Context {
-  sql: Sql;
-  window: Window;
-  filter: AgendaFilter;
-  limit: number;
-  now: number;
-  source: () => Promise<Source>;
-}
-
-function once(sql: Sql, filter: AgendaFilter): () => Promise<Source> {
-  let source: Promise<Source> | undefined;
-  return () => {
-    source ??= sourceFor(sql, filter);
-    return source;
+  const line = after?.line ?? Math.min(now.getTime(), planned - 1);
+  const place = after ?? { line, jobs: "", passed: "", owed: "", computed: "" };
+  const page = { window, line, limit };
+  const ranges = (kind: RangeKind) =>
+    partOf(place[kind], (from) =>
+      rangesIn(sql, kind, { window, filter }, { after: from === null ? null : readRangePlace(from), limit }),
+    );
+  const recorded = [
+    await partOf(place.jobs, (from) =>
+      jobsIn(sql, filter, { ...page, now: now.getTime(), after: from === null ? null : parseJobId(from) }),
+    ),
+    await ranges("passed"),
+    await ranges("owed"),
+  ];
+  const known = Math.min(...recorded.map(({ part }) => part.last?.at ?? Number.POSITIVE_INFINITY));
+  const computed = await partOf(place.computed, (from) =>
+    computedUpTo(sql, filter, { ...page, known, after: from }),
+  );
+  const { rows, places } = merged([...recorded, computed], limit);
+  const [jobs = null, passed = null, owed = null, rest = null] = places;
+  const isOver = places.every((each) => each === null);
+  return {
+    asOf: now,
+    items: rows,
+    ...(isOver ? {} : { next: { line, jobs, passed, owed, computed: rest } }),
   };
 }
-
-async function pastRows(
-  context: Context,
-  place: AgendaPlace,
-): Promise<{ rows: AgendaRow[]; next: AgendaPlace }> {
-  const { sql, window, filter, limit, now, source } = context;
-  const past = { from: window.from, to: Math.min(window.to, place.line + 1) };
-  const parts = [
-    await partOf(place.jobs, (after) => jobsIn(sql, past, filter, { after, limit, beside: false, now })),
-    await partOf(place.ranges, (after) =>
-      rangesIn(sql, window, filter, { after: after === null ? null : readRangePlace(after), limit }),
-    ),
-    await partOf(place.pending, async (after) =>
-      past.from >= past.to
-        ? over
-        : computedIn(sql, await source(), past, { after: candidateAt(after), limit, pending: true }),
-    ),
-  ];
-  const { rows, places } = merged(parts, limit);
-  const [jobs = null, ranges = null, pending = null] = places;
-  return { rows, next: { ...place, jobs, ranges, pending } };
-}
-
-async function comingRows(
-  context: Context,
-  place: AgendaPlace,
-): Promise<{ rows: AgendaRow[]; next: AgendaPlace }> {
-  const { sql, window, filter, limit, now, source } = context;
-  const coming = { from: Math.max(window.from, place.line + 1), to: window.to };
-  const parts = [
-    await partOf(place.beside, (after) => jobsIn(sql, coming, filter, { after, limit, beside: true, now })),
-    await partOf(place.computed, async (after) =>
-      coming.from >= coming.to
-        ? over
-        : computedIn(sql, await source(), coming, { after: candidateAt(after), limit, pending: false }),
-    ),
-  ];
-  const { rows, places } = merged(parts, limit);
-  const [beside = null, computed = null] = places;
-  return { rows, next: { ...place, beside, computed } };
-}
-
-const over: Part<AgendaRow> = { rows: [], last: null };
 
 async function partOf(
   from: StreamPlace,
   read: (after: string | null) => Promise<Part<AgendaRow>>,
 ): Promise<{ part: Part<AgendaRow>; from: StreamPlace }> {
-  return { part: from === null ? over : await read(from === "" ? null : from), from };
+  return { part: from === null ? { rows: [], last: null } : await read(from === "" ? null : from), from };
 }
 
-const candidateAt = (after: string | null) => (after === null ? null : readCandidatePlace(after));
+interface ComputedPage {
+  window: Window;
+  line: number;
+  limit: number;
+  /** Up to here the other streams are known: later rows would wait for the next page. */
+  known: number;
+  after: string | null;
+}
+
+/** Computed rows: up to the line those without a job, beyond it all. */
+async function computedUpTo(
+  sql: Sql,
+  filter: AgendaFilter,
+  { window, line, limit, known, after }: ComputedPage,
+): Promise<Part<AgendaRow>> {
+  const source = await sourceFor(sql, filter);
+  const place = after === null ? null : readCandidatePlace(after);
+  const end = Math.min(window.to, known + 1);
+  // Jobs made since the page before: the other streams are now known less far.
+  if (place !== null && after !== null && place.at >= end && end < window.to)
+    return { rows: [], last: { at: end - 1, place: after } };
+  const past = { from: window.from, to: Math.min(end, line + 1) };
+  const coming = { from: Math.max(window.from, line + 1), to: end };
+  const rows: Part<AgendaRow>["rows"] = [];
+  for (const [within, pending] of [
+    [past, true],
+    [coming, false],
+  ] as const) {
+    if (within.from >= within.to || (place !== null && place.at >= within.to)) continue;
+    if (rows.length === limit) return { rows, last: behind(within.from - 1) };
+    const part = await computedIn(sql, source, within, {
+      after: place,
+      limit: limit - rows.length,
+      pending,
+    });
+    rows.push(...part.rows);
+    if (part.last !== null) return { rows, last: part.last };
+  }
+  return { rows, last: end < window.to ? behind(end - 1) : null };
+}
+
+/** The place behind all candidates of an instant. */
+const behind = (at: number) => ({ at, place: candidatePlaceText({ at: at + 1, key: "" }) });

@@ -94,11 +94,8 @@ async function rowsOf(
   const judged = await judge(tx, candidates);
   return candidates.flatMap((candidate, index) => {
     const row = judged[index] ?? null;
-    // A past occurrence whose job is made or passed over is met in the ledger.
-    if (row === null || (pending && !isAhead(row))) return [];
+    // A past occurrence whose job is made is met in the ledger.
+    if (row === null || (pending && (row.job !== null || row.outcome === "unrecorded"))) return [];
     return [{ row, at: candidate.at, place: candidatePlaceText(candidate) }];
   });
 }
-
-const isAhead = ({ job, outcome }: AgendaRow) =>
-  job === null && outcome !== "unrecorded" && outcome !== "backlog" && outcome !== "skipped";

@@ -5,17 +5,19 @@ import type { Tx } from "../db/connect.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { firesLeftFrom } from "../history/upcoming.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
-import { cutOf, plannedUpTo, readShards, type ShardState, stateOf } from "../plan/shard.ts";
+import { plannedUpTo, readShards, type ShardState, stateOf } from "../plan/shard.ts";
+import { isDueUnderHold } from "../schedule/held.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { orUnread } from "../schedule/stored/stored-spec.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
-import { passedAt } from "./passed.ts";
 import type { Candidate } from "./sources.ts";
-import { type AgendaRow, heldNow, rowOfJob, waitsFor } from "./window.ts";
+import { whyAbsent } from "./why-absent.ts";
+import { type AgendaRow, rowOfJob } from "./window.ts";
 
 /**
  * The rows of candidates, each at its index. Null for a candidate that is no occurrence of its
- * schedule, because of `startsAt`, `endsAt` or `maxFires`, and for one of a version that has ended.
+ * schedule, because of `startsAt`, `endsAt` or `maxFires`, for one of a version that has ended, and
+ * for one that was passed over or waits in the backlog: its range is listed.
  */
 export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(AgendaRow | null)[]> {
   if (candidates.length === 0) return [];
@@ -27,27 +29,21 @@ export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(
     (await readJobsAt(tx, keys)).map((job) => [nameOf(job.scheduleId, job.occurrence), job]),
   );
   const limits = new Map<string, Limit>();
-  const judged: (Judged | null)[] = [];
+  const judged: (AgendaRow | null)[] = [];
   for (const { id, at } of candidates) {
     const schedule = schedules.get(id);
     if (schedule === undefined) judged.push(null);
     else {
       const job = jobs.get(nameOf(id, new Date(at))) ?? null;
-      const limit = job === null ? await limitOf(tx, limits, schedule, cutOf(states)) : null;
       const state = stateOf(states, schedule.shard);
+      const limit = job === null ? await limitOf(tx, limits, schedule, state) : null;
       judged.push(orUnread(schedule, (read) => judgedAt(read, { at, job, limit, state })));
     }
   }
-  return withPassed(tx, judged);
+  return withoutRecorded(tx, judged);
 }
 
 const nameOf = (id: string, occurrence: Date) => `${id}-${occurrence.getTime()}`;
-
-interface Judged {
-  row: AgendaRow;
-  /** No job was made, although its due time has been planned. */
-  isAbsent: boolean;
-}
 
 interface Facts {
   at: number;
@@ -56,44 +52,39 @@ interface Facts {
   state: ShardState;
 }
 
-function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): Judged | null {
+function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): AgendaRow | null {
   const now = state.now.getTime();
-  if (job !== null) return { row: rowOfJob(job, { now, held: heldNow(schedule, now) }), isAbsent: false };
+  if (job !== null) return rowOfJob(job, { now, held: schedule });
   const timetable = timetableOf(schedule);
   const { cadence } = timetable;
   if (nextAfter(cadence, at - 1) !== at) return null;
   const due = dueAt(timetable, at);
-  // An occurrence that was due by the last edit is one of the version before it.
-  if (due <= now && due <= schedule.updatedAt.getTime()) return null;
+  // An occurrence that was due by the last edit is one of the version before it. Under a hold it waits
+  // on, also if the schedule was edited since.
+  const isHeld = isDueUnderHold(schedule, due);
+  if (!isHeld && due <= now && due <= schedule.updatedAt.getTime()) return null;
   if (limit !== null && isBeyond(cadence, at, limit)) return null;
   const isLeftOut = !isRun(cadence, at);
-  const outcome = isLeftOut ? "skipped" : outcomeWhen(schedule, due, state);
-  const row: AgendaRow = {
+  return {
     occurrence: new Date(at),
     dueAt: new Date(due),
     key: schedule.key,
     scheduleId: schedule.id,
     kind: "cadence",
-    outcome,
+    outcome: isLeftOut ? "skipped" : isHeld ? "held" : outcomeWhen(schedule, due, state),
     reason: isLeftOut ? "calendar" : null,
     job: null,
     passedOver: null,
   };
-  return { row, isAbsent: !isLeftOut && outcome === "unrecorded" };
 }
 
-/** The outcome of a run that has no job. */
+/** The outcome of a run that has no job and is not due under a hold. */
 function outcomeWhen(schedule: StoredSchedule, due: number, state: ShardState): Outcome {
-  const now = state.now.getTime();
-  if (isHeldWhen(schedule, due, now)) return "held";
-  if (due > now) return "planned";
-  if (schedule.aside !== null) return "set-aside";
-  return due <= plannedUpTo(state, schedule.id).getTime() ? "unrecorded" : "not-planned-yet";
-}
-
-function isHeldWhen(schedule: StoredSchedule, due: number, now: number): boolean {
-  const { heldSince } = schedule;
-  return heldSince !== null && due > heldSince.getTime() && waitsFor(heldNow(schedule, now), due);
+  if (due > state.now.getTime()) return "planned";
+  // The tick that clears an expired hold makes the jobs of the time since.
+  const isUncleared = schedule.heldUntil !== null && due > schedule.heldUntil.getTime();
+  if (isUncleared || due > plannedUpTo(state, schedule.id).getTime()) return "not-planned-yet";
+  return schedule.aside === null ? "unrecorded" : "set-aside";
 }
 
 /** How many more runs `maxFires` allows after an instant. */
@@ -106,14 +97,17 @@ async function limitOf(
   tx: Tx,
   known: Map<string, Limit>,
   schedule: StoredSchedule,
-  now: Date,
+  state: ShardState,
 ): Promise<Limit | null> {
   if (schedule.body.maxFires === null) return null;
   const found = known.get(schedule.id);
   if (found !== undefined) return found;
-  const left = await firesLeftFrom(tx, schedule, now);
+  // Runs that are due and not planned yet use up the limit too. An edit plans those up to its cut.
+  const reached = Math.max(plannedUpTo(state, schedule.id).getTime(), schedule.updatedAt.getTime());
+  const planned = new Date(Math.min(state.now.getTime(), reached));
+  const left = await firesLeftFrom(tx, schedule, planned);
   if (left === null) return null;
-  const from = Math.max(now.getTime(), schedule.heldUntil?.getTime() ?? 0);
+  const from = Math.max(planned.getTime(), schedule.heldUntil?.getTime() ?? 0);
   const limit = { left, countFrom: occurrenceDueBy(timetableOf(schedule), from) };
   known.set(schedule.id, limit);
   return limit;
@@ -132,16 +126,10 @@ function isBeyond(cadence: Cadence, at: number, { left, countFrom }: Limit): boo
   return count > left;
 }
 
-/** Looks up the reasons of those that have no job. */
-async function withPassed(tx: Tx, judged: readonly (Judged | null)[]): Promise<(AgendaRow | null)[]> {
-  const absent = judged.flatMap((each) => (each?.isAbsent === true ? [each.row] : []));
-  const reasons = absent.length === 0 ? new Map<string, string>() : await passedAt(tx, absent);
-  return judged.map((each) => {
-    if (each === null || !each.isAbsent) return each?.row ?? null;
-    const reason = reasons.get(nameOf(each.row.scheduleId, each.row.occurrence));
-    if (reason === undefined) return each.row;
-    return reason === "backlog"
-      ? { ...each.row, outcome: "backlog" }
-      : { ...each.row, outcome: "skipped", reason };
-  });
+async function withoutRecorded(tx: Tx, judged: readonly (AgendaRow | null)[]): Promise<(AgendaRow | null)[]> {
+  const absent = judged.flatMap((row) => (row === null || row.job !== null ? [] : [row]));
+  const recorded = absent.length === 0 ? new Map<string, string>() : await whyAbsent(tx, absent);
+  return judged.map((row) =>
+    row === null || recorded.has(nameOf(row.scheduleId, row.occurrence)) ? null : row,
+  );
 }

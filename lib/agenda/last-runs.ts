@@ -7,9 +7,11 @@ import { occurrencesBackward } from "../history/job-history.ts";
 import { newestSegments, type Segment } from "../history/version-segments.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { plannedUpTo, readShards, stateOf } from "../plan/shard.ts";
+import { isDueUnderHold } from "../schedule/held.ts";
 import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
-import { heldNow, outcomeOf, waitsFor } from "./window.ts";
+import { whyAbsent } from "./why-absent.ts";
+import { outcomeOf } from "./window.ts";
 
 /** The most keys of one request, and the most occurrences of each. */
 export const lastRunsMax = { keys: 100, occurrences: 20 };
@@ -54,7 +56,13 @@ export async function readLastRuns(
     ),
   );
   const jobs = Map.groupBy(found, ({ scheduleId }) => scheduleId);
-  const ranges = Map.groupBy(await rangesOf(tx, ids), ({ id }) => id);
+  const made = new Set(found.map(({ scheduleId, occurrence }) => `${scheduleId}-${occurrence.getTime()}`));
+  const absent = sought.flatMap(({ head: { id }, instants }) =>
+    instants
+      .filter((at) => !made.has(`${id}-${at}`))
+      .map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
+  );
+  const reasons = await whyAbsent(tx, absent);
   const states = await readShards(tx);
   const timetables = await laggedTimetables(tx, [...heads.values()]);
   const runs = new Map(
@@ -66,7 +74,7 @@ export async function readLastRuns(
         plannedUpTo: plannedUpTo(stateOf(states, head.shard), head.id).getTime(),
         segments: segments.get(head.id) ?? [],
         jobs: jobs.get(head.id) ?? [],
-        ranges: ranges.get(head.id) ?? [],
+        whyAbsent: (at) => reasons.get(`${head.id}-${at}`),
       };
       return [head.key, instants.map((at) => runAt(at, facts)).reverse()];
     }),
@@ -119,25 +127,6 @@ function instantsOf({ deletedAt }: Head, segments: readonly Segment[], now: numb
   return instants;
 }
 
-interface Range {
-  id: string;
-  from: Date;
-  to: Date;
-  reason: string;
-}
-
-/** How many ranges of passed-over occurrences of each schedule are read, the newest ones. */
-const rangesMax = 20;
-
-async function rangesOf(tx: Tx, ids: readonly string[]): Promise<Range[]> {
-  const rows = await tx<Range[]>`
-    select i.id, r.* from unnest(${[...ids]}::bigint[]) i (id)
-    cross join lateral (
-      select from_at as "from", to_at as "to", reason from carillon.passed_over
-      where schedule_id = i.id order by to_at desc limit ${rangesMax}) r`;
-  return [...rows];
-}
-
 interface Facts {
   head: Head;
   timetable: Lag;
@@ -145,28 +134,28 @@ interface Facts {
   plannedUpTo: number;
   segments: readonly Segment[];
   jobs: readonly JobRead[];
-  ranges: readonly Range[];
+  /** The reason of the range of passed-over occurrences that has it, or `backlog`. */
+  whyAbsent: (at: number) => string | undefined;
 }
 
 function runAt(at: number, facts: Facts): LastRun {
-  const { head, timetable, now, plannedUpTo: planned, segments, jobs, ranges } = facts;
+  const { head, timetable, now, plannedUpTo: planned, segments, jobs } = facts;
   const occurrence = new Date(at);
   const due = dueAt(timetable, at);
-  const held = heldNow(head, now);
   const job = jobs.find((each) => each.occurrence.getTime() === at);
   if (job !== undefined)
-    return { occurrence, outcome: outcomeOf(job, { now, held }), reason: job.reason, job };
+    return { occurrence, outcome: outcomeOf(job, { now, held: head }), reason: job.reason, job };
   const none = (outcome: Outcome, reason: string | null = null) => ({
     occurrence,
     outcome,
     reason,
     job: null,
   });
-  const range = ranges.find(({ from, to }) => from <= occurrence && occurrence <= to);
-  if (range !== undefined) return none("skipped", range.reason);
+  const reason = facts.whyAbsent(at);
+  if (reason !== undefined) return reason === "backlog" ? none("backlog") : none("skipped", reason);
   const segment = segments.find(({ from, to }) => at > from && at <= to);
   if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
-  if (head.heldSince !== null && due > head.heldSince.getTime() && waitsFor(held, due)) return none("held");
+  if (isDueUnderHold(head, due)) return none("held");
   if (segment?.held === true) return none("skipped", "paused");
   if (due > now) return none("planned");
   return none(due > planned ? "not-planned-yet" : "unrecorded");

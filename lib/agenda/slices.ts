@@ -24,6 +24,12 @@ export interface Slice {
   high: number;
 }
 
+/** Whether a schedule of this rule and phase occurs at an instant, as far as its cadence tells. */
+export function occursAt({ rule, cadence }: Rule, phase: number, at: number): boolean {
+  if (cadence !== null) return nextAfter(cadence, at - 1) === at;
+  return rule === 0 ? at === phase : (at - phase) % -rule === 0;
+}
+
 export const startOf = ({ base, low }: Slice): number => base + low;
 
 /** How many cadences are searched before other work of the process can run. */

@@ -1,8 +1,7 @@
 import type { Outcome } from "../explain/verdict.ts";
-import { isHeldAt } from "../history/upcoming.ts";
 import type { JobKind } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
-import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { type HeldTime, waitsForHold } from "../schedule/held.ts";
 
 /** The longest window of one request: 32 days. */
 export const windowMaxMs = 32 * 86_400_000;
@@ -43,35 +42,19 @@ export interface PassedRange {
   more: boolean;
 }
 
-/** A hold that is in force, and its end; null: it has none. */
-export interface HeldNow {
-  until: Date | null;
-}
-
-export function heldNow(
-  schedule: Pick<StoredSchedule, "heldSince" | "heldUntil">,
-  now: number,
-): HeldNow | null {
-  return isHeldAt(schedule, now) ? { until: schedule.heldUntil } : null;
-}
-
-/** Whether something that is due then waits for the end of the hold. */
-export function waitsFor(held: HeldNow | null, due: number): boolean {
-  return held !== null && (held.until === null || due <= held.until.getTime());
-}
-
 /** The outcome of a job, in the words of an explanation. `held`: the hold of its schedule now. */
 export function outcomeOf(
   { state, dueAt, kind }: JobRead,
-  { now, held }: { now: number; held: HeldNow | null },
+  { now, held }: { now: number; held: HeldTime },
 ): Outcome {
   if (state === "succeeded") return "ran";
   if (state !== "waiting") return state;
-  if (kind !== "manual" && waitsFor(held, dueAt.getTime())) return "held";
-  return dueAt.getTime() > now ? "planned" : "waiting";
+  const due = dueAt.getTime();
+  if (kind !== "manual" && waitsForHold(held, { now, due })) return "held";
+  return due > now ? "planned" : "waiting";
 }
 
-export function rowOfJob(job: JobRead, facts: { now: number; held: HeldNow | null }): AgendaRow {
+export function rowOfJob(job: JobRead, facts: { now: number; held: HeldTime }): AgendaRow {
   const { occurrence, dueAt, key, scheduleId, kind, reason } = job;
   const outcome = outcomeOf(job, facts);
   return { occurrence, dueAt, key, scheduleId, kind, outcome, reason, job, passedOver: null };

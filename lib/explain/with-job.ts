@@ -1,5 +1,6 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { isDueUnderHold, isHeldAt, waitsForHold } from "../schedule/held.ts";
 import { actorText, editText } from "./actor.ts";
 import { holdersText, standingBy } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
@@ -103,7 +104,7 @@ function errorText({ error }: JobRead): string {
 
 function explainRetrying(facts: Facts, job: JobRead): Verdict {
   const failed = `Waits for a retry: ${job.attempt === 1 ? "1 attempt" : `${job.attempt} attempts`} failed${errorText(job)}`;
-  if (!isHeldNow(facts)) {
+  if (!isHeldAt(facts, facts.now)) {
     const next = job.readyAt === null ? "" : `; the next starts at ${instantText(job.readyAt)}`;
     return { outcome: "retrying", sentence: `${failed}${next}.` };
   }
@@ -111,19 +112,15 @@ function explainRetrying(facts: Facts, job: JobRead): Verdict {
   return { outcome: "retrying", sentence: `${failed}; it waits, held by ${holdersText(heldBy)}.`, heldBy };
 }
 
-function isHeldNow({ heldSince, heldUntil, now }: Facts): boolean {
-  return heldSince !== null && (heldUntil === null || heldUntil > now);
-}
-
 function explainWaiting(facts: Facts, job: JobRead): Verdict {
   const due = job.dueAt.getTime();
-  const { now, heldSince, heldUntil, travel } = facts;
-  if (isHeldNow(facts) && (heldUntil === null || due <= heldUntil)) {
+  const { now, heldUntil, travel } = facts;
+  if (waitsForHold(facts, { now, due })) {
     const heldBy = standingBy(facts, Math.max(due, now));
     const end = heldUntil === null ? "until the last hold ends" : `until ${isoInstant(heldUntil)}`;
     return { outcome: "held", sentence: `Waits ${end}, held by ${holdersText(heldBy)}.`, heldBy };
   }
-  if (heldSince !== null && heldUntil !== null && due > heldSince && due <= heldUntil) {
+  if (heldUntil !== null && isDueUnderHold(facts, due)) {
     const heldBy = standingBy(facts, due);
     const sentence = `Was held by ${holdersText(heldBy)} until ${isoInstant(heldUntil)}: the hold is over, and it starts now.`;
     return { outcome: "waiting", reason: "worker", sentence, heldBy };

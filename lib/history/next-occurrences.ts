@@ -7,10 +7,10 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { firesLeftAfter } from "../plan/fires-left.ts";
 import { Refusal } from "../refusal.ts";
+import { isHeldAt } from "../schedule/held.ts";
 import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
 import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
-import { isHeldAt } from "./upcoming.ts";
 
 /**
  * A coming occurrence. `due` is set if spread or slot moves it; `held` if it is due under a hold.

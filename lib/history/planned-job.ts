@@ -3,9 +3,9 @@ import type { Tx } from "../db/connect.ts";
 import { jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import { plannedUpTo, readShard, type ShardState } from "../plan/shard.ts";
+import { isHeldAt } from "../schedule/held.ts";
 import { findScheduleById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/stored/timetable.ts";
-import { isHeldAt } from "./upcoming.ts";
 
 /**
  * Reads a job by its id, also before it has a row: the id of a one-time schedule's job is known

@@ -6,6 +6,7 @@ import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { isSetAside, owedOf } from "../plan/aside.ts";
 import { oldestOwed } from "../plan/backlog.ts";
 import { counted } from "../plan/unfolding-time.ts";
+import { isHeldAt } from "../schedule/held.ts";
 import { type Hold, holdsOf } from "../schedule/holds.ts";
 import { wordsOf } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
@@ -14,7 +15,6 @@ import { orUnread } from "../schedule/stored/stored-spec.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { jobsOf } from "./job-history.ts";
 import { type Rechecks, rechecksOf } from "./rechecks.ts";
-import { isHeldAt } from "./upcoming.ts";
 
 export type ScheduleState = "active" | "paused" | "ended";
 

@@ -39,11 +39,3 @@ export function upcomingWith(schedule: StoredSchedule, now: Date, most: number):
 function beginning({ heldUntil }: StoredSchedule, now: Date): Date {
   return heldUntil !== null && heldUntil > now ? heldUntil : now;
 }
-
-/** A hold that has expired, but is not cleared yet, holds nothing. */
-export function isHeldAt(
-  { heldSince, heldUntil }: Pick<StoredSchedule, "heldSince" | "heldUntil">,
-  now: number,
-): boolean {
-  return heldSince !== null && (heldUntil === null || heldUntil.getTime() > now);
-}

@@ -2,7 +2,7 @@ import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
-import { isHeldAt } from "../history/upcoming.ts";
+import { isHeldAt } from "../schedule/held.ts";
 import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";

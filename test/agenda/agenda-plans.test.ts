@@ -12,7 +12,7 @@ import { type Touched, touched } from "../support/touched.ts";
 
 const schedules = 60_000;
 const large =
-  /^(jobs|jobs_beside|plan|attempts)_\d+$|^(schedules|schedule_versions|schedule_tags|passed_over|plan_far|audit)$/;
+  /^(jobs|jobs_beside|plan|attempts)_\d+$|^(schedules|schedule_versions|schedule_tags|passed_over|plan_far|audit|backlog)$/;
 
 let filled: TestDatabase;
 
@@ -109,6 +109,11 @@ async function fill(sql: Sql): Promise<void> {
   await sql`
     insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
     select n, ${start}::timestamptz - interval '2 days', ${start}::timestamptz - interval '1 day' + n * interval '1 s', 2, 'missed', ${start} from generate_series(1, ${schedules}) n`;
+  await sql`
+    insert into carillon.backlog (schedule_id, shard, version, occurrences, dues, turn_at, noted_at)
+    select n, n % 16, 1, d.some, d.some, ${start}, ${start} from generate_series(1, ${schedules / 3}) n
+    cross join lateral (
+      select array[${start}::timestamptz - interval '2 hours', ${start}::timestamptz - n * interval '1 ms'] as some) d`;
   await sql`select carillon.attach_days('2026-02-27', '2026-02-28')`;
   await sql`
     insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, attempt, started_at, finished_at)

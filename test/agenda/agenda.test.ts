@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AgendaPlace, agendaPlaceText, readAgenda, readAgendaPlace } from "../../lib/agenda/agenda.ts";
 import { countAgenda } from "../../lib/agenda/counts.ts";
 import { readLastRuns } from "../../lib/agenda/last-runs.ts";
 import type { AgendaFilter, AgendaRow } from "../../lib/agenda/window.ts";
@@ -9,6 +8,7 @@ import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
+import { agendaPages, shown } from "./pages.ts";
 
 let world: Carillon;
 
@@ -19,29 +19,8 @@ beforeAll(async () => {
 
 afterAll(() => world.stop());
 
-async function agendaOf(
-  filter: AgendaFilter,
-  [from, to]: readonly [Date, Date],
-  limit = 3,
-): Promise<AgendaRow[]> {
-  const rows: AgendaRow[] = [];
-  let after: AgendaPlace | undefined;
-  for (let page = 0; page < 200; page++) {
-    const window = { from: from.getTime(), to: to.getTime() };
-    const read = await readAgenda(world.sql, { window, filter, after, limit });
-    expect(read.items.length).toBeLessThanOrEqual(limit);
-    rows.push(...read.items);
-    if (read.next === undefined) return rows;
-    after = readAgendaPlace(agendaPlaceText(read.next)) ?? undefined;
-    expect(after).toEqual(read.next);
-  }
-  throw new Error("The agenda does not end.");
-}
-
-const shown = (rows: readonly AgendaRow[]) =>
-  rows.map(({ occurrence, key, outcome, reason }) =>
-    [occurrence.toISOString().slice(11, 19), key, outcome, reason].filter((each) => each !== null).join(" "),
-  );
+const agendaOf = (filter: AgendaFilter, window: readonly [Date, Date], limit = 3) =>
+  agendaPages(world.sql, filter, window, limit);
 
 const countsOf = (filter: AgendaFilter, from: Date, to: Date) =>
   countAgenda(world.sql, { from: from.getTime(), to: to.getTime() }, filter);

@@ -35,7 +35,9 @@ const agendaItem = z
         more: z.boolean().describe("Counting stopped: there are more."),
       })
       .nullable()
-      .describe("Set for a range of occurrences without jobs; `occurrence` is its last one."),
+      .describe(
+        "Set for a range of occurrences without jobs, passed over or in the backlog; `occurrence` is its last one.",
+      ),
   })
   .meta({ id: "AgendaItem", description: "An occurrence of a schedule in a window." });
 
