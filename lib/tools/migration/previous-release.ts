@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "a6260f80b22602adddf540bf343ba0ef147bd315a3241f0e07d837a905a4acea",
+  migrationsDigest: "51cca73532900271027837285e96b52e1c91981c4079446cb69d8a790c421047",
 } as const;
