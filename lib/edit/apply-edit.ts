@@ -23,7 +23,7 @@ import { endRechecksBy } from "./end-rechecks.ts";
 import {
   endVersion,
   noteOwedUnread,
-  notePassedUnderOldCadence,
+  notePassedUnderEndedVersion,
   planPending,
   withMissedUnread,
 } from "./end-version.ts";
@@ -158,7 +158,7 @@ export async function applyEdit(
   const lagging = [...pending, ...ending];
   if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
   const underHold = withOwed(current);
-  if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, underHold, cut);
+  if (!kept || edit.delete === true) await notePassedUnderEndedVersion(tx, underHold, cut);
 
   const { spec, change } = edit;
   const id = spec === undefined ? current.cadenceId : await cadenceId(tx, cadence, spec.calendar);

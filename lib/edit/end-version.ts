@@ -136,14 +136,15 @@ export async function planPending(
 }
 
 /**
- * For a held schedule that gets another cadence: the occurrences of the old cadence up to now are
- * skipped, and the ledger has them as a range.
+ * If the schedule is held, and is deleted or gets another cadence: the occurrences of the old cadence up
+ * to now are skipped, and the ledger has them as a range.
  */
-export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule, cut: Date): Promise<void> {
-  if (isPulse(current)) return;
+export async function notePassedUnderEndedVersion(tx: Tx, current: StoredSchedule, cut: Date): Promise<void> {
+  const { heldSince } = current;
+  if (isPulse(current) || heldSince === null) return;
   const timetable = timetableOf(current);
   const { cadence } = timetable;
-  const since = occurrenceDueBy(timetable, (current.heldSince ?? cut).getTime());
+  const since = occurrenceDueBy(timetable, heldSince.getTime());
   // Occurrences that are not due yet are skipped too: the new cadence does not include them.
   const upTo = cut.getTime();
   const { count, more } = counted(() => countWithin(cadence, since, upTo));

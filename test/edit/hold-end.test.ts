@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { pauseLabel } from "../../lib/batch/label-holds.ts";
+import { explain } from "../../lib/explain/explain.ts";
 import { countSchedules, listSchedules } from "../../lib/history/search-schedules.ts";
 import { versionsOf } from "../../lib/history/versions.ts";
 import { readStats } from "../../lib/stats/stats.ts";
@@ -125,4 +126,20 @@ test("Counts and lists of paused schedules are right from the instant at which a
   expect(await counted()).toEqual(all(["c"]));
   await world.tick();
   expect(await counted()).toEqual(all(["c"]));
+});
+
+test("The deletion of a held schedule records its occurrences under the hold as skipped", async () => {
+  await world.put("often", { when: "every 10m" });
+  await world.put("free", { when: "every 10m" });
+  await world.pause("often");
+  await world.clock.setNow(at("10:35:00"));
+  await world.remove("often");
+  await world.remove("free");
+  const ranges = await world.sql`select from_at, to_at, count::int, reason from carillon.passed_over`;
+  expect(ranges).toEqual([{ from_at: at("10:10:00"), to_at: at("10:30:00"), count: 3, reason: "paused" }]);
+  expect(await explain(world.sql, { key: "often", at: at("10:20:00") })).toMatchObject({
+    outcome: "skipped",
+    reason: "paused",
+    passedOver: { from: at("10:10:00"), to: at("10:30:00") },
+  });
 });
