@@ -1,14 +1,12 @@
-import { isRun, leavesOut, nextAfter, nextRunAfter } from "../cadence/cadence.ts";
-import type { Cadence } from "../cadence/cadence-kinds.ts";
-import { countWithin } from "../cadence/count-within.ts";
+import { isRun, nextAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Outcome } from "../explain/verdict.ts";
-import { firesLeftFrom } from "../history/upcoming.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { isBeyond, type RunLimit, runLimitOf } from "../plan/fires-left.ts";
 import { cutOf, plannedUpTo, readShards, type ShardState, stateOf } from "../plan/shard.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { orUnread } from "../schedule/stored/stored-spec.ts";
-import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
+import { dueAt, timetableOf } from "../schedule/stored/timetable.ts";
 import { passedAt } from "./passed.ts";
 import type { Candidate } from "./sources.ts";
 import { type AgendaRow, heldNow, rowOfJob, waitsFor } from "./window.ts";
@@ -26,7 +24,7 @@ export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(
   const jobs = new Map(
     (await readJobsAt(tx, keys)).map((job) => [nameOf(job.scheduleId, job.occurrence), job]),
   );
-  const limits = new Map<string, Limit>();
+  const limits = new Map<string, RunLimit | null>();
   const judged: (Judged | null)[] = [];
   for (const { id, at } of candidates) {
     const schedule = schedules.get(id);
@@ -52,7 +50,7 @@ interface Judged {
 interface Facts {
   at: number;
   job: JobRead | null;
-  limit: Limit | null;
+  limit: RunLimit | null;
   state: ShardState;
 }
 
@@ -96,40 +94,15 @@ function isHeldWhen(schedule: StoredSchedule, due: number, now: number): boolean
   return heldSince !== null && due > heldSince.getTime() && waitsFor(heldNow(schedule, now), due);
 }
 
-/** How many more runs `maxFires` allows after an instant. */
-interface Limit {
-  left: number;
-  countFrom: number;
-}
-
 async function limitOf(
   tx: Tx,
-  known: Map<string, Limit>,
+  known: Map<string, RunLimit | null>,
   schedule: StoredSchedule,
   now: Date,
-): Promise<Limit | null> {
-  if (schedule.body.maxFires === null) return null;
-  const found = known.get(schedule.id);
-  if (found !== undefined) return found;
-  const left = await firesLeftFrom(tx, schedule, now);
-  if (left === null) return null;
-  const from = Math.max(now.getTime(), schedule.heldUntil?.getTime() ?? 0);
-  const limit = { left, countFrom: occurrenceDueBy(timetableOf(schedule), from) };
+): Promise<RunLimit | null> {
+  const limit = known.get(schedule.id) ?? (await runLimitOf(tx, schedule, now));
   known.set(schedule.id, limit);
   return limit;
-}
-
-/** More runs than this are not counted one by one; an occurrence beyond them is listed. */
-const countedMax = 2_000;
-
-function isBeyond(cadence: Cadence, at: number, { left, countFrom }: Limit): boolean {
-  if (at <= countFrom) return false;
-  const most = Math.min(left, countedMax);
-  if (!leavesOut(cadence)) return countWithin(cadence, countFrom, at, most + 1).count > left;
-  let count = 0;
-  let run = nextRunAfter(cadence, countFrom);
-  for (; run !== null && run <= at && count <= most; run = nextRunAfter(cadence, run)) count += 1;
-  return count > left;
 }
 
 /** Looks up the reasons of those that have no job. */
