@@ -2,6 +2,7 @@ import { isRun } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { keptFromOf } from "../explain/facts.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { occurrencesBackward } from "../history/job-history.ts";
 import { newestSegments, type Segment } from "../history/version-segments.ts";
@@ -10,6 +11,7 @@ import { plannedUpTo, readShards, stateOf } from "../plan/shard.ts";
 import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import { heldNow, outcomeOf, waitsFor } from "./window.ts";
+import { withoutEnded } from "./without-ended.ts";
 
 /** The most keys of one request, and the most occurrences of each. */
 export const lastRunsMax = { keys: 100, occurrences: 20 };
@@ -42,7 +44,8 @@ export async function readLastRuns(
   const asOf = await databaseClock(tx);
   const heads = new Map((await headsOf(tx, keys)).map((head) => [head.key, head]));
   const ids = [...heads.values()].map(({ id }) => id);
-  const segments = await newestSegments(tx, ids);
+  const states = await readShards(tx);
+  const segments = await withoutEnded(tx, await newestSegments(tx, ids), [...heads.values()], states);
   const sought = [...heads.values()].map((head) => ({
     head,
     instants: instantsOf(head, segments.get(head.id) ?? [], asOf.getTime(), most),
@@ -55,7 +58,7 @@ export async function readLastRuns(
   );
   const jobs = Map.groupBy(found, ({ scheduleId }) => scheduleId);
   const ranges = Map.groupBy(await rangesOf(tx, ids), ({ id }) => id);
-  const states = await readShards(tx);
+  const keptFrom = (await keptFromOf(tx)).getTime();
   const timetables = await laggedTimetables(tx, [...heads.values()]);
   const runs = new Map(
     sought.map(({ head, instants }) => {
@@ -64,6 +67,7 @@ export async function readLastRuns(
         timetable: timetables.get(head.id) ?? plain,
         now: asOf.getTime(),
         plannedUpTo: plannedUpTo(stateOf(states, head.shard), head.id).getTime(),
+        keptFrom,
         segments: segments.get(head.id) ?? [],
         jobs: jobs.get(head.id) ?? [],
         ranges: ranges.get(head.id) ?? [],
@@ -90,14 +94,16 @@ interface Head {
   heldSince: Date | null;
   heldUntil: Date | null;
   lagged: boolean | null;
+  maxFires: number | null;
+  fires: number | null;
 }
 
 /** The schedule of each key; if there is none, the last one that had it. */
 async function headsOf(tx: Tx, keys: readonly string[]): Promise<Head[]> {
-  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.lagged`;
+  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.lagged, s.max_fires as "maxFires", s.fires`;
   const rows = await tx<Head[]>`
     select coalesce(l.id, d.id) as id, k.key, coalesce(l.shard, d.shard) as shard, d."deletedAt", coalesce(l."updatedBy", d."updatedBy") as "updatedBy",
-      l."heldSince", l."heldUntil", l.lagged
+      l."heldSince", l."heldUntil", l.lagged, l."maxFires", l.fires
     from unnest(${[...keys]}::text[]) k (key)
     left join lateral (
       select ${columns} from carillon.schedules s where s.key = k.key and s.deleted_at is null limit 1) l on true
@@ -143,13 +149,15 @@ interface Facts {
   timetable: Lag;
   now: number;
   plannedUpTo: number;
+  /** Jobs before this may have been dropped. */
+  keptFrom: number;
   segments: readonly Segment[];
   jobs: readonly JobRead[];
   ranges: readonly Range[];
 }
 
 function runAt(at: number, facts: Facts): LastRun {
-  const { head, timetable, now, plannedUpTo: planned, segments, jobs, ranges } = facts;
+  const { head, timetable, now, plannedUpTo: planned, keptFrom, segments, jobs, ranges } = facts;
   const occurrence = new Date(at);
   const due = dueAt(timetable, at);
   const held = heldNow(head, now);
@@ -166,6 +174,8 @@ function runAt(at: number, facts: Facts): LastRun {
   if (range !== undefined) return none("skipped", range.reason);
   const segment = segments.find(({ from, to }) => at > from && at <= to);
   if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
+  if (at < keptFrom) return none("too-old");
+  if (head.deletedAt !== null && due > head.deletedAt.getTime()) return none("deleted");
   if (head.heldSince !== null && due > head.heldSince.getTime() && waitsFor(held, due)) return none("held");
   if (segment?.held === true) return none("skipped", "paused");
   if (due > now) return none("planned");

@@ -201,15 +201,20 @@ export interface Standing {
 
 export async function standingOf(tx: Tx, { id, shard }: SubjectRow): Promise<Standing> {
   const state = await readShard(tx, shard);
-  const [retention] = await tx<{ keptFrom: Date }[]>`select kept_from as "keptFrom" from carillon.retention`;
-  if (retention === undefined) throw new Error("carillon.retention has no row.");
   const { now } = state;
   return {
     now,
     plannedUpTo: plannedUpTo(state, id),
-    keptFrom: retention.keptFrom,
+    keptFrom: await keptFromOf(tx),
     holds: await holdsOfOne(tx, id),
   };
+}
+
+/** Jobs before this may have been dropped. */
+export async function keptFromOf(tx: Tx): Promise<Date> {
+  const [retention] = await tx<{ keptFrom: Date }[]>`select kept_from as "keptFrom" from carillon.retention`;
+  if (retention === undefined) throw new Error("carillon.retention has no row.");
+  return retention.keptFrom;
 }
 
 /** The limit of the coming runs. Null if the cadence cannot be read, or if the schedule is deleted. */

@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readAgenda } from "../../lib/agenda/agenda.ts";
+import { readLastRuns } from "../../lib/agenda/last-runs.ts";
 import { readStrip, type StripItem } from "../../lib/agenda/strip.ts";
+import { connect } from "../../lib/db/connect.ts";
 import { explain } from "../../lib/explain/explain.ts";
 import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
+import { countRoundTrips } from "../support/round-trips.ts";
 
 let world: Carillon;
 
@@ -78,6 +81,63 @@ describe("after the last run that maxFires allows", () => {
     expect((await nextOccurrences(world.sql, { key, n: 5 })).occurrences).toEqual([]);
     await goOn(14);
     expect((await strip(5)).length).toBe(2);
+  });
+});
+
+describe("before now", () => {
+  const lastRuns = async () => {
+    const { items } = await readLastRuns(world.sql, { keys: [key], most: 4 });
+    return items[0]?.runs.map(({ occurrence, outcome }) => [
+      (occurrence.getTime() - at(0).getTime()) / minute,
+      outcome,
+    ]);
+  };
+
+  test("The last runs of a schedule without runs left are its real ones, also those before an edit", async () => {
+    await world.put(key, { when: "*/1 * * * *", maxFires: 3 });
+    await goOn(7);
+    expect(await lastRuns()).toEqual([
+      [1, "ran"],
+      [2, "ran"],
+      [3, "ran"],
+    ]);
+    await world.patch(key, { maxFires: 5 });
+    await goOn(8);
+    await world.pause(key);
+    await goOn(3);
+    await world.resume(key);
+    await goOn(3);
+    const raised = [
+      [2, "ran"],
+      [3, "ran"],
+      [8, "ran"],
+      [9, "ran"],
+    ];
+    expect(await lastRuns()).toEqual(raised);
+    await world.patch(key, { maxFires: 6 });
+    expect(await lastRuns()).toEqual(raised);
+  });
+
+  test("The last runs of a schedule that has ended are its real ones", async () => {
+    await world.put(key, { when: "*/1 * * * *", endsAt: at(3 * minute).toISOString() });
+    await goOn(7);
+    expect(await lastRuns()).toEqual([
+      [1, "ran"],
+      [2, "ran"],
+    ]);
+  });
+
+  test("The last runs of a schedule that ended ten days ago are found in a bounded number of steps", async () => {
+    await world.put(key, { when: "every 1s", maxFires: 2 });
+    await goOn(1);
+    await world.clock.setNow(at(10 * 24 * hour));
+    await world.tick();
+    const counting = await countRoundTrips(world.databaseUrl);
+    const sql = connect({ DATABASE_URL: counting.url }, { max: 1 });
+    const { items } = await readLastRuns(sql, { keys: [key], most: 4 });
+    await sql.end();
+    expect(items[0]?.runs.map(({ occurrence }) => occurrence)).toEqual([at(1_000), at(2_000)]);
+    expect(counting.taken()).toBeLessThan(70);
   });
 });
 
