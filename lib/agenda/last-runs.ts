@@ -45,7 +45,9 @@ export async function readLastRuns(
   const heads = new Map((await headsOf(tx, keys)).map((head) => [head.key, head]));
   const ids = [...heads.values()].map(({ id }) => id);
   const states = await readShards(tx);
-  const segments = await withoutEnded(tx, await newestSegments(tx, ids), [...heads.values()], states);
+  const timetables = await laggedTimetables(tx, [...heads.values()]);
+  const limited = [...heads.values()].map((head) => ({ ...head, lag: timetables.get(head.id) ?? plain }));
+  const segments = await withoutEnded(tx, await newestSegments(tx, ids, asOf), limited, states);
   const sought = [...heads.values()].map((head) => ({
     head,
     instants: instantsOf(head, segments.get(head.id) ?? [], asOf.getTime(), most),
@@ -59,7 +61,6 @@ export async function readLastRuns(
   const jobs = Map.groupBy(found, ({ scheduleId }) => scheduleId);
   const ranges = Map.groupBy(await rangesOf(tx, ids), ({ id }) => id);
   const keptFrom = (await keptFromOf(tx)).getTime();
-  const timetables = await laggedTimetables(tx, [...heads.values()]);
   const runs = new Map(
     sought.map(({ head, instants }) => {
       const facts: Facts = {
@@ -176,8 +177,12 @@ function runAt(at: number, facts: Facts): LastRun {
   if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
   if (at < keptFrom) return none("too-old");
   if (head.deletedAt !== null && due > head.deletedAt.getTime()) return none("deleted");
-  if (head.heldSince !== null && due > head.heldSince.getTime() && waitsFor(held, due)) return none("held");
-  if (segment?.held === true) return none("skipped", "paused");
+  // Also behind the end of a hold, as long as no tick has cleared it.
+  const { heldSince, heldUntil } = head;
+  if (heldSince !== null && due > heldSince.getTime() && waitsFor({ until: heldUntil }, due))
+    return none("held");
+  if (segments.some(({ from, to, held: isHeld }) => isHeld && due > from && due <= to))
+    return none("skipped", "paused");
   if (due > now) return none("planned");
   return none(due > planned ? "not-planned-yet" : "unrecorded");
 }

@@ -2,6 +2,7 @@ import { nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Segment } from "../history/version-segments.ts";
 import { cutOf, plannedUpTo, type ShardState, stateOf } from "../plan/shard.ts";
+import { occurrenceDueBy, type Timetable } from "../schedule/stored/timetable.ts";
 import { passedAt } from "./passed.ts";
 
 interface Limited {
@@ -12,6 +13,7 @@ interface Limited {
   heldUntil: Date | null;
   maxFires: number | null;
   fires: number | null;
+  lag: Pick<Timetable, "lagMs" | "slotMs">;
 }
 
 /**
@@ -27,27 +29,32 @@ export async function withoutEnded(
 ): Promise<Map<string, readonly Segment[]>> {
   const now = cutOf(states).getTime();
   const searches = heads.flatMap((head) => {
-    const openFrom = openSince(head, stateOf(states, head.shard));
-    return (segments.get(head.id) ?? [])
-      .filter(({ isLimited, to }) => isLimited && to <= openFrom)
-      .flatMap((segment) => searchIn(head.id, segment, now));
+    const open = openFrom(head, stateOf(states, head.shard));
+    return (segments.get(head.id) ?? []).flatMap((segment, index) => {
+      // The newest version goes on, unless its runs are used up.
+      if (!segment.isLimited || (index === 0 && open !== Number.POSITIVE_INFINITY)) return [];
+      return searchIn(head.id, segment, Math.min(segment.to, open, now));
+    });
   });
   const ends = await searchAll(tx, searches);
-  const cut = (segment: Segment) => {
-    const end = ends.get(segment);
-    if (end === undefined) return [segment];
-    return end === null ? [] : [{ ...segment, to: end }];
+  const upTo = new Map(searches.map((search) => [search.segment, search.upTo]));
+  const cut = (segment: Segment): Segment[] => {
+    const [end, searched] = [ends.get(segment), upTo.get(segment)];
+    if (end === undefined || searched === undefined) return [segment];
+    const later = searched < Math.min(segment.to, now) ? [{ ...segment, from: searched }] : [];
+    return end === null ? later : [...later, { ...segment, to: end }];
   };
   return new Map([...segments].map(([id, of]) => [id, of.flatMap(cut)]));
 }
 
-/** From when on occurrences without a record may still get one. */
-function openSince({ id, deletedAt, heldSince, heldUntil, ...head }: Limited, state: ShardState): number {
+/** The occurrence after which others without a record may still get one. */
+function openFrom({ id, deletedAt, heldSince, heldUntil, ...head }: Limited, state: ShardState): number {
   const isUsedUp = head.maxFires !== null && (head.fires ?? 0) >= head.maxFires;
   // The jobs that the end of a hold releases are made ahead of it.
   const isReleased = heldUntil !== null && heldUntil <= state.reachedAt;
   if (deletedAt !== null || (isUsedUp && !isReleased)) return Number.POSITIVE_INFINITY;
-  return Math.min(plannedUpTo(state, id).getTime(), heldSince?.getTime() ?? Number.POSITIVE_INFINITY);
+  const planned = plannedUpTo(state, id).getTime();
+  return occurrenceDueBy(head.lag, Math.min(planned, heldSince?.getTime() ?? planned));
 }
 
 /** Yields the occurrences to look up, and returns the last one that is in the ledger. */
@@ -56,17 +63,18 @@ type Halving = Generator<number, number | null, boolean>;
 interface Search {
   id: string;
   segment: Segment;
+  upTo: number;
   halving: Halving;
   /** The occurrence that is looked up next. */
   at: number;
 }
 
-function searchIn(id: string, segment: Segment, now: number): Search[] {
-  const last = previousBefore(segment.cadence, Math.min(segment.to, now) + 1);
+function searchIn(id: string, segment: Segment, upTo: number): Search[] {
+  const last = previousBefore(segment.cadence, upTo + 1);
   if (last === null || last <= segment.from) return [];
   const halving = lastRecorded(segment, last);
   const { value } = halving.next();
-  return value === null ? [] : [{ id, segment, halving, at: value }];
+  return value === null ? [] : [{ id, segment, upTo, halving, at: value }];
 }
 
 function* lastRecorded({ cadence, from }: Segment, last: number): Halving {

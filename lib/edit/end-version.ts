@@ -143,6 +143,9 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   if (isPulse(current)) return;
   const timetable = timetableOf(current);
   const { cadence } = timetable;
+  // If its fires were used up before the hold, no occurrence was skipped. The end of a hold may have
+  // used them up.
+  if (timetable.firesLeft === 0 && current.heldUntil === null) return;
   const since = occurrenceDueBy(timetable, (current.heldSince ?? cut).getTime());
   // Occurrences that are not due yet are skipped too: the new cadence does not include them.
   const upTo = cut.getTime();

@@ -100,7 +100,7 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
   return (
-    explainBeyond(facts, version) ??
+    explainBeyond(facts, version, due) ??
     explainHeld(facts, version, due) ??
     explainUsedUp(facts, version, due) ??
     explainPlan(facts, due)
@@ -147,9 +147,11 @@ function beyondLimit(facts: Facts, sentence: string): Verdict {
 }
 
 /** Explains a run after the last one that the limit of the schedule allows. */
-function explainBeyond(facts: Facts, { cadence }: VersionFact): Verdict | null {
-  const { at, limit } = facts;
-  if (limit === null || !isBeyond(cadence, at, limit)) return null;
+function explainBeyond(facts: Facts, { cadence }: VersionFact, due: number): Verdict | null {
+  const { at, limit, heldSince } = facts;
+  if (limit === null) return null;
+  const isUnderHold = limit.isBeforeHold && heldSince !== null && due > heldSince;
+  if (!isUnderHold && !isBeyond(cadence, at, limit)) return null;
   const used = `\`maxFires\` of ${limit.maxFires}`;
   return beyondLimit(
     facts,

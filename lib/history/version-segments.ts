@@ -70,8 +70,15 @@ export async function segmentsBefore(
 /** How many versions of each schedule are read where the newest occurrences of many are sought. */
 const newestVersionsMax = 20;
 
-/** The segments of the newest versions of many schedules, each newest first. */
-export async function newestSegments(tx: Tx, ids: readonly string[]): Promise<Map<string, Segment[]>> {
+/**
+ * The segments of the newest versions of many schedules, each newest first. They reach until now,
+ * or as far as the ticks have come.
+ */
+export async function newestSegments(
+  tx: Tx,
+  ids: readonly string[],
+  now: Date,
+): Promise<Map<string, Segment[]>> {
   const rows = await tx<(VersionRow & { id: string })[]>`
     select own.schedule_id as id, ${versionColumns(tx)}
     from unnest(${[...ids]}::bigint[]) i (id)
@@ -79,7 +86,9 @@ export async function newestSegments(tx: Tx, ids: readonly string[]): Promise<Ma
       select * from carillon.schedule_versions o where o.schedule_id = i.id order by o.version desc limit ${newestVersionsMax}) own
     ${withSpecs(tx)}
     order by own.schedule_id, own.version desc`;
-  return new Map([...Map.groupBy(rows, ({ id }) => id)].map(([id, of]) => [id, segmentsOf(of)]));
+  const untilNow = (of: readonly VersionRow[]) =>
+    of.map((row) => (row.reachedAt < now ? { ...row, reachedAt: now } : row));
+  return new Map([...Map.groupBy(rows, ({ id }) => id)].map(([id, of]) => [id, segmentsOf(untilNow(of))]));
 }
 
 /** The segments of versions, newest first. */

@@ -15,6 +15,8 @@ export interface RunLimit {
   countFrom: number;
   /** All runs that it allows are made; some may not be due yet. */
   isUsedUp: boolean;
+  /** It was used up before the current hold began, so the hold holds nothing back. */
+  isBeforeHold: boolean;
 }
 
 /**
@@ -29,11 +31,17 @@ export async function runLimitOf(tx: Tx, stored: StoredSchedule, now: Date): Pro
   const { heldSince } = stored;
   const isUsedUp = timetable.firesLeft === 0;
   if (isUsedUp && heldSince !== null && !(await hasReleasedSome(tx, stored)))
-    return { maxFires, left: 0, countFrom: occurrenceDueBy(timetable, heldSince.getTime()), isUsedUp };
+    return {
+      maxFires,
+      left: 0,
+      countFrom: occurrenceDueBy(timetable, heldSince.getTime()),
+      isUsedUp,
+      isBeforeHold: true,
+    };
   const heldUntil = stored.heldUntil !== null && stored.heldUntil > now ? stored.heldUntil : null;
   const countFrom = occurrenceDueBy(timetable, (heldUntil ?? now).getTime());
   const left = await runsLeftAfter(tx, stored, { countFrom, heldUntil });
-  return { maxFires, left, countFrom, isUsedUp };
+  return { maxFires, left, countFrom, isUsedUp, isBeforeHold: false };
 }
 
 /** Whether the end of the current hold has released jobs, which the tick makes ahead of the end. */
