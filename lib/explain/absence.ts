@@ -127,7 +127,9 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
     const sentence = `Was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: the next tick runs it or leaves it out, as \`catchUp\` ${catchUp.policy} decides.`;
     return { outcome: "held", sentence, heldBy };
   }
-  if (span.until !== null && span.until <= facts.now && wasUsedUp(facts, version)) return null;
+  const isCurrent = facts.heldSince !== null && due > facts.heldSince;
+  const isOver = span.until !== null && span.until <= facts.now;
+  if ((isOver || !isCurrent) && wasUsedUp(facts, version)) return null;
   if (span.until !== null && span.until <= facts.now)
     return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
   const end =
