@@ -1,15 +1,13 @@
-import { isRun, leavesOut, nextAfter, nextRunAfter } from "../cadence/cadence.ts";
-import type { Cadence } from "../cadence/cadence-kinds.ts";
-import { countWithin } from "../cadence/count-within.ts";
+import { isRun, nextAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Outcome } from "../explain/verdict.ts";
-import { firesLeftFrom } from "../history/upcoming.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { isBeyond, type RunLimit, runLimitOf } from "../plan/fires-left.ts";
 import { plannedUpTo, readShards, type ShardState, stateOf } from "../plan/shard.ts";
 import { isDueUnderHold } from "../schedule/held.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { orUnread } from "../schedule/stored/stored-spec.ts";
-import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
+import { dueAt, timetableOf } from "../schedule/stored/timetable.ts";
 import type { Candidate } from "./sources.ts";
 import { whyAbsent } from "./why-absent.ts";
 import { type AgendaRow, rowOfJob } from "./window.ts";
@@ -28,7 +26,7 @@ export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(
   const jobs = new Map(
     (await readJobsAt(tx, keys)).map((job) => [nameOf(job.scheduleId, job.occurrence), job]),
   );
-  const limits = new Map<string, Limit>();
+  const limits = new Map<string, RunLimit | null>();
   const judged: (AgendaRow | null)[] = [];
   for (const { id, at } of candidates) {
     const schedule = schedules.get(id);
@@ -36,7 +34,7 @@ export async function judge(tx: Tx, candidates: readonly Candidate[]): Promise<(
     else {
       const job = jobs.get(nameOf(id, new Date(at))) ?? null;
       const state = stateOf(states, schedule.shard);
-      const limit = job === null ? await limitOf(tx, limits, schedule, state) : null;
+      const limit = job === null ? await limitOf(tx, limits, schedule, state.now) : null;
       judged.push(orUnread(schedule, (read) => judgedAt(read, { at, job, limit, state })));
     }
   }
@@ -48,7 +46,7 @@ const nameOf = (id: string, occurrence: Date) => `${id}-${occurrence.getTime()}`
 interface Facts {
   at: number;
   job: JobRead | null;
-  limit: Limit | null;
+  limit: RunLimit | null;
   state: ShardState;
 }
 
@@ -87,43 +85,17 @@ function outcomeWhen(schedule: StoredSchedule, due: number, state: ShardState): 
   return schedule.aside === null ? "unrecorded" : "set-aside";
 }
 
-/** How many more runs `maxFires` allows after an instant. */
-interface Limit {
-  left: number;
-  countFrom: number;
-}
-
 async function limitOf(
   tx: Tx,
-  known: Map<string, Limit>,
+  known: Map<string, RunLimit | null>,
   schedule: StoredSchedule,
-  state: ShardState,
-): Promise<Limit | null> {
-  if (schedule.body.maxFires === null) return null;
+  now: Date,
+): Promise<RunLimit | null> {
   const found = known.get(schedule.id);
   if (found !== undefined) return found;
-  // Runs that are due and not planned yet use up the limit too. An edit plans those up to its cut.
-  const reached = Math.max(plannedUpTo(state, schedule.id).getTime(), schedule.updatedAt.getTime());
-  const planned = new Date(Math.min(state.now.getTime(), reached));
-  const left = await firesLeftFrom(tx, schedule, planned);
-  if (left === null) return null;
-  const from = Math.max(planned.getTime(), schedule.heldUntil?.getTime() ?? 0);
-  const limit = { left, countFrom: occurrenceDueBy(timetableOf(schedule), from) };
+  const limit = await runLimitOf(tx, schedule, now);
   known.set(schedule.id, limit);
   return limit;
-}
-
-/** More runs than this are not counted one by one; an occurrence beyond them is listed. */
-const countedMax = 2_000;
-
-function isBeyond(cadence: Cadence, at: number, { left, countFrom }: Limit): boolean {
-  if (at <= countFrom) return false;
-  const most = Math.min(left, countedMax);
-  if (!leavesOut(cadence)) return countWithin(cadence, countFrom, at, most + 1).count > left;
-  let count = 0;
-  let run = nextRunAfter(cadence, countFrom);
-  for (; run !== null && run <= at && count <= most; run = nextRunAfter(cadence, run)) count += 1;
-  return count > left;
 }
 
 async function withoutRecorded(tx: Tx, judged: readonly (AgendaRow | null)[]): Promise<(AgendaRow | null)[]> {

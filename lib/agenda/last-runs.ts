@@ -2,6 +2,7 @@ import { isRun } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { keptFromOf } from "../explain/facts.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { occurrencesBackward } from "../history/job-history.ts";
 import { newestSegments, type Segment } from "../history/version-segments.ts";
@@ -12,6 +13,8 @@ import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import { whyAbsent } from "./why-absent.ts";
 import { outcomeOf } from "./window.ts";
+import { withinLimit } from "./within-limit.ts";
+import { withoutEnded } from "./without-ended.ts";
 
 /** The most keys of one request, and the most occurrences of each. */
 export const lastRunsMax = { keys: 100, occurrences: 20 };
@@ -33,8 +36,8 @@ export interface LastRuns {
 }
 
 /**
- * The newest occurrences of many schedules that are not later than now, in the order of the keys. A
- * fixed number of statements reads them all. Of a key without a schedule, those of the one that had
+ * The newest occurrences of many schedules that are not later than now, in the order of the keys. The
+ * same few statements read them all, except for the limits of runs that are not planned yet. Of a key without a schedule, those of the one that had
  * it last.
  */
 export async function readLastRuns(
@@ -44,7 +47,11 @@ export async function readLastRuns(
   const asOf = await databaseClock(tx);
   const heads = new Map((await headsOf(tx, keys)).map((head) => [head.key, head]));
   const ids = [...heads.values()].map(({ id }) => id);
-  const segments = await newestSegments(tx, ids);
+  const states = await readShards(tx);
+  const timetables = await laggedTimetables(tx, [...heads.values()]);
+  const limited = [...heads.values()].map((head) => ({ ...head, lag: timetables.get(head.id) ?? plain }));
+  const recorded = await withoutEnded(tx, await newestSegments(tx, ids, asOf), limited, states);
+  const segments = await withinLimit(tx, recorded, limited, states);
   const sought = [...heads.values()].map((head) => ({
     head,
     instants: instantsOf(head, segments.get(head.id) ?? [], asOf.getTime(), most),
@@ -63,8 +70,7 @@ export async function readLastRuns(
       .map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
   );
   const reasons = await whyAbsent(tx, absent);
-  const states = await readShards(tx);
-  const timetables = await laggedTimetables(tx, [...heads.values()]);
+  const keptFrom = (await keptFromOf(tx)).getTime();
   const runs = new Map(
     sought.map(({ head, instants }) => {
       const facts: Facts = {
@@ -72,6 +78,7 @@ export async function readLastRuns(
         timetable: timetables.get(head.id) ?? plain,
         now: asOf.getTime(),
         plannedUpTo: plannedUpTo(stateOf(states, head.shard), head.id).getTime(),
+        keptFrom,
         segments: segments.get(head.id) ?? [],
         jobs: jobs.get(head.id) ?? [],
         whyAbsent: (at) => reasons.get(`${head.id}-${at}`),
@@ -98,14 +105,16 @@ interface Head {
   heldSince: Date | null;
   heldUntil: Date | null;
   lagged: boolean | null;
+  maxFires: number | null;
+  fires: number | null;
 }
 
 /** The schedule of each key; if there is none, the last one that had it. */
 async function headsOf(tx: Tx, keys: readonly string[]): Promise<Head[]> {
-  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.lagged`;
+  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.lagged, s.max_fires as "maxFires", s.fires`;
   const rows = await tx<Head[]>`
     select coalesce(l.id, d.id) as id, k.key, coalesce(l.shard, d.shard) as shard, d."deletedAt", coalesce(l."updatedBy", d."updatedBy") as "updatedBy",
-      l."heldSince", l."heldUntil", l.lagged
+      l."heldSince", l."heldUntil", l.lagged, l."maxFires", l.fires
     from unnest(${[...keys]}::text[]) k (key)
     left join lateral (
       select ${columns} from carillon.schedules s where s.key = k.key and s.deleted_at is null limit 1) l on true
@@ -132,6 +141,8 @@ interface Facts {
   timetable: Lag;
   now: number;
   plannedUpTo: number;
+  /** Jobs before this may have been dropped. */
+  keptFrom: number;
   segments: readonly Segment[];
   jobs: readonly JobRead[];
   /** The reason of the range of passed-over occurrences that has it, or `backlog`. */
@@ -139,7 +150,7 @@ interface Facts {
 }
 
 function runAt(at: number, facts: Facts): LastRun {
-  const { head, timetable, now, plannedUpTo: planned, segments, jobs } = facts;
+  const { head, timetable, now, plannedUpTo: planned, keptFrom, segments, jobs } = facts;
   const occurrence = new Date(at);
   const due = dueAt(timetable, at);
   const job = jobs.find((each) => each.occurrence.getTime() === at);
@@ -155,8 +166,12 @@ function runAt(at: number, facts: Facts): LastRun {
   if (reason !== undefined) return reason === "backlog" ? none("backlog") : none("skipped", reason);
   const segment = segments.find(({ from, to }) => at > from && at <= to);
   if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
+  if (at < keptFrom) return none("too-old");
+  if (head.deletedAt !== null && due > head.deletedAt.getTime()) return none("deleted");
+  // Also behind the end of a hold, as long as no tick has cleared it.
   if (isDueUnderHold(head, due)) return none("held");
-  if (segment?.held === true) return none("skipped", "paused");
+  if (segments.some(({ from, to, held: isHeld }) => isHeld && due > from && due <= to))
+    return none("skipped", "paused");
   if (due > now) return none("planned");
   return none(due > planned ? "not-planned-yet" : "unrecorded");
 }

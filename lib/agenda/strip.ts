@@ -1,9 +1,10 @@
 import { nextAfter } from "../cadence/cadence.ts";
 import type { Sql, Tx } from "../db/connect.ts";
-import { type Explanation, explained } from "../explain/explain.ts";
+import { type Explanation, explained, versionOf } from "../explain/explain.ts";
 import { findSubject, type SubjectRow, versionsAround } from "../explain/facts.ts";
 import { factsOfMany } from "../explain/facts-of-many.ts";
-import type { Facts } from "../explain/verdict.ts";
+import { earlyMs, timetableIn } from "../explain/place.ts";
+import type { Facts, VersionFact } from "../explain/verdict.ts";
 import { runsForward, segmentsWithin } from "../history/version-segments.ts";
 import type { Window } from "./window.ts";
 
@@ -45,20 +46,46 @@ export async function readStrip(sql: Sql, { key, window, limit }: StripSearch): 
     const instants = found.filter((at) => at < known);
     const page = instants.slice(0, limit);
     const behind = instants[limit] ?? (isCut ? known : undefined);
-    const facts = await factsOfMany(tx, { key, subject, versions }, page);
-    return { subject, facts, behind, deleted: await deletionOf(tx, subject) };
+    const items = (await factsOfMany(tx, { key, subject, versions }, page)).map(itemOf);
+    const last = items.at(-1);
+    const next =
+      behind !== undefined && last?.outcome === "after-end"
+        ? await behindEnd(tx, { key, subject, versions }, { from: last.at.getTime(), to: end })
+        : behind;
+    return { subject, items, next, deleted: await deletionOf(tx, subject) };
   }, "isolation level repeatable read");
-  const { subject, deleted, behind } = read;
-  const items = read.facts.map(itemOf);
-  // Behind the last run that `maxFires` allows, no occurrence follows.
-  const isOver = items.at(-1)?.outcome === "after-end";
+  const { subject, items, deleted, next } = read;
   return {
     scheduleId: subject.id,
     createdAt: subject.createdAt,
     deleted,
     items: items.filter(({ outcome }) => outcome !== "after-end" && outcome !== "before-start"),
-    ...(behind === undefined || isOver ? {} : { next: behind }),
+    ...(next === undefined ? {} : { next }),
   };
+}
+
+/**
+ * Where a strip continues behind the last run that `maxFires` allows: at the next version, which may
+ * allow more, or at the next job of another kind. Undefined if there is neither.
+ */
+async function behindEnd(
+  tx: Tx,
+  { key, subject, versions }: { key: string; subject: SubjectRow; versions: readonly VersionFact[] },
+  { from: last, to }: Window,
+): Promise<number | undefined> {
+  const [beside] = await tx<{ occurrence: Date }[]>`
+    select occurrence from carillon.jobs_beside
+    where schedule_id = ${subject.id} and occurrence > ${new Date(last)} and occurrence < ${new Date(to)}
+    order by occurrence limit 1`;
+  const ended = versionOf(versions, last);
+  const version = versions.find(({ at }) => at >= last && at < to);
+  const found = beside === undefined ? [] : [beside.occurrence.getTime()];
+  if (version !== undefined && ended !== undefined) {
+    // The next version has those occurrences too that were not due yet when it began.
+    const { lagMs, slotMs } = timetableIn(key, ended);
+    found.push(Math.max(last + 1, version.at - earlyMs - lagMs - (slotMs ?? 0)));
+  }
+  return found.length === 0 ? undefined : Math.min(...found);
 }
 
 function itemOf(facts: Facts): StripItem {

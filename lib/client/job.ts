@@ -108,6 +108,8 @@ export interface JobFilter extends JobOwners, Found {
    * enqueued for later.
    */
   upcoming?: boolean | undefined;
+  /** Jobs that started at least this long after they were due: a duration such as `5m`. */
+  lateBy?: string | undefined;
 }
 
 export interface RetryFilter extends JobOwners, Found {

@@ -202,6 +202,10 @@ export interface Outage {
   /** Null while it lasts. */
   to: InstantText | null;
   notedAt: InstantText;
+  /** The GET request that lists the jobs of this time that started late. */
+  see: { path: string; query: Record<string, string> };
+  /** The CLI command for it. */
+  command: string;
 }
 
 export interface OutageFilter {

@@ -144,6 +144,9 @@ export async function notePassedUnderEndedVersion(tx: Tx, current: StoredSchedul
   if (isPulse(current) || heldSince === null) return;
   const timetable = timetableOf(current);
   const { cadence } = timetable;
+  // If its fires were used up before the hold, no occurrence was skipped. The end of a hold may have
+  // used them up.
+  if (timetable.firesLeft === 0 && current.heldUntil === null) return;
   const since = occurrenceDueBy(timetable, heldSince.getTime());
   // Occurrences that are not due yet are skipped too: the new cadence does not include them.
   const upTo = cut.getTime();

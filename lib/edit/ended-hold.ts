@@ -1,11 +1,10 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import type { Unfolded } from "../plan/instants.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { makeAtOnce } from "../plan/maker.ts";
 import { noteRanges, type PassedOver, rangesOf } from "../plan/note-passed.ts";
 import { writePassedEvents } from "../plan/passed-events.ts";
-import { unfoldHeld, withoutLimit } from "../plan/release.ts";
+import { hasReleased, unfoldHeld, withoutLimit } from "../plan/release.ts";
 import { plannedUpTo, type ShardState } from "../plan/shard.ts";
 import { removeEndedHolds } from "../schedule/holds.ts";
 import { isPulse } from "../schedule/shape/pulse-shape.ts";
@@ -85,12 +84,4 @@ export async function notePassedUnderHolds(
       [...rangesOf(passed), ...ranges].map((range) => ({ scheduleId: id, ...range })),
     ),
   );
-}
-
-async function hasReleased(tx: Tx, id: string, { runs }: Unfolded): Promise<boolean> {
-  const [job] = await tx`
-    select from carillon.jobs
-    where occurrence = any(${tx.array(runs.map(({ at }) => new Date(at)))}::timestamptz[]) and schedule_id = ${id} and kind = 'cadence'
-    limit 1`;
-  return job !== undefined;
 }

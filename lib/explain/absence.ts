@@ -1,10 +1,11 @@
-import { nextRunAfter, unreadableReason } from "../cadence/cadence.ts";
+import { unreadableReason } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import { isoInstant } from "../cadence/zone/civil.ts";
+import { isBeyond } from "../plan/fires-left.ts";
 import { dueAt } from "../schedule/stored/timetable.ts";
 import { unreadAdvice } from "../schedule/stored/versions-fault.ts";
 import { actorText } from "./actor.ts";
-import { editOf, explainElsewhere } from "./elsewhere.ts";
+import { editOf, explainElsewhere, firedVerdict } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./place.ts";
 import { explainPulse } from "./pulse.ts";
@@ -98,7 +99,12 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
     return { outcome: "deleted", sentence, edit: editOf(deleted) };
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
-  return explainHeld(facts, version, due) ?? explainLimit(facts, version, due) ?? explainPlan(facts, due);
+  return (
+    explainBeyond(facts, version, due) ??
+    explainHeld(facts, version, due) ??
+    explainUsedUp(facts, version, due) ??
+    explainPlan(facts, due)
+  );
 }
 
 const isShut = ({ fullTarget, heldSince, heldUntil, now }: Facts) =>
@@ -121,6 +127,9 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
     const sentence = `Was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: the next tick runs it or leaves it out, as \`catchUp\` ${catchUp.policy} decides.`;
     return { outcome: "held", sentence, heldBy };
   }
+  const isCurrent = facts.heldSince !== null && due > facts.heldSince;
+  const isOver = span.until !== null && span.until <= facts.now;
+  if ((isOver || !isCurrent) && wasUsedUp(facts, version)) return null;
   if (span.until !== null && span.until <= facts.now)
     return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
   const end =
@@ -135,25 +144,39 @@ function isUncleared({ heldSince, heldUntil, now }: Facts): boolean {
   return heldSince !== null && heldUntil !== null && heldUntil <= now;
 }
 
-/** The most runs that are counted to see whether `maxFires` excludes a run. */
-const countedMax = 20_000;
+function beyondLimit(facts: Facts, sentence: string): Verdict {
+  return firedVerdict(facts) ?? { outcome: "after-end", reason: "maxFires", sentence };
+}
 
-function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict | null {
-  const { maxFires } = version.body;
-  if (maxFires === null) return null;
-  const ended = (sentence: string): Verdict => ({ outcome: "after-end", reason: "maxFires", sentence });
-  const used = `\`maxFires\` of ${maxFires}`;
-  if (due <= facts.plannedUpTo || facts.firesLeft === 0)
-    return ended(`Does not run: the schedule had used up its ${used} before.`);
-  if (facts.firesLeft === null) return null;
-  let count = 0;
-  let run = nextRunAfter(version.cadence, facts.plannedUpTo);
-  for (; run !== null && run < facts.at && count <= countedMax; run = nextRunAfter(version.cadence, run)) {
-    count += 1;
-    if (count === facts.firesLeft)
-      return ended(`Will not run: by then the schedule will have used up its ${used}.`);
-  }
-  return null;
+/** Explains a run after the last one that the limit of the schedule allows. */
+function explainBeyond(facts: Facts, { cadence }: VersionFact, due: number): Verdict | null {
+  const { at, limit, heldSince } = facts;
+  if (limit === null) return null;
+  const isUnderHold = limit.isBeforeHold && heldSince !== null && due > heldSince;
+  if (!isUnderHold && !isBeyond(cadence, at, limit)) return null;
+  const used = `\`maxFires\` of ${limit.maxFires}`;
+  return beyondLimit(
+    facts,
+    limit.left === 0
+      ? `Does not run: the schedule had used up its ${used} before.`
+      : `Will not run: by then the schedule will have used up its ${used}.`,
+  );
+}
+
+/** Explains a run that the ticks have passed without a trace. */
+function explainUsedUp(facts: Facts, version: VersionFact, due: number): Verdict | null {
+  if (!wasUsedUp(facts, version)) return null;
+  if (due > facts.plannedUpTo && facts.limit?.isUsedUp !== true) return null;
+  return beyondLimit(
+    facts,
+    `Does not run: the schedule had used up its \`maxFires\` of ${version.body.maxFires} before.`,
+  );
+}
+
+/** Whether the limit of a version may have been used up. Each run before that is recorded. */
+function wasUsedUp({ limit, versions }: Facts, version: VersionFact): boolean {
+  if (version.body.maxFires === null) return false;
+  return version !== versions.at(-1) || limit === null || limit.isUsedUp;
 }
 
 function explainPlan(facts: Facts, due: number): Verdict {

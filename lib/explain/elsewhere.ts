@@ -16,16 +16,20 @@ export function explainElsewhere(
 ): Verdict {
   switch (place.kind) {
     case "before-start":
-      return {
-        outcome: "before-start",
-        sentence: `Is no occurrence: the schedule starts at ${isoInstant(place.startsAt)} (\`startsAt\`).`,
-      };
+      return (
+        firedVerdict(facts) ?? {
+          outcome: "before-start",
+          sentence: `Is no occurrence: the schedule starts at ${isoInstant(place.startsAt)} (\`startsAt\`).`,
+        }
+      );
     case "after-end":
-      return {
-        outcome: "after-end",
-        reason: "endsAt",
-        sentence: `Is no occurrence: the schedule ${place.endsAt <= facts.now ? "ended" : "ends"} at ${isoInstant(place.endsAt)} (\`endsAt\`).`,
-      };
+      return (
+        firedVerdict(facts) ?? {
+          outcome: "after-end",
+          reason: "endsAt",
+          sentence: `Is no occurrence: the schedule ${place.endsAt <= facts.now ? "ended" : "ends"} at ${isoInstant(place.endsAt)} (\`endsAt\`).`,
+        }
+      );
     case "moved":
       return movedVerdict(place);
     default:
@@ -77,7 +81,8 @@ function changeText(earlier: VersionFact, next: VersionFact): string {
   return `which restarted its timing (${is})`;
 }
 
-function firedVerdict({ beside, at }: Facts): Verdict | null {
+/** Explains an instant that is no occurrence, but has a job of another kind. */
+export function firedVerdict({ beside, at }: Facts): Verdict | null {
   const [job] = beside;
   if (job === undefined) return null;
   return {

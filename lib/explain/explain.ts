@@ -16,6 +16,7 @@ import {
   findSubject,
   jobsAround,
   jobsOfInstant,
+  limitOf,
   outagesSince,
   owedBefore,
   passedAround,
@@ -82,7 +83,7 @@ export function versionOf(versions: readonly VersionFact[], at: number): Version
 }
 
 async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promise<Facts> {
-  const { id, heldSince, heldUntil, maxFires, fires } = subject;
+  const { id, heldSince, heldUntil } = subject;
   const versions = await versionsAround(tx, id, at);
   const standing = await standingOf(tx, subject);
   const { job, beside } = await jobsOfInstant(tx, id, at);
@@ -124,7 +125,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     heldUntil: heldUntil?.getTime() ?? null,
     plannedUpTo: standing.plannedUpTo.getTime(),
     keptFrom: standing.keptFrom.getTime(),
-    firesLeft: maxFires === null ? null : Math.max(0, maxFires - (fires ?? 0)),
+    limit: await limitOf(tx, subject, standing.now),
     around: version === undefined ? [] : await jobsAround(tx, id, version.cadence, span),
   };
 }

@@ -10,7 +10,7 @@ import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import { dueAt } from "../schedule/stored/timetable.ts";
 import { versionsFaultOf } from "../schedule/stored/versions-fault.ts";
 import { versionOf } from "./explain.ts";
-import { outagesSince, type SubjectRow, standingOf, travelsOf } from "./facts.ts";
+import { limitOf, outagesSince, type SubjectRow, standingOf, travelsOf } from "./facts.ts";
 import { timetableIn } from "./place.ts";
 import { pulseFactsOf } from "./pulse.ts";
 import { jobRequestsOf, noJobRequests } from "./requests.ts";
@@ -37,7 +37,7 @@ export async function factsOfMany(
   { key, subject, versions }: { key: string; subject: SubjectRow; versions: readonly VersionFact[] },
   instants: readonly number[],
 ): Promise<Facts[]> {
-  const { id, heldSince, heldUntil, maxFires, fires } = subject;
+  const { id, heldSince, heldUntil } = subject;
   const [first, last] = [instants[0], instants.at(-1)];
   if (first === undefined || last === undefined) return [];
   const standing = await standingOf(tx, subject);
@@ -80,7 +80,7 @@ export async function factsOfMany(
     heldUntil: heldUntil?.getTime() ?? null,
     plannedUpTo: standing.plannedUpTo.getTime(),
     keptFrom: standing.keptFrom.getTime(),
-    firesLeft: maxFires === null ? null : Math.max(0, maxFires - (fires ?? 0)),
+    limit: await limitOf(tx, subject, standing.now),
   };
   return instants.map((at) => {
     const found = own.find(({ occurrence }) => occurrence.getTime() === at);

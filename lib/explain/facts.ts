@@ -1,15 +1,17 @@
-import { nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
+import { nextRunAfter, previousRunBefore, unreadableReason } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
 import { detailOfVersion } from "../history/version-detail.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJob, readJobsAt } from "../job/read-job.ts";
 import { type Outage, readOutages } from "../parcel/outages.ts";
+import { type RunLimit, runLimitOf } from "../plan/fires-left.ts";
 import { plannedUpTo, readShard } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
 import { type Hold, holdsOfOne } from "../schedule/holds.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { cadenceColumns } from "../schedule/stored/cadence-columns.ts";
+import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { type SpecColumns, specOf } from "../schedule/stored/stored-spec.ts";
 import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 import { earlyMs } from "./place.ts";
@@ -23,7 +25,6 @@ export interface SubjectRow {
   heldSince: Date | null;
   heldUntil: Date | null;
   maxFires: number | null;
-  fires: number | null;
 }
 
 /**
@@ -31,8 +32,7 @@ export interface SubjectRow {
  * it last.
  */
 export async function findSubject(tx: Tx, key: string, at: Date): Promise<SubjectRow> {
-  const columns = tx`id, shard, created_at as "createdAt", deleted_at as "deletedAt", held_since as "heldSince", held_until as "heldUntil",
-    max_fires as "maxFires", fires`;
+  const columns = tx`id, shard, created_at as "createdAt", deleted_at as "deletedAt", held_since as "heldSince", held_until as "heldUntil", max_fires as "maxFires"`;
   const [live] = await tx<SubjectRow[]>`
     select ${columns} from carillon.schedules where key = ${key} and deleted_at is null`;
   if (live !== undefined && (live.createdAt <= at || (await hasEarlyJob(tx, live, at)))) return live;
@@ -201,15 +201,32 @@ export interface Standing {
 
 export async function standingOf(tx: Tx, { id, shard }: SubjectRow): Promise<Standing> {
   const state = await readShard(tx, shard);
-  const [retention] = await tx<{ keptFrom: Date }[]>`select kept_from as "keptFrom" from carillon.retention`;
-  if (retention === undefined) throw new Error("carillon.retention has no row.");
   const { now } = state;
   return {
     now,
     plannedUpTo: plannedUpTo(state, id),
-    keptFrom: retention.keptFrom,
+    keptFrom: await keptFromOf(tx),
     holds: await holdsOfOne(tx, id),
   };
+}
+
+/** Jobs before this may have been dropped. */
+export async function keptFromOf(tx: Tx): Promise<Date> {
+  const [retention] = await tx<{ keptFrom: Date }[]>`select kept_from as "keptFrom" from carillon.retention`;
+  if (retention === undefined) throw new Error("carillon.retention has no row.");
+  return retention.keptFrom;
+}
+
+/** The limit of the coming runs. Null if the cadence cannot be read, or if the schedule is deleted. */
+export async function limitOf(
+  tx: Tx,
+  { id, maxFires, deletedAt }: SubjectRow,
+  now: Date,
+): Promise<RunLimit | null> {
+  if (maxFires === null || deletedAt !== null) return null;
+  const [schedule] = await findSchedulesById(tx, [id]);
+  if (schedule === undefined || unreadableReason(schedule.cadence) !== null) return null;
+  return runLimitOf(tx, schedule, now);
 }
 
 /** No more outages than these are read: the first that fits is the cause. */

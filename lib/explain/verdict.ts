@@ -1,6 +1,7 @@
 import type { JobRead } from "../job/read-job.ts";
 import type { Outage } from "../parcel/outages.ts";
 import type { FullTarget } from "../plan/backlog-room.ts";
+import type { RunLimit } from "../plan/fires-left.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/shape/json.ts";
@@ -80,8 +81,8 @@ export interface Facts {
   heldUntil: number | null;
   plannedUpTo: number;
   keptFrom: number;
-  /** For a limited schedule: how many more cadence jobs it may have. */
-  firesLeft: number | null;
+  /** The limit of the schedule's coming runs; null for a deleted schedule. */
+  limit: RunLimit | null;
   /** The cadence's jobs of neighbouring occurrences, oldest first. */
   around: readonly JobRead[];
 }

@@ -21,6 +21,24 @@ interface Span {
   to: number;
 }
 
+/**
+ * A worker that leaves a job for this long is away. The tick would note an outage of the workers, if
+ * one ran.
+ */
+const awayMs = 60_000;
+
+/**
+ * The outage of the tick in which the workers were away too: the job was made and sent in time, and
+ * was claimed only after the outage, or late within it.
+ */
+function outageOfAll({ outages }: Facts, { from: due, to: claimed }: Span): Outage | undefined {
+  return outages.find(({ what, from, to }) => {
+    if (what !== "tick" || from.getTime() >= claimed) return false;
+    if (to !== null && to.getTime() <= claimed) return to.getTime() > due;
+    return claimed - Math.max(due, from.getTime()) > awayMs;
+  });
+}
+
 /** The first outage of these kinds that covers a part of a span. */
 export function outageIn(
   { outages }: Facts,
@@ -93,10 +111,14 @@ function claimedLate(
   if (unsent !== undefined) return lostIn(unsent);
   const own =
     queue === null ? working : working.filter((kind) => kind === `${queue}-workers` || kind === "database");
-  const outage = outageIn(facts, own, { from: due, to: started });
+  const all = outageOfAll(facts, { from: due, to: waitedSince?.getTime() ?? started });
+  const other = outageIn(facts, own, { from: due, to: started });
   const waits = waitedSince !== null && started - waitedSince.getTime() > inTimeMs;
   const turn = `waited for its turn at ${target ?? "its target"}`;
-  if (outage !== undefined) return lostIn(outage, waits ? `, and then it ${turn}` : "");
+  const then = waits ? `, and then it ${turn}` : "";
+  if (all !== undefined && (other === undefined || all.from <= other.from))
+    return lostIn(all, `, and no worker claimed it meanwhile${then}`);
+  if (other !== undefined) return lostIn(other, then);
   if (waits) return { because: "target", why: `it ${turn} from ${isoInstant(waitedSince.getTime())} on` };
   if (mayPassLane(version)) return null;
   if (isSentLate)

@@ -5,7 +5,7 @@ import { countWithin } from "../cadence/count-within.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
-import { firesLeftAfter } from "../plan/fires-left.ts";
+import { type RunLimit, runLimitOf } from "../plan/fires-left.ts";
 import { Refusal } from "../refusal.ts";
 import { isHeldAt } from "../schedule/held.ts";
 import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
@@ -42,19 +42,16 @@ export async function nextOccurrences(
   const timetable = timetableOf(stored);
   const isHeld = isHeldAt(stored, now.getTime());
   const heldUntil = isHeld ? stored.heldUntil : null;
-  // Held-back occurrences do not use up the limit; `firesLeftAfter` subtracts those that the hold's
-  // end releases.
-  const countFrom = occurrenceDueBy(timetable, Math.max(now.getTime(), heldUntil?.getTime() ?? 0));
-  const left = await firesLeftAfter(tx, stored, { countFrom, heldUntil });
+  const limit = await runLimitOf(tx, stored, now);
   const begin = occurrenceDueBy(timetable, now.getTime());
   const listed = comingAfter(timetable, {
     timezone: stored.body.timezone,
-    after: left === null ? (from ?? begin) : Math.max(from ?? begin, begin),
+    after: limit === null ? (from ?? begin) : Math.max(from ?? begin, begin),
     n,
-    countFrom,
-    left,
+    limit,
   });
-  const endsHeld = heldUntil === null ? Number.POSITIVE_INFINITY : countFrom;
+  const endsHeld =
+    heldUntil === null ? Number.POSITIVE_INFINITY : occurrenceDueBy(timetable, heldUntil.getTime());
   return {
     timezone: stored.body.timezone,
     occurrences: listed.map((each) => ({ ...each, held: isHeld && each.at > begin && each.at <= endsHeld })),
@@ -63,19 +60,15 @@ export async function nextOccurrences(
   };
 }
 
-/**
- * The runs of a timetable strictly after an instant. The limit (`left`) counts those after
- * `countFrom`.
- */
+/** The runs of a timetable strictly after an instant, as far as the limit allows. */
 export function comingAfter(
   timetable: Timetable,
   {
     timezone,
     after,
     n,
-    countFrom,
-    left,
-  }: { timezone: string; after: number; n: number; countFrom: number; left: number | null },
+    limit,
+  }: { timezone: string; after: number; n: number; limit: Pick<RunLimit, "left" | "countFrom"> | null },
 ): Omit<ComingOccurrence, "held">[] {
   // Nothing is planned further ahead. Without a bound, a rare date such as 29 February would be
   // searched without end.
@@ -85,7 +78,8 @@ export function comingAfter(
     startsAt: null,
     endsAt: after + FURTHEST_MS,
   };
-  const usable = left === null ? n : left - runsBefore(timetable.cadence, { countFrom, after, left });
+  const usable = limit === null ? n : limit.left - runsBefore(timetable.cadence, after, limit);
+  const countFrom = limit?.countFrom ?? after;
   const found = usable <= 0 && after >= countFrom ? [] : describeOccurrences(bounded, { timezone, after, n });
   let counted = 0;
   const listed = found.filter(({ at }) => at <= countFrom || counted++ < usable);
@@ -101,7 +95,8 @@ const countedMax = 20_000;
 /** Number of runs in `(countFrom, after]`, counted no further than the limit. */
 function runsBefore(
   cadence: Cadence,
-  { countFrom, after, left }: { countFrom: number; after: number; left: number },
+  after: number,
+  { countFrom, left }: Pick<RunLimit, "left" | "countFrom">,
 ): number {
   if (after <= countFrom) return 0;
   const inner = cadence.kind === "window" ? cadence.of : cadence;

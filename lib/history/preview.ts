@@ -50,8 +50,7 @@ export async function previewSchedule(
       timezone: body.timezone,
       after: timetable.firesLeft === null ? (from ?? begin) : Math.max(from ?? begin, begin),
       n,
-      countFrom: begin,
-      left: timetable.firesLeft,
+      limit: timetable.firesLeft === null ? null : { left: timetable.firesLeft, countFrom: begin },
     }),
   };
 }

@@ -1,3 +1,4 @@
+import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { type JobPlace, placeBehind } from "../job/job-place.ts";
@@ -14,6 +15,8 @@ export interface HistoryTimes {
   reason?: string | undefined;
   /** Jobs whose last failed attempt is in one of these error groups. */
   errorGroup?: readonly string[] | undefined;
+  /** Jobs that started at least this long after they were due: a duration such as `5m`. */
+  lateBy?: string | undefined;
   /** Occurrences: from here … */
   from?: Date | undefined;
   /** … to before here. */
@@ -113,8 +116,10 @@ async function madeHistoryOf(
   return place === undefined ? { items } : { items, next: place };
 }
 
-function fits(job: JobRead, { state, reason, errorGroup }: HistoryTimes): boolean {
+function fits(job: JobRead, { state, reason, errorGroup, lateBy }: HistoryTimes): boolean {
+  const isLate = lateBy === undefined || (job.latenessMs ?? 0) >= (durationMs(lateBy) ?? 0);
   return (
+    isLate &&
     (state === undefined || job.state === state) &&
     (reason === undefined || job.reason === reason) &&
     (errorGroup === undefined || errorGroup.includes(job.errorGroup ?? ""))

@@ -1,3 +1,4 @@
+import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { type JobKey, jobId, jobKinds, parseJobId } from "../job/job-id.ts";
 import {
@@ -64,12 +65,13 @@ const ownersMax = 5_000;
 
 /** The first jobs without a row, if the filter names owners and these are not too many. */
 async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise<JobRead[]> {
-  const { state, reason, errorGroup, from, to, upcoming: _, ...owners } = filter;
+  const { state, reason, errorGroup, lateBy, from, to, upcoming: _, ...owners } = filter;
   const isNamed = Object.values(owners).some((owner) => owner !== undefined);
   if (
     !isNamed ||
     reason !== undefined ||
     errorGroup !== undefined ||
+    lateBy !== undefined ||
     (state !== undefined && state !== "waiting")
   )
     return [];
@@ -195,7 +197,7 @@ function keyIn(text: string): JobKey {
 }
 
 const columns = (tx: Tx) =>
-  tx`j.occurrence, j.schedule_id, j.kind, j.n, j.state, j.reason, j.attempt, j.version, j.parcel_id, j.error`;
+  tx`j.occurrence, j.schedule_id, j.kind, j.n, j.state, j.reason, j.attempt, j.version, j.parcel_id, j.error, j.due_at, j.started_at`;
 
 function walked(tx: Tx, filter: JobFilter, before: JobKey | undefined) {
   return tx`select ${columns(tx)} from carillon.jobs j where true ${within(tx, filter, before)}`;
@@ -226,9 +228,10 @@ function within(tx: Tx, { from, to }: JobFilter, before: JobKey | undefined) {
     }`;
 }
 
-function isIn(tx: Tx, { state, reason, errorGroup }: JobFilter) {
+function isIn(tx: Tx, { state, reason, errorGroup, lateBy }: JobFilter) {
   return tx`
     ${state === undefined ? tx`` : tx`and ${stateOfJob(tx)} = ${state}`}
     ${reason === undefined ? tx`` : tx`and ${reasonOfJob(tx)} = ${reason}`}
-    ${errorGroup === undefined ? tx`` : tx`and ${errorGroupOfJob(tx)} = any(${[...errorGroup]}::text[])`}`;
+    ${errorGroup === undefined ? tx`` : tx`and ${errorGroupOfJob(tx)} = any(${[...errorGroup]}::text[])`}
+    ${lateBy === undefined ? tx`` : tx`and j.started_at >= j.due_at + ${durationMs(lateBy)} * interval '1 millisecond'`}`;
 }

@@ -1,6 +1,6 @@
 import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { firesLeftAfter } from "../plan/fires-left.ts";
+import { isBeyond, runLimitOf } from "../plan/fires-left.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
@@ -9,19 +9,11 @@ import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
  * the cadence gives them.
  */
 export async function upcomingOf(tx: Tx, schedule: StoredSchedule, now: Date, most: number): Promise<Date[]> {
-  return upcomingWith(schedule, now, Math.min(most, (await firesLeftFrom(tx, schedule, now)) ?? most));
-}
-
-/**
- * How many occurrences `maxFires` still allows after `now`, or after the end of a hold that ends by
- * itself. Null without `maxFires`.
- */
-export function firesLeftFrom(tx: Tx, schedule: StoredSchedule, now: Date): Promise<number | null> {
-  const { heldUntil } = schedule;
-  return firesLeftAfter(tx, schedule, {
-    countFrom: occurrenceDueBy(timetableOf(schedule), beginning(schedule, now).getTime()),
-    heldUntil: heldUntil !== null && heldUntil > now ? heldUntil : null,
-  });
+  const limit = await runLimitOf(tx, schedule, now);
+  if (limit === null) return upcomingWith(schedule, now, most);
+  const { cadence } = timetableOf(schedule);
+  const coming = upcomingWith(schedule, now, Math.min(most, limit.left));
+  return coming.filter((at) => !isBeyond(cadence, at.getTime(), limit));
 }
 
 /** Like `upcomingOf`, if the remaining limit is known. */

@@ -12,6 +12,8 @@ export interface Segment {
   held: boolean;
   /** Largest number of missed occurrences that run when a hold ends. */
   caughtUpMax: number;
+  /** The version has a `maxFires`: its runs may end within the segment. */
+  isLimited: boolean;
 }
 
 const versionsMax = 1_000;
@@ -28,6 +30,7 @@ interface VersionRow extends CadenceColumns {
   changedAt: Date;
   reachedAt: Date;
   catchUp: { policy: string; limit: number } | null;
+  isLimited: boolean;
 }
 
 /** The versions of a schedule (own), each with its spec (v). */
@@ -38,7 +41,7 @@ const versionRows = (tx: Tx, scheduleId: string) => tx`
 
 const versionColumns = (tx: Tx) => tx`
   own.held, own.held_until as "heldUntil", own.changed_at as "changedAt", greatest(h.reached_at, h.watermark_at) as "reachedAt",
-    v.body -> 'catchUp' as "catchUp", ${cadenceColumns(tx)}`;
+    v.body -> 'catchUp' as "catchUp", v.body ->> 'maxFires' is not null as "isLimited", ${cadenceColumns(tx)}`;
 
 const withSpecs = (tx: Tx) => tx`
   join carillon.schedules s on s.id = own.schedule_id
@@ -67,8 +70,15 @@ export async function segmentsBefore(
 /** How many versions of each schedule are read where the newest occurrences of many are sought. */
 const newestVersionsMax = 20;
 
-/** The segments of the newest versions of many schedules, each newest first. */
-export async function newestSegments(tx: Tx, ids: readonly string[]): Promise<Map<string, Segment[]>> {
+/**
+ * The segments of the newest versions of many schedules, each newest first. They reach until now,
+ * or as far as the ticks have come.
+ */
+export async function newestSegments(
+  tx: Tx,
+  ids: readonly string[],
+  now: Date,
+): Promise<Map<string, Segment[]>> {
   const rows = await tx<(VersionRow & { id: string })[]>`
     select own.schedule_id as id, ${versionColumns(tx)}
     from unnest(${[...ids]}::bigint[]) i (id)
@@ -76,7 +86,9 @@ export async function newestSegments(tx: Tx, ids: readonly string[]): Promise<Ma
       select * from carillon.schedule_versions o where o.schedule_id = i.id order by o.version desc limit ${newestVersionsMax}) own
     ${withSpecs(tx)}
     order by own.schedule_id, own.version desc`;
-  return new Map([...Map.groupBy(rows, ({ id }) => id)].map(([id, of]) => [id, segmentsOf(of)]));
+  const untilNow = (of: readonly VersionRow[]) =>
+    of.map((row) => (row.reachedAt < now ? { ...row, reachedAt: now } : row));
+  return new Map([...Map.groupBy(rows, ({ id }) => id)].map(([id, of]) => [id, segmentsOf(untilNow(of))]));
 }
 
 /** The segments of versions, newest first. */
@@ -87,7 +99,8 @@ function segmentsOf(rows: readonly VersionRow[]): Segment[] {
     const limits = [row.catchUp, rows[index - 1]?.catchUp].map((each) =>
       each?.policy === "all" ? each.limit : 1,
     );
-    const segment = { from: row.changedAt.getTime(), to: to.getTime(), cadence: cadenceOf(row) };
+    const { changedAt, isLimited } = row;
+    const segment = { from: changedAt.getTime(), to: to.getTime(), cadence: cadenceOf(row), isLimited };
     return withHold(segment, row, Math.max(...limits));
   });
 }
@@ -113,6 +126,7 @@ export async function segmentsWithin(
     cadence: cadenceOf(row),
     held: row.held,
     caughtUpMax: 1,
+    isLimited: row.isLimited,
   }));
   return { segments, upTo: Math.min(to, beyond ?? to) };
 }
@@ -122,7 +136,7 @@ export async function segmentsWithin(
  * Newest first.
  */
 function withHold(
-  segment: Pick<Segment, "from" | "to" | "cadence">,
+  segment: Omit<Segment, "held" | "caughtUpMax">,
   { held, heldUntil }: VersionRow,
   caughtUpMax: number,
 ): Segment[] {

@@ -120,6 +120,15 @@ export function withoutLimit(timetable: Timetable): Timetable {
   return { ...timetable, firesLeft: null };
 }
 
+/** Whether one of the runs that the end of a hold releases has a job. */
+export async function hasReleased(tx: Tx, id: string, { runs }: Pick<Unfolded, "runs">): Promise<boolean> {
+  const [job] = await tx`
+    select from carillon.jobs
+    where occurrence = any(${tx.array(runs.map(({ at }) => new Date(at)))}::timestamptz[]) and schedule_id = ${id} and kind = 'cadence'
+    limit 1`;
+  return job !== undefined;
+}
+
 /**
  * The end of a schedule's hold and the occurrences due under it. `unfolded` is null if there were
  * none.

@@ -1,8 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { type JobKind, jobId } from "../job/job-id.ts";
+import type { QueueClass } from "../parcel/parcel-queue.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
-
-type QueueClass = "fast" | "slow";
 
 /** Jobs that may start and have not, by what they wait for. */
 export interface LateWork {

@@ -5,8 +5,9 @@ import { conflicts, retrying } from "../db/retrying.ts";
 import type { EditContext } from "../edit/apply-edit.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { type ReplanDecision, replan, replannedShown } from "../edit/replan.ts";
-import { firesLeftFrom, upcomingWith } from "../history/upcoming.ts";
+import { upcomingWith } from "../history/upcoming.ts";
 import { withdrawAt } from "../job/withdraw.ts";
+import { runLimitOf } from "../plan/fires-left.ts";
 import { readShards, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { asideAmong, letGoUnlocked } from "../quarantine/quarantine.ts";
@@ -180,8 +181,8 @@ async function byRulesInForce(
     if (plan === null) continue;
     const { timezone } = current.body;
     const gone = shift.gone.map((at) => new Date(at));
-    const left = await firesLeftFrom(tx, current, state.now);
-    const shown = Math.min(replannedShown, left ?? replannedShown);
+    const limit = await runLimitOf(tx, current, state.now);
+    const shown = Math.min(replannedShown, limit?.left ?? replannedShown);
     await withdrawAt(tx, current.id, gone, state.now);
     return {
       ...plan,

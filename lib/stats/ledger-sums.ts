@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
-import { addOutcomes, type OutcomesByStep, outcomesAt } from "./outcomes.ts";
+import { addOutcomes, type Outcomes, type OutcomesByStep, outcomesAt } from "./outcomes.ts";
 
 type Query = postgres.PendingQuery<postgres.Row[]>;
 
@@ -16,18 +16,10 @@ export interface LedgerRows {
 export const jobCounted = (tx: Tx) =>
   tx`j.occurrence, j.kind, j.state, j.reason, j.attempt, j.due_at, j.started_at`;
 
-interface SumsRow {
+interface SumsRow extends Omit<Outcomes, "pulsesTaken" | "pulsesLost" | "late"> {
   at: Date;
   bucket: number | null;
   jobs: number;
-  made: number;
-  succeeded: number;
-  failed: number;
-  dead: number;
-  cancelled: number;
-  skipped: number;
-  missed: number;
-  open: number;
 }
 
 /**

@@ -1,6 +1,5 @@
-/** Counts of the outcomes of jobs, and of occurrences that were passed over. */
-export interface Outcomes {
-  made: number;
+/** How many jobs, and occurrences that were passed over, ended in each way. */
+export interface Endings {
   succeeded: number;
   /** Failed attempts. */
   failed: number;
@@ -8,6 +7,11 @@ export interface Outcomes {
   cancelled: number;
   skipped: number;
   missed: number;
+}
+
+/** Counts of the outcomes of jobs, and of occurrences that were passed over. */
+export interface Outcomes extends Endings {
+  made: number;
   /** Jobs that are not settled. */
   open: number;
   pulsesTaken: number;

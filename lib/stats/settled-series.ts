@@ -1,19 +1,10 @@
 import type { Tx } from "../db/connect.ts";
 import { freshTallies } from "./fresh-tallies.ts";
-import { addOutcomes, type OutcomesByStep, outcomesAt } from "./outcomes.ts";
+import { addOutcomes, type Outcomes, type OutcomesByStep, outcomesAt } from "./outcomes.ts";
 import type { Range } from "./series-steps.ts";
 
-interface CountsRow {
+interface CountsRow extends Omit<Outcomes, "open" | "late"> {
   at: Date;
-  made: number;
-  succeeded: number;
-  failed: number;
-  dead: number;
-  cancelled: number;
-  skipped: number;
-  missed: number;
-  pulsesTaken: number;
-  pulsesLost: number;
 }
 
 /**

@@ -2,18 +2,13 @@ import type { Tx } from "../db/connect.ts";
 import { countEnded, type Ended } from "./ended.ts";
 import { type Freshness, freshTallies, readFreshness } from "./fresh-tallies.ts";
 import { type Lateness, type LatenessBucket, summarize } from "./lateness.ts";
+import type { Endings } from "./outcomes.ts";
 import { readStanding, type Standing } from "./standing.ts";
 
 /** Counts from the beginning of a minute (`from`) until now. */
-export interface Counts {
+export interface Counts extends Endings {
   from: Date;
   fired: number;
-  succeeded: number;
-  failed: number;
-  dead: number;
-  cancelled: number;
-  skipped: number;
-  missed: number;
   lateness: Lateness;
   pulses: Pulses;
 }

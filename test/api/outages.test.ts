@@ -30,6 +30,8 @@ const page = z.object({
   cursor: z.string().optional(),
 });
 
+const seeShape = z.object({ path: z.string(), query: z.record(z.string(), z.string()) });
+
 /** The outages of all pages, each with the hour in which it began. */
 async function list(query = "", parts: SendParts = {}): Promise<string[]> {
   const found: string[] = [];
@@ -52,6 +54,26 @@ describe("GET /v1/outages", () => {
   test("lists outages newest first, and every page goes on where the one before ended", async () => {
     expect(await list()).toEqual(all);
     for (const limit of [1, 2, 3]) expect(await list(`limit=${limit}`)).toEqual(all);
+  });
+
+  test("each outage names the request and the command that list the jobs that it delayed", async () => {
+    const { json } = await api.send("GET", "/v1/outages", {
+      query: `from=${at(4 * hour + minute).toISOString()}`,
+    });
+    const [lasting, over] = z
+      .object({ items: z.array(z.object({ see: seeShape, command: z.string() })) })
+      .parse(json).items;
+    const from = at(4 * hour + minute).toISOString();
+    expect(lasting).toEqual({
+      see: { path: "/v1/jobs", query: { from, lateBy: "1s" } },
+      command: `carillon jobs --late-by 1s --from ${from}`,
+    });
+    const { path, query } = over?.see ?? { path: "", query: {} };
+    expect(query["to"]).toBe(at(4 * hour + 6 * minute).toISOString());
+    const listed = await api.send("GET", path, { query: new URLSearchParams(query).toString() });
+    expect(listed.status).toBe(200);
+    const refused = await api.send("GET", path, { query: "state=dead&lateBy=1s" });
+    expect(refused.status).toBe(400);
   });
 
   test("a time range keeps an outage that began before it and was not over", async () => {

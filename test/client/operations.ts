@@ -102,7 +102,8 @@ export const operations: Readonly<Record<string, Reached>> = {
 
   enqueueJob: { call: (c) => c.jobs.enqueue({ target: { queue: "q" } }), answer: "Job", body: "EnqueueBody" },
   listJobs: {
-    call: (c) => page(c.jobs.list({ state: "dead", upcoming: false, ...owners, ...found, ...listed })),
+    call: (c) =>
+      page(c.jobs.list({ state: "running", upcoming: false, lateBy: "5m", ...owners, ...found, ...listed })),
     answer: "Page<JobSummary>",
   },
   getJob: { call: (c) => c.jobs.get("1"), answer: "Job" },

@@ -66,6 +66,33 @@ test("an outage of the workers is the cause of every occurrence in it, also whil
   expect((await told("often", at(9 * minute))).sentence).toContain("Ran, on time");
 });
 
+test("jobs that were made before an outage of tick and workers have the cause of those that were not", async () => {
+  await world.put("often", { when: "* * * * *" });
+  await live(world, at(2 * minute));
+  await world.clock.setNow(at(9 * minute));
+  // The workers come back before the tick, which notes the outage.
+  await world.work();
+  await jump(world, at(9 * minute + 40 * second));
+  await live(world, at(12 * minute));
+  for (const due of [3, 4, 5, 6, 7, 8])
+    expect(await told("often", at(due * minute))).toMatchObject({
+      outage: { what: "tick", from: at(2 * minute), to: at(9 * minute + 40 * second) },
+    });
+  expect((await told("often", at(5 * minute))).late?.because).toBe("tick");
+});
+
+test("a job that a worker claimed a little late has its own cause, although no tick ran then", async () => {
+  await world.put("often", { when: "* * * * *" });
+  await live(world, at(2 * minute));
+  await world.clock.setNow(at(4 * minute + 20 * second));
+  await world.work();
+  await jump(world, at(9 * minute));
+  expect(await told("often", at(4 * minute))).toMatchObject({
+    late: { because: "worker" },
+    sentence: expect.stringContaining("no worker claimed it earlier"),
+  });
+});
+
 test("a wait for a full target is still the cause once the job has run", async () => {
   const due = at(10 * minute);
   for (const key of ["a", "b"])

@@ -30,8 +30,7 @@ async function thousandOf(body: ReturnType<typeof parseScheduleBody>): Promise<v
     timezone: body.timezone,
     after,
     n: occurrences,
-    countFrom: after,
-    left: null,
+    limit: null,
   });
   if (found.length <= 20) throw new Error(`Only ${found.length} occurrences were found.`);
 }

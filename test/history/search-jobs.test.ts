@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 async function isMeant(filter: JobFilter): Promise<(job: JobRead) => boolean> {
-  const { prefix = "", group, tag, target, state, reason, from, to } = filter;
+  const { prefix = "", group, tag, target, state, reason, lateBy, from, to } = filter;
   const rows = await world.sql<{ id: string; tags: string[]; name: string; kind: string }[]>`
     select s.id, s.tags, t.name, s.target_kind as kind from carillon.schedules s join carillon.targets t on t.id = s.target_id`;
   const heads = new Map(rows.map((row) => [row.id, row]));
@@ -54,6 +54,7 @@ async function isMeant(filter: JobFilter): Promise<(job: JobRead) => boolean> {
       (target === undefined || head?.name === target || head?.kind === target) &&
       (state === undefined || job.state === state) &&
       (reason === undefined || job.reason === reason) &&
+      (lateBy === undefined || (job.latenessMs ?? 0) >= 60_000) &&
       (from === undefined || job.occurrence >= from) &&
       (to === undefined || job.occurrence < to)
     );
@@ -87,6 +88,8 @@ describe.each<JobFilter>([
   { from: at(3 * minute), to: at(10 * minute) },
   { group: "g0", from: at(3 * minute), to: at(10 * minute) },
   { reason: "deleted" },
+  { lateBy: "60s" },
+  { lateBy: "1m", group: "g4" },
 ])("a search among the jobs of %o", (owners) => {
   test.each<JobFilter>([{}, ...states.map((state) => ({ state }))])(
     "The pages for %o hold all matching jobs, once and newest first",
@@ -112,4 +115,6 @@ test.each([1, 2])(
 test("The test data has jobs in every state", () => {
   for (const state of [...states.filter((each) => each !== "skipped"), "dead"] as const)
     expect(all.filter((job) => job.state === state).length, state).toBeGreaterThan(0);
+  const late = all.filter(({ latenessMs }) => (latenessMs ?? 0) >= 60_000).length;
+  expect([late > 10, late < all.length - 10]).toEqual([true, true]);
 });

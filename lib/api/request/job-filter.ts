@@ -5,6 +5,7 @@ import { type Fault, Refusal } from "../../refusal.ts";
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
 import { keyShape } from "../../schedule/shape/schedule-key.ts";
 import { storableText } from "../../schedule/shape/text.ts";
+import { dayMs, durationShape } from "../../schedule/shape/timing-shape.ts";
 import { isRange, noRange, pageQuery } from "./query.ts";
 import { targetFilter } from "./schedule-query.ts";
 
@@ -53,10 +54,17 @@ export const jobsQuery = z
       .describe(
         "`false`: only jobs whose occurrence has come. `true`: only jobs that are made ahead of it, up to three minutes, or enqueued for later; never dead ones.",
       ),
+    lateBy: durationShape({ minMs: 1, maxMs: 366 * dayMs, range: "up to 366d" })
+      .optional()
+      .describe("Jobs that started at least this long after they were due, such as `5m`."),
     ...errorGroups,
     ...pageQuery,
   })
-  .refine(isRange, noRange);
+  .refine(isRange, noRange)
+  .refine(({ state, lateBy }) => state !== "dead" || lateBy === undefined, {
+    path: ["lateBy"],
+    error: "cannot be combined with `state=dead`: without a state, dead jobs are listed too",
+  });
 
 export const groupsQuery = z
   .strictObject({
@@ -128,16 +136,17 @@ type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
  * jobs uses it as well. `path` is the position of the filter in the request, for faults.
  */
 export function historyFilter(
-  { key, state, reason, errorGroup, from, to, upcoming, ...others }: Partial<Filter>,
+  { key, state, reason, errorGroup, lateBy, from, to, upcoming, ...others }: Partial<Filter>,
   path = "",
 ) {
   const faults: Fault[] = Object.entries(others).flatMap(([name, value]) =>
     value === undefined ? [] : [{ path: `${path}${name}`, message: "cannot be combined with `key`" }],
   );
-  if (key !== undefined && faults.length === 0) return { key, state, reason, errorGroup, from, to, upcoming };
+  if (key !== undefined && faults.length === 0)
+    return { key, state, reason, errorGroup, lateBy, from, to, upcoming };
   throw new Refusal(
     "impossible",
-    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `errorGroup`, `upcoming`, `from` and `to` (of occurrences).",
+    "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `errorGroup`, `lateBy`, `upcoming`, `from` and `to` (of occurrences).",
     key === undefined ? [...faults, { path: `${path}key`, message: "is required" }] : faults,
   );
 }

@@ -30,6 +30,12 @@ const outageSchema = z
     notedAt: instantText.describe(
       "When the tick noted it. An outage of the tick or the database is noted when it is over.",
     ),
+    see: z
+      .strictObject({ path: z.string(), query: z.record(z.string(), z.string()) })
+      .describe(
+        "The GET request that lists the jobs with an occurrence in this time that started late; `explain` says of each why.",
+      ),
+    command: z.string().describe("The CLI command for it."),
   })
   .meta({ id: "Outage", description: "A time in which Carillon could not make or start jobs." });
 
@@ -39,6 +45,11 @@ const example = {
   from: "2026-12-01T09:00:12.000Z",
   to: "2026-12-01T09:06:12.000Z",
   notedAt: "2026-12-01T09:06:12.000Z",
+  see: {
+    path: "/v1/jobs",
+    query: { from: "2026-12-01T09:00:12.000Z", to: "2026-12-01T09:06:12.000Z", lateBy: "1s" },
+  },
+  command: "carillon jobs --late-by 1s --from 2026-12-01T09:00:12.000Z --to 2026-12-01T09:06:12.000Z",
 };
 
 export function outageRoutes(operations: Pick<Operations, "readOutages">): Route[] {
@@ -80,6 +91,20 @@ export function outageRoutes(operations: Pick<Operations, "readOutages">): Route
   ];
 }
 
+/** A job that starts later than this after its due time is late, as the guarantee says. */
+const onTime = "1s";
+
 function outageView({ id, what, from, to, notedAt }: NotedOutage) {
-  return { id, what, from, to, notedAt };
+  const range = { from: from.toISOString(), ...(to === null ? {} : { to: to.toISOString() }) };
+  const see = { path: "/v1/jobs", query: { ...range, lateBy: onTime } };
+  const options = Object.entries(range).map(([name, instant]) => ` --${name} ${instant}`);
+  return {
+    id,
+    what,
+    from,
+    to,
+    notedAt,
+    see,
+    command: `carillon jobs --late-by ${onTime}${options.join("")}`,
+  };
 }

@@ -34,6 +34,7 @@ const jobs = command({
     ...ownerOptions,
     ...foundOptions,
     upcoming: { about: "Only jobs whose occurrence is still to come" },
+    "late-by": { value: "duration", about: "Only jobs that started at least this late, such as `5m`" },
     ...errorGroupOption,
     ...listOptions,
   },
@@ -41,13 +42,15 @@ const jobs = command({
     "carillon jobs report:weekly",
     "carillon jobs report:weekly --upcoming",
     "carillon jobs --state dead --prefix order:",
+    `carillon jobs --late-by 5m --from "2h ago"`,
     "carillon jobs --state dead --json --all",
   ],
   run: async (call) => {
     const { words, client, out, signal } = call;
     const { key = words[0], ...filter } = filterFrom(call);
     const upcoming = upcomingFrom(call, filter);
-    const list = client.jobs.list({ key, ...filter, upcoming, limit: pageSize(call), signal });
+    const lateBy = call.given.text("late-by");
+    const list = client.jobs.list({ key, ...filter, lateBy, upcoming, limit: pageSize(call), signal });
     out.table(jobColumns(out), await someOf(call, list), "No job matches.");
   },
 });

@@ -27,7 +27,13 @@ const outages = command({
       limit: pageSize(call),
       signal,
     });
-    out.table(outageColumns(out), await someOf(call, list), "No outage is known.");
+    const found = await someOf(call, list);
+    out.table(outageColumns(out), found, "No outage is known.");
+    const [newest] = found;
+    if (newest === undefined || out.isJson) return;
+    out.line();
+    out.line("The jobs that the newest one delayed:");
+    out.line(`  ${newest.command}`);
   },
 });
 

@@ -1,0 +1,123 @@
+import { nextAfter, previousBefore } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import type { Segment } from "../history/version-segments.ts";
+import { cutOf, plannedUpTo, type ShardState, stateOf } from "../plan/shard.ts";
+import { occurrenceDueBy, type Timetable } from "../schedule/stored/timetable.ts";
+import { whyAbsent } from "./why-absent.ts";
+
+interface Limited {
+  id: string;
+  shard: number;
+  deletedAt: Date | null;
+  heldSince: Date | null;
+  heldUntil: Date | null;
+  maxFires: number | null;
+  fires: number | null;
+  lag: Pick<Timetable, "lagMs" | "slotMs">;
+}
+
+/**
+ * The segments, each without the time after the last run that `maxFires` allowed. Up to that run
+ * each occurrence of a segment is in the ledger, and after it none is. So the last one is searched
+ * in halves, for all segments at once: some twenty steps for a year of seconds.
+ */
+export async function withoutEnded(
+  tx: Tx,
+  segments: ReadonlyMap<string, readonly Segment[]>,
+  heads: readonly Limited[],
+  states: ReadonlyMap<number, ShardState>,
+): Promise<Map<string, readonly Segment[]>> {
+  const now = cutOf(states).getTime();
+  const searches = heads.flatMap((head) => {
+    const open = openFrom(head, stateOf(states, head.shard));
+    return (segments.get(head.id) ?? []).flatMap((segment, index) => {
+      // The newest version goes on, unless its runs are used up.
+      if (!segment.isLimited || (index === 0 && open !== Number.POSITIVE_INFINITY)) return [];
+      return searchIn(head.id, segment, Math.min(segment.to, open, now));
+    });
+  });
+  const ends = await searchAll(tx, searches);
+  const upTo = new Map(searches.map((search) => [search.segment, search.upTo]));
+  const cut = (segment: Segment): Segment[] => {
+    const [end, searched] = [ends.get(segment), upTo.get(segment)];
+    if (end === undefined || searched === undefined) return [segment];
+    const later = searched < Math.min(segment.to, now) ? [{ ...segment, from: searched }] : [];
+    return end === null ? later : [...later, { ...segment, to: end }];
+  };
+  return new Map([...segments].map(([id, of]) => [id, of.flatMap(cut)]));
+}
+
+/** The occurrence after which others without a record may still get one. */
+function openFrom({ id, deletedAt, heldSince, heldUntil, ...head }: Limited, state: ShardState): number {
+  const isUsedUp = head.maxFires !== null && (head.fires ?? 0) >= head.maxFires;
+  // The jobs that the end of a hold releases are made ahead of it.
+  const isReleased = heldUntil !== null && heldUntil <= state.reachedAt;
+  if (deletedAt !== null || (isUsedUp && !isReleased)) return Number.POSITIVE_INFINITY;
+  const planned = plannedUpTo(state, id).getTime();
+  return occurrenceDueBy(head.lag, Math.min(planned, heldSince?.getTime() ?? planned));
+}
+
+/** Yields the occurrences to look up, and returns the last one that is in the ledger. */
+type Halving = Generator<number, number | null, boolean>;
+
+interface Search {
+  id: string;
+  segment: Segment;
+  upTo: number;
+  halving: Halving;
+  /** The occurrence that is looked up next. */
+  at: number;
+}
+
+function searchIn(id: string, segment: Segment, upTo: number): Search[] {
+  const last = previousBefore(segment.cadence, upTo + 1);
+  if (last === null || last <= segment.from) return [];
+  const halving = lastRecorded(segment, last);
+  const { value } = halving.next();
+  return value === null ? [] : [{ id, segment, upTo, halving, at: value }];
+}
+
+function* lastRecorded({ cadence, from }: Segment, last: number): Halving {
+  if (yield last) return last;
+  const first = nextAfter(cadence, from);
+  if (first === null || first >= last || !(yield first)) return null;
+  let [low, high] = [first, last];
+  for (;;) {
+    let middle = previousBefore(cadence, Math.floor((low + high) / 2) + 1);
+    if (middle === null || middle <= low) middle = nextAfter(cadence, low);
+    if (middle === null || middle >= high) return low;
+    if (yield middle) low = middle;
+    else high = middle;
+  }
+}
+
+async function searchAll(tx: Tx, searches: readonly Search[]): Promise<Map<Segment, number | null>> {
+  const ends = new Map<Segment, number | null>();
+  for (let open = searches; open.length > 0; ) {
+    const recorded = await recordedAmong(tx, open);
+    open = open.flatMap((search) => {
+      const { done, value } = search.halving.next(recorded.has(search));
+      if (done !== true) return [{ ...search, at: value }];
+      ends.set(search.segment, value);
+      return [];
+    });
+  }
+  return ends;
+}
+
+/** Those whose occurrence has a job, was passed over, waits in the backlog, or is older than the jobs that are kept. */
+async function recordedAmong(tx: Tx, searches: readonly Search[]): Promise<Set<Search>> {
+  const rows = await tx<{ index: number }[]>`
+    select k.index::int - 1 as index
+    from unnest(${searches.map(({ id }) => id)}::bigint[], ${tx.array(searches.map(({ at }) => new Date(at)))}::timestamptz[])
+      with ordinality k (id, at, index)
+    where k.at < (select kept_from from carillon.retention) or exists (
+      select from carillon.jobs j where j.occurrence = k.at and j.schedule_id = k.id and j.kind = 'cadence' and j.n = 0 offset 0)`;
+  const made = new Set(rows.map(({ index }) => index));
+  const rest = searches.filter((_, index) => !made.has(index));
+  const passed = await whyAbsent(
+    tx,
+    rest.map(({ id, at }) => ({ scheduleId: id, occurrence: new Date(at) })),
+  );
+  return new Set(searches.filter((each, index) => made.has(index) || passed.has(`${each.id}-${each.at}`)));
+}
