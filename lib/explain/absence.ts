@@ -175,8 +175,13 @@ function explainUsedUp(facts: Facts, version: VersionFact, due: number): Verdict
 
 /** Whether the limit of a version may have been used up. Each run before that is recorded. */
 function wasUsedUp({ limit, versions }: Facts, version: VersionFact): boolean {
-  if (version.body.maxFires === null) return false;
-  return version !== versions.at(-1) || limit === null || limit.isUsedUp;
+  const { maxFires } = version.body;
+  if (maxFires === null) return false;
+  // Counting begins anew when an edit sets a limit.
+  const isCountedSince = versions
+    .slice(versions.indexOf(version))
+    .every(({ body }) => body.maxFires !== null);
+  return limit === null || !isCountedSince || limit.fires >= maxFires;
 }
 
 function explainPlan(facts: Facts, due: number): Verdict {

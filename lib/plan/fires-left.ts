@@ -11,6 +11,8 @@ import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 /** How many more runs `maxFires` allows, counted from the first one after `countFrom`. */
 export interface RunLimit {
   maxFires: number;
+  /** The jobs that count against it so far. */
+  fires: number;
   left: number;
   countFrom: number;
   /** All runs that it allows are made; some may not be due yet. */
@@ -30,9 +32,11 @@ export async function runLimitOf(tx: Tx, stored: StoredSchedule, now: Date): Pro
   const timetable = timetableOf(stored);
   const { heldSince } = stored;
   const isUsedUp = timetable.firesLeft === 0;
+  const fires = stored.fires ?? 0;
   if (isUsedUp && heldSince !== null && !(await hasReleasedSome(tx, stored)))
     return {
       maxFires,
+      fires,
       left: 0,
       countFrom: occurrenceDueBy(timetable, heldSince.getTime()),
       isUsedUp,
@@ -45,7 +49,7 @@ export async function runLimitOf(tx: Tx, stored: StoredSchedule, now: Date): Pro
   const heldUntil = stored.heldUntil !== null && stored.heldUntil > begin ? stored.heldUntil : null;
   const countFrom = occurrenceDueBy(timetable, (heldUntil ?? begin).getTime());
   const left = await runsLeftAfter(tx, stored, state, { countFrom, heldUntil });
-  return { maxFires, left, countFrom, isUsedUp, isBeforeHold: false };
+  return { maxFires, fires, left, countFrom, isUsedUp, isBeforeHold: false };
 }
 
 /** Whether the end of the current hold has released jobs, which the tick makes ahead of the end. */

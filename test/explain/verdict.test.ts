@@ -329,7 +329,14 @@ describe("an occurrence without a record", () => {
 
   test("An occurrence may be beyond the limit before the ticks reach it", () => {
     const limited = version({}, { maxFires: 9 });
-    const limit = { maxFires: 9, left: 2, countFrom: created, isUsedUp: false, isBeforeHold: false };
+    const limit = {
+      maxFires: 9,
+      fires: 7,
+      left: 2,
+      countFrom: created,
+      isUsedUp: false,
+      isBeforeHold: false,
+    };
     const parts = { versions: [limited], now: created, plannedUpTo: created + 3 * minute, limit };
     expect(tell({ ...parts, at: at("10:10:00").getTime() })).toMatchObject({ outcome: "planned" });
     expect(tell({ ...parts, at: at("10:15:00").getTime() })).toMatchObject({
