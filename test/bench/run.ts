@@ -23,6 +23,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   search: () => import("./search.ts"),
   series: () => import("./series.ts"),
   agenda: () => import("./agenda.ts"),
+  questions: () => import("./questions.ts"),
   bundle: () => import("./bundle.ts"),
   cron: () => import("./cron.ts"),
   peers: () => import("./peers.ts"),

@@ -4,6 +4,8 @@ import { parseArgs } from "node:util";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { Carillon } from "../../../lib/client/main.ts";
 import { connect, type Sql } from "../../../lib/db/connect.ts";
+import { migrate } from "../../../lib/db/migrate/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../../../lib/db/migrate/migration.ts";
 import { textLog } from "../../../lib/log/log.ts";
 import { keptToken, openDataDir } from "../../../lib/tools/local/data-dir.ts";
 import { localRegion } from "../../../lib/tools/local/local-account.ts";
@@ -11,6 +13,8 @@ import { prepareEmbedded } from "../../../lib/tools/local/local-database.ts";
 import { startPostgres } from "../../../lib/tools/local/postgres/start-postgres.ts";
 import { readSettings } from "../../../lib/tools/local/settings.ts";
 import { startStack } from "../../../lib/tools/local/stack.ts";
+import { seedSchedules } from "../../bench/seed.ts";
+import { seedJobs } from "../../bench/seed-jobs.ts";
 import { diceOf, seeded } from "../../race/seeded.ts";
 import { type DatabaseClock, databaseClock } from "../database-clock.ts";
 import { edit, hold, refuse } from "./faults.ts";
@@ -20,7 +24,8 @@ import { holidaysAfter, schedulesOf } from "./schedules.ts";
  * `npm run mess`: a local stack with thousands of schedules in a mess, for an engineer to find their
  * way with the CLI or the page. Its clock lies behind by the length of an outage. When the schedules
  * have run for a while, the clock jumps ahead, as if no tick and no worker had run in between. Then
- * the stack runs on until Ctrl-C.
+ * the stack runs on until Ctrl-C. `--quiet-schedules` and `--quiet-jobs` store this many beside the
+ * mess: schedules that do not run meanwhile, and succeeded jobs of the last day.
  */
 const { values } = parseArgs({
   options: {
@@ -28,6 +33,8 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     "outage-minutes": { type: "string", default: "6" },
     "run-seconds": { type: "string", default: "130" },
+    "quiet-schedules": { type: "string", default: "0" },
+    "quiet-jobs": { type: "string", default: "0" },
   },
 });
 
@@ -79,7 +86,17 @@ async function startDatabase(
   started.defer(() => sql.end());
   const clock = await databaseClock(sql, new Date(Date.now() - outageMs));
   await clock.run(1);
+  await seedQuiet(sql);
   return { sql, clock, url: own.href };
+}
+
+async function seedQuiet(sql: Sql): Promise<void> {
+  const [schedules, jobs] = [Number(values["quiet-schedules"]), Number(values["quiet-jobs"])];
+  if (schedules === 0) return;
+  await migrate(sql, await readMigrations(migrationsDirectory), log);
+  await seedSchedules(sql, schedules, said);
+  if (jobs > 0) await seedJobs(sql, { schedules, jobs }, said);
+  await sql`vacuum (analyze)`;
 }
 
 interface Filled {
