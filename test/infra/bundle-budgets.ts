@@ -3,12 +3,12 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_131_000,
+  Api: 1_145_000,
   Archive: 540_000,
-  FastWorker: 803_000,
+  FastWorker: 806_000,
   Ingest: 646_000,
   Migration: 420_000,
-  SlowWorker: 803_000,
-  Tick: 791_000,
+  SlowWorker: 806_000,
+  Tick: 794_000,
   WebhookSender: 130_000,
 };

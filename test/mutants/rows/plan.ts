@@ -54,9 +54,16 @@ export const plan: readonly Mutant[] = [
   {
     name: "an edit: occurrences that the old cadence passed over under a hold are recorded",
     file: edit,
-    text: "if (current.heldSince !== null && !kept) await",
-    replacement: "if (false) await",
+    text: "if (!kept || edit.delete === true) await",
+    replacement: "if (edit.delete === true) await",
     tests: ["test/edit/holds.test.ts"],
+  },
+  {
+    name: "a deletion: occurrences that were passed over under the hold are recorded",
+    file: edit,
+    text: "if (!kept || edit.delete === true) await",
+    replacement: "if (!kept) await",
+    tests: ["test/edit/hold-end.test.ts"],
   },
   {
     name: "an edit by a caller: it resets consecutive failures",
