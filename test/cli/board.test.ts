@@ -34,7 +34,7 @@ test("carillon holds shows owner, reason and time left, and a group's hold as on
   expect((await cli.carillon(["holds", "--scope", "tag"])).err).toBe("Nothing is held.\n");
   await cli.carillon(["resume", "--group", "crew"]);
   expect((await cli.carillon(["holds", "--ended"])).out).toMatch(
-    /\ngroup crew +adminer +\S+ +2026-03-02 10:00:00 +adminer +strike\n/,
+    /\ngroup crew +adminer +\S+ +2026-03-02 10:00:00 +adminer +- +strike\n/,
   );
 });
 

@@ -116,8 +116,10 @@ test.each([
     expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
     for (const key of keys) await world.remove(key);
     expect(await quarantined(world)).toEqual([]);
+    const good = { key: "good", reason: "paused", from: at(12 * minute), to: at(15 * minute), more: false };
     expect(await unreadRanges()).toEqual([
       { key: "bad", reason: "unreadable", from: at(6 * minute), to: at(15 * minute), more: true },
+      ...(paused ? [good] : []),
     ]);
   },
 );

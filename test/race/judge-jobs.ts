@@ -82,7 +82,7 @@ function judgePassedOver({ segments, jobs, laterJobs, ranges, versions }: Schedu
     ...ranges,
   ];
   return passed.flatMap(({ scheduleId, from, to, notedAt }) => {
-    if (isCadenceLeftUnderPause(notedAt, segments, versions)) return [];
+    if (isLeftUnderPause(notedAt, segments, versions)) return [];
     const name = nameOf(scheduleId, from);
     if (to >= notedAt - missedAfterMs) return [`passed over too early: ${name}, only ${notedAt - to} ms old`];
     const newerRan = ran.some((at) => at > to && at < notedAt - missedAfterMs);
@@ -91,14 +91,16 @@ function judgePassedOver({ segments, jobs, laterJobs, ranges, versions }: Schedu
 }
 
 /**
- * An edit under a pause that changes the cadence passes over all occurrences that the old one had
- * meanwhile.
+ * A delete under a pause, or an edit that changes the cadence, passes over all occurrences that the old
+ * one had meanwhile.
  */
-function isCadenceLeftUnderPause(
+function isLeftUnderPause(
   at: number,
   segments: readonly Segment[],
   versions: readonly VersionRead[],
 ): boolean {
-  const isEdit = versions.some(({ specified, changedAt }) => specified && changedAt === at);
-  return isEdit && segments.some(({ kind, to }) => kind === "held" && to === at);
+  const ends = versions.some(
+    ({ specified, change, changedAt }) => (specified || change === "deleted") && changedAt === at,
+  );
+  return ends && segments.some(({ kind, to }) => kind === "held" && to === at);
 }

@@ -47,7 +47,7 @@ export interface Segment {
    * the product's plan.
    */
   owed: number[];
-  /** `held`: due under a pause that was then ended or edited; these need not have run. */
+  /** `held`: due under a pause that a resume, an edit or a delete ended; these need not have run. */
   kind: "active" | "held" | "held for good" | "deleted";
 }
 
@@ -102,9 +102,8 @@ export function owedBy(versions: readonly VersionRead[], end: number): Segment[]
     const endsHold =
       before !== undefined && before.heldSince !== null && after.heldSince !== before.heldSince;
     if (endsHold && before.heldSince !== null) {
-      const kind = after.deleted ? "held for good" : "held";
       add(
-        kind,
+        "held",
         before.heldSince,
         changedAt,
         within(before.model, before.heldSince, Math.min(changedAt, end)),
