@@ -177,7 +177,7 @@ function explainUsedUp(facts: Facts, version: VersionFact, due: number): Verdict
 function wasUsedUp({ limit, versions }: Facts, version: VersionFact): boolean {
   const { maxFires } = version.body;
   if (maxFires === null) return false;
-  // Counting begins anew when an edit sets a limit.
+  // An edit that sets a limit resets the count.
   const isCountedSince = versions
     .slice(versions.indexOf(version))
     .every(({ body }) => body.maxFires !== null);
