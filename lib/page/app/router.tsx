@@ -1,0 +1,56 @@
+import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { Now } from "../views/now/now.tsx";
+import { NotFound } from "./not-found.tsx";
+import { Shell } from "./shell.tsx";
+import { ViewFault } from "./view-fault.tsx";
+
+/** What every view's address may have. */
+interface EverySearch {
+  /** The zone of all times: a name, or absent for the reader's. */
+  zone?: string | undefined;
+}
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFound,
+  errorComponent: ViewFault,
+  validateSearch: (search: Record<string, unknown>): EverySearch => {
+    const zone = search["zone"];
+    return typeof zone === "string" && zone !== "" ? { zone } : {};
+  },
+});
+
+const now = createRoute({ getParentRoute: () => root, path: "/", component: Now });
+
+const schedule = createRoute({
+  getParentRoute: () => root,
+  path: "/schedules/$key",
+  validateSearch: (search: Record<string, unknown>): { why?: string | undefined } => {
+    const why = search["why"];
+    return typeof why === "string" ? { why } : {};
+  },
+});
+
+const routeTree = root.addChildren([now, schedule]);
+
+export function makePageRouter() {
+  return createRouter({
+    routeTree,
+    basepath: new URL(document.baseURI).pathname,
+    defaultPreload: "intent",
+    scrollRestoration: true,
+    // The address is read and written by people: `?zone=UTC`, not `?zone=%22UTC%22`.
+    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+    stringifySearch: (search) => {
+      const pairs = Object.entries(search).filter(([, value]) => value !== undefined && value !== null);
+      const text = new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString();
+      return text === "" ? "" : `?${text}`;
+    },
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof makePageRouter>;
+  }
+}

@@ -1,0 +1,33 @@
+import { Link, Outlet } from "@tanstack/react-router";
+import { Bell } from "../parts/bell.tsx";
+import { LiveProvider } from "./live.tsx";
+import { ZoneSwitch } from "./zone-switch.tsx";
+import "../look/shell.css";
+
+const views = [{ to: "/", name: "Now" }] as const;
+
+export function Shell() {
+  return (
+    <LiveProvider>
+      <a className="skip-link" href="#main">
+        Skip to the content
+      </a>
+      <header className="bar">
+        <Link to="/" className="brand">
+          <Bell /> Carillon
+        </Link>
+        <nav aria-label="Views">
+          {views.map(({ to, name }) => (
+            <Link key={to} to={to} activeProps={{ "aria-current": "page" }} activeOptions={{ exact: to === "/" }}>
+              {name}
+            </Link>
+          ))}
+        </nav>
+        <ZoneSwitch />
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </LiveProvider>
+  );
+}

@@ -1,0 +1,45 @@
+/** `3,021,448`, or `10,000+` where counting stopped at its limit. */
+export function countText({ count, more }: { count: number; more: boolean }): string {
+  return `${numberText(count)}${more ? "+" : ""}`;
+}
+
+const whole = new Intl.NumberFormat("en");
+
+export const numberText = (value: number) => whole.format(value);
+
+/** `0.3 s`, `41 s`, `5 min 51 s`, `2 h 4 min`, `3 d 2 h`: two units at most. */
+export function spanText(ms: number): string {
+  const seconds = ms / 1_000;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const parts = partsOf(Math.round(seconds));
+  return parts
+    .slice(0, 2)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(" ");
+}
+
+const units = [
+  [86_400, "d"],
+  [3_600, "h"],
+  [60, "min"],
+  [1, "s"],
+] as const;
+
+/** From the largest unit that is not zero on; a zero behind it is left out. */
+function partsOf(seconds: number): [number, string][] {
+  let rest = seconds;
+  const parts = units.map(([size, unit]): [number, string] => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return [count, unit];
+  });
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts.slice(first === -1 ? parts.length - 1 : first, first + 2).filter(([count], at) => at === 0 || count > 0);
+}
+
+/** `in 7 h 4 min`, `24 min ago`, `now`. */
+export function relativeText(at: number, now: number): string {
+  const away = at - now;
+  if (Math.abs(away) < 1_000) return "now";
+  return away > 0 ? `in ${spanText(away)}` : `${spanText(-away)} ago`;
+}

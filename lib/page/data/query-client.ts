@@ -1,0 +1,36 @@
+import { QueryCache, QueryClient } from "@tanstack/react-query";
+import { Carillon } from "../../client/carillon.ts";
+import { isDenied, CarillonProblem } from "../../client/request/problem.ts";
+
+/** The API's address: the page's own, which the document's `base` names. */
+export const apiUrl = () => document.baseURI.replace(/\/$/, "");
+
+/** The client and the cache of one token. A token that the API refuses ends the session. */
+export function makeQueries(
+  token: string,
+  onSignOut: (reason: string) => void,
+): { queryClient: QueryClient; carillon: Carillon } {
+  // The cache retries, so that a view can show that it does.
+  const carillon = new Carillon({ url: apiUrl(), token, retries: 0 });
+  const queryClient = new QueryClient({
+    queryCache: new QueryCache({
+      onError: (error) => {
+        if (error instanceof CarillonProblem && error.status === 401)
+          onSignOut("The API does not accept this token: it has expired, was revoked, or is mistyped.");
+      },
+    }),
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        retry: (failures, error) => failures < 3 && !isFinal(error),
+        refetchOnWindowFocus: true,
+      },
+    },
+  });
+  return { queryClient, carillon };
+}
+
+/** A request that the API understood and refused is refused again. */
+function isFinal(error: Error): boolean {
+  return isDenied(error) || (error instanceof CarillonProblem && error.status >= 400 && error.status < 500 && error.status !== 429);
+}

@@ -1,0 +1,54 @@
+/** The zone of all times on the screen. In the address: `reader`, `UTC` or a zone's name. */
+export const readerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+export const isZone = (name: string): boolean => {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The formats of one zone. Making one takes a millisecond, so they are kept. */
+interface Formats {
+  clock: Intl.DateTimeFormat;
+  minute: Intl.DateTimeFormat;
+  day: Intl.DateTimeFormat;
+  date: Intl.DateTimeFormat;
+}
+
+const made = new Map<string, Formats>();
+
+function formatsOf(timeZone: string): Formats {
+  const known = made.get(timeZone);
+  if (known !== undefined) return known;
+  const time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone } as const;
+  const formats = {
+    clock: new Intl.DateTimeFormat("en-GB", { ...time, second: "2-digit" }),
+    minute: new Intl.DateTimeFormat("en-GB", time),
+    day: new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", timeZone }),
+    date: new Intl.DateTimeFormat("sv-SE", { year: "numeric", month: "2-digit", day: "2-digit", timeZone }),
+  };
+  made.set(timeZone, formats);
+  return formats;
+}
+
+export const clockText = (at: number, zone: string) => formatsOf(zone).clock.format(at);
+export const minuteText = (at: number, zone: string) => formatsOf(zone).minute.format(at);
+export const dayText = (at: number, zone: string) => formatsOf(zone).day.format(at);
+export const dateText = (at: number, zone: string) => formatsOf(zone).date.format(at);
+
+/** `today 09:00`, `tomorrow 09:00`, `Mon, 30 Nov 09:00`: the day only where it is another one. */
+export function wallText(at: number, { zone, now }: { zone: string; now: number }): string {
+  const time = minuteText(at, zone);
+  const day = dateText(at, zone);
+  if (day === dateText(now, zone)) return time;
+  if (day === dateText(now + dayMs, zone)) return `tomorrow ${time}`;
+  if (day === dateText(now - dayMs, zone)) return `yesterday ${time}`;
+  const isFar = Math.abs(at - now) > farMs;
+  return isFar ? `${day} ${time}` : `${dayText(at, zone)} ${time}`;
+}
+
+const dayMs = 86_400_000;
+const farMs = 180 * dayMs;

@@ -1,0 +1,34 @@
+import { Link } from "@tanstack/react-router";
+import { useNow } from "../app/use-now.ts";
+import { useZone } from "../app/use-zone.ts";
+import { relativeText } from "../data/amounts.ts";
+import { clockText, dateText, wallText } from "../data/zone.ts";
+
+interface InstantProps {
+  at: string;
+  /** The schedule that the instant belongs to: then it is a link to its explanation. */
+  of?: string;
+  /** Which of the two comes first; the other one is in the hint. */
+  as?: "wall" | "relative";
+}
+
+/** A time of the screen's zone, with the same time in words of now and in UTC as a hint. */
+export function Instant({ at, of, as = "wall" }: InstantProps) {
+  const zone = useZone();
+  const now = useNow();
+  const instant = Date.parse(at);
+  const wall = wallText(instant, { zone, now });
+  const relative = relativeText(instant, now);
+  const hint = `${dateText(instant, zone)} ${clockText(instant, zone)} ${zone}\n${at}\n${relative}`;
+  const text = (
+    <time dateTime={at} title={hint}>
+      {as === "wall" ? wall : relative}
+    </time>
+  );
+  if (of === undefined) return text;
+  return (
+    <Link className="instant" to="/schedules/$key" params={{ key: of }} search={{ why: at }}>
+      {text}
+    </Link>
+  );
+}

@@ -1,0 +1,53 @@
+import type { Problem } from "../../../client/stats.ts";
+import { countText } from "../../data/amounts.ts";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Instant } from "../../parts/instant.tsx";
+import { Panel } from "../../parts/panel.tsx";
+
+/** The mark of each kind: a shape and a word, never colour alone. */
+const looks: Readonly<Record<Problem["kind"], { word: string; mark: string; look: "bad" | "warn" | "info" }>> = {
+  "no-tick": { word: "Stopped", mark: "■", look: "bad" },
+  "plan-behind": { word: "Behind", mark: "◷", look: "bad" },
+  "no-worker": { word: "Stopped", mark: "■", look: "bad" },
+  "late-jobs": { word: "Late", mark: "◷", look: "warn" },
+  "target-full": { word: "Waiting", mark: "◷", look: "warn" },
+  "dead-jobs": { word: "Failing", mark: "!", look: "bad" },
+  missed: { word: "Missed", mark: "∅", look: "warn" },
+  "pulses-lost": { word: "Lost", mark: "∅", look: "warn" },
+  outages: { word: "Outage", mark: "⌁", look: "warn" },
+  "dead-commands": { word: "Refused", mark: "×", look: "bad" },
+  "inbox-errors": { word: "Refused", mark: "×", look: "bad" },
+  quarantine: { word: "Set aside", mark: "△", look: "warn" },
+  "old-holds": { word: "Held", mark: "‖", look: "info" },
+};
+
+export function Attention({ problems }: { problems: readonly Problem[] | undefined }) {
+  return (
+    <Panel title="Needs attention" note="the worst first">
+      {problems === undefined ? <p className="rows-none">…</p> : null}
+      {problems?.length === 0 ? <p className="rows-none">Nothing. Every job has run or waits for its time.</p> : null}
+      <ul className="problems">
+        {problems?.map((problem) => (
+          <ProblemRow key={`${problem.kind} ${problem.command}`} problem={problem} />
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function ProblemRow({ problem }: { problem: Problem }) {
+  const { word, mark, look } = looks[problem.kind];
+  return (
+    <li>
+      <span className={`sort ${look}`}>
+        <i aria-hidden="true">{mark}</i>
+        {word}
+      </span>
+      <p>{problem.text}</p>
+      <span className="quiet since">
+        {problem.since === null ? countText(problem.count) : <>since <Instant at={problem.since} /></>}
+      </span>
+      <CopyButton text={problem.command} />
+    </li>
+  );
+}

@@ -1,0 +1,40 @@
+import { useQuery } from "@tanstack/react-query";
+import { useRefreshMs } from "../../app/live.tsx";
+import { useSession } from "../../app/session-context.ts";
+import {
+  lastHourQuery,
+  nextHourQuery,
+  nextRunsQuery,
+  problemsQuery,
+  statsQuery,
+} from "../../data/now-queries.ts";
+import { Attention } from "./attention.tsx";
+import { ComingRuns } from "./coming-runs.tsx";
+import { Facts } from "./facts.tsx";
+import { Timeline } from "./timeline.tsx";
+import { VerdictLine } from "./verdict-line.tsx";
+import "../../look/now.css";
+
+const refreshMs = 5_000;
+const slowRefreshMs = 30_000;
+
+/** Is it on time? What is wrong? What comes next? */
+export function Now() {
+  const { carillon } = useSession();
+  const often = { refetchInterval: useRefreshMs(refreshMs) };
+  const seldom = { refetchInterval: useRefreshMs(slowRefreshMs) };
+  const problems = useQuery({ ...problemsQuery(carillon), ...often });
+  const stats = useQuery({ ...statsQuery(carillon), ...often });
+  const lastHour = useQuery({ ...lastHourQuery(carillon), ...often });
+  const nextHour = useQuery({ ...nextHourQuery(carillon), ...seldom });
+  const nextRuns = useQuery({ ...nextRunsQuery(carillon), ...seldom });
+  return (
+    <>
+      <VerdictLine problems={problems} stats={stats.data} />
+      <Facts stats={stats.data} forecast={nextHour.data} />
+      <Timeline past={lastHour.data?.items} coming={nextHour.data?.minutes} />
+      <Attention problems={problems.data?.problems} />
+      <ComingRuns page={nextRuns.data} />
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+import { useState } from "react";
+import type { Forecast } from "../../../client/forecast.ts";
+import type { SeriesStep } from "../../../client/stats.ts";
+import { useNow } from "../../app/use-now.ts";
+import { useZone } from "../../app/use-zone.ts";
+import { minuteText } from "../../data/zone.ts";
+import { numberText } from "../../data/amounts.ts";
+import { Panel } from "../../parts/panel.tsx";
+
+const minuteMs = 60_000;
+const minutesShown = 60;
+const size = { width: 1_200, height: 150, floor: 128, top: 10 };
+const slot = size.width / (2 * minutesShown);
+
+/** One kind of what a minute holds, from the bottom of its bar to the top. */
+const kinds = [
+  { kind: "succeeded", word: "succeeded" },
+  { kind: "retried", word: "retried" },
+  { kind: "dead", word: "dead" },
+  { kind: "skipped", word: "skipped or missed" },
+  { kind: "planned", word: "planned" },
+] as const;
+
+type Kind = (typeof kinds)[number]["kind"];
+type Minute = { at: number; counts: Readonly<Partial<Record<Kind, number>>> };
+
+interface TimelineProps {
+  past: readonly SeriesStep[] | undefined;
+  coming: Forecast["minutes"] | undefined;
+}
+
+/** The outcomes of the last hour and the plan of the next one, minute by minute. */
+export function Timeline({ past = [], coming = [] }: TimelineProps) {
+  const now = useNow();
+  const zone = useZone();
+  const [shown, setShown] = useState<Minute | null>(null);
+  const begin = Math.floor(now / minuteMs) * minuteMs - minutesShown * minuteMs;
+  const minutes = minutesOf(past, coming).filter(({ at }) => at >= begin && at < begin + 2 * minutesShown * minuteMs);
+  const most = Math.max(4, ...minutes.map(({ counts }) => total(counts)));
+  const x = (at: number) => ((at - begin) / minuteMs) * slot;
+  const ticks = Array.from({ length: 9 }, (_, quarter) => Math.ceil(begin / quarterMs) * quarterMs + quarter * quarterMs);
+  return (
+    <Panel title="From an hour ago to an hour ahead" note={shown === null ? <Legend /> : minuteSentence(shown, zone)}>
+      <svg
+        className="timeline"
+        viewBox={`0 0 ${size.width} ${size.height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Runs of each minute; the most are ${numberText(most)}.`}
+        onPointerLeave={() => setShown(null)}
+      >
+        {minutes.map((minute) => (
+          <Bar key={minute.at} minute={minute} x={x(minute.at)} most={most} onShow={setShown} />
+        ))}
+        <line className="floor" x1={0} x2={size.width} y1={size.floor} y2={size.floor} />
+        <line className="now" x1={x(now)} x2={x(now)} y1={size.top} y2={size.floor} />
+      </svg>
+      <ol className="timeline-ticks" aria-hidden="true">
+        {ticks.map((at) => (
+          <li key={at} style={{ left: `${(x(at) / size.width) * 100}%` }}>
+            {minuteText(at, zone)}
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+const quarterMs = 15 * minuteMs;
+
+const total = (counts: Minute["counts"]) => Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+function minutesOf(past: readonly SeriesStep[], coming: Forecast["minutes"]): Minute[] {
+  const ended = past.map((step): Minute => ({
+    at: Date.parse(step.at),
+    counts: {
+      succeeded: step.succeeded,
+      retried: step.retried,
+      dead: step.dead,
+      skipped: step.skipped + step.missed,
+    },
+  }));
+  const last = ended.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+  const planned = coming.map(({ at, fires }): Minute => ({ at: Date.parse(at), counts: { planned: fires } }));
+  return [...ended, ...planned.filter(({ at }) => at > last)];
+}
+
+interface BarProps {
+  minute: Minute;
+  x: number;
+  most: number;
+  onShow: (minute: Minute) => void;
+}
+
+function Bar({ minute, x, most, onShow }: BarProps) {
+  let y = size.floor;
+  const scale = (size.floor - size.top) / most;
+  return (
+    <g onPointerEnter={() => onShow(minute)}>
+      <rect className="reach" x={x} y={0} width={slot} height={size.floor} />
+      {kinds.map(({ kind }) => {
+        const height = (minute.counts[kind] ?? 0) * scale;
+        y -= height;
+        return height === 0 ? null : (
+          <rect key={kind} className={`bar-${kind}`} x={x + 1} y={y} width={slot - 2} height={height} />
+        );
+      })}
+    </g>
+  );
+}
+
+function Legend() {
+  return (
+    <span className="legend">
+      {kinds.map(({ kind, word }) => (
+        <span key={kind}>
+          <i className={`mark-${kind}`} aria-hidden="true" />
+          {word}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function minuteSentence({ at, counts }: Minute, zone: string): string {
+  const parts = kinds.flatMap(({ kind, word }) => {
+    const count = counts[kind] ?? 0;
+    return count === 0 ? [] : [`${numberText(count)} ${word}`];
+  });
+  return `${minuteText(at, zone)}: ${parts.length === 0 ? "nothing" : parts.join(", ")}`;
+}
