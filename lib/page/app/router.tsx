@@ -1,4 +1,6 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { readScheduleSearch } from "../views/schedules/schedule-search.ts";
+import { Schedules } from "../views/schedules/schedules.tsx";
 import { Now } from "../views/now/now.tsx";
 import { NotFound } from "./not-found.tsx";
 import { Shell } from "./shell.tsx";
@@ -22,6 +24,13 @@ const root = createRootRoute({
 
 const now = createRoute({ getParentRoute: () => root, path: "/", component: Now });
 
+const schedules = createRoute({
+  getParentRoute: () => root,
+  path: "/schedules",
+  component: Schedules,
+  validateSearch: readScheduleSearch,
+});
+
 const schedule = createRoute({
   getParentRoute: () => root,
   path: "/schedules/$key",
@@ -31,7 +40,7 @@ const schedule = createRoute({
   },
 });
 
-const routeTree = root.addChildren([now, schedule]);
+const routeTree = root.addChildren([now, schedules, schedule]);
 
 export function makePageRouter() {
   return createRouter({

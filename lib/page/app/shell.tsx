@@ -4,7 +4,10 @@ import { LiveProvider } from "./live.tsx";
 import { ZoneSwitch } from "./zone-switch.tsx";
 import "../look/shell.css";
 
-const views = [{ to: "/", name: "Now" }] as const;
+const views = [
+  { to: "/", name: "Now" },
+  { to: "/schedules", name: "Schedules" },
+] as const;
 
 export function Shell() {
   return (

@@ -1,0 +1,37 @@
+import type { ReactNode } from "react";
+import { CarillonProblem, CarillonUnreachable } from "../../client/request/problem.ts";
+
+interface AnswerStateProps {
+  error: Error | null;
+  /** Whether the first answer is awaited still. */
+  isPending: boolean;
+  retry(): void;
+  /** Shown while the first answer is awaited: it keeps the room of the answer. */
+  placeholder?: ReactNode;
+}
+
+/** The place of an answer that is awaited or has failed: what is the case, and what to do. */
+export function AnswerState({ error, isPending, retry, placeholder }: AnswerStateProps) {
+  if (error !== null)
+    return (
+      <div className="notice bad" role="alert">
+        <p>{sentenceOf(error)}</p>
+        <button type="button" className="button" onClick={retry}>
+          Try again
+        </button>
+      </div>
+    );
+  return isPending ? <div aria-busy="true">{placeholder ?? <p className="rows-none">…</p>}</div> : null;
+}
+
+export function sentenceOf(error: Error): string {
+  if (error instanceof CarillonUnreachable)
+    return "The API does not answer. It may be away, or this computer is offline; schedules run without the page.";
+  if (error instanceof CarillonProblem) {
+    if (error.status === 403) return `This token may not see that: ${error.message}`;
+    if (error.status === 429) return "The rate of this token is used up; the page asks again shortly.";
+    if (error.status >= 500)
+      return `The API failed: ${error.message}${error.requestId === undefined ? "" : ` (request ${error.requestId}, which its log names)`}`;
+  }
+  return error.message;
+}
