@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { ScheduleView } from "../views/schedule/schedule.tsx";
 import { readScheduleSearch } from "../views/schedules/schedule-search.ts";
 import { Schedules } from "../views/schedules/schedules.tsx";
 import { Now } from "../views/now/now.tsx";
@@ -34,13 +35,16 @@ const schedules = createRoute({
 const schedule = createRoute({
   getParentRoute: () => root,
   path: "/schedules/$key",
+  component: ScheduleView,
   validateSearch: (search: Record<string, unknown>): { why?: string | undefined } => {
     const why = search["why"];
     return typeof why === "string" ? { why } : {};
   },
 });
 
-const routeTree = root.addChildren([now, schedules, schedule]);
+const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id" });
+
+const routeTree = root.addChildren([now, schedules, schedule, job]);
 
 export function makePageRouter() {
   return createRouter({

@@ -1,0 +1,39 @@
+import type { Strip } from "../../../client/agenda.ts";
+import type { Schedule } from "../../../client/schedule.ts";
+import { Instant } from "../../parts/instant.tsx";
+
+interface ScheduleHeadProps {
+  name: string;
+  schedule: Schedule | undefined;
+  deleted: Strip["deleted"];
+}
+
+/** What the schedule is, in a sentence and in its fields. */
+export function ScheduleHead({ name, schedule, deleted }: ScheduleHeadProps) {
+  return (
+    <header className="schedule-head">
+      <h1 className="mono">{name}</h1>
+      {schedule === undefined ? null : (
+        <p className="quiet">
+          {schedule.cadenceText}; {stateText(schedule)}
+        </p>
+      )}
+      {schedule === undefined && deleted !== null ? (
+        <p className="quiet">
+          deleted <Instant at={deleted.at} /> by {deleted.by}
+        </p>
+      ) : null}
+      {schedule?.warnings.map((warning) => (
+        <p key={warning} className="notice">
+          {warning}
+        </p>
+      ))}
+    </header>
+  );
+}
+
+function stateText({ state, holds, version, updatedBy }: Schedule): string {
+  const held = holds.map(({ owner, reason }) => `${owner}${reason === null ? "" : ` (“${reason}”)`}`).join(", ");
+  const now = state === "paused" ? `held by ${held}` : state;
+  return `${now}; version ${version} by ${updatedBy}`;
+}
