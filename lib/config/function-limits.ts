@@ -16,6 +16,8 @@ export const functionTimeoutSeconds = {
   archive: 900,
   /** Longer than any attempt: the limit of a webhook is the `timeout` of its schedule. */
   webhook: 610,
+  /** It answers from memory. */
+  page: 5,
 } as const;
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
@@ -29,6 +29,9 @@ const types: Readonly<Record<string, string>> = {
 
 /** Reads the built page. The build has compressed its files beside them: `main.js.br`, `main.js.gz`. */
 export function readPageFiles(directory: string): PageFiles {
+  const document = path.join(directory, "index.html");
+  if (!existsSync(document))
+    throw new Error(`The page is not built: ${document} is missing; \`npm run build\` makes it.`);
   const names = readdirSync(path.join(directory, "assets"));
   const assets = names.flatMap((name): [string, PageFile][] => {
     const type = types[path.extname(name)];
@@ -36,7 +39,7 @@ export function readPageFiles(directory: string): PageFiles {
       ? []
       : [[`assets/${name}`, readAsset(path.join(directory, "assets", name), type)]];
   });
-  return { document: readFileSync(path.join(directory, "index.html"), "utf8"), assets: new Map(assets) };
+  return { document: readFileSync(document, "utf8"), assets: new Map(assets) };
 }
 
 function readAsset(file: string, type: string): PageFile {

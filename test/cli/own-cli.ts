@@ -6,6 +6,7 @@ import { secretFile } from "../../lib/cli/secret-file.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { startHttp } from "../../lib/tools/local/lambda/start-http.ts";
 import { type OwnApi, ownApi } from "../api/own-api.ts";
+import { noPage } from "../support/no-page.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 
 export interface Ended {
@@ -51,6 +52,7 @@ export async function ownCli(): Promise<OwnCli> {
     port: 0,
     clock: systemClock,
     log,
+    page: noPage,
     api: {
       name: "api",
       concurrency: 1,

@@ -5,6 +5,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { type LoopbackServer, PortTaken } from "../../lib/tools/local/http-server.ts";
 import { localFunction } from "../../lib/tools/local/lambda/local-function.ts";
 import { startHttp } from "../../lib/tools/local/lambda/start-http.ts";
+import { noPage } from "../support/no-page.ts";
 
 const log = silentLog;
 const clock = systemClock;
@@ -21,7 +22,7 @@ async function serve(
 ): Promise<LoopbackServer> {
   const assemble = () => ({ handler, close: async () => {} });
   const spec = { name: "api", assemble, env: {}, timeoutMs: 29_000, concurrency: 10 };
-  return startHttp({ port, api: localFunction(spec, { clock, log }), clock, log });
+  return startHttp({ port, api: localFunction(spec, { clock, log }), page: noPage, clock, log });
 }
 
 describe("the local API", () => {

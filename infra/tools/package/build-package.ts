@@ -5,6 +5,7 @@ import type { FunctionEntry } from "../../functions/function-code.ts";
 import { bundledInstead, requireForModules } from "../../functions/function-format.ts";
 import { billOfMaterials, licences, packagesIn } from "./bill-of-materials.ts";
 import { buildClient } from "./build-client.ts";
+import { buildPage } from "./build-page.ts";
 
 // Builds the package without its types in dist/, with the same layout as the repository.
 
@@ -51,6 +52,7 @@ await build({
 });
 
 const bundledFiles = await buildClient(root, dist);
+await buildPage(root, dist);
 
 /** Each function without handlers, to be deployed as it is. */
 for (const entry of entries) {

@@ -2,9 +2,9 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { useState } from "react";
 import { makeQueries } from "../data/query-client.ts";
+import { makePageRouter } from "./router.tsx";
 import { forgetToken, keepToken, keptToken } from "./session.ts";
 import { SessionContext } from "./session-context.ts";
-import { makePageRouter } from "./router.tsx";
 import { SignIn } from "./sign-in.tsx";
 
 /** The sign-in, or with a token the views. A new token begins with empty caches. */

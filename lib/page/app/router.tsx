@@ -1,8 +1,8 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { Now } from "../views/now/now.tsx";
 import { ScheduleView } from "../views/schedule/schedule.tsx";
 import { readScheduleSearch } from "../views/schedules/schedule-search.ts";
 import { Schedules } from "../views/schedules/schedules.tsx";
-import { Now } from "../views/now/now.tsx";
 import { NotFound } from "./not-found.tsx";
 import { Shell } from "./shell.tsx";
 import { ViewFault } from "./view-fault.tsx";
@@ -56,7 +56,9 @@ export function makePageRouter() {
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
       const pairs = Object.entries(search).filter(([, value]) => value !== undefined && value !== null);
-      const text = new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString();
+      const text = new URLSearchParams(
+        pairs.map(([name, value]): [string, string] => [name, String(value)]),
+      ).toString();
       return text === "" ? "" : `?${text}`;
     },
   });

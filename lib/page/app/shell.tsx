@@ -21,7 +21,12 @@ export function Shell() {
         </Link>
         <nav aria-label="Views">
           {views.map(({ to, name }) => (
-            <Link key={to} to={to} activeProps={{ "aria-current": "page" }} activeOptions={{ exact: to === "/" }}>
+            <Link
+              key={to}
+              to={to}
+              activeProps={{ "aria-current": "page" }}
+              activeOptions={{ exact: to === "/" }}
+            >
               {name}
             </Link>
           ))}

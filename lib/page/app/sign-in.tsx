@@ -29,8 +29,8 @@ export function SignIn({ refused, onToken }: { refused: string | null; onToken: 
           onChange={(event) => setToken(event.target.value)}
         />
         <p className="quiet">
-          It stays in this tab and is forgotten when the tab is closed. A colleague with an admin token makes one
-          with <code>carillon token create</code>.
+          It stays in this tab and is forgotten when the tab is closed. A colleague with an admin token makes
+          one with <code>carillon token create</code>.
         </p>
         <button type="submit" className="button primary" disabled={token.trim() === ""}>
           Sign in

@@ -6,7 +6,9 @@ export function ZoneSwitch() {
   const { zone } = useSearch({ from: "__root__" });
   const navigate = useNavigate();
   const own = readerZone();
-  const others = ["UTC", ...(zone === undefined || zone === "UTC" ? [] : [zone])].filter((each) => each !== own);
+  const others = ["UTC", ...(zone === undefined || zone === "UTC" ? [] : [zone])].filter(
+    (each) => each !== own,
+  );
   const choose = (chosen: string) =>
     void navigate({
       to: ".",

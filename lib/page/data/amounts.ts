@@ -34,7 +34,9 @@ function partsOf(seconds: number): [number, string][] {
     return [count, unit];
   });
   const first = parts.findIndex(([count]) => count > 0);
-  return parts.slice(first === -1 ? parts.length - 1 : first, first + 2).filter(([count], at) => at === 0 || count > 0);
+  return parts
+    .slice(first === -1 ? parts.length - 1 : first, first + 2)
+    .filter(([count], at) => at === 0 || count > 0);
 }
 
 /** `in 7 h 4 min`, `24 min ago`, `now`. */

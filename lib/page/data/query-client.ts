@@ -1,6 +1,6 @@
 import { QueryCache, QueryClient } from "@tanstack/react-query";
 import { Carillon } from "../../client/carillon.ts";
-import { isDenied, CarillonProblem } from "../../client/request/problem.ts";
+import { CarillonProblem, isDenied } from "../../client/request/problem.ts";
 
 /** The API's address: the page's own, which the document's `base` names. */
 export const apiUrl = () => document.baseURI.replace(/\/$/, "");
@@ -32,5 +32,8 @@ export function makeQueries(
 
 /** A request that the API understood and refused is refused again. */
 function isFinal(error: Error): boolean {
-  return isDenied(error) || (error instanceof CarillonProblem && error.status >= 400 && error.status < 500 && error.status !== 429);
+  return (
+    isDenied(error) ||
+    (error instanceof CarillonProblem && error.status >= 400 && error.status < 500 && error.status !== 429)
+  );
 }

@@ -36,7 +36,10 @@ export function Stages({ job }: { job: Job }) {
           <ol className="stages">
             {stagesOf(attempt).map(({ name, at }, place, all) => {
               const before = all.slice(0, place).findLast((stage) => stage.at !== null)?.at;
-              const waited = at === null || before == null ? 0 : Date.parse(at) - Math.max(Date.parse(before), Date.parse(job.dueAt));
+              const waited =
+                at === null || before == null
+                  ? 0
+                  : Date.parse(at) - Math.max(Date.parse(before), Date.parse(job.dueAt));
               return (
                 <li key={name} className={waited > slowMs ? "slow" : undefined}>
                   <b>{at === null ? "–" : clockText(Date.parse(at), zone)}</b>

@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEventV2, SQSEvent } from "aws-lambda";
 import { assemble as assembleApi } from "../../../functions/api.ts";
 import { assemble as assembleIngest } from "../../../functions/ingest.ts";
+import { assemble as assemblePage } from "../../../functions/page.ts";
 import { assemble as assembleTick } from "../../../functions/tick.ts";
 import { assemble as assembleWebhook } from "../../../functions/webhook.ts";
 import { assemble as assembleWorker } from "../../../functions/worker.ts";
@@ -172,6 +173,16 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
 
 /** The name by which the worker invokes it. */
 export const webhookFunctionName = "carillon-webhook";
+
+/** The function that serves the page: it has no database, no queue and no rights. */
+export function localPage(
+  parts: Pick<FunctionsParts, "clock" | "log">,
+): LocalFunction<APIGatewayProxyEventV2, unknown> {
+  return localFunction(
+    { name: "page", assemble: assemblePage, env: {}, timeoutMs: seconds(limits.page), concurrency: 10 },
+    parts,
+  );
+}
 
 /** The function that sends webhooks: it has no database, no queue and no rights. */
 export function localWebhook({

@@ -20,6 +20,7 @@ import {
   type LocalFunctions,
   localConnectionsMax,
   localFunctions,
+  localPage,
   localWebhook,
   webhookFunctionName,
 } from "./local-functions.ts";
@@ -30,6 +31,8 @@ import type { LocalSettings } from "./settings.ts";
 
 export interface Stack {
   urls: { api: string; sqs: string; events: string };
+  /** The address of the page that signs in: the token is in its fragment, which no server receives. */
+  signIn: string;
   /** Resolves with the reason when the stack cannot continue; otherwise never. */
   broken: Promise<string>;
   /** Lets running work finish within seconds, and stops everything. */
@@ -92,12 +95,15 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
       log,
     });
     started.defer(() => closeAll(functions));
-    const http = await startHttp({ port: settings.ports.api, api: functions.api, clock, log });
+    const page = localPage({ clock, log });
+    started.defer(() => page.close(0));
+    const http = await startHttp({ port: settings.ports.api, api: functions.api, page, clock, log });
     started.defer(() => http.close(httpGraceMs));
     keepText(dataDir.urlFile, http.url);
     connectSources(functions, { sqs, queues, clock, log }, started);
     return {
       urls: { api: http.url, sqs: queues.url, events: events.url },
+      signIn: `${http.url}/#token=${token}`,
       broken: database.broken,
       stop: () => started.disposeAsync(),
     };

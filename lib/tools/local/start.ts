@@ -25,6 +25,7 @@ async function main(clock: Clock): Promise<number> {
     const stack = await startStack({ settings, clock, log });
     const { api, sqs, events } = stack.urls;
     process.stdout.write(`carillon ready api=${api} sqs=${sqs} events=${events}\n`);
+    process.stdout.write(`The page: ${stack.signIn}\n`);
     return await runUntil(stopSignal, stack, { clock, log });
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -5,7 +5,9 @@ import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
 /** The mark of each kind: a shape and a word, never colour alone. */
-const looks: Readonly<Record<Problem["kind"], { word: string; mark: string; look: "bad" | "warn" | "info" }>> = {
+const looks: Readonly<
+  Record<Problem["kind"], { word: string; mark: string; look: "bad" | "warn" | "info" }>
+> = {
   "no-tick": { word: "Stopped", mark: "■", look: "bad" },
   "plan-behind": { word: "Behind", mark: "◷", look: "bad" },
   "no-worker": { word: "Stopped", mark: "■", look: "bad" },
@@ -25,7 +27,9 @@ export function Attention({ problems }: { problems: readonly Problem[] | undefin
   return (
     <Panel title="Needs attention" note="the worst first">
       {problems === undefined ? <p className="rows-none">…</p> : null}
-      {problems?.length === 0 ? <p className="rows-none">Nothing. Every job has run or waits for its time.</p> : null}
+      {problems?.length === 0 ? (
+        <p className="rows-none">Nothing. Every job has run or waits for its time.</p>
+      ) : null}
       <ul className="problems">
         {problems?.map((problem) => (
           <ProblemRow key={`${problem.kind} ${problem.command}`} problem={problem} />
@@ -45,7 +49,13 @@ function ProblemRow({ problem }: { problem: Problem }) {
       </span>
       <p>{problem.text}</p>
       <span className="quiet since">
-        {problem.since === null ? countText(problem.count) : <>since <Instant at={problem.since} /></>}
+        {problem.since === null ? (
+          countText(problem.count)
+        ) : (
+          <>
+            since <Instant at={problem.since} />
+          </>
+        )}
       </span>
       <CopyButton text={problem.command} />
     </li>

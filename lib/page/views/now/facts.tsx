@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import type { Counts, Stats } from "../../../client/stats.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { countText, numberText, spanText } from "../../data/amounts.ts";
+import { Instant } from "../../parts/instant.tsx";
 
 /** Six figures, each with a sentence. */
 export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast: Forecast | undefined }) {
@@ -22,14 +22,25 @@ export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast:
       >
         late at most, 99 of 100 runs
       </Fact>
-      <Fact figure={stats && countText(stats.jobs.dead)} look={stats && stats.jobs.dead.count > 0 ? "bad" : "plain"}>
+      <Fact
+        figure={stats && countText(stats.jobs.dead)}
+        look={stats && stats.jobs.dead.count > 0 ? "bad" : "plain"}
+      >
         dead jobs
       </Fact>
       <Fact figure={stats && numberText(stats.schedules.paused)} look="plain">
         schedules on hold
       </Fact>
-      <Fact figure={heaviest && numberText(heaviest.fires)} look={heaviest?.beyond === true ? "warn" : "plain"}>
-        runs in the busiest minute ahead{heaviest === undefined ? null : <>, <Instant at={heaviest.at} /></>}
+      <Fact
+        figure={heaviest && numberText(heaviest.fires)}
+        look={heaviest?.beyond === true ? "warn" : "plain"}
+      >
+        runs in the busiest minute ahead
+        {heaviest === undefined ? null : (
+          <>
+            , <Instant at={heaviest.at} />
+          </>
+        )}
       </Fact>
     </dl>
   );

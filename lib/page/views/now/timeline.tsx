@@ -3,8 +3,8 @@ import type { Forecast } from "../../../client/forecast.ts";
 import type { SeriesStep } from "../../../client/stats.ts";
 import { useNow } from "../../app/use-now.ts";
 import { useZone } from "../../app/use-zone.ts";
-import { minuteText } from "../../data/zone.ts";
 import { numberText } from "../../data/amounts.ts";
+import { minuteText } from "../../data/zone.ts";
 import { Panel } from "../../parts/panel.tsx";
 
 const minuteMs = 60_000;
@@ -35,12 +35,20 @@ export function Timeline({ past = [], coming = [] }: TimelineProps) {
   const zone = useZone();
   const [shown, setShown] = useState<Minute | null>(null);
   const begin = Math.floor(now / minuteMs) * minuteMs - minutesShown * minuteMs;
-  const minutes = minutesOf(past, coming).filter(({ at }) => at >= begin && at < begin + 2 * minutesShown * minuteMs);
+  const minutes = minutesOf(past, coming).filter(
+    ({ at }) => at >= begin && at < begin + 2 * minutesShown * minuteMs,
+  );
   const most = Math.max(4, ...minutes.map(({ counts }) => total(counts)));
   const x = (at: number) => ((at - begin) / minuteMs) * slot;
-  const ticks = Array.from({ length: 9 }, (_, quarter) => Math.ceil(begin / quarterMs) * quarterMs + quarter * quarterMs);
+  const ticks = Array.from(
+    { length: 9 },
+    (_, quarter) => Math.ceil(begin / quarterMs) * quarterMs + quarter * quarterMs,
+  );
   return (
-    <Panel title="From an hour ago to an hour ahead" note={shown === null ? <Legend /> : minuteSentence(shown, zone)}>
+    <Panel
+      title="From an hour ago to an hour ahead"
+      note={shown === null ? <Legend /> : minuteSentence(shown, zone)}
+    >
       <svg
         className="timeline"
         viewBox={`0 0 ${size.width} ${size.height}`}
@@ -71,15 +79,17 @@ const quarterMs = 15 * minuteMs;
 const total = (counts: Minute["counts"]) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 function minutesOf(past: readonly SeriesStep[], coming: Forecast["minutes"]): Minute[] {
-  const ended = past.map((step): Minute => ({
-    at: Date.parse(step.at),
-    counts: {
-      succeeded: step.succeeded,
-      retried: step.retried,
-      dead: step.dead,
-      skipped: step.skipped + step.missed,
-    },
-  }));
+  const ended = past.map(
+    (step): Minute => ({
+      at: Date.parse(step.at),
+      counts: {
+        succeeded: step.succeeded,
+        retried: step.retried,
+        dead: step.dead,
+        skipped: step.skipped + step.missed,
+      },
+    }),
+  );
   const last = ended.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
   const planned = coming.map(({ at, fires }): Minute => ({ at: Date.parse(at), counts: { planned: fires } }));
   return [...ended, ...planned.filter(({ at }) => at > last)];

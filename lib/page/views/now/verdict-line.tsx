@@ -30,7 +30,9 @@ export function VerdictLine({ problems: { data, error, dataUpdatedAt }, stats }:
       </h1>
       <p className="quiet">
         {data?.text}
-        {tick === undefined || tick === null ? null : ` The last tick was ${relativeText(Date.parse(tick), now)}.`}
+        {tick === undefined || tick === null
+          ? null
+          : ` The last tick was ${relativeText(Date.parse(tick), now)}.`}
       </p>
       <p className="refresh faint">
         {dataUpdatedAt === 0 ? null : <span>updated {age < 1_500 ? "now" : `${spanText(age)} ago`}</span>}

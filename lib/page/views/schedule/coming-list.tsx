@@ -13,7 +13,9 @@ export function ComingList({ name, next }: { name: string; next: NextOccurrences
           <li key={at}>
             <Instant at={at} of={name} />
             <span className="mono quiet">{wall}</span>
-            <span className="quiet">{[held ? "held" : null, note].filter((part) => part !== null).join(", ")}</span>
+            <span className="quiet">
+              {[held ? "held" : null, note].filter((part) => part !== null).join(", ")}
+            </span>
             <span />
           </li>
         ))}

@@ -33,7 +33,9 @@ export function ScheduleHead({ name, schedule, deleted }: ScheduleHeadProps) {
 }
 
 function stateText({ state, holds, version, updatedBy }: Schedule): string {
-  const held = holds.map(({ owner, reason }) => `${owner}${reason === null ? "" : ` (“${reason}”)`}`).join(", ");
+  const held = holds
+    .map(({ owner, reason }) => `${owner}${reason === null ? "" : ` (“${reason}”)`}`)
+    .join(", ");
   const now = state === "paused" ? `held by ${held}` : state;
   return `${now}; version ${version} by ${updatedBy}`;
 }

@@ -10,7 +10,11 @@ export function Versions({ name }: { name: string }) {
   const versions = useQuery(versionsQuery(carillon, name));
   return (
     <Panel title="Versions" note="the newest first">
-      <AnswerState error={versions.error} isPending={versions.isPending} retry={() => void versions.refetch()} />
+      <AnswerState
+        error={versions.error}
+        isPending={versions.isPending}
+        retry={() => void versions.refetch()}
+      />
       <ol className="past">
         {versions.data?.items.map(({ version, change, at, by, changes }, place) => (
           <li key={`${version} ${place}`}>

@@ -34,7 +34,12 @@ export function ScheduleTable({ schedules, strips, hasMore, onEnd }: ScheduleTab
     if (hasMore && last >= schedules.length - ahead) onEnd();
   }, [hasMore, last, schedules.length, onEnd]);
   return (
-    <div className="table schedules" role="table" aria-label="Schedules" aria-rowcount={hasMore ? -1 : schedules.length + 1}>
+    <div
+      className="table schedules"
+      role="table"
+      aria-label="Schedules"
+      aria-rowcount={hasMore ? -1 : schedules.length + 1}
+    >
       <div className="head" role="row">
         {["Key", "When", "Next run", "Last runs", "State"].map((name) => (
           <span key={name} role="columnheader">
@@ -63,7 +68,13 @@ export function ScheduleTable({ schedules, strips, hasMore, onEnd }: ScheduleTab
   );
 }
 
-function ScheduleCells({ schedule, runs }: { schedule: ScheduleSummary; runs: readonly LastRun[] | undefined }) {
+function ScheduleCells({
+  schedule,
+  runs,
+}: {
+  schedule: ScheduleSummary;
+  runs: readonly LastRun[] | undefined;
+}) {
   const { key, cadenceText, cadence, nextAt, holds, state } = schedule;
   return (
     <>
@@ -81,7 +92,11 @@ function ScheduleCells({ schedule, runs }: { schedule: ScheduleSummary; runs: re
       <span role="cell" className="runs">
         {runs === undefined ? null : <RunsStrip runs={runs} room={stripLength} />}
       </span>
-      <span role="cell" className="state" title={holds.map(({ owner, reason }) => `${owner}: ${reason ?? ""}`).join("\n")}>
+      <span
+        role="cell"
+        className="state"
+        title={holds.map(({ owner, reason }) => `${owner}: ${reason ?? ""}`).join("\n")}
+      >
         {state === "paused" ? `‖ held by ${holds[0]?.owner ?? "a hold"}` : state}
       </span>
     </>

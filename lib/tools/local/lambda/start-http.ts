@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import type { Clock } from "../../../clock.ts";
+import { isApiPath } from "../../../config/api-paths.ts";
 import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
 import { type LoopbackServer, listenOnLoopback, readBody } from "../http-server.ts";
@@ -11,13 +12,15 @@ import type { LocalFunction } from "./local-function.ts";
 export interface HttpParts {
   port: number;
   api: LocalFunction<APIGatewayProxyEventV2, unknown>;
+  /** The page, on all paths that are not the API's. */
+  page: LocalFunction<APIGatewayProxyEventV2, unknown>;
   clock: Clock;
   log: Log;
 }
 
 const bodyBytesMax = 10 * 1024 * 1024;
 
-/** An HTTP API of API Gateway with one route, to the function. */
+/** An HTTP API of API Gateway with the routes of the deployed one. */
 export function startHttp(parts: HttpParts): Promise<LoopbackServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { status, headers, body } = await answerTo(request, parts).catch((error: unknown) => {
@@ -31,7 +34,7 @@ export function startHttp(parts: HttpParts): Promise<LoopbackServer> {
   return listenOnLoopback(parts.port, (request, response) => void answer(request, response));
 }
 
-async function answerTo(request: IncomingMessage, { api, clock }: HttpParts): Promise<HttpAnswer> {
+async function answerTo(request: IncomingMessage, { api, page, clock }: HttpParts): Promise<HttpAnswer> {
   const receivedAt = clock.now();
   const body = await readBody(request, bodyBytesMax);
   if (body === undefined) return gatewayAnswer(413, '{"message":"Request Entity Too Large"}');
@@ -45,5 +48,10 @@ async function answerTo(request: IncomingMessage, { api, clock }: HttpParts): Pr
     receivedAt,
   });
   if (event === null) return gatewayAnswer(400, '{"message":"Bad Request"}');
-  return httpAnswer(await api.invoke(event));
+  return httpAnswer(await (isOfPage(event) ? page : api).invoke(event));
+}
+
+function isOfPage({ rawPath, requestContext }: APIGatewayProxyEventV2): boolean {
+  const { method } = requestContext.http;
+  return (method === "GET" || method === "HEAD") && !isApiPath(rawPath);
 }
