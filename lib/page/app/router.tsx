@@ -1,4 +1,7 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { JobView } from "../views/job/job.tsx";
+import { readJobSearch } from "../views/jobs/job-search.ts";
+import { Jobs } from "../views/jobs/jobs.tsx";
 import { Now } from "../views/now/now.tsx";
 import { ScheduleView } from "../views/schedule/schedule.tsx";
 import { readScheduleSearch } from "../views/schedules/schedule-search.ts";
@@ -42,9 +45,16 @@ const schedule = createRoute({
   },
 });
 
-const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id" });
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs",
+  component: Jobs,
+  validateSearch: readJobSearch,
+});
 
-const routeTree = root.addChildren([now, schedules, schedule, job]);
+const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id", component: JobView });
+
+const routeTree = root.addChildren([now, schedules, schedule, jobs, job]);
 
 export function makePageRouter() {
   return createRouter({

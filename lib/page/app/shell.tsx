@@ -7,6 +7,7 @@ import "../look/shell.css";
 const views = [
   { to: "/", name: "Now" },
   { to: "/schedules", name: "Schedules" },
+  { to: "/jobs", name: "Jobs" },
 ] as const;
 
 export function Shell() {

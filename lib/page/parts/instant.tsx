@@ -8,12 +8,14 @@ interface InstantProps {
   at: string;
   /** The schedule that the instant belongs to: then it is a link to its explanation. */
   of?: string;
+  /** The occurrence to explain, where the instant shown is another one, such as its due time. */
+  search?: string;
   /** Which of the two comes first; the other one is in the hint. */
   as?: "wall" | "relative";
 }
 
 /** A time of the screen's zone, with the same time in words of now and in UTC as a hint. */
-export function Instant({ at, of, as = "wall" }: InstantProps) {
+export function Instant({ at, of, search = at, as = "wall" }: InstantProps) {
   const zone = useZone();
   const now = useNow();
   const instant = Date.parse(at);
@@ -27,7 +29,7 @@ export function Instant({ at, of, as = "wall" }: InstantProps) {
   );
   if (of === undefined) return text;
   return (
-    <Link className="instant" to="/schedules/$key" params={{ key: of }} search={{ why: at }}>
+    <Link className="instant" to="/schedules/$key" params={{ key: of }} search={{ why: search }}>
       {text}
     </Link>
   );

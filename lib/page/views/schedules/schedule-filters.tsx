@@ -1,13 +1,10 @@
-import { useEffect, useState } from "react";
-import type { ScheduleSearch } from "./schedule-search.ts";
+import { CheckFilter, ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { type ScheduleSearch, stateWords } from "./schedule-search.ts";
 
 interface ScheduleFiltersProps {
   search: ScheduleSearch;
   onChange(changed: Partial<ScheduleSearch>): void;
 }
-
-/** The pause after the last key before a typed text is searched for. */
-const typingMs = 150;
 
 export function ScheduleFilters({ search, onChange }: ScheduleFiltersProps) {
   return (
@@ -26,58 +23,17 @@ export function ScheduleFilters({ search, onChange }: ScheduleFiltersProps) {
         value={search.target}
         onChange={(target) => onChange({ target })}
       />
-      <label>
-        <span>State</span>
-        <select
-          value={search.state ?? ""}
-          onChange={({ target: { value } }) =>
-            onChange({ state: value === "" ? undefined : (value as "active" | "paused" | "ended") })
-          }
-        >
-          <option value="">any</option>
-          <option value="active">active</option>
-          <option value="paused">on hold</option>
-          <option value="ended">ended</option>
-        </select>
-      </label>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={search.failing === "true"}
-          onChange={({ target: { checked } }) => onChange({ failing: checked ? "true" : undefined })}
-        />
-        <span>only failing</span>
-      </label>
-    </search>
-  );
-}
-
-interface TextFilterProps {
-  label: string;
-  placeholder?: string;
-  value: string | undefined;
-  onChange(value: string | undefined): void;
-}
-
-function TextFilter({ label, placeholder, value = "", onChange }: TextFilterProps) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => {
-    if (typed === value) return;
-    const timer = setTimeout(() => onChange(typed === "" ? undefined : typed), typingMs);
-    return () => clearTimeout(timer);
-  }, [typed, value, onChange]);
-  return (
-    <label>
-      <span>{label}</span>
-      <input
-        type="text"
-        spellCheck={false}
-        autoComplete="off"
-        placeholder={placeholder}
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+      <ChoiceFilter
+        label="State"
+        choices={stateWords}
+        value={search.state}
+        onChange={(state) => onChange({ state })}
       />
-    </label>
+      <CheckFilter
+        label="only failing"
+        checked={search.failing === "true"}
+        onChange={(checked) => onChange({ failing: checked ? "true" : undefined })}
+      />
+    </search>
   );
 }

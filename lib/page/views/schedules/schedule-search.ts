@@ -1,4 +1,5 @@
 import type { ScheduleFilter, ScheduleState } from "../../../client/schedule.ts";
+import { choiceIn, textsIn } from "../../data/search-texts.ts";
 
 /** The filter in the address, in the API's words. */
 export interface ScheduleSearch {
@@ -10,20 +11,25 @@ export interface ScheduleSearch {
   failing?: "true" | undefined;
 }
 
-const texts = ["prefix", "tag", "group", "target"] as const;
-const states: readonly string[] = ["active", "paused", "ended"];
+export const stateWords: readonly (readonly [ScheduleState, string])[] = [
+  ["active", "active"],
+  ["paused", "on hold"],
+  ["ended", "ended"],
+];
 
 /** Reads the address; what it does not know it leaves out. */
 export function readScheduleSearch(search: Record<string, unknown>): ScheduleSearch {
-  const found: ScheduleSearch = {};
-  for (const name of texts) {
-    const value = search[name];
-    if (typeof value === "string" && value !== "") found[name] = value;
-  }
-  const { state, failing } = search as { state?: unknown; failing?: unknown };
-  if (typeof state === "string" && states.includes(state)) found.state = state as ScheduleState;
-  if (failing === "true") found.failing = "true";
-  return found;
+  const state = choiceIn(
+    search,
+    "state",
+    stateWords.map(([each]) => each),
+  );
+  const failing = choiceIn(search, "failing", ["true"]);
+  return {
+    ...textsIn(search, ["prefix", "tag", "group", "target"]),
+    ...(state === undefined ? {} : { state }),
+    ...(failing === undefined ? {} : { failing }),
+  };
 }
 
 export function filterOf({ failing, ...search }: ScheduleSearch): ScheduleFilter {

@@ -1,0 +1,50 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useRefreshMs } from "../../app/live.tsx";
+import { useSession } from "../../app/session-context.ts";
+import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Stages } from "../../parts/stages.tsx";
+import "../../look/schedule.css";
+
+const refreshMs = 5_000;
+
+/** One job: its story in a sentence, its attempts on a line of time, its payload. */
+export function JobView() {
+  const { carillon } = useSession();
+  const { id } = useParams({ from: "/jobs/$id" });
+  const job = useQuery({ ...jobQuery(carillon, id), refetchInterval: useRefreshMs(refreshMs) });
+  const { key, occurrence } = job.data ?? {};
+  const explanation = useQuery({
+    ...explainQuery(carillon, key ?? "", occurrence ?? ""),
+    enabled: key !== undefined && occurrence !== undefined,
+  });
+  if (job.data === undefined)
+    return <AnswerState error={job.error} isPending={job.isPending} retry={() => void job.refetch()} />;
+  return (
+    <>
+      <header className="schedule-head">
+        <h1 className="mono">{id}</h1>
+        <p className="quiet">
+          a {job.data.kind} job of{" "}
+          <Link to="/schedules/$key" params={{ key: job.data.key }} search={{ why: occurrence }} className="link mono">
+            {job.data.key}
+          </Link>
+          : {job.data.state}
+        </p>
+      </header>
+      <Panel title="What happened">
+        <div className="why">
+          {explanation.data === undefined ? null : <p className="sentence">{explanation.data.sentence}</p>}
+          <Stages job={job.data} />
+          <CopyButton text={`carillon job ${id}`} />
+        </div>
+      </Panel>
+      <Panel title="Payload">
+        <pre className="payload">{JSON.stringify(job.data.payload, null, 2)}</pre>
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import type { JobGroups } from "../../../client/job.ts";
+import { countText } from "../../data/amounts.ts";
+import { Instant } from "../../parts/instant.tsx";
+import { Panel } from "../../parts/panel.tsx";
+
+interface ErrorGroupsProps {
+  groups: JobGroups;
+  onChoose(errorGroup: string): void;
+}
+
+/** The errors of the dead jobs, the most frequent first. */
+export function ErrorGroups({ groups, onChoose }: ErrorGroupsProps) {
+  if (groups.items.length === 0) return null;
+  return (
+    <Panel title="By error" note="of dead jobs, the most frequent first">
+      <ul className="groups">
+        {groups.items.map(({ errorGroup, target, error, count, more, schedules, lastAt }) => (
+          <li key={errorGroup ?? target}>
+            <b>{countText({ count, more })}</b>
+            <p>
+              {error ?? "no error"}
+              <span className="quiet">
+                {" "}
+                at {target ?? "an unknown target"}, {schedules} schedules, last <Instant at={lastAt} />
+              </span>
+            </p>
+            {errorGroup === null ? null : (
+              <button type="button" className="button" onClick={() => onChoose(errorGroup)}>
+                Show
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,61 @@
+import type { JobFilter, JobState } from "../../../client/job.ts";
+import { choiceIn, textsIn } from "../../data/search-texts.ts";
+
+/** The filter in the address, in the API's words. */
+export interface JobSearch {
+  state?: JobState | undefined;
+  key?: string | undefined;
+  prefix?: string | undefined;
+  tag?: string | undefined;
+  group?: string | undefined;
+  target?: string | undefined;
+  errorGroup?: string | undefined;
+  reason?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  lateBy?: string | undefined;
+  upcoming?: "true" | "false" | undefined;
+}
+
+const names = [
+  "key",
+  "prefix",
+  "tag",
+  "group",
+  "target",
+  "errorGroup",
+  "reason",
+  "from",
+  "to",
+  "lateBy",
+] as const;
+
+export const stateWords: readonly (readonly [JobState, string])[] = [
+  ["waiting", "waiting"],
+  ["running", "running"],
+  ["retrying", "retrying"],
+  ["succeeded", "succeeded"],
+  ["dead", "dead"],
+  ["skipped", "skipped"],
+  ["cancelled", "cancelled"],
+];
+
+export function readJobSearch(search: Record<string, unknown>): JobSearch {
+  const state = choiceIn(
+    search,
+    "state",
+    stateWords.map(([each]) => each),
+  );
+  const upcoming = choiceIn(search, "upcoming", ["true", "false"]);
+  return {
+    ...textsIn(search, names),
+    ...(state === undefined ? {} : { state }),
+    ...(upcoming === undefined ? {} : { upcoming }),
+  };
+}
+
+/** Without a choice, jobs whose time has come: those ahead are the plan. */
+export function filterOf({ upcoming, ...search }: JobSearch): JobFilter {
+  const isOpen = search.state === "waiting";
+  return { ...search, ...(upcoming === undefined && isOpen ? {} : { upcoming: upcoming === "true" }) };
+}

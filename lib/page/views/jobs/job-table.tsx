@@ -1,0 +1,70 @@
+import { Link } from "@tanstack/react-router";
+import type { JobState, JobSummary } from "../../../client/job.ts";
+import type { Outcome } from "../../../client/time.ts";
+import { spanText } from "../../data/amounts.ts";
+import { Instant } from "../../parts/instant.tsx";
+import { OutcomeWord } from "../../parts/outcome-mark.tsx";
+import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+
+interface JobTableProps {
+  jobs: readonly JobSummary[];
+  hasMore: boolean;
+  onEnd(): void;
+}
+
+export function JobTable({ jobs, hasMore, onEnd }: JobTableProps) {
+  return (
+    <VirtualTable
+      label="Jobs"
+      className="jobs"
+      columns={columns}
+      rows={jobs}
+      keyOf={({ id }) => id}
+      hasMore={hasMore}
+      onEnd={onEnd}
+      empty={hasMore ? "Still searching …" : "No job matches."}
+    />
+  );
+}
+
+/** A late start of less than this is on time. */
+const onTimeMs = 1_000;
+
+const columns: readonly Column<JobSummary>[] = [
+  {
+    name: "State",
+    className: "state",
+    cell: ({ state }) => <OutcomeWord outcome={outcomeOf(state)} />,
+  },
+  {
+    name: "Schedule",
+    className: "key",
+    cell: ({ key }) => (
+      <Link to="/schedules/$key" params={{ key }} className="mono">
+        {key}
+      </Link>
+    ),
+  },
+  { name: "Due", className: "due", cell: ({ dueAt, occurrence, key }) => <Instant at={dueAt} of={key} search={occurrence} /> },
+  {
+    name: "Late",
+    className: "late",
+    cell: ({ latenessMs }) => (latenessMs === null || latenessMs <= onTimeMs ? "" : spanText(latenessMs)),
+  },
+  { name: "Took", className: "took", cell: ({ durationMs }) => (durationMs === null ? "" : spanText(durationMs)) },
+  { name: "Why", className: "why", cell: ({ error, reason }) => <span title={error ?? undefined}>{error ?? reason ?? ""}</span> },
+  {
+    name: "Job",
+    className: "job",
+    cell: ({ id }) => (
+      <Link to="/jobs/$id" params={{ id }} className="link">
+        show
+      </Link>
+    ),
+  },
+];
+
+/** The look of a state is that of the outcome which it will have. */
+function outcomeOf(state: JobState): Outcome {
+  return state === "succeeded" ? "ran" : state;
+}

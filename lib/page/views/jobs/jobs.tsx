@@ -1,0 +1,62 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSession } from "../../app/session-context.ts";
+import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { ErrorGroups } from "./error-groups.tsx";
+import { JobTable } from "./job-table.tsx";
+import { filterOf, type JobSearch, stateWords } from "./job-search.ts";
+import "../../look/table.css";
+
+export function Jobs() {
+  const { carillon } = useSession();
+  const search = useSearch({ from: "/jobs" });
+  const navigate = useNavigate({ from: "/jobs" });
+  const pages = useInfiniteQuery(jobsQuery(carillon, filterOf(search)));
+  const { state, prefix, key, tag, group, target, from, to } = search;
+  const groups = useQuery({
+    ...errorGroupsQuery(carillon, { prefix, key, tag, group, target, from, to }),
+    enabled: state === "dead" && search.errorGroup === undefined,
+  });
+  const change = (changed: Partial<JobSearch>) =>
+    void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
+  return (
+    <>
+      <header className="title">
+        <h1>Jobs</h1>
+      </header>
+      <search className="filters">
+        <ChoiceFilter
+          label="State"
+          choices={stateWords}
+          value={state}
+          onChange={(chosen) => change({ state: chosen, errorGroup: undefined })}
+        />
+        <TextFilter label="Key begins with" value={prefix} onChange={(text) => change({ prefix: text })} />
+        <TextFilter label="Tag" value={tag} onChange={(text) => change({ tag: text })} />
+        <TextFilter label="Group" value={group} onChange={(text) => change({ group: text })} />
+        <TextFilter label="Target" value={target} onChange={(text) => change({ target: text })} />
+        <TextFilter
+          label="Late by at least"
+          placeholder="5m"
+          value={search.lateBy}
+          onChange={(text) => change({ lateBy: text })}
+        />
+      </search>
+      {groups.data === undefined ? null : (
+        <ErrorGroups groups={groups.data} onChoose={(errorGroup) => change({ errorGroup })} />
+      )}
+      <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
+      {pages.data === undefined ? null : (
+        <JobTable
+          jobs={pages.data.pages.flatMap(({ items }) => items)}
+          hasMore={pages.hasNextPage}
+          onEnd={() => {
+            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
+          }}
+        />
+      )}
+    </>
+  );
+}
