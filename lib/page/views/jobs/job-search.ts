@@ -1,4 +1,4 @@
-import type { JobFilter, JobState } from "../../../client/job.ts";
+import type { JobFilter, JobState, RetryFilter } from "../../../client/job.ts";
 import { choiceIn, textsIn } from "../../data/search-texts.ts";
 
 /** The filter in the address, in the API's words. */
@@ -58,4 +58,8 @@ export function readJobSearch(search: Record<string, unknown>): JobSearch {
 export function filterOf({ upcoming, ...search }: JobSearch): JobFilter {
   const isOpen = search.state === "waiting";
   return { ...search, ...(upcoming === undefined && isOpen ? {} : { upcoming: upcoming === "true" }) };
+}
+
+export function retryFilterOf({ upcoming: _upcoming, lateBy: _lateBy, state, ...search }: JobSearch): RetryFilter {
+  return { ...search, state: state === "cancelled" ? "cancelled" : "dead" };
 }

@@ -6,7 +6,8 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { JobTable } from "./job-table.tsx";
-import { filterOf, type JobSearch, stateWords } from "./job-search.ts";
+import { filterOf, type JobSearch, retryFilterOf, stateWords } from "./job-search.ts";
+import { RetryAll } from "./retry-all.tsx";
 import "../../look/table.css";
 
 export function Jobs() {
@@ -25,6 +26,7 @@ export function Jobs() {
     <>
       <header className="title">
         <h1>Jobs</h1>
+        {state === "dead" || state === "cancelled" ? <RetryAll filter={retryFilterOf(search)} /> : null}
       </header>
       <search className="filters">
         <ChoiceFilter

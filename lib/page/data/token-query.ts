@@ -1,0 +1,23 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import type { Carillon } from "../../client/carillon.ts";
+import { useSession } from "../app/session-context.ts";
+
+const staleMs = 300_000;
+
+/** The token of this session and what it may do. */
+export const ownTokenQuery = (carillon: Carillon) =>
+  queryOptions({
+    queryKey: ["own token"],
+    queryFn: ({ signal }) => carillon.tokens.own({ signal }),
+    staleTime: staleMs,
+  });
+
+/**
+ * Whether the token may use an operation, by its name in the OpenAPI document. False until it is
+ * known, so that no button appears and goes. The server decides in any case.
+ */
+export function useMay(operation: string): boolean {
+  const { carillon } = useSession();
+  const { data } = useQuery(ownTokenQuery(carillon));
+  return data?.may.some(({ operations }) => operations.some((each) => each.operation === operation)) === true;
+}

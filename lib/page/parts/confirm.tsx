@@ -1,0 +1,96 @@
+import { AlertDialog } from "@base-ui/react/alert-dialog";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useId, useState } from "react";
+import { sentenceOf } from "./answer-state.tsx";
+import "../look/dialog.css";
+
+interface ConfirmProps<Preview> {
+  /** The text of the button that opens the dialog; it ends with an ellipsis. */
+  button: string;
+  title: string;
+  /** What the action would do, by the server: nothing is changed. */
+  preview(signal: AbortSignal): Promise<Preview>;
+  /** Identifies the preview: the action and its filter. */
+  previewKey: readonly unknown[];
+  describe(preview: Preview): ReactNode;
+  /** The button that acts, such as `Retry 163 jobs`. Null where there is nothing to do. */
+  verb(preview: Preview): string | null;
+  /** Does it, and returns a sentence on what was done. `progress` reports on the way. */
+  act(options: { reason: string; progress(text: string): void }): Promise<string>;
+  isDangerous?: boolean;
+}
+
+/** A button whose action is shown, counted by the server, before it is done. */
+export function Confirm<Preview>(props: ConfirmProps<Preview>) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={setOpen}>
+      <AlertDialog.Trigger className="button">{props.button}</AlertDialog.Trigger>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className="backdrop" />
+        <AlertDialog.Popup className="dialog">
+          <AlertDialog.Title className="dialog-title">{props.title}</AlertDialog.Title>
+          <Question {...props} />
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}
+
+/** It exists while the dialog is open, so that each opening asks the server anew. */
+function Question<Preview>({ preview, previewKey, describe, verb, act, isDangerous }: ConfirmProps<Preview>) {
+  const queryClient = useQueryClient();
+  const reasonId = useId();
+  const [reason, setReason] = useState("");
+  const [progress, setProgress] = useState<string | null>(null);
+  const seen = useQuery({
+    queryKey: ["preview", ...previewKey],
+    queryFn: ({ signal }) => preview(signal),
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const action = useMutation({
+    mutationFn: () => act({ reason, progress: setProgress }),
+    onSettled: () => queryClient.invalidateQueries(),
+  });
+  const doing = seen.data === undefined ? null : verb(seen.data);
+  if (action.isSuccess)
+    return (
+      <>
+        <p role="status">{action.data}</p>
+        <footer>
+          <AlertDialog.Close className="button primary">Close</AlertDialog.Close>
+        </footer>
+      </>
+    );
+  const error = action.error ?? seen.error;
+  return (
+    <>
+      <div className="dialog-text">
+        {seen.isPending ? <p aria-busy="true">The server counts …</p> : null}
+        {seen.data === undefined ? null : describe(seen.data)}
+      </div>
+      {error === null ? null : (
+        <p className="notice bad" role="alert">
+          {sentenceOf(error)}
+        </p>
+      )}
+      {progress === null ? null : <p role="status">{progress}</p>}
+      <label htmlFor={reasonId} className="dialog-reason">
+        Reason, for the audit
+        <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
+      </label>
+      <footer>
+        <AlertDialog.Close className="button">Leave it</AlertDialog.Close>
+        <button
+          type="button"
+          className={`button ${isDangerous === true ? "danger" : "primary"}`}
+          disabled={doing === null || action.isPending}
+          onClick={() => action.mutate()}
+        >
+          {action.isPending ? "…" : (doing ?? "Nothing to do")}
+        </button>
+      </footer>
+    </>
+  );
+}

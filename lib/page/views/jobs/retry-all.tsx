@@ -1,0 +1,52 @@
+import type { JobsDryRun, RetryFilter } from "../../../client/job.ts";
+import { useSession } from "../../app/session-context.ts";
+import { countText, numberText } from "../../data/amounts.ts";
+import { useMay } from "../../data/token-query.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+
+/** Retries all jobs that a filter selects, after the server has counted them. */
+export function RetryAll({ filter }: { filter: RetryFilter }) {
+  const { carillon } = useSession();
+  if (!useMay("retryJobs")) return null;
+  return (
+    <Confirm<JobsDryRun>
+      button="Retry all that match …"
+      title="Retry these jobs?"
+      previewKey={["retry", filter]}
+      preview={(signal) => carillon.jobs.retryDryRun(filter, { signal })}
+      describe={(preview) => (
+        <>
+          <p>
+            <b>{countText(preview)}</b> jobs start again at once, with all attempts of their retry policy. Their
+            schedules are not changed.
+          </p>
+          <ul>
+            {preview.samples.map(({ id, key, error }) => (
+              <li key={id}>
+                <span className="mono">{key}</span>
+                {error === null ? "" : `: ${error}`}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      verb={(preview) => (preview.count === 0 ? null : `Retry ${countText(preview)} jobs`)}
+      act={async ({ reason, progress }) => {
+        let done = 0;
+        let failed = 0;
+        let cursor: string | undefined;
+        do {
+          const part = await carillon.jobs.retryMany(filter, {
+            cursor,
+            ...(reason === "" ? {} : { reason }),
+          });
+          done += part.done;
+          failed += part.failed;
+          cursor = part.cursor;
+          progress(`${numberText(done)} jobs retried …`);
+        } while (cursor !== undefined);
+        return `${numberText(done)} jobs are retried.${failed === 0 ? "" : ` ${numberText(failed)} could not be: their rows are locked or cannot be written.`}`;
+      }}
+    />
+  );
+}
