@@ -5,12 +5,13 @@ import { databaseClock } from "../db/database-clock.ts";
 import { keptFromOf } from "../explain/facts.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { occurrencesBackward } from "../history/job-history.ts";
-import { newestSegments, type Segment } from "../history/version-segments.ts";
+import type { Segment } from "../history/version-segments.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { plannedUpTo, readShards, stateOf } from "../plan/shard.ts";
 import { isDueUnderHold } from "../schedule/held.ts";
 import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
+import { plannedSegments } from "./planned-segments.ts";
 import { whyAbsent } from "./why-absent.ts";
 import { outcomeOf } from "./window.ts";
 import { withinLimit } from "./within-limit.ts";
@@ -46,11 +47,10 @@ export async function readLastRuns(
 ): Promise<{ asOf: Date; items: LastRuns[] }> {
   const asOf = await databaseClock(tx);
   const heads = new Map((await headsOf(tx, keys)).map((head) => [head.key, head]));
-  const ids = [...heads.values()].map(({ id }) => id);
   const states = await readShards(tx);
   const timetables = await laggedTimetables(tx, [...heads.values()]);
   const limited = [...heads.values()].map((head) => ({ ...head, lag: timetables.get(head.id) ?? plain }));
-  const recorded = await withoutEnded(tx, await newestSegments(tx, ids, asOf), limited, states);
+  const recorded = await withoutEnded(tx, await plannedSegments(tx, limited, asOf), limited, states);
   const segments = await withinLimit(tx, recorded, limited, states);
   const sought = [...heads.values()].map((head) => ({
     head,

@@ -1,19 +1,16 @@
 import { nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Segment } from "../history/version-segments.ts";
-import { cutOf, plannedUpTo, type ShardState, stateOf } from "../plan/shard.ts";
-import { occurrenceDueBy, type Timetable } from "../schedule/stored/timetable.ts";
+import { cutOf, type ShardState, stateOf } from "../plan/shard.ts";
 import { whyAbsent } from "./why-absent.ts";
 
 interface Limited {
   id: string;
   shard: number;
   deletedAt: Date | null;
-  heldSince: Date | null;
   heldUntil: Date | null;
   maxFires: number | null;
   fires: number | null;
-  lag: Pick<Timetable, "lagMs" | "slotMs">;
 }
 
 /**
@@ -29,32 +26,29 @@ export async function withoutEnded(
 ): Promise<Map<string, readonly Segment[]>> {
   const now = cutOf(states).getTime();
   const searches = heads.flatMap((head) => {
-    const open = openFrom(head, stateOf(states, head.shard));
-    return (segments.get(head.id) ?? []).flatMap((segment, index) => {
-      // The newest version goes on, unless its runs are used up.
-      if (!segment.isLimited || (index === 0 && open !== Number.POSITIVE_INFINITY)) return [];
-      return searchIn(head.id, segment, Math.min(segment.to, open, now));
-    });
+    const isOpen = mayGoOn(head, stateOf(states, head.shard));
+    return (segments.get(head.id) ?? []).flatMap((segment, index) =>
+      // An edit has ended each version but the newest.
+      segment.isLimited && (index > 0 || !isOpen)
+        ? searchIn(head.id, segment, Math.min(segment.to, now))
+        : [],
+    );
   });
   const ends = await searchAll(tx, searches);
-  const upTo = new Map(searches.map((search) => [search.segment, search.upTo]));
   const cut = (segment: Segment): Segment[] => {
-    const [end, searched] = [ends.get(segment), upTo.get(segment)];
-    if (end === undefined || searched === undefined) return [segment];
-    const later = searched < Math.min(segment.to, now) ? [{ ...segment, from: searched }] : [];
-    return end === null ? later : [...later, { ...segment, to: end }];
+    const end = ends.get(segment);
+    if (end === undefined) return [segment];
+    return end === null ? [] : [{ ...segment, to: end }];
   };
   return new Map([...segments].map(([id, of]) => [id, of.flatMap(cut)]));
 }
 
-/** The occurrence after which others without a record may still get one. */
-function openFrom({ id, deletedAt, heldSince, heldUntil, ...head }: Limited, state: ShardState): number {
-  const isUsedUp = head.maxFires !== null && (head.fires ?? 0) >= head.maxFires;
+/** Whether occurrences of the newest version that have no record yet may still get one. */
+function mayGoOn({ deletedAt, heldUntil, maxFires, fires }: Limited, { reachedAt }: ShardState): boolean {
+  const isUsedUp = maxFires !== null && (fires ?? 0) >= maxFires;
   // The jobs that the end of a hold releases are made ahead of it.
-  const isReleased = heldUntil !== null && heldUntil <= state.reachedAt;
-  if (deletedAt !== null || (isUsedUp && !isReleased)) return Number.POSITIVE_INFINITY;
-  const planned = plannedUpTo(state, id).getTime();
-  return occurrenceDueBy(head.lag, Math.min(planned, heldSince?.getTime() ?? planned));
+  const isReleased = heldUntil !== null && heldUntil <= reachedAt;
+  return deletedAt === null && (!isUsedUp || isReleased);
 }
 
 /** Yields the occurrences to look up, and returns the last one that is in the ledger. */
@@ -63,7 +57,6 @@ type Halving = Generator<number, number | null, boolean>;
 interface Search {
   id: string;
   segment: Segment;
-  upTo: number;
   halving: Halving;
   /** The occurrence that is looked up next. */
   at: number;
@@ -74,7 +67,7 @@ function searchIn(id: string, segment: Segment, upTo: number): Search[] {
   if (last === null || last <= segment.from) return [];
   const halving = lastRecorded(segment, last);
   const { value } = halving.next();
-  return value === null ? [] : [{ id, segment, upTo, halving, at: value }];
+  return value === null ? [] : [{ id, segment, halving, at: value }];
 }
 
 function* lastRecorded({ cadence, from }: Segment, last: number): Halving {
