@@ -100,6 +100,16 @@ test.each([
   },
 );
 
+test.each([
+  ["in time", minute],
+  ["late", hour],
+])("No occurrence is in the ledger after a hold whose end uses up `maxFires` (ticks %s)", async (_, step) => {
+  await world.put("k", { when: "*/5 * * * *", maxFires: 1, catchUp: { policy: "all" } });
+  await world.pause("k", { until: at("10:14:00") });
+  await live(at("10:40:30"), step);
+  expect(await all("k")).toEqual(["10:05 succeeded"]);
+});
+
 test("A run of the old cadence that an edit has kept still waits after a hold is renewed", async () => {
   await world.put("k", { when: "*/10 * * * *", slot: "15m" });
   await live(at("10:12:00"));
