@@ -9,7 +9,7 @@ import {
 import { plansUpTo } from "../plan/plans-up-to.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { cadenceOf } from "../schedule/stored/cadence-columns.ts";
-import { lagOf, occurrenceDueBy } from "../schedule/stored/timetable.ts";
+import { lagOf, occurrenceDueBy, type Timetable } from "../schedule/stored/timetable.ts";
 import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 
 /** How many versions of each schedule are read. */
@@ -24,6 +24,11 @@ interface Row extends VersionRow {
   delivery: ScheduleBody["delivery"] | null;
 }
 
+export interface PlannedSegment extends Segment {
+  /** How the due times of its occurrences lag behind them. */
+  lag: Pick<Timetable, "lagMs" | "slotMs">;
+}
+
 /**
  * The segments of the newest versions of many schedules, each newest first. Each has the occurrences that
  * its version plans. They reach until now, or as far as the ticks have come.
@@ -32,7 +37,7 @@ export async function plannedSegments(
   tx: Tx,
   schedules: readonly { id: string; key: string }[],
   now: Date,
-): Promise<Map<string, Segment[]>> {
+): Promise<Map<string, PlannedSegment[]>> {
   const rows = await tx<Row[]>`
     select own.schedule_id as id, own.change, v.body ->> 'spread' as spread, v.body ->> 'slot' as slot, v.body ->> 'delivery' as delivery,
       ${versionColumns(tx)}
@@ -45,24 +50,26 @@ export async function plannedSegments(
   return new Map(schedules.map(({ id, key }) => [id, segmentsOf(key, ofEach.get(id) ?? [], now)]));
 }
 
-function segmentsOf(key: string, rows: readonly Row[], now: Date): Segment[] {
+function segmentsOf(key: string, rows: readonly Row[], now: Date): PlannedSegment[] {
   const versions = rows.map(versionOfRow);
-  const segments: Segment[] = [];
+  const segments: PlannedSegment[] = [];
   let from = versions[0]?.at ?? 0;
   for (const [index, version] of versions.entries()) {
     const { at, cadence, body, row } = version;
     const { isLimited } = row;
+    const lag = lagOf(key, body);
     const next = versions[index + 1];
     const until = next?.at ?? Math.max(row.reachedAt.getTime(), now.getTime());
     // Pulses are not planned. They are not caught up either: those under a hold are skipped.
     if (body.delivery === "pulse") {
-      segments.unshift(...withHold({ from: at, to: until, cadence, isLimited }, row, 1));
+      const parts = withHold({ from: at, to: until, cadence, isLimited }, row, 1);
+      segments.unshift(...parts.map((part) => ({ ...part, lag })));
       from = until;
       continue;
     }
-    const planned = next === undefined ? until : occurrenceDueBy(lagOf(key, body), plansUpTo(version, next));
+    const planned = next === undefined ? until : occurrenceDueBy(lag, plansUpTo(version, next));
     const to = Math.max(from, Math.min(until, planned));
-    const segment = { from, to, cadence, isLimited, held: false, caughtUpMax: 1 };
+    const segment = { from, to, cadence, isLimited, lag, held: false, caughtUpMax: 1 };
     if (from < to || next === undefined) segments.unshift(segment);
     from = to;
   }

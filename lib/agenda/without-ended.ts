@@ -1,7 +1,7 @@
 import { nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import type { Segment } from "../history/version-segments.ts";
 import { cutOf, type ShardState, stateOf } from "../plan/shard.ts";
+import type { PlannedSegment } from "./planned-segments.ts";
 import { whyAbsent } from "./why-absent.ts";
 
 interface Limited {
@@ -20,10 +20,10 @@ interface Limited {
  */
 export async function withoutEnded(
   tx: Tx,
-  segments: ReadonlyMap<string, readonly Segment[]>,
+  segments: ReadonlyMap<string, readonly PlannedSegment[]>,
   heads: readonly Limited[],
   states: ReadonlyMap<number, ShardState>,
-): Promise<Map<string, readonly Segment[]>> {
+): Promise<Map<string, readonly PlannedSegment[]>> {
   const now = cutOf(states).getTime();
   const searches = heads.flatMap((head) => {
     const isOpen = mayGoOn(head, stateOf(states, head.shard));
@@ -35,7 +35,7 @@ export async function withoutEnded(
     );
   });
   const ends = await searchAll(tx, searches);
-  const cut = (segment: Segment): Segment[] => {
+  const cut = (segment: PlannedSegment): PlannedSegment[] => {
     const end = ends.get(segment);
     if (end === undefined) return [segment];
     return end === null ? [] : [{ ...segment, to: end }];
@@ -56,13 +56,13 @@ type Halving = Generator<number, number | null, boolean>;
 
 interface Search {
   id: string;
-  segment: Segment;
+  segment: PlannedSegment;
   halving: Halving;
   /** The occurrence that is looked up next. */
   at: number;
 }
 
-function searchIn(id: string, segment: Segment, upTo: number): Search[] {
+function searchIn(id: string, segment: PlannedSegment, upTo: number): Search[] {
   const last = previousBefore(segment.cadence, upTo + 1);
   if (last === null || last <= segment.from) return [];
   const halving = lastRecorded(segment, last);
@@ -70,7 +70,7 @@ function searchIn(id: string, segment: Segment, upTo: number): Search[] {
   return value === null ? [] : [{ id, segment, halving, at: value }];
 }
 
-function* lastRecorded({ cadence, from }: Segment, last: number): Halving {
+function* lastRecorded({ cadence, from }: PlannedSegment, last: number): Halving {
   if (yield last) return last;
   const first = nextAfter(cadence, from);
   if (first === null || first >= last || !(yield first)) return null;
@@ -84,8 +84,8 @@ function* lastRecorded({ cadence, from }: Segment, last: number): Halving {
   }
 }
 
-async function searchAll(tx: Tx, searches: readonly Search[]): Promise<Map<Segment, number | null>> {
-  const ends = new Map<Segment, number | null>();
+async function searchAll(tx: Tx, searches: readonly Search[]): Promise<Map<PlannedSegment, number | null>> {
+  const ends = new Map<PlannedSegment, number | null>();
   for (let open = searches; open.length > 0; ) {
     const recorded = await recordedAmong(tx, open);
     open = open.flatMap((search) => {

@@ -108,3 +108,12 @@ test("A longer spread under a hold leaves the limit of runs to the occurrences u
   await goOn(at("10:11:00"));
   expect(await past()).toEqual(["10:05 ran", "10:10 held"]);
 });
+
+test("An occurrence that was not due yet at a deletion is deleted, also if an edit came before", async () => {
+  await world.put(key, { when: "*/5 * * * *", spread: "10m" });
+  await goOn(at("10:06:30"));
+  await world.patch(key, { payload: 1 });
+  await goOn(at("10:07:30"));
+  await world.remove(key);
+  expect(await past()).toEqual(["10:05 deleted"]);
+});
