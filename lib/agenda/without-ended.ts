@@ -1,6 +1,7 @@
 import { nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { cutOf, type ShardState, stateOf } from "../plan/shard.ts";
+import { occurrenceDueBy } from "../schedule/stored/timetable.ts";
 import type { PlannedSegment } from "./planned-segments.ts";
 import { whyAbsent } from "./why-absent.ts";
 
@@ -26,29 +27,36 @@ export async function withoutEnded(
 ): Promise<Map<string, readonly PlannedSegment[]>> {
   const now = cutOf(states).getTime();
   const searches = heads.flatMap((head) => {
-    const isOpen = mayGoOn(head, stateOf(states, head.shard));
-    return (segments.get(head.id) ?? []).flatMap((segment, index) =>
+    const state = stateOf(states, head.shard);
+    return (segments.get(head.id) ?? []).flatMap((segment, index) => {
       // An edit has ended each version but the newest.
-      segment.isLimited && (index > 0 || !isOpen)
-        ? searchIn(head.id, segment, Math.min(segment.to, now))
-        : [],
-    );
+      const from = index > 0 ? segment.from : endedFrom(head, segment, state);
+      return segment.isLimited && from !== null ? searchIn(head.id, segment, { from, now }) : [];
+    });
   });
   const ends = await searchAll(tx, searches);
   const cut = (segment: PlannedSegment): PlannedSegment[] => {
-    const end = ends.get(segment);
-    if (end === undefined) return [segment];
-    return end === null ? [] : [{ ...segment, to: end }];
+    const to = ends.get(segment) ?? segment.to;
+    return to > segment.from || to === segment.to ? [{ ...segment, to }] : [];
   };
   return new Map([...segments].map(([id, of]) => [id, of.flatMap(cut)]));
 }
 
-/** Whether occurrences of the newest version that have no record yet may still get one. */
-function mayGoOn({ deletedAt, heldUntil, maxFires, fires }: Limited, { reachedAt }: ShardState): boolean {
+/**
+ * From when on occurrences of the newest version that have no record yet get none. Null if they may still
+ * get one.
+ */
+function endedFrom(
+  { deletedAt, heldUntil, maxFires, fires }: Limited,
+  { from, lag }: PlannedSegment,
+  { reachedAt }: ShardState,
+): number | null {
   const isUsedUp = maxFires !== null && (fires ?? 0) >= maxFires;
-  // The jobs that the end of a hold releases are made ahead of it.
+  if (deletedAt !== null) return from;
+  if (!isUsedUp) return null;
+  // The jobs that the end of a hold releases are made ahead of it. Those it skips are recorded after it.
   const isReleased = heldUntil !== null && heldUntil <= reachedAt;
-  return deletedAt === null && (!isUsedUp || isReleased);
+  return isReleased ? Math.max(from, occurrenceDueBy(lag, heldUntil.getTime())) : from;
 }
 
 /** Yields the occurrences to look up, and returns the last one that is in the ledger. */
@@ -57,17 +65,22 @@ type Halving = Generator<number, number | null, boolean>;
 interface Search {
   id: string;
   segment: PlannedSegment;
+  from: number;
   halving: Halving;
   /** The occurrence that is looked up next. */
   at: number;
 }
 
-function searchIn(id: string, segment: PlannedSegment, upTo: number): Search[] {
-  const last = previousBefore(segment.cadence, upTo + 1);
-  if (last === null || last <= segment.from) return [];
-  const halving = lastRecorded(segment, last);
+function searchIn(
+  id: string,
+  segment: PlannedSegment,
+  { from, now }: { from: number; now: number },
+): Search[] {
+  const last = previousBefore(segment.cadence, Math.min(segment.to, now) + 1);
+  if (last === null || last <= from) return [];
+  const halving = lastRecorded({ ...segment, from }, last);
   const { value } = halving.next();
-  return value === null ? [] : [{ id, segment, halving, at: value }];
+  return value === null ? [] : [{ id, segment, from, halving, at: value }];
 }
 
 function* lastRecorded({ cadence, from }: PlannedSegment, last: number): Halving {
@@ -84,14 +97,14 @@ function* lastRecorded({ cadence, from }: PlannedSegment, last: number): Halving
   }
 }
 
-async function searchAll(tx: Tx, searches: readonly Search[]): Promise<Map<PlannedSegment, number | null>> {
-  const ends = new Map<PlannedSegment, number | null>();
+async function searchAll(tx: Tx, searches: readonly Search[]): Promise<Map<PlannedSegment, number>> {
+  const ends = new Map<PlannedSegment, number>();
   for (let open = searches; open.length > 0; ) {
     const recorded = await recordedAmong(tx, open);
     open = open.flatMap((search) => {
       const { done, value } = search.halving.next(recorded.has(search));
       if (done !== true) return [{ ...search, at: value }];
-      ends.set(search.segment, value);
+      ends.set(search.segment, value ?? search.from);
       return [];
     });
   }
