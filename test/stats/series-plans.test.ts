@@ -58,6 +58,7 @@ describe.each(statistics)("with 60,000 schedules and 300,000 jobs, %s", (_, told
   test("The series of a few schedules looks up their own occurrences alone", async () => {
     await expectBounded(() => series({ prefix: "few:" }), 2_000);
     await expectBounded(() => series({ key: "few:7" }), 500);
+    await expectBounded(() => series({ key: "few:7" }, { from: new Date(0) }), 1_000);
   });
 
   test("The series of thousands of schedules walks through a bounded number of jobs", async () => {
