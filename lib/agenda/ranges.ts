@@ -116,5 +116,6 @@ function rowOf({ id, key, from, to, count, more, reason }: RangeRow): AgendaRow 
     reason,
     job: null,
     passedOver: { from, to, count, more },
+    note: null,
   };
 }

@@ -182,7 +182,10 @@ function described(
 }
 
 /** Notes how a clock change or a calendar affected one run. */
-export function noteOn({ cadence, body: { timezone } }: VersionFact, at: number): string | null {
+export function noteOn(
+  { cadence, body: { timezone } }: Pick<VersionFact, "cadence" | "body">,
+  at: number,
+): string | null {
   const [found] = describeOccurrences(cadence, { timezone, after: at - 1, n: 1 });
   return found?.at === at ? found.note : null;
 }

@@ -1,4 +1,3 @@
-import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { type JobKey, jobId, jobKinds, parseJobId } from "../job/job-id.ts";
 import {
@@ -11,6 +10,7 @@ import {
 } from "../job/read-job.ts";
 import { fewSchedules, isOwner, type JobOwners } from "./find-schedules.ts";
 import { newestFirst, pageUpTo } from "./job-order.ts";
+import { isLateBy } from "./looked-dead.ts";
 import { mergedHistories } from "./search-histories.ts";
 import { type HistoryTimes, limitsOf } from "./search-history.ts";
 import { jobsToCome, lookForUnmade } from "./unmade-jobs.ts";
@@ -233,5 +233,5 @@ function isIn(tx: Tx, { state, reason, errorGroup, lateBy }: JobFilter) {
     ${state === undefined ? tx`` : tx`and ${stateOfJob(tx)} = ${state}`}
     ${reason === undefined ? tx`` : tx`and ${reasonOfJob(tx)} = ${reason}`}
     ${errorGroup === undefined ? tx`` : tx`and ${errorGroupOfJob(tx)} = any(${[...errorGroup]}::text[])`}
-    ${lateBy === undefined ? tx`` : tx`and j.started_at >= j.due_at + ${durationMs(lateBy)} * interval '1 millisecond'`}`;
+    ${lateBy === undefined ? tx`` : tx`and ${isLateBy(tx, lateBy)}`}`;
 }

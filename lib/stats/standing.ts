@@ -107,7 +107,7 @@ async function readJobs(sql: Tx): Promise<OpenJobs & Pick<Standing, "retrying">>
 
 /** The jobs of a parcel (p) that still belong to it. */
 export const waitingJobs = (sql: Tx) => sql`
-  select j.attempt from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+  select j.attempt, k.schedule_id from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
   cross join lateral (
     select j.attempt from carillon.jobs j
     where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)

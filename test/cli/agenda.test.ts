@@ -59,6 +59,14 @@ test("`agenda --count` tells cadences apart that differ in their calendar alone"
   }
 });
 
+test("`agenda` says from where a calendar has moved an occurrence", async () => {
+  await cli.carillon(["calendar", "put", "closed", "--weekly", "sun"]);
+  const moved = ["--when", "0 9 * * *", "--queue", "demo", "--calendar", "closed:next"];
+  await cli.carillon(["put", "moved:a", ...moved]);
+  const { out } = await cli.carillon(["agenda", "2026-03-09 9..9:01", "--prefix", "moved:"]);
+  expect(lines(out)[1]).toMatch(/ planned .*also takes what the calendar moved from 2026-03-08$/);
+});
+
 test("`strip` of one key explains each occurrence, of several keys it shows a line of marks", async () => {
   const one = await cli.carillon(["strip", "a", "--timezone", "UTC"]);
   expect(lines(one.out)[1]).toMatch(/^2026-03-02 10:30:00 +waiting .* has waited for a worker/);

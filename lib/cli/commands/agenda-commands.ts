@@ -83,8 +83,8 @@ function agendaColumns({ times }: Output, items: readonly AgendaItem[]): Column<
   ];
 }
 
-function whyOf({ reason, kind, passedOver }: AgendaItem, wall: (at: string) => string): string {
-  const words = [reason ?? "", kind === "cadence" ? "" : `(${kind})`];
+function whyOf({ reason, kind, passedOver, note }: AgendaItem, wall: (at: string) => string): string {
+  const words = [reason ?? "", note ?? "", kind === "cadence" ? "" : `(${kind})`];
   if (passedOver !== null) {
     const { from, count, more } = passedOver;
     words.push(`${count === null ? "" : `${more ? "at least " : ""}${count} `}since ${wall(from)}`);
@@ -123,7 +123,7 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow): 
   out.line(`${grouped.format(occurrences)} occurrences in all${more}.`);
   if (!exact) out.note("Some numbers are estimates.");
   out.note(
-    "Holds, ends and days that a calendar leaves out are not looked at: the list without --count has them.",
+    "Holds, ends, `spread` and days that a calendar leaves out are not looked at: the list without --count has them.",
   );
 }
 

@@ -19,6 +19,9 @@ import { jobColumns, showJob } from "../output/shown-job.ts";
 import { counted } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
 
+const lateOption = {
+  "late-by": { value: "duration", about: "Only jobs that started at least this late, such as `5m`" },
+} as const;
 const whyOption = { why: { value: "text", about: "The reason, for the audit" } } as const;
 
 const jobs = command({
@@ -34,7 +37,7 @@ const jobs = command({
     ...ownerOptions,
     ...foundOptions,
     upcoming: { about: "Only jobs whose occurrence is still to come" },
-    "late-by": { value: "duration", about: "Only jobs that started at least this late, such as `5m`" },
+    ...lateOption,
     ...errorGroupOption,
     ...listOptions,
   },
@@ -49,14 +52,13 @@ const jobs = command({
     const { words, client, out, signal } = call;
     const { key = words[0], ...filter } = filterFrom(call);
     const upcoming = upcomingFrom(call, filter);
-    const lateBy = call.given.text("late-by");
-    const list = client.jobs.list({ key, ...filter, lateBy, upcoming, limit: pageSize(call), signal });
+    const list = client.jobs.list({ key, ...filter, upcoming, limit: pageSize(call), signal });
     out.table(jobColumns(out), await someOf(call, list), "No job matches.");
   },
 });
 
 function filterFrom(
-  call: Call<keyof typeof ownerOptions | keyof typeof foundOptions | "state" | "error-group">,
+  call: Call<keyof typeof ownerOptions | keyof typeof foundOptions | "state" | "error-group" | "late-by">,
 ) {
   const { given } = call;
   return {
@@ -64,6 +66,7 @@ function filterFrom(
     ...ownersFrom(call),
     reason: given.text("reason"),
     errorGroup: given.text("error-group"),
+    lateBy: given.text("late-by"),
     from: instantFrom(call, given.text("from"), "--from"),
     to: instantFrom(call, given.text("to"), "--to"),
   };
@@ -102,6 +105,7 @@ const retry = command({
     state: { value: "state", about: "dead or cancelled" },
     ...ownerOptions,
     ...foundOptions,
+    ...lateOption,
     ...errorGroupOption,
     ...whyOption,
     ...yesOption,
