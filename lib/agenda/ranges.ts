@@ -1,6 +1,6 @@
+import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { fits } from "../schedule/filter-schedules.ts";
-import { byIndex } from "./by-index.ts";
 import type { Part } from "./merge.ts";
 import { emptyIn } from "./spanning.ts";
 import type { AgendaFilter, AgendaRow, Window } from "./window.ts";

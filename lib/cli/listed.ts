@@ -23,18 +23,33 @@ export async function someOf<Item>(
     ? Number.POSITIVE_INFINITY
     : (given.number("limit", { min: 1 }) ?? byDefault);
   const items: Item[] = [];
-  for await (const item of list) {
-    if (items.length >= most) {
-      out.note(`${await moreText(most, total)}: use --limit or --all.`);
-      break;
-    }
-    items.push(item);
+  let read = 0;
+  for await (const page of list.pages()) {
+    items.push(...page.items);
+    if (items.length > most || (items.length === most && page.cursor !== undefined)) break;
+    if (page.cursor === undefined) return items;
+    read += 1;
+    if (isNoted(read)) out.note(searchingText(read, items.length));
   }
-  return items;
+  out.note(`${await moreText(most, { total, isSure: items.length > most })}: use --limit or --all.`);
+  return items.slice(0, most);
 }
 
-async function moreText(most: number, total: (() => Promise<Total>) | undefined): Promise<string> {
-  if (total === undefined) return `These are the first ${most}, and there are more`;
+/** After so many pages a search reports that it goes on; then each time that the number has doubled. */
+const notedFrom = 16;
+
+const isNoted = (pages: number) => pages >= notedFrom && Number.isInteger(Math.log2(pages / notedFrom));
+
+/** A page of a search checks a bounded number of entries: it may have none, and still not be the last. */
+function searchingText(pages: number, found: number): string {
+  return `Still searching: ${pages} pages read, ${found} found. Ctrl-C stops; a shorter time (--from, --to) is searched faster.`;
+}
+
+async function moreText(
+  most: number,
+  { total, isSure }: { total: (() => Promise<Total>) | undefined; isSure: boolean },
+): Promise<string> {
+  if (total === undefined) return `These are the first ${most}, and there ${isSure ? "are" : "may be"} more`;
   const { count, more } = await total();
   const grouped = new Intl.NumberFormat("en-GB").format(count);
   return `These are the first ${most} of ${more ? "more than " : ""}${grouped}`;

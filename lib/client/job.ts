@@ -145,6 +145,7 @@ export interface CancelledMany {
 
 /** The jobs that a bulk operation would act on. Nothing was changed. */
 export interface JobsDryRun {
+  dryRun: true;
   count: number;
   /** There may be more: counting has a bound. */
   more: boolean;
