@@ -1,6 +1,7 @@
 import type { Pages } from "../client/main.ts";
 import type { Call } from "./command.ts";
 import type { listOptions } from "./common-options.ts";
+import { printable } from "./output/style.ts";
 
 const byDefault = 50;
 
@@ -58,4 +59,18 @@ async function moreText(
 /** One more entry than will be shown, so that the caller learns whether there are more. */
 export function pageSize({ given }: Call<keyof typeof listOptions>): number {
   return given.flag("all") ? 100 : Math.min(100, (given.number("limit", { min: 1 }) ?? byDefault) + 1);
+}
+
+/**
+ * Explains an empty list of keys that the token does not reach. The API answers as if there were no
+ * such keys, so that it tells nothing about them.
+ */
+export async function noteReach(
+  { client, out, signal }: Pick<Call, "client" | "out" | "signal">,
+  asked: string | undefined,
+): Promise<void> {
+  if (asked === undefined || out.isJson) return;
+  const { prefix } = await client.tokens.own({ signal });
+  if (prefix === null || prefix.startsWith(asked) || asked.startsWith(prefix)) return;
+  out.note(printable(`This token reaches keys that begin with ${prefix} only.`));
 }

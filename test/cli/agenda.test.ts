@@ -30,6 +30,17 @@ test("`agenda` lists a window in the zone, and says on stderr which window it is
   ]);
 });
 
+test.each([
+  ["a zone that is an offset", ["2026-03-03 8..9", "--timezone", "+01:00"], /Europe\/Berlin/],
+  ["a window of more than 32 days", ["2026-03-03..2026-05-03"], /32 days/],
+  ["a window of more than 32 days, counted", ["2026-03-03..2026-05-03", "--count"], /32 days/],
+])("`agenda` prints nothing but the refusal of %s", async (_, words, why) => {
+  const { code, out, err } = await cli.carillon(["agenda", ...words]);
+  expect({ code: code === 0, out }).toEqual({ code: false, out: "" });
+  expect(err).toMatch(why);
+  expect(err).not.toMatch(/2026-03-03 \S+ to /);
+});
+
 test("`agenda --count` counts a window by cadence", async () => {
   const args = ["agenda", "2026-03-03", "8..9", "--count", "--timezone", "UTC"];
   const { out } = await cli.carillon(args);
