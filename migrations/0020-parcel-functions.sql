@@ -634,9 +634,9 @@ begin
     update carillon.jobs j set attempt = v_alone.attempt, started_at = coalesce(j.started_at, v_parcel.claimed_at), error = v_error,
       ready_at = v_now, version = v_alone.version
     where j.occurrence = v_alone.occurrence and j.schedule_id = v_alone.schedule_id and j.kind = v_alone.kind and j.n = v_alone.n;
-    if v_alone.late is not null then
-      insert into carillon.tallies (at, late_buckets, late_jobs) values (v_now, array[carillon.lateness_bucket(v_alone.late)], array[1]);
-    end if;
+    insert into carillon.tallies (at, failed, late_buckets, late_jobs)
+    values (v_now, 1, case when v_alone.late is not null then array[carillon.lateness_bucket(v_alone.late)] end,
+      case when v_alone.late is not null then array[1] end);
     insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, error_group, shard,
       parcel_id)
     values (v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_parcel.claimed_at, v_parcel.lease_until,
@@ -1208,7 +1208,7 @@ end $$;
 
 -- Names the error group of each failed job of these lists: 12 hex digits that are the same for the same target,
 -- class and normalised error, in every process and for ever. The first failed job of a day in a group notes the
--- group for that day. Equal errors of one call are normalised once.
+-- group for that day. Equal errors of one day are normalised once.
 -- The row of a group lies in the day of its jobs, so that it is dropped with them. Two calls at once may note the
 -- same row twice, so that neither waits for the other.
 -- Locks: none.
@@ -1223,38 +1223,34 @@ create or replace function carillon.note_errors(p_occurrences timestamptz[], p_s
   as $$
 #variable_conflict use_column
 declare
-  v_groups text[];
+  v_groups text[] := array_fill(null::text, array[cardinality(p_outcomes)]);
+  v_same record;
+  v_error text;
+  v_id text;
+  v_place int;
 begin
-  with failed as materialized (
-    select g.place, date_bin('1 day', g.occurrence, 'epoch') as day, g.occurrence, g.class, g.error, s.target_id, s.target_kind
-    from unnest(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes) with ordinality g (occurrence, schedule_id, outcome, error, class, place)
-    left join lateral (select s.target_id, s.target_kind from carillon.schedules s where s.id = g.schedule_id offset 0) s on true
-    where g.outcome in ('retry', 'crashed', 'dead')
-  ), errors as materialized (
-    select t.target, e.class, n.error, e.days, e.occurrences, e.places,
-      left(encode(sha256(convert_to(concat_ws(E'\n', t.target, coalesce(e.class, ''), n.error), 'UTF8')), 'hex'), 12) as id
+  for v_same in
+    select e.day, e.occurrence, coalesce((select t.name from carillon.targets t where t.id = e.target_id), e.target_kind, '') as target, e.class, e.error, e.places
     from (
-      select target_id, target_kind, class, error, array_agg(day) as days, array_agg(occurrence) as occurrences, array_agg(place) as places
-      from failed group by target_id, target_kind, class, error) e
-    cross join lateral (
-      select coalesce((select t.name from carillon.targets t where t.id = e.target_id), e.target_kind, '') as target) t
-    cross join lateral (select carillon.normalised_error(e.error) as error offset 0) n
-  ), noted as (
-    insert into carillon.error_groups (occurrence, id, target, class, error)
-    select o.occurrence, o.id, o.target, o.class, o.error
-    from (
-      select e.id, d.day, min(d.occurrence) as occurrence, min(e.target) as target, min(e.class) as class, min(e.error) as error
-      from errors e cross join lateral unnest(e.days, e.occurrences) d (day, occurrence) group by e.id, d.day) o
-    where not exists (
-      select from carillon.error_groups g where g.id = o.id and g.occurrence >= o.day and g.occurrence < o.day + interval '24 hours' offset 0)
-      -- Else the day has been dropped while its last worker was still busy.
-      and to_regclass('carillon.error_groups_' || to_char(o.day at time zone 'UTC', 'YYYYMMDD')) is not null
-  )
-  select array_agg(l.id order by l.place) into v_groups
-  from (
-    select unnest(e.places) as place, e.id from errors e
-    union all
-    select o.place, null from unnest(p_outcomes) with ordinality o (outcome, place) where o.outcome not in ('retry', 'crashed', 'dead')) l;
+      select date_bin('1 day', g.occurrence, 'epoch') as day, s.target_id, s.target_kind, g.class, g.error, min(g.occurrence) as occurrence,
+        array_agg(g.place) as places
+      from unnest(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes) with ordinality g (occurrence, schedule_id, outcome, error, class, place)
+      left join carillon.schedules s on s.id = g.schedule_id
+      where g.outcome in ('retry', 'crashed', 'dead')
+      group by 1, 2, 3, 4, 5) e
+  loop
+    v_error := carillon.normalised_error(v_same.error);
+    v_id := left(encode(sha256(convert_to(concat_ws(E'\n', v_same.target, coalesce(v_same.class, ''), v_error), 'UTF8')), 'hex'), 12);
+    foreach v_place in array v_same.places loop
+      v_groups[v_place] := v_id;
+    end loop;
+    continue when exists (
+      select from carillon.error_groups g where g.id = v_id and g.occurrence >= v_same.day and g.occurrence < v_same.day + interval '24 hours');
+    -- Else the day has been dropped while its last worker was still busy.
+    if to_regclass('carillon.error_groups_' || to_char(v_same.day at time zone 'UTC', 'YYYYMMDD')) is not null then
+      insert into carillon.error_groups (occurrence, id, target, class, error) values (v_same.occurrence, v_id, v_same.target, v_same.class, v_error);
+    end if;
+  end loop;
   return v_groups;
 end $$;
 
@@ -2045,21 +2041,22 @@ begin
       select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard from results r where r.becomes = 'dead'
       on conflict do nothing
     ), tallied as (
-      insert into carillon.tallies (at, succeeded, dead, late_buckets, late_jobs)
-      select p_now, sum(t.succeeded), sum(t.dead), array_agg(t.bucket) filter (where t.bucket is not null), array_agg(t.late) filter (where t.bucket is not null)
+      insert into carillon.tallies (at, succeeded, failed, dead, late_buckets, late_jobs)
+      select p_now, sum(t.succeeded), sum(t.failed), sum(t.dead), array_agg(t.bucket) filter (where t.bucket is not null),
+        array_agg(t.late) filter (where t.bucket is not null)
       from (
         select carillon.lateness_bucket(r.late) as bucket, count(*) filter (where r.becomes = 'succeeded') as succeeded,
-          count(*) filter (where r.becomes = 'dead') as dead, count(r.late)::int as late
+          count(*) filter (where r.outcome in ('retry', 'crashed', 'dead')) as failed, count(*) filter (where r.becomes = 'dead') as dead,
+          count(r.late)::int as late
         from results r group by 1
-      ) t having count(t.bucket) > 0 or sum(t.succeeded) > 0 or sum(t.dead) > 0
+      ) t having count(t.bucket) > 0 or sum(t.succeeded) > 0 or sum(t.failed) > 0
     ), told as (
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
       select e.event, r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_now, p_now + interval '30 seconds',
         case when e.event = 'dead' then jsonb_build_object('reason', coalesce(r.reason, 'attempts')) end
-      from results r cross join lateral (values
-        (case when r.becomes = 'succeeded' then 'succeeded' when r.becomes = 'dead' then 'dead' end),
-        (case when r.outcome in ('retry', 'crashed', 'dead') then 'failed' end)) e (event)
-      where e.event = any(p_notify)
+      from results r cross join unnest(p_notify) e (event)
+      where case e.event when 'failed' then r.outcome in ('retry', 'crashed', 'dead') when 'succeeded' then r.becomes = 'succeeded'
+        when 'dead' then r.becomes = 'dead' end
     ), dead_runs as (
       select r.schedule_id, r.shard, max(r.version) as version, max(r.hold_after) as hold_after, count(*)::int as dead
       from results r where r.becomes = 'dead' and r.hold_after is not null and not r.outdated group by r.schedule_id, r.shard

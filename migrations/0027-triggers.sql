@@ -20,11 +20,6 @@ create trigger jobs_tally_ended after update on carillon.jobs for each row
   execute function carillon.tally_ended();
 
 
-create trigger attempts_tally_failed after insert on carillon.attempts for each row
-  when (new.outcome in ('failed', 'crashed'))
-  execute function carillon.tally_failed();
-
-
 create trigger passed_over_tally after insert on carillon.passed_over for each row execute function carillon.tally_passed();
 
 

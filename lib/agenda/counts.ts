@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { countWithin } from "../cadence/count-within.ts";
 import { formatDuration } from "../cadence/duration.ts";
+import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { fits } from "../schedule/filter-schedules.ts";
 import type { CadenceColumns } from "../schedule/stored/cadence-columns.ts";
-import { byIndex } from "./by-index.ts";
 import { allRules, inIndex, inRange, rulesOf } from "./rules.ts";
 import type { Rule, Slice } from "./slices.ts";
 import { fewOf, type Member } from "./sources.ts";

@@ -1,8 +1,8 @@
+import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { type JobKey, type JobKind, jobId } from "../job/job-id.ts";
 import { readJobsAt } from "../job/read-job.ts";
 import { fits } from "../schedule/filter-schedules.ts";
-import { byIndex } from "./by-index.ts";
 import type { Part } from "./merge.ts";
 import { rulesOf } from "./rules.ts";
 import { occursAt } from "./slices.ts";

@@ -1,5 +1,6 @@
 import { isRun, nextAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { noteOn } from "../explain/place.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { isBeyond, type RunLimit, runLimitOf } from "../plan/fires-left.ts";
@@ -52,7 +53,10 @@ interface Facts {
 
 function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): AgendaRow | null {
   const now = state.now.getTime();
-  if (job !== null) return rowOfJob(job, { now, held: schedule });
+  if (job !== null) {
+    const note = job.version === schedule.version ? movedNote(schedule, at) : null;
+    return { ...rowOfJob(job, { now, held: schedule }), note };
+  }
   const timetable = timetableOf(schedule);
   const { cadence } = timetable;
   if (nextAfter(cadence, at - 1) !== at) return null;
@@ -73,7 +77,15 @@ function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): A
     reason: isLeftOut ? "calendar" : null,
     job: null,
     passedOver: null,
+    note: movedNote(schedule, at),
   };
+}
+
+/** Only a calendar that moves occurrences costs the search for where this one came from. */
+function movedNote(schedule: StoredSchedule, at: number): string | null {
+  const { cadence } = schedule;
+  const of = cadence.kind === "window" ? cadence.of : cadence;
+  return of.kind === "calendared" && of.on !== "skip" ? noteOn(schedule, at) : null;
 }
 
 /** The outcome of a run that has no job and is not due under a hold. */

@@ -5,12 +5,11 @@ import { databaseClock } from "../db/database-clock.ts";
 import { keptFromOf } from "../explain/facts.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { occurrencesBackward } from "../history/job-history.ts";
-import { newestSegments, type Segment } from "../history/version-segments.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { plannedUpTo, readShards, stateOf } from "../plan/shard.ts";
 import { isDueUnderHold } from "../schedule/held.ts";
-import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
-import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
+import { dueAt } from "../schedule/stored/timetable.ts";
+import { type PlannedSegment, plannedSegments } from "./planned-segments.ts";
 import { whyAbsent } from "./why-absent.ts";
 import { outcomeOf } from "./window.ts";
 import { withinLimit } from "./within-limit.ts";
@@ -46,13 +45,11 @@ export async function readLastRuns(
 ): Promise<{ asOf: Date; items: LastRuns[] }> {
   const asOf = await databaseClock(tx);
   const heads = new Map((await headsOf(tx, keys)).map((head) => [head.key, head]));
-  const ids = [...heads.values()].map(({ id }) => id);
   const states = await readShards(tx);
-  const timetables = await laggedTimetables(tx, [...heads.values()]);
-  const limited = [...heads.values()].map((head) => ({ ...head, lag: timetables.get(head.id) ?? plain }));
-  const recorded = await withoutEnded(tx, await newestSegments(tx, ids, asOf), limited, states);
-  const segments = await withinLimit(tx, recorded, limited, states);
-  const sought = [...heads.values()].map((head) => ({
+  const all = [...heads.values()];
+  const recorded = await withoutEnded(tx, await plannedSegments(tx, all, asOf), all, states);
+  const segments = await withinLimit(tx, recorded, all, states);
+  const sought = all.map((head) => ({
     head,
     instants: instantsOf(head, segments.get(head.id) ?? [], asOf.getTime(), most),
   }));
@@ -75,7 +72,6 @@ export async function readLastRuns(
     sought.map(({ head, instants }) => {
       const facts: Facts = {
         head,
-        timetable: timetables.get(head.id) ?? plain,
         now: asOf.getTime(),
         plannedUpTo: plannedUpTo(stateOf(states, head.shard), head.id).getTime(),
         keptFrom,
@@ -104,17 +100,16 @@ interface Head {
   updatedBy: string;
   heldSince: Date | null;
   heldUntil: Date | null;
-  lagged: boolean | null;
   maxFires: number | null;
   fires: number | null;
 }
 
 /** The schedule of each key; if there is none, the last one that had it. */
 async function headsOf(tx: Tx, keys: readonly string[]): Promise<Head[]> {
-  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.lagged, s.max_fires as "maxFires", s.fires`;
+  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.max_fires as "maxFires", s.fires`;
   const rows = await tx<Head[]>`
     select coalesce(l.id, d.id) as id, k.key, coalesce(l.shard, d.shard) as shard, d."deletedAt", coalesce(l."updatedBy", d."updatedBy") as "updatedBy",
-      l."heldSince", l."heldUntil", l.lagged, l."maxFires", l.fires
+      l."heldSince", l."heldUntil", l."maxFires", l.fires
     from unnest(${[...keys]}::text[]) k (key)
     left join lateral (
       select ${columns} from carillon.schedules s where s.key = k.key and s.deleted_at is null limit 1) l on true
@@ -126,7 +121,12 @@ async function headsOf(tx: Tx, keys: readonly string[]): Promise<Head[]> {
 }
 
 /** Newest first. */
-function instantsOf({ deletedAt }: Head, segments: readonly Segment[], now: number, most: number): number[] {
+function instantsOf(
+  { deletedAt }: Head,
+  segments: readonly PlannedSegment[],
+  now: number,
+  most: number,
+): number[] {
   const end = Math.min(now, deletedAt?.getTime() ?? now);
   const instants: number[] = [];
   for (const at of occurrencesBackward(segments, { at: end + 1, kind: null, n: 0 })) {
@@ -138,21 +138,22 @@ function instantsOf({ deletedAt }: Head, segments: readonly Segment[], now: numb
 
 interface Facts {
   head: Head;
-  timetable: Lag;
   now: number;
   plannedUpTo: number;
   /** Jobs before this may have been dropped. */
   keptFrom: number;
-  segments: readonly Segment[];
+  segments: readonly PlannedSegment[];
   jobs: readonly JobRead[];
   /** The reason of the range of passed-over occurrences that has it, or `backlog`. */
   whyAbsent: (at: number) => string | undefined;
 }
 
 function runAt(at: number, facts: Facts): LastRun {
-  const { head, timetable, now, plannedUpTo: planned, keptFrom, segments, jobs } = facts;
+  const { head, now, plannedUpTo: planned, keptFrom, segments, jobs } = facts;
   const occurrence = new Date(at);
-  const due = dueAt(timetable, at);
+  const segment = segments.find(({ from, to }) => at > from && at <= to);
+  const lag = (segment ?? segments[0])?.lag;
+  const due = lag === undefined ? at : dueAt(lag, at);
   const job = jobs.find((each) => each.occurrence.getTime() === at);
   if (job !== undefined)
     return { occurrence, outcome: outcomeOf(job, { now, held: head }), reason: job.reason, job };
@@ -164,7 +165,6 @@ function runAt(at: number, facts: Facts): LastRun {
   });
   const reason = facts.whyAbsent(at);
   if (reason !== undefined) return reason === "backlog" ? none("backlog") : none("skipped", reason);
-  const segment = segments.find(({ from, to }) => at > from && at <= to);
   if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
   if (at < keptFrom) return none("too-old");
   if (head.deletedAt !== null && due > head.deletedAt.getTime()) return none("deleted");
@@ -174,18 +174,6 @@ function runAt(at: number, facts: Facts): LastRun {
     return none("skipped", "paused");
   if (due > now) return none("planned");
   return none(due > planned ? "not-planned-yet" : "unrecorded");
-}
-
-type Lag = Pick<Timetable, "lagMs" | "slotMs">;
-
-const plain: Lag = { lagMs: 0, slotMs: null };
-
-/** How the due times of those schedules lag that have a spread or a slot. */
-async function laggedTimetables(tx: Tx, heads: readonly Head[]): Promise<Map<string, Lag>> {
-  const lagged = heads.filter((head) => head.lagged === true).map(({ id }) => id);
-  if (lagged.length === 0) return new Map();
-  const schedules = await findSchedulesById(tx, lagged);
-  return new Map(schedules.map((schedule) => [schedule.id, timetableOf(schedule)]));
 }
 
 const isLeftOut = (cadence: Cadence, at: number) => !isRun(cadence, at);

@@ -1,6 +1,6 @@
+import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { fits } from "../schedule/filter-schedules.ts";
-import { byIndex } from "./by-index.ts";
 import type { Part } from "./merge.ts";
 import { emptyIn } from "./spanning.ts";
 import type { AgendaFilter, AgendaRow, Window } from "./window.ts";
@@ -116,5 +116,6 @@ function rowOf({ id, key, from, to, count, more, reason }: RangeRow): AgendaRow 
     reason,
     job: null,
     passedOver: { from, to, count, more },
+    note: null,
   };
 }

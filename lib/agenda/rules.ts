@@ -1,5 +1,6 @@
 import { BoundedMap } from "../bounded-map.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
+import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { Refusal } from "../refusal.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
@@ -9,7 +10,6 @@ import {
   sharedCadence,
   withSharedRules,
 } from "../schedule/stored/cadence-columns.ts";
-import { byIndex } from "./by-index.ts";
 import type { Rule } from "./slices.ts";
 
 /** The most shared cadences, and the most lengths of intervals, that one request computes. */

@@ -1,6 +1,6 @@
+import { byIndex } from "../db/by-index.ts";
 import type { Sql } from "../db/connect.ts";
 import { accessFor, fits, keysBehind, walked } from "../schedule/filter-schedules.ts";
-import { byIndex } from "./by-index.ts";
 import { allRules, inIndex, inRange, pendingRules, rulesOf } from "./rules.ts";
 import { type Rule, type Slice, startOf } from "./slices.ts";
 import type { AgendaFilter } from "./window.ts";

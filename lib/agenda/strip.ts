@@ -1,9 +1,9 @@
 import { nextAfter } from "../cadence/cadence.ts";
 import type { Sql, Tx } from "../db/connect.ts";
-import { type Explanation, explained, versionOf } from "../explain/explain.ts";
+import { type Explanation, explained } from "../explain/explain.ts";
 import { findSubject, type SubjectRow, versionsAround } from "../explain/facts.ts";
 import { factsOfMany } from "../explain/facts-of-many.ts";
-import { earlyMs, timetableIn } from "../explain/place.ts";
+import { earlyMs, timetableIn, versionOf } from "../explain/place.ts";
 import type { Facts, VersionFact } from "../explain/verdict.ts";
 import { runsForward, segmentsWithin } from "../history/version-segments.ts";
 import type { Window } from "./window.ts";

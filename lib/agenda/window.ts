@@ -32,6 +32,8 @@ export interface AgendaRow {
   job: JobRead | null;
   /** Set for a range: `occurrence` is then its last one. */
   passedOver: PassedRange | null;
+  /** For a coming occurrence that a calendar has moved: from where. Else null. */
+  note: string | null;
 }
 
 export interface PassedRange {
@@ -57,5 +59,5 @@ export function outcomeOf(
 export function rowOfJob(job: JobRead, facts: { now: number; held: HeldTime }): AgendaRow {
   const { occurrence, dueAt, key, scheduleId, kind, reason } = job;
   const outcome = outcomeOf(job, facts);
-  return { occurrence, dueAt, key, scheduleId, kind, outcome, reason, job, passedOver: null };
+  return { occurrence, dueAt, key, scheduleId, kind, outcome, reason, job, passedOver: null, note: null };
 }

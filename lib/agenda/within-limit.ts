@@ -1,18 +1,17 @@
 import { nextRunAfter, unreadableReason } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
-import type { Segment } from "../history/version-segments.ts";
 import { isBeyond, type RunLimit, runLimitOf } from "../plan/fires-left.ts";
 import { cutOf, plannedUpTo, type ShardState, stateOf } from "../plan/shard.ts";
 import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
-import { occurrenceDueBy, type Timetable } from "../schedule/stored/timetable.ts";
+import { occurrenceDueBy } from "../schedule/stored/timetable.ts";
+import type { PlannedSegment } from "./planned-segments.ts";
 
 interface Limited {
   id: string;
   shard: number;
   deletedAt: Date | null;
   maxFires: number | null;
-  lag: Pick<Timetable, "lagMs" | "slotMs">;
 }
 
 /**
@@ -21,10 +20,10 @@ interface Limited {
  */
 export async function withinLimit(
   tx: Tx,
-  segments: ReadonlyMap<string, readonly Segment[]>,
+  segments: ReadonlyMap<string, readonly PlannedSegment[]>,
   heads: readonly Limited[],
   states: ReadonlyMap<number, ShardState>,
-): Promise<Map<string, readonly Segment[]>> {
+): Promise<Map<string, readonly PlannedSegment[]>> {
   const now = cutOf(states);
   const ids = heads
     .filter((head) => hasOpenRun(head, segments.get(head.id)?.[0], states))
@@ -46,15 +45,15 @@ export async function withinLimit(
 }
 
 function hasOpenRun(
-  { id, shard, deletedAt, maxFires, lag }: Limited,
-  newest: Segment | undefined,
+  { id, shard, deletedAt, maxFires }: Limited,
+  newest: PlannedSegment | undefined,
   states: ReadonlyMap<number, ShardState>,
 ): boolean {
   if (newest === undefined || deletedAt !== null || maxFires === null) return false;
   const state = stateOf(states, shard);
   const now = state.now.getTime();
   const planned = Math.min(now, plannedUpTo(state, id).getTime());
-  const next = nextRunAfter(newest.cadence, occurrenceDueBy(lag, planned));
+  const next = nextRunAfter(newest.cadence, occurrenceDueBy(newest.lag, planned));
   return next !== null && next <= Math.min(newest.to, now);
 }
 

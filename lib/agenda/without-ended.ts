@@ -1,19 +1,17 @@
 import { nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import type { Segment } from "../history/version-segments.ts";
-import { cutOf, plannedUpTo, type ShardState, stateOf } from "../plan/shard.ts";
-import { occurrenceDueBy, type Timetable } from "../schedule/stored/timetable.ts";
+import { cutOf, type ShardState, stateOf } from "../plan/shard.ts";
+import { occurrenceDueBy } from "../schedule/stored/timetable.ts";
+import type { PlannedSegment } from "./planned-segments.ts";
 import { whyAbsent } from "./why-absent.ts";
 
 interface Limited {
   id: string;
   shard: number;
   deletedAt: Date | null;
-  heldSince: Date | null;
   heldUntil: Date | null;
   maxFires: number | null;
   fires: number | null;
-  lag: Pick<Timetable, "lagMs" | "slotMs">;
 }
 
 /**
@@ -23,38 +21,42 @@ interface Limited {
  */
 export async function withoutEnded(
   tx: Tx,
-  segments: ReadonlyMap<string, readonly Segment[]>,
+  segments: ReadonlyMap<string, readonly PlannedSegment[]>,
   heads: readonly Limited[],
   states: ReadonlyMap<number, ShardState>,
-): Promise<Map<string, readonly Segment[]>> {
+): Promise<Map<string, readonly PlannedSegment[]>> {
   const now = cutOf(states).getTime();
   const searches = heads.flatMap((head) => {
-    const open = openFrom(head, stateOf(states, head.shard));
+    const state = stateOf(states, head.shard);
     return (segments.get(head.id) ?? []).flatMap((segment, index) => {
-      // The newest version goes on, unless its runs are used up.
-      if (!segment.isLimited || (index === 0 && open !== Number.POSITIVE_INFINITY)) return [];
-      return searchIn(head.id, segment, Math.min(segment.to, open, now));
+      // An edit has ended each version but the newest.
+      const from = index > 0 ? segment.from : endedFrom(head, segment, state);
+      return segment.isLimited && from !== null ? searchIn(head.id, segment, { from, now }) : [];
     });
   });
   const ends = await searchAll(tx, searches);
-  const upTo = new Map(searches.map((search) => [search.segment, search.upTo]));
-  const cut = (segment: Segment): Segment[] => {
-    const [end, searched] = [ends.get(segment), upTo.get(segment)];
-    if (end === undefined || searched === undefined) return [segment];
-    const later = searched < Math.min(segment.to, now) ? [{ ...segment, from: searched }] : [];
-    return end === null ? later : [...later, { ...segment, to: end }];
+  const cut = (segment: PlannedSegment): PlannedSegment[] => {
+    const to = ends.get(segment) ?? segment.to;
+    return to > segment.from || to === segment.to ? [{ ...segment, to }] : [];
   };
   return new Map([...segments].map(([id, of]) => [id, of.flatMap(cut)]));
 }
 
-/** The occurrence after which others without a record may still get one. */
-function openFrom({ id, deletedAt, heldSince, heldUntil, ...head }: Limited, state: ShardState): number {
-  const isUsedUp = head.maxFires !== null && (head.fires ?? 0) >= head.maxFires;
-  // The jobs that the end of a hold releases are made ahead of it.
-  const isReleased = heldUntil !== null && heldUntil <= state.reachedAt;
-  if (deletedAt !== null || (isUsedUp && !isReleased)) return Number.POSITIVE_INFINITY;
-  const planned = plannedUpTo(state, id).getTime();
-  return occurrenceDueBy(head.lag, Math.min(planned, heldSince?.getTime() ?? planned));
+/**
+ * From when on occurrences of the newest version that have no record yet get none. Null if they may still
+ * get one.
+ */
+function endedFrom(
+  { deletedAt, heldUntil, maxFires, fires }: Limited,
+  { from, lag }: PlannedSegment,
+  { reachedAt }: ShardState,
+): number | null {
+  const isUsedUp = maxFires !== null && (fires ?? 0) >= maxFires;
+  if (deletedAt !== null) return from;
+  if (!isUsedUp) return null;
+  // The jobs that the end of a hold releases are made ahead of it. Those it skips are recorded after it.
+  const isReleased = heldUntil !== null && heldUntil <= reachedAt;
+  return isReleased ? Math.max(from, occurrenceDueBy(lag, heldUntil.getTime())) : from;
 }
 
 /** Yields the occurrences to look up, and returns the last one that is in the ledger. */
@@ -62,22 +64,26 @@ type Halving = Generator<number, number | null, boolean>;
 
 interface Search {
   id: string;
-  segment: Segment;
-  upTo: number;
+  segment: PlannedSegment;
+  from: number;
   halving: Halving;
   /** The occurrence that is looked up next. */
   at: number;
 }
 
-function searchIn(id: string, segment: Segment, upTo: number): Search[] {
-  const last = previousBefore(segment.cadence, upTo + 1);
-  if (last === null || last <= segment.from) return [];
-  const halving = lastRecorded(segment, last);
+function searchIn(
+  id: string,
+  segment: PlannedSegment,
+  { from, now }: { from: number; now: number },
+): Search[] {
+  const last = previousBefore(segment.cadence, Math.min(segment.to, now) + 1);
+  if (last === null || last <= from) return [];
+  const halving = lastRecorded({ ...segment, from }, last);
   const { value } = halving.next();
-  return value === null ? [] : [{ id, segment, upTo, halving, at: value }];
+  return value === null ? [] : [{ id, segment, from, halving, at: value }];
 }
 
-function* lastRecorded({ cadence, from }: Segment, last: number): Halving {
+function* lastRecorded({ cadence, from }: PlannedSegment, last: number): Halving {
   if (yield last) return last;
   const first = nextAfter(cadence, from);
   if (first === null || first >= last || !(yield first)) return null;
@@ -91,14 +97,14 @@ function* lastRecorded({ cadence, from }: Segment, last: number): Halving {
   }
 }
 
-async function searchAll(tx: Tx, searches: readonly Search[]): Promise<Map<Segment, number | null>> {
-  const ends = new Map<Segment, number | null>();
+async function searchAll(tx: Tx, searches: readonly Search[]): Promise<Map<PlannedSegment, number>> {
+  const ends = new Map<PlannedSegment, number>();
   for (let open = searches; open.length > 0; ) {
     const recorded = await recordedAmong(tx, open);
     open = open.flatMap((search) => {
       const { done, value } = search.halving.next(recorded.has(search));
       if (done !== true) return [{ ...search, at: value }];
-      ends.set(search.segment, value);
+      ends.set(search.segment, value ?? search.from);
       return [];
     });
   }

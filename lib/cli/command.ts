@@ -50,6 +50,8 @@ interface CommandText {
   /** The placeholders behind the name: `<key>`, `<id>…`, `[key]`. */
   usage: string;
   about?: string;
+  /** The next step where the key, or what the command asks of it, does not exist. */
+  missing?: (key: string) => string;
   /** How many words the command takes. */
   words: { min: number; max: number };
   examples: readonly string[];

@@ -17,6 +17,18 @@ export async function jsonFrom(call: Call, text: string, option: string): Promis
   }
 }
 
+/** The argument of a command, or the option that means the same. */
+export function argumentOr<Name extends string>(
+  { words: [word], given }: Pick<Call<Name>, "words" | "given">,
+  option: Name,
+): string | undefined {
+  const value = given.text(option);
+  if (word === undefined || value === undefined) return word ?? value;
+  throw new UsageFault(
+    `${JSON.stringify(word)} and --${option} ${JSON.stringify(value)} are both a ${option}: give one of them.`,
+  );
+}
+
 export async function objectFrom(
   call: Call,
   file: string,

@@ -1,6 +1,7 @@
 import type { Pages } from "../client/main.ts";
 import type { Call } from "./command.ts";
 import type { listOptions } from "./common-options.ts";
+import { printable } from "./output/style.ts";
 
 const byDefault = 50;
 
@@ -23,18 +24,33 @@ export async function someOf<Item>(
     ? Number.POSITIVE_INFINITY
     : (given.number("limit", { min: 1 }) ?? byDefault);
   const items: Item[] = [];
-  for await (const item of list) {
-    if (items.length >= most) {
-      out.note(`${await moreText(most, total)}: use --limit or --all.`);
-      break;
-    }
-    items.push(item);
+  let read = 0;
+  for await (const page of list.pages()) {
+    items.push(...page.items);
+    if (items.length > most || (items.length === most && page.cursor !== undefined)) break;
+    if (page.cursor === undefined) return items;
+    read += 1;
+    if (isNoted(read)) out.note(searchingText(read, items.length));
   }
-  return items;
+  out.note(`${await moreText(most, { total, isSure: items.length > most })}: use --limit or --all.`);
+  return items.slice(0, most);
 }
 
-async function moreText(most: number, total: (() => Promise<Total>) | undefined): Promise<string> {
-  if (total === undefined) return `These are the first ${most}, and there are more`;
+/** After so many pages a search reports that it goes on; then each time that the number has doubled. */
+const notedFrom = 16;
+
+const isNoted = (pages: number) => pages >= notedFrom && Number.isInteger(Math.log2(pages / notedFrom));
+
+/** A page of a search checks a bounded number of entries: it may have none, and still not be the last. */
+function searchingText(pages: number, found: number): string {
+  return `Still searching: ${pages} pages read, ${found} found. Ctrl-C stops; a shorter time (--from, --to) is searched faster.`;
+}
+
+async function moreText(
+  most: number,
+  { total, isSure }: { total: (() => Promise<Total>) | undefined; isSure: boolean },
+): Promise<string> {
+  if (total === undefined) return `These are the first ${most}, and there ${isSure ? "are" : "may be"} more`;
   const { count, more } = await total();
   const grouped = new Intl.NumberFormat("en-GB").format(count);
   return `These are the first ${most} of ${more ? "more than " : ""}${grouped}`;
@@ -43,4 +59,18 @@ async function moreText(most: number, total: (() => Promise<Total>) | undefined)
 /** One more entry than will be shown, so that the caller learns whether there are more. */
 export function pageSize({ given }: Call<keyof typeof listOptions>): number {
   return given.flag("all") ? 100 : Math.min(100, (given.number("limit", { min: 1 }) ?? byDefault) + 1);
+}
+
+/**
+ * Explains an empty list of keys that the token does not reach. The API answers as if there were no
+ * such keys, so that it tells nothing about them.
+ */
+export async function noteReach(
+  { client, out, signal }: Pick<Call, "client" | "out" | "signal">,
+  asked: string | undefined,
+): Promise<void> {
+  if (asked === undefined || out.isJson) return;
+  const { prefix } = await client.tokens.own({ signal });
+  if (prefix === null || prefix.startsWith(asked) || asked.startsWith(prefix)) return;
+  out.note(printable(`This token reaches keys that begin with ${prefix} only.`));
 }

@@ -32,6 +32,7 @@ export async function run(args: readonly string[], around: Surroundings): Promis
   const [name = "help", ...rest] = args;
   const isJson = args.includes("--json");
   let command: Command | undefined;
+  let key: string | undefined;
   try {
     if (["help", "--help", "-h"].includes(name)) return help(rest, around);
     if (["version", "--version"].includes(name)) {
@@ -45,11 +46,12 @@ export async function run(args: readonly string[], around: Surroundings): Promis
       return exitCodes.done;
     }
     refuseWords(command, words);
+    [key] = words;
     await command.run(callOf(words, given, around));
     return exitCodes.done;
   } catch (cause) {
     const error = around.signal.aborted ? new Interrupted() : cause;
-    tell(error, command, isJson, around);
+    tell(error, { command, key, isJson }, around);
     return exitCodeOf(error);
   }
 }
@@ -117,8 +119,7 @@ function callOf(words: readonly string[], given: Given<string>, around: Surround
  */
 function tell(
   error: unknown,
-  command: Command | undefined,
-  isJson: boolean,
+  { isJson, ...failed }: Failed & { isJson: boolean },
   { terminal, env }: Surroundings,
 ): void {
   if (error instanceof Interrupted || error instanceof WouldChange || error instanceof NotOnTime) return;
@@ -127,17 +128,22 @@ function tell(
     return;
   }
   const paint = painter(terminal.isTty && (env["NO_COLOR"] ?? "") === "");
-  for (const line of errorLines(error, command)) terminal.note(`${paint(printable(line), "red")}\n`);
+  for (const line of errorLines(error, failed)) terminal.note(`${paint(printable(line), "red")}\n`);
 }
 
-function errorLines(error: unknown, command: Command | undefined): string[] {
+/** The command that failed, and its first argument. */
+interface Failed {
+  command: Command | undefined;
+  key: string | undefined;
+}
+
+function errorLines(error: unknown, { command, key }: Failed): string[] {
   if (error instanceof CarillonProblem) {
     const faults = error.errors.map(
       ({ path, message }) => `  ${path === "" ? message : `${path} ${message}`}`,
     );
     const id = error.requestId === undefined ? [] : [`  request ${error.requestId}: the log has the cause`];
-    const isGone = error.status === 404 && command?.usage.startsWith("<key>") === true;
-    const hint = isGone ? ["carillon audit --subject <key> shows whether it was deleted."] : [];
+    const hint = error.status === 404 ? missingHint({ command, key }) : [];
     return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id, ...hint];
   }
   const sentence = error instanceof Error ? error.message : String(error);
@@ -145,6 +151,11 @@ function errorLines(error: unknown, command: Command | undefined): string[] {
     return [sentence, "Is `npm start` running? CARILLON_URL, --url or CARILLON_DATA_DIR name another one."];
   if (!(error instanceof UsageFault)) return [sentence];
   return [sentence, `See carillon help${command === undefined ? "" : ` ${command.name}`}.`];
+}
+
+function missingHint({ command, key }: Failed): string[] {
+  if (command === undefined || key === undefined || !/^[<[]key[\]>]/.test(command.usage)) return [];
+  return [command.missing?.(key) ?? `carillon explain ${key} shows whether it was deleted.`];
 }
 
 function errorAsJson(error: unknown): object {

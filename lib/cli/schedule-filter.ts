@@ -1,7 +1,7 @@
 import type { ScheduleFilter, ScheduleState } from "../client/main.ts";
 import type { Call, OptionSpec } from "./command.ts";
 import { UsageFault } from "./fault.ts";
-import { instantFrom } from "./input.ts";
+import { argumentOr, instantFrom } from "./input.ts";
 
 export const scheduleFilterOptions = {
   prefix: { value: "prefix", about: "Only keys that begin with this" },
@@ -46,9 +46,9 @@ export function bulkFilterFrom(call: Call<keyof typeof bulkFilterOptions>): Sche
 }
 
 export function scheduleFilterFrom(call: Call<keyof typeof scheduleFilterOptions>): ScheduleFilter {
-  const { given, words } = call;
-  const { prefix = words[0], ...others } = bulkFilterFrom(call);
-  return { prefix, group: given.text("group"), tag: given.text("tag"), ...others };
+  const { given } = call;
+  const prefix = argumentOr(call, "prefix");
+  return { ...bulkFilterFrom(call), prefix, group: given.text("group"), tag: given.text("tag") };
 }
 
 /** The value of an option that takes one of these words. */

@@ -36,6 +36,8 @@ export interface AgendaItem extends Run {
   kind: JobKind;
   /** Set for a range: `occurrence` is its last one. */
   passedOver: { from: InstantText; to: InstantText; count: number | null; more: boolean } | null;
+  /** For a coming occurrence that a calendar has moved to another day: from where. */
+  note: string | null;
 }
 
 export interface AgendaPage extends Page<AgendaItem> {

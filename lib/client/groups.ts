@@ -13,8 +13,9 @@ export interface SharedHold {
   prefix: string | null;
   progress: "set" | "setting" | "releasing";
   /**
-   * Members that are held or released so far; null where the hold covers more keys than the token
-   * reaches.
+   * Schedules that the hold has been put on, or taken off, so far, those deleted since included.
+   * Schedules that joined later are held too, and not counted. Null where the hold covers more keys
+   * than the token reaches.
    */
   members: number | null;
 }

@@ -25,8 +25,10 @@ export interface BoardHold {
   until: InstantText | null;
   secondsLeft: number | null;
   /**
-   * With the scope `filter`, the schedules that were released. Null for other ended holds, and where
-   * the hold covers more keys than the token reaches.
+   * Schedules that the hold has been put on so far, those deleted since included; with the scope
+   * `filter`, the schedules that were released. Schedules that joined the group or tag later are
+   * held too, and not counted. Null for other ended holds, and where the hold covers more keys than
+   * the token reaches.
    */
   members: number | null;
   state: "binding" | "ending" | "ended";

@@ -94,6 +94,11 @@ interface InGroups {
   errorGroup?: string | undefined;
 }
 
+interface Late {
+  /** Jobs that started at least this long after they were due: a duration such as `5m`. */
+  lateBy?: string | undefined;
+}
+
 interface Found extends InGroups {
   reason?: string | undefined;
   /** Limits the occurrence; for dead jobs, the time when they died. */
@@ -101,18 +106,16 @@ interface Found extends InGroups {
   to?: Instant | undefined;
 }
 
-export interface JobFilter extends JobOwners, Found {
+export interface JobFilter extends JobOwners, Found, Late {
   state?: JobState | undefined;
   /**
    * False: only jobs whose occurrence has come. True: only jobs that are made ahead of it, or
    * enqueued for later.
    */
   upcoming?: boolean | undefined;
-  /** Jobs that started at least this long after they were due: a duration such as `5m`. */
-  lateBy?: string | undefined;
 }
 
-export interface RetryFilter extends JobOwners, Found {
+export interface RetryFilter extends JobOwners, Found, Late {
   state?: "dead" | "cancelled" | undefined;
 }
 
@@ -142,6 +145,7 @@ export interface CancelledMany {
 
 /** The jobs that a bulk operation would act on. Nothing was changed. */
 export interface JobsDryRun {
+  dryRun: true;
   count: number;
   /** There may be more: counting has a bound. */
   more: boolean;

@@ -13,39 +13,6 @@ export const keyedScheduleShape = z
   .strictObject({ key: keyShape.optional(), ...scheduleShape.shape })
   .meta({ id: "ScheduleInput", description: "A schedule as a caller sends it. Unknown fields are errors." });
 
-/** Fields that a patch merges member by member. */
-const merged = new Set(["target", "payload", "calendar", "catchUp", "dst", "retry"]);
-const required = new Set(["when", "target"]);
-
-/**
- * A merge patch as a caller sends it. It describes the members that a patch may have. The merged
- * schedule is checked later.
- */
-export const schedulePatchShape = z
-  .strictObject({
-    key: keyShape.optional(),
-    ...Object.fromEntries(
-      Object.entries(scheduleShape.shape).map(([name, shape]) => [name, patchOf(name, shape)]),
-    ),
-  })
-  .meta({ id: "SchedulePatch", description: "A merge patch (RFC 7396) of a schedule." });
-
-function patchOf(name: string, shape: z.core.$ZodType): z.ZodType {
-  const whole =
-    merged.has(name) && name !== "payload" ? z.record(z.string(), z.unknown()) : withoutDefault(shape);
-  const patch = required.has(name) ? z.optional(whole) : z.nullish(whole);
-  const { description } = z.globalRegistry.get(shape) ?? {};
-  return description === undefined ? patch : patch.describe(description);
-}
-
-/** A field that a patch leaves out stays as it is, so it has no default. */
-function withoutDefault(shape: z.core.$ZodType): z.core.$ZodType {
-  if (shape instanceof z.ZodPipe) return withoutDefault(shape.in);
-  return shape instanceof z.ZodDefault || shape instanceof z.ZodPrefault
-    ? withoutDefault(shape.unwrap())
-    : shape;
-}
-
 /** Reads the key in the path; refuses one that no schedule can have. */
 export function readKey(key: string): string {
   const message = keyFault(key);

@@ -51,11 +51,14 @@ export async function endVersion(
     return [];
   }
   const lags = !isPlanned && (plannedUpTo(state, id) < state.now || asideOf(current) !== null);
-  const parcels = lags ? (await planPending(tx, current, state, maker)).parcels : [];
+  const { parcels, firesLeft } = lags
+    ? await planPending(tx, current, state, maker)
+    : { parcels: [], firesLeft: timetable.firesLeft };
   const first = keepPending ? firstDueAfter(timetable, cut) : null;
-  if (first !== null && first <= cut && timetable.firesLeft !== 0) {
+  if (first !== null && first <= cut && firesLeft !== 0) {
+    const planned = { ...plannedOf(current), timetable: { ...timetable, firesLeft } };
     const moment = { missedUpTo: Number.NEGATIVE_INFINITY, upTo: cut };
-    parcels.push(...(await maker.firePlanned(tx, state, plannedOf(current), first, moment)).parcels);
+    parcels.push(...(await maker.firePlanned(tx, state, planned, first, moment)).parcels);
   }
   if (!keepAhead)
     await withdrawAhead(tx, current, state, keepPending ? cut : occurrenceDueBy(timetable, cut));

@@ -4,7 +4,7 @@ import type { Maker } from "../plan/make-later.ts";
 import { makeAtOnce } from "../plan/maker.ts";
 import { noteRanges, type PassedOver, rangesOf } from "../plan/note-passed.ts";
 import { writePassedEvents } from "../plan/passed-events.ts";
-import { hasReleased, unfoldHeld, withoutLimit } from "../plan/release.ts";
+import { hadRunsLeft, unfoldHeld, withoutLimit } from "../plan/release.ts";
 import { plannedUpTo, type ShardState } from "../plan/shard.ts";
 import { removeEndedHolds } from "../schedule/holds.ts";
 import { isPulse } from "../schedule/shape/pulse-shape.ts";
@@ -73,7 +73,7 @@ export async function notePassedUnderHolds(
     const held = unfoldHeld(withoutLimit(timetable), since, until);
     if (held === null) continue;
     // If its fires were used up before the hold, no occurrence was skipped.
-    if (timetable.firesLeft === 0 && !(await hasReleased(tx, schedule.id, held))) continue;
+    if (timetable.firesLeft === 0 && !(await hadRunsLeft(tx, schedule, until, held))) continue;
     passedOver.push({ schedule, passed: held.passed, ranges: held.ranges, notedAt: until });
   }
   await maker.noteSkipped(tx, state, passedOver);

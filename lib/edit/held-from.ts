@@ -4,9 +4,9 @@ import { dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/s
 import type { Held } from "../schedule/stored/version-rows.ts";
 
 /**
- * Returns the instant from which a hold counts: occurrences due after it are not planned. That is
- * the cut, or just before a new `at` that is slightly in the past, or unchanged if the schedule is
- * held already.
+ * Returns the instant from which a hold counts: occurrences due after it are not planned. If the
+ * cadence continues, that is the start of the current hold, or the cut. Otherwise it is the cut, or just
+ * before a new `at` that is slightly in the past.
  */
 export function heldFrom(
   current: StoredSchedule,
@@ -18,9 +18,8 @@ export function heldFrom(
     until,
   }: { kept: boolean; next: number | null; cut: Date; after: Timetable; until: Date | null },
 ): Held {
-  if (kept && current.heldSince !== null)
-    return { since: sameSince(current, current.heldSince, after), until };
-  return { since: heldSinceOf(kept ? null : next, cut), until };
+  if (kept) return { since: sameSince(current, current.heldSince ?? cut, after), until };
+  return { since: heldSinceOf(next, cut), until };
 }
 
 /**
@@ -33,7 +32,7 @@ export function withOwed(held: StoredSchedule): StoredSchedule {
   return { ...held, heldSince: new Date(owed.dueAt.getTime() - 1) };
 }
 
-/** If the spread or slot changes, the hold continues from the same occurrence. */
+/** If the spread or slot changes, the hold counts from the same occurrence. */
 function sameSince(current: StoredSchedule, since: Date, after: Timetable): Date {
   const before = timetableOf(current);
   if (before.lagMs === after.lagMs && before.slotMs === after.slotMs) return since;

@@ -7,7 +7,7 @@ import { unreadAdvice } from "../schedule/stored/versions-fault.ts";
 import { actorText } from "./actor.ts";
 import { editOf, explainElsewhere, firedVerdict } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
-import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./place.ts";
+import { type Nearest, type Place, placeOf, plannerOf, timetableIn, versionBy } from "./place.ts";
 import { explainPulse } from "./pulse.ts";
 import { explainRange } from "./skipped.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
@@ -31,7 +31,8 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
     };
   }
   const place = placeOf(version, at);
-  const due = dueAt(timetableIn(facts.key, version), at);
+  const planner = plannerOf(facts.key, versions, at) ?? version;
+  const due = dueAt(timetableIn(facts.key, planner), at);
   const unread = unreadableReason(version.cadence);
   if (unread !== null && facts.passed === null && facts.owedBefore === null)
     return unreadVerdict(version, unread);
@@ -41,7 +42,7 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
     const decidedBy = versionBy(versions, facts.passed.notedAt.getTime()) ?? version;
     return explainRange(facts, facts.passed, decidedBy, due);
   }
-  return explainRun(facts, version, place, due);
+  return explainRun(facts, planner, place, due);
 }
 
 /**
@@ -65,9 +66,13 @@ function notKnown(unread: string): Verdict {
   };
 }
 
-/** Explains an instant that is an occurrence of the version in force then, and has no job. */
-function explainRun(facts: Facts, version: VersionFact, place: Place, due: number): Verdict {
-  const { at, now, owedBefore, keptFrom } = facts;
+/**
+ * Explains an instant that is an occurrence of the version in force then, and has no job. `planner` is the
+ * version that plans it.
+ */
+function explainRun(facts: Facts, planner: VersionFact, place: Place, due: number): Verdict {
+  const { at, now, owedBefore, keptFrom, versions } = facts;
+  const next = versions[versions.indexOf(planner) + 1];
   if (place.kind === "skipped-day") {
     const { name, day, entry } = place.calendar;
     const by = entry === null || entry === day ? "" : `, by its entry ${entry}`;
@@ -93,17 +98,18 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
     const sentence = `Was an occurrence, but jobs are kept only from ${isoInstant(keptFrom)} on: its outcome is no longer known.`;
     return { outcome: "too-old", sentence };
   }
-  const deleted = facts.versions[indexAt(facts.versions, at) + 1];
-  if (deleted?.change === "deleted" && deleted.at < due) {
-    const sentence = `Was due at ${isoInstant(due)}, but the schedule was deleted before, at ${isoInstant(deleted.at)} by ${actorText(deleted.by)}.`;
-    return { outcome: "deleted", sentence, edit: editOf(deleted) };
+  if (next?.change === "deleted" && next.at < due) {
+    const sentence = `Was due at ${isoInstant(due)}, but the schedule was deleted before, at ${isoInstant(next.at)} by ${actorText(next.by)}.`;
+    return { outcome: "deleted", sentence, edit: editOf(next) };
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
+  // The edit that ended a version has planned its occurrences, however far the ticks have come.
+  const isOpen = next === undefined && due > facts.plannedUpTo;
   return (
-    explainBeyond(facts, version, due) ??
-    explainHeld(facts, version, due) ??
-    explainUsedUp(facts, version, due) ??
-    explainPlan(facts, due)
+    explainBeyond(facts, planner, due) ??
+    explainHeld(facts, planner, due) ??
+    explainUsedUp(facts, planner, { isOpen }) ??
+    explainPlan(facts, due, { isOpen })
   );
 }
 
@@ -164,9 +170,9 @@ function explainBeyond(facts: Facts, { cadence }: VersionFact, due: number): Ver
 }
 
 /** Explains a run that the ticks have passed without a trace. */
-function explainUsedUp(facts: Facts, version: VersionFact, due: number): Verdict | null {
+function explainUsedUp(facts: Facts, version: VersionFact, { isOpen }: { isOpen: boolean }): Verdict | null {
   if (!wasUsedUp(facts, version)) return null;
-  if (due > facts.plannedUpTo && facts.limit?.isUsedUp !== true) return null;
+  if (isOpen && facts.limit?.isUsedUp !== true) return null;
   return beyondLimit(
     facts,
     `Does not run: the schedule had used up its \`maxFires\` of ${version.body.maxFires} before.`,
@@ -184,7 +190,7 @@ function wasUsedUp({ limit, versions }: Facts, version: VersionFact): boolean {
   return limit === null || !isCountedSince || limit.fires >= maxFires;
 }
 
-function explainPlan(facts: Facts, due: number): Verdict {
+function explainPlan(facts: Facts, due: number, { isOpen }: { isOpen: boolean }): Verdict {
   const { now, plannedUpTo, at, aside, heldUntil } = facts;
   if (due > now) {
     const moved = due === at ? "" : `, due at ${isoInstant(due)}`;
@@ -193,7 +199,7 @@ function explainPlan(facts: Facts, due: number): Verdict {
       sentence: `Is planned${moved}: its job is made about three minutes before.`,
     };
   }
-  if (due > plannedUpTo) {
+  if (isOpen) {
     const behind = `the ticks have only reached ${isoInstant(plannedUpTo)}`;
     return {
       outcome: "not-planned-yet",

@@ -3,6 +3,7 @@ import { normalForm } from "../cadence/normal-form.ts";
 import type { DescribedOccurrence } from "../cadence/occurrence-notes.ts";
 import { isoInstant } from "../cadence/zone/civil.ts";
 import { listText } from "../cadence/zone/wall-text.ts";
+import type { JobRead } from "../job/read-job.ts";
 import { editText } from "./actor.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./place.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
@@ -83,12 +84,21 @@ function changeText(earlier: VersionFact, next: VersionFact): string {
 
 /** Explains an instant that is no occurrence, but has a job of another kind. */
 export function firedVerdict({ beside, at }: Facts): Verdict | null {
-  const [job] = beside;
+  const [job, ...others] = beside;
   if (job === undefined) return null;
+  // Backfills and rechecks of the instant have sentences of their own.
+  const more = others
+    .filter(({ kind }) => kind === "manual")
+    .map((other) => ` Another manual job is ${stateText(other)}.`)
+    .join("");
   return {
     outcome: "fired",
-    sentence: `Is no occurrence: at ${isoInstant(at)} a ${job.kind} job was made outside the cadence; it is ${job.state}.`,
+    sentence: `Is no occurrence: at ${isoInstant(at)} a ${job.kind} job was made outside the cadence; it is ${stateText(job)}.${more}`,
   };
+}
+
+function stateText({ state, reason }: JobRead): string {
+  return reason === null ? state : `${state} (${reason})`;
 }
 
 function strangerVerdict({ at }: Facts, version: VersionFact, { before, after }: Nearest): Verdict {

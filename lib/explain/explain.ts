@@ -27,14 +27,14 @@ import {
 } from "./facts.ts";
 import { besideNear, occurrenceMeant } from "./meant.ts";
 import {
-  earlyVersion,
-  indexAt,
   type Nearest,
   nearestTo,
   noteOn,
   placeOf,
+  plannerOf,
   timetableIn,
   versionBy,
+  versionOf,
 } from "./place.ts";
 import { pulseFactsOf } from "./pulse.ts";
 import { explainRecheck, followedText, recheckBesideText } from "./recheck.ts";
@@ -77,11 +77,6 @@ export function explain(sql: Sql, { key, at }: { key: string; at: Date }): Promi
   }, "isolation level repeatable read");
 }
 
-/** The version that gives an instant its occurrence. */
-export function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
-  return earlyVersion(versions, at) ?? versions[indexAt(versions, at)];
-}
-
 async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promise<Facts> {
   const { id, heldSince, heldUntil } = subject;
   const versions = await versionsAround(tx, id, at);
@@ -92,6 +87,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
   const { passed, passedBefore } = await passedAround(tx, id, at);
   const requests = subjectJob === null ? null : (await jobRequestsOf(tx, [subjectJob])).get(subjectJob.id);
   const version = versionOf(versions, at.getTime());
+  const planner = plannerOf(key, versions, at.getTime());
   const before = await owedBefore(tx, id, at);
   const span = { from: at.getTime(), to: Math.max(at.getTime(), passed?.to.getTime() ?? 0) };
   return {
@@ -106,9 +102,9 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     chain: root === null ? [] : await rechecksOfRun(tx, root),
     requests: requests ?? noJobRequests,
     pulse:
-      version === undefined || !isPulse(version)
+      planner === undefined || !isPulse(planner)
         ? null
-        : ((await pulseFactsOf(tx, subject, [dueAt(timetableIn(key, version), at.getTime())]))[0] ?? null),
+        : ((await pulseFactsOf(tx, subject, [dueAt(timetableIn(key, planner), at.getTime())]))[0] ?? null),
     passed,
     passedBefore,
     owedBefore: before,
@@ -158,7 +154,7 @@ export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked
     occurrence,
     version: version?.version ?? null,
     cadence: version === undefined ? null : normalForm(version.cadence),
-    dueAt: dueOf(facts, version, occurrence),
+    dueAt: dueOf(facts, occurrence),
     note: isLive && place?.kind === "run" ? noteOn(version, at) : null,
     job,
     beside,
@@ -179,15 +175,12 @@ function decidedBy({ versions }: Facts, { state, reason, finishedAt }: JobRead):
   return isPassed && finishedAt !== null ? versionBy(versions, finishedAt.getTime()) : undefined;
 }
 
-function dueOf(
-  { key, at, job, beside }: Facts,
-  version: VersionFact | undefined,
-  occurrence: boolean,
-): Date | null {
+function dueOf({ key, at, versions, job, beside }: Facts, occurrence: boolean): Date | null {
   if (job !== null) return job.dueAt;
   const recheck = occurrence ? null : recheckIn(beside);
   if (recheck !== null) return recheck.dueAt;
-  return occurrence && version !== undefined ? new Date(dueAt(timetableIn(key, version), at)) : null;
+  const planner = occurrence ? plannerOf(key, versions, at) : undefined;
+  return planner === undefined ? null : new Date(dueAt(timetableIn(key, planner), at));
 }
 
 function recheckIn(beside: readonly JobRead[]): JobRead | null {

@@ -9,9 +9,8 @@ import { whyAside } from "../quarantine/entries.ts";
 import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import { dueAt } from "../schedule/stored/timetable.ts";
 import { versionsFaultOf } from "../schedule/stored/versions-fault.ts";
-import { versionOf } from "./explain.ts";
 import { limitOf, outagesSince, type SubjectRow, standingOf, travelsOf } from "./facts.ts";
-import { timetableIn } from "./place.ts";
+import { plannerOf, timetableIn, versionOf } from "./place.ts";
 import { pulseFactsOf } from "./pulse.ts";
 import { jobRequestsOf, noJobRequests } from "./requests.ts";
 import type { Facts, PassedFact, PulseFact, VersionFact } from "./verdict.ts";
@@ -180,7 +179,7 @@ async function pulsesAt(
   instants: readonly number[],
 ): Promise<Map<number, PulseFact>> {
   const beats = instants.flatMap((at) => {
-    const version = versionOf(versions, at);
+    const version = plannerOf(key, versions, at);
     return version === undefined || !isPulse(version)
       ? []
       : [{ at, due: dueAt(timetableIn(key, version), at) }];

@@ -96,10 +96,14 @@ function endedBetween({ around, at }: Facts, due: number, started: number): JobR
   });
 }
 
-/** Whether the job runs in place of missed occurrences: the occurrence before it was missed. */
+/**
+ * Whether the job runs in place of missed occurrences: the occurrence before it was missed, and
+ * `catchUp` is `latest`. Under the other policies each job runs for its own occurrence alone.
+ */
 function isCaughtUp({ around, at, passedBefore }: Facts, version: VersionFact | undefined): boolean {
+  if (version?.body.catchUp.policy !== "latest") return false;
   const neighbour = around.findLast(({ occurrence }) => occurrence.getTime() < at);
-  const previous = version === undefined ? null : previousRunBefore(version.cadence, at);
+  const previous = previousRunBefore(version.cadence, at);
   if (neighbour?.reason === "missed" && neighbour.occurrence.getTime() === previous) return true;
   return passedBefore?.reason === "missed" && passedBefore.to.getTime() === previous;
 }

@@ -6,7 +6,8 @@ import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurr
 import { MS_PER_DAY } from "../cadence/zone/civil.ts";
 import { dateText } from "../cadence/zone/wall-text.ts";
 import { zoneNamed } from "../cadence/zone/zone-spans.ts";
-import { type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
+import { plansUpTo } from "../plan/plans-up-to.ts";
+import { dueAt, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import type { VersionFact } from "./verdict.ts";
 
 /** A day that a calendar excludes, and the entry that excludes it. */
@@ -105,6 +106,28 @@ export function earlyVersion(versions: readonly VersionFact[], at: number): Vers
   });
 }
 
+/** The version that gives an instant its occurrence. */
+export function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
+  return earlyVersion(versions, at) ?? versions[indexAt(versions, at)];
+}
+
+/**
+ * The version that plans an occurrence, and so decides when it is due and whether a limit excludes it:
+ * the one that gives it, or a later one that plans it again.
+ */
+export function plannerOf(
+  key: string,
+  versions: readonly VersionFact[],
+  at: number,
+): VersionFact | undefined {
+  let version = versionOf(versions, at);
+  for (const next of version === undefined ? [] : versions.slice(versions.indexOf(version) + 1)) {
+    if (version === undefined || dueAt(timetableIn(key, version), at) <= plansUpTo(version, next)) break;
+    version = next;
+  }
+  return version;
+}
+
 export interface Nearest {
   before: DescribedOccurrence | null;
   after: DescribedOccurrence | null;
@@ -159,7 +182,10 @@ function described(
 }
 
 /** Notes how a clock change or a calendar affected one run. */
-export function noteOn({ cadence, body: { timezone } }: VersionFact, at: number): string | null {
+export function noteOn(
+  { cadence, body: { timezone } }: Pick<VersionFact, "cadence" | "body">,
+  at: number,
+): string | null {
   const [found] = describeOccurrences(cadence, { timezone, after: at - 1, n: 1 });
   return found?.at === at ? found.note : null;
 }

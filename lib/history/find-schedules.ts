@@ -40,9 +40,6 @@ export async function fewOwners(
   return rows.length > most ? null : rows.map(({ id }) => id);
 }
 
-/** Largest number of schedules whose histories are merged. */
-const mergedMax = 20;
-
 /**
  * The ids of the schedules that match, deleted ones too. Null if there are too many, or if the
  * filter names neither key, group nor prefix.
@@ -50,7 +47,7 @@ const mergedMax = 20;
 export async function fewSchedules(
   tx: Tx,
   owners: JobOwners,
-  most: { named: number; found: number } = { named: namedMax, found: mergedMax },
+  most: { named: number; found: number },
 ): Promise<string[] | null> {
   const few = await fewOwners(tx, owners, { deleted: true, most: most.named });
   if (few === null) return null;

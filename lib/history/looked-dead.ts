@@ -1,3 +1,4 @@
+import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { fewOwners, isOwner, type JobOwners } from "./find-schedules.ts";
 
@@ -6,6 +7,8 @@ export interface DeadFilter extends JobOwners {
   reason?: string | undefined;
   /** Those whose last attempt is in one of these error groups. */
   errorGroup?: readonly string[] | undefined;
+  /** Jobs that started at least this long after they were due: a duration such as `5m`. */
+  lateBy?: string | undefined;
   /** Time of death: from here … */
   from?: Date | undefined;
   /** … to before here. */
@@ -61,11 +64,24 @@ export function isDeadOf(tx: Tx, filter: DeadFilter) {
   return tx`(s.id is not null and ${isOwner(tx, filter)} and ${isDeadWith(tx, filter)})`;
 }
 
-/** SQL: the dead job `d` has the reason and one of the error groups of the filter. */
-export function isDeadWith(tx: Tx, { reason, errorGroup }: DeadFilter) {
+/** SQL: the dead job `d` has the reason, one of the error groups and the lateness of the filter. */
+export function isDeadWith(tx: Tx, { reason, errorGroup, lateBy }: DeadFilter) {
   return tx`(true
     ${reason === undefined ? tx`` : tx`and d.reason = ${reason}`}
-    ${errorGroup === undefined ? tx`` : tx`and d.error_group = any(${[...errorGroup]}::text[])`})`;
+    ${errorGroup === undefined ? tx`` : tx`and d.error_group = any(${[...errorGroup]}::text[])`}
+    ${
+      lateBy === undefined
+        ? tx``
+        : tx`and exists (
+            select from carillon.jobs j
+            where j.occurrence = d.occurrence and j.schedule_id = d.schedule_id and j.kind = d.kind and j.n = d.n
+              and ${isLateBy(tx, lateBy)} offset 0)`
+    })`;
+}
+
+/** SQL: the job `j` started at least this long after it was due. */
+export function isLateBy(tx: Tx, lateBy: string) {
+  return tx`j.started_at >= j.due_at + ${durationMs(lateBy)} * interval '1 millisecond'`;
 }
 
 /** The most dead jobs that a count or a list of groups reads. */

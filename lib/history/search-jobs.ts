@@ -1,6 +1,6 @@
-import { durationMs } from "../cadence/duration.ts";
-import type { Tx } from "../db/connect.ts";
-import { type JobKey, jobId, jobKinds, parseJobId } from "../job/job-id.ts";
+import { byIndex } from "../db/by-index.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
 import {
   errorGroupOfJob,
   type JobRead,
@@ -11,6 +11,7 @@ import {
 } from "../job/read-job.ts";
 import { fewSchedules, isOwner, type JobOwners } from "./find-schedules.ts";
 import { newestFirst, pageUpTo } from "./job-order.ts";
+import { isLateBy } from "./looked-dead.ts";
 import { mergedHistories } from "./search-histories.ts";
 import { type HistoryTimes, limitsOf } from "./search-history.ts";
 import { jobsToCome, lookForUnmade } from "./unmade-jobs.ts";
@@ -31,9 +32,18 @@ export const isJobPlace = (text: string): boolean => parseJobId(text) !== null;
 
 /**
  * How many jobs the first, second and third statement of a page check. The page stops when it is
- * full.
+ * full. A search for owners that are not listed looks up the schedule of each job.
  */
-const steps = [500, 2_000, 7_500];
+const steps = { listed: [500, 2_000, 20_000], unlisted: [500, 2_000, 7_500] };
+
+/** Largest number of schedules whose histories are merged. */
+const mergedMax = 20;
+
+/**
+ * Largest number of schedules that are listed by their ids. Jobs of other schedules are then left
+ * out without looking their schedules up.
+ */
+const listedMax = 5_000;
 
 /**
  * The jobs of many schedules, newest occurrence first, through the primary key, which has that
@@ -42,18 +52,18 @@ const steps = [500, 2_000, 7_500];
  * `next`.
  */
 export async function searchJobs(
-  tx: Tx,
+  sql: Sql,
   { filter: asked, before, limit }: JobSearch,
 ): Promise<{ items: JobRead[]; next?: JobKey }> {
-  const filter = { ...asked, ...(await limitsOf(tx, asked)) };
-  const few = await fewSchedules(tx, filter);
-  if (few !== null) return mergedHistories(tx, few, { filter, before, limit });
+  const filter = { ...asked, ...(await limitsOf(sql, asked)) };
+  const ids = await fewSchedules(sql, filter, { named: listedMax, found: listedMax });
+  if (ids !== null && ids.length <= mergedMax) return mergedHistories(sql, ids, { filter, before, limit });
   // Read first: a job that gets its row meanwhile is then found by the second query.
-  const toCome = await findToCome(tx, { filter, before, limit });
-  const made = await searchMade(tx, { filter, before, limit });
+  const toCome = await findToCome(sql, { filter, before, limit });
+  const made = await searchMade(sql, { filter, before, limit }, ids);
   if (toCome.length === 0) return made;
-  const ids = new Set(made.items.map(({ id }) => id));
-  const found = [...made.items, ...toCome.filter(({ id }) => !ids.has(id))];
+  const known = new Set(made.items.map(({ id }) => id));
+  const found = [...made.items, ...toCome.filter(({ id }) => !known.has(id))];
   return pageUpTo(found, made.next ?? null, limit);
 }
 
@@ -101,22 +111,55 @@ async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise
 }
 
 async function searchMade(
-  tx: Tx,
+  sql: Sql,
   { filter, before, limit }: JobSearch,
+  ids: readonly string[] | null,
 ): Promise<{ items: JobRead[]; next?: JobKey }> {
-  const open = isOpen(filter.state) ? await openFew(tx) : null;
+  const open = isOpen(filter.state) ? await openFew(sql) : null;
+  if (open !== null) {
+    const found = await matching(
+      sql,
+      { filter, ids, rows: (tx) => fromParcels(tx, filter, before, open) },
+      limit,
+    );
+    const last = found.length === limit ? found.at(-1) : undefined;
+    return { items: await inOrder(sql, found, filter), ...(last === undefined ? {} : { next: last }) };
+  }
   const found: JobKey[] = [];
   let place = before;
-  for (const step of steps) {
+  const { prefix, group, tag, target } = filter;
+  const isNamed = [prefix, group, tag, target].some((owner) => owner !== undefined);
+  for (const step of isNamed && ids === null ? steps.unlisted : steps.listed) {
     const left = limit - found.length;
-    const looked = await look(tx, filter, { open, before: place, looked: step, found: left });
-    found.push(...looked.found);
-    place = looked.found.length === left ? looked.found.at(-1) : (looked.last ?? undefined);
-    if (looked.found.length < left && looked.last === null)
-      return { items: await inOrder(tx, found, filter) };
-    if (found.length === limit) break;
+    const begin = place;
+    const stop = await stopAfter(sql, filter, begin, step);
+    const rows = (tx: Tx) => walked(tx, filter, begin, stop);
+    const some = await matching(sql, { filter, ids, rows }, left);
+    found.push(...some);
+    if (some.length === left) {
+      place = some.at(-1);
+      break;
+    }
+    if (stop === null) return { items: await inOrder(sql, found, filter) };
+    place = stop;
   }
-  return { items: await inOrder(tx, found, filter), ...(place === undefined ? {} : { next: place }) };
+  return { items: await inOrder(sql, found, filter), ...(place === undefined ? {} : { next: place }) };
+}
+
+/** The last of the next jobs, of any schedule and state, that one statement checks. Null if these are all. */
+async function stopAfter(
+  sql: Sql,
+  filter: JobFilter,
+  before: JobKey | undefined,
+  most: number,
+): Promise<JobKey | null> {
+  const [stop = null] = await byIndex(
+    sql,
+    (tx) => tx<JobKey[]>`
+    select j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n from carillon.jobs j where true ${within(tx, filter, before)}
+    order by j.occurrence desc, j.schedule_id desc, j.kind desc, j.n desc offset ${most - 1}::int limit 1`,
+  );
+  return stop;
 }
 
 /**
@@ -148,59 +191,42 @@ async function openFew(tx: Tx): Promise<string[] | null> {
   return parcels.length > openMax.parcels || jobs > openMax.jobs ? null : parcels.map(({ id }) => id);
 }
 
-interface Bounds {
-  open: readonly string[] | null;
-  before: JobKey | undefined;
-  looked: number;
-  found: number;
+interface Rows {
+  filter: JobFilter;
+  /** The schedules that match; null if they are not listed. */
+  ids: readonly string[] | null;
+  /** SQL: the jobs that are checked. */
+  rows: (tx: Tx) => ReturnType<typeof walked>;
 }
 
-async function look(
-  tx: Tx,
-  filter: JobFilter,
-  { open, before, looked, found }: Bounds,
-): Promise<{ found: JobKey[]; last: JobKey | null }> {
-  const rows = await tx<(Nullable<JobKey> & { looked: number; last: string | null })[]>`
-    with looked as materialized (
-      ${open === null ? walked(tx, filter, before) : fromParcels(tx, filter, before, open)}
-      order by j.occurrence desc, j.schedule_id desc, j.kind desc, j.n desc limit ${looked}
-    ), found as (
-      select j.occurrence, j.schedule_id, j.kind, j.n from looked j
-      cross join lateral (select * from carillon.schedules s where s.id = j.schedule_id offset 0) s
-      left join lateral (select p.lease_until from carillon.parcels p where p.id = j.parcel_id offset 0) p on true
-      where ${isOwner(tx, filter)} ${isIn(tx, filter)}
-      order by j.occurrence desc, j.schedule_id desc, j.kind desc, j.n desc limit ${found})
-    select e.looked, e.last, f.occurrence, f.schedule_id as "scheduleId", f.kind, f.n
+/** The first of these jobs that match, newest first. */
+function matching(sql: Sql, { filter, ids, rows }: Rows, most: number): Promise<readonly JobKey[]> {
+  return byIndex(
+    sql,
+    (tx) => tx<JobKey[]>`
+    select j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n
     from (
-      select (select count(*)::int from looked) as looked, (
-        select concat_ws('/', (extract(epoch from occurrence) * 1000)::bigint, schedule_id, kind, n)
-        from looked order by occurrence, schedule_id, kind, n limit 1) as last) e
-    left join found f on true
-    order by f.occurrence desc, f.schedule_id desc, f.kind desc, f.n desc`;
-  const [first] = rows;
-  const last = first === undefined || first.looked < looked || first.last === null ? null : keyIn(first.last);
-  return { found: rows.flatMap(whole), last };
-}
-
-type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
-
-function whole({ occurrence, scheduleId, kind, n }: Nullable<JobKey>): JobKey[] {
-  if (occurrence === null || scheduleId === null || kind === null || n === null) return [];
-  return [{ occurrence, scheduleId, kind, n }];
-}
-
-function keyIn(text: string): JobKey {
-  const [at = "", scheduleId = "", name, n = ""] = text.split("/");
-  const kind = jobKinds.find((each) => each === name);
-  if (kind === undefined) throw new Error(`The job key ${text} has an unknown kind.`);
-  return { occurrence: new Date(Number(at)), scheduleId, kind, n: Number(n) };
+      ${rows(tx)} and ${mayBeIn(tx, filter)} ${ids === null ? tx`` : tx`and j.schedule_id = any(${[...ids]}::bigint[])`}
+      order by j.occurrence desc, j.schedule_id desc, j.kind desc, j.n desc offset 0) j
+    cross join lateral (select * from carillon.schedules s where s.id = j.schedule_id offset 0) s
+    left join lateral (select p.lease_until from carillon.parcels p where p.id = j.parcel_id offset 0) p on true
+    where ${isOwner(tx, filter)} ${isIn(tx, filter)}
+    order by j.occurrence desc, j.schedule_id desc, j.kind desc, j.n desc limit ${most}`,
+  );
 }
 
 const columns = (tx: Tx) =>
   tx`j.occurrence, j.schedule_id, j.kind, j.n, j.state, j.reason, j.attempt, j.version, j.parcel_id, j.error, j.due_at, j.started_at`;
 
-function walked(tx: Tx, filter: JobFilter, before: JobKey | undefined) {
-  return tx`select ${columns(tx)} from carillon.jobs j where true ${within(tx, filter, before)}`;
+function walked(tx: Tx, filter: JobFilter, before: JobKey | undefined, stop: JobKey | null) {
+  return tx`
+    select ${columns(tx)} from carillon.jobs j where true ${within(tx, filter, before)}
+    ${
+      stop === null
+        ? tx``
+        : tx`and j.occurrence >= ${stop.occurrence} and (j.occurrence, j.schedule_id, j.kind, j.n)
+          >= (${stop.occurrence}::timestamptz, ${stop.scheduleId}::bigint, ${stop.kind}::carillon.job_kind, ${stop.n}::int)`
+    }`;
 }
 
 function fromParcels(tx: Tx, filter: JobFilter, before: JobKey | undefined, ids: readonly string[]) {
@@ -228,10 +254,22 @@ function within(tx: Tx, { from, to }: JobFilter, before: JobKey | undefined) {
     }`;
 }
 
+/**
+ * A condition on a job's own row that every matching job meets. Most jobs do not, and their schedules
+ * and parcels are then not looked up.
+ */
+function mayBeIn(tx: Tx, { state, reason, errorGroup }: JobFilter) {
+  const stored = state === undefined ? [] : isOpen(state) ? ["waiting"] : [state, "waiting"];
+  return tx`
+    ${state === undefined ? tx`true` : tx`j.state = any(${stored}::text[]::carillon.job_state[])`}
+    ${reason === undefined ? tx`` : tx`and (j.reason = ${reason} or j.state = 'waiting')`}
+    ${errorGroup === undefined ? tx`` : tx`and j.error is not null`}`;
+}
+
 function isIn(tx: Tx, { state, reason, errorGroup, lateBy }: JobFilter) {
   return tx`
     ${state === undefined ? tx`` : tx`and ${stateOfJob(tx)} = ${state}`}
     ${reason === undefined ? tx`` : tx`and ${reasonOfJob(tx)} = ${reason}`}
     ${errorGroup === undefined ? tx`` : tx`and ${errorGroupOfJob(tx)} = any(${[...errorGroup]}::text[])`}
-    ${lateBy === undefined ? tx`` : tx`and j.started_at >= j.due_at + ${durationMs(lateBy)} * interval '1 millisecond'`}`;
+    ${lateBy === undefined ? tx`` : tx`and ${isLateBy(tx, lateBy)}`}`;
 }

@@ -24,7 +24,7 @@ const earlyMs = 61_000;
 /** Near the end of the year 9999; a later instant is no bound. */
 const lastInstant = 253_402_300_000_000;
 
-interface VersionRow extends CadenceColumns {
+export interface VersionRow extends CadenceColumns {
   held: boolean;
   heldUntil: Date | null;
   changedAt: Date;
@@ -39,11 +39,11 @@ const versionRows = (tx: Tx, scheduleId: string) => tx`
   from carillon.schedule_versions own ${withSpecs(tx)}
   where own.schedule_id = ${scheduleId}`;
 
-const versionColumns = (tx: Tx) => tx`
+export const versionColumns = (tx: Tx) => tx`
   own.held, own.held_until as "heldUntil", own.changed_at as "changedAt", greatest(h.reached_at, h.watermark_at) as "reachedAt",
     v.body -> 'catchUp' as "catchUp", v.body ->> 'maxFires' is not null as "isLimited", ${cadenceColumns(tx)}`;
 
-const withSpecs = (tx: Tx) => tx`
+export const withSpecs = (tx: Tx) => tx`
   join carillon.schedules s on s.id = own.schedule_id
   join carillon.shards h on h.id = s.shard
   join carillon.schedule_versions v on v.schedule_id = own.schedule_id and v.version = own.spec_version
@@ -65,30 +65,6 @@ export async function segmentsBefore(
     order by own.version desc limit ${versionsMax}`);
   const oldest = rows.length < versionsMax ? undefined : rows.at(-1);
   return { segments: segmentsOf(rows), from: oldest === undefined ? null : oldest.changedAt.getTime() + 1 };
-}
-
-/** How many versions of each schedule are read where the newest occurrences of many are sought. */
-const newestVersionsMax = 20;
-
-/**
- * The segments of the newest versions of many schedules, each newest first. They reach until now,
- * or as far as the ticks have come.
- */
-export async function newestSegments(
-  tx: Tx,
-  ids: readonly string[],
-  now: Date,
-): Promise<Map<string, Segment[]>> {
-  const rows = await tx<(VersionRow & { id: string })[]>`
-    select own.schedule_id as id, ${versionColumns(tx)}
-    from unnest(${[...ids]}::bigint[]) i (id)
-    cross join lateral (
-      select * from carillon.schedule_versions o where o.schedule_id = i.id order by o.version desc limit ${newestVersionsMax}) own
-    ${withSpecs(tx)}
-    order by own.schedule_id, own.version desc`;
-  const untilNow = (of: readonly VersionRow[]) =>
-    of.map((row) => (row.reachedAt < now ? { ...row, reachedAt: now } : row));
-  return new Map([...Map.groupBy(rows, ({ id }) => id)].map(([id, of]) => [id, segmentsOf(untilNow(of))]));
 }
 
 /** The segments of versions, newest first. */
@@ -135,9 +111,9 @@ export async function segmentsWithin(
  * Splits a segment at the end of a hold that ends by itself, because no new version begins there.
  * Newest first.
  */
-function withHold(
+export function withHold(
   segment: Omit<Segment, "held" | "caughtUpMax">,
-  { held, heldUntil }: VersionRow,
+  { held, heldUntil }: Pick<VersionRow, "held" | "heldUntil">,
   caughtUpMax: number,
 ): Segment[] {
   const until = heldUntil?.getTime() ?? segment.to;

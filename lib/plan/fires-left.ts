@@ -5,7 +5,7 @@ import type { Tx } from "../db/connect.ts";
 import { readJobsAt } from "../job/read-job.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
-import { hasReleased, unfoldHeld, withoutLimit } from "./release.ts";
+import { hadRunsLeft, unfoldHeld, withoutLimit } from "./release.ts";
 import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
 /** How many more runs `maxFires` allows, counted from the first one after `countFrom`. */
@@ -33,7 +33,7 @@ export async function runLimitOf(tx: Tx, stored: StoredSchedule, now: Date): Pro
   const { heldSince } = stored;
   const isUsedUp = timetable.firesLeft === 0;
   const fires = stored.fires ?? 0;
-  if (isUsedUp && heldSince !== null && !(await hasReleasedSome(tx, stored)))
+  if (isUsedUp && heldSince !== null && !(await hadRunsLeftBeforeHold(tx, stored)))
     return {
       maxFires,
       fires,
@@ -52,12 +52,11 @@ export async function runLimitOf(tx: Tx, stored: StoredSchedule, now: Date): Pro
   return { maxFires, fires, left, countFrom, isUsedUp, isBeforeHold: false };
 }
 
-/** Whether the end of the current hold has released jobs, which the tick makes ahead of the end. */
-async function hasReleasedSome(tx: Tx, stored: StoredSchedule): Promise<boolean> {
-  const { id, heldSince, heldUntil } = stored;
+async function hadRunsLeftBeforeHold(tx: Tx, stored: StoredSchedule): Promise<boolean> {
+  const { heldSince, heldUntil } = stored;
   if (heldSince === null || heldUntil === null) return false;
   const held = unfoldHeld(withoutLimit(timetableOf(stored)), heldSince, heldUntil);
-  return held !== null && hasReleased(tx, id, held);
+  return hadRunsLeft(tx, stored, heldUntil, held ?? { runs: [] });
 }
 
 /**

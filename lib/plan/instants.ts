@@ -91,6 +91,8 @@ export function unfold(timetable: Timetable, planned: number, moment: Moment): U
 
 function unfoldNow(timetable: Timetable, planned: number, moment: Moment): Unfolded {
   const { cadence } = timetable;
+  // After the last run that the limit allows there is no occurrence, so none can be missed.
+  if (timetable.firesLeft === 0) return { runs: [], passed: [], ranges: [], backlog: [], next: null };
   const firesLeft = timetable.firesLeft ?? Number.POSITIVE_INFINITY;
   const missedUpTo = Math.min(moment.missedUpTo, moment.upTo);
   const isLate = planned <= missedUpTo;

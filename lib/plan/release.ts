@@ -1,3 +1,4 @@
+import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
@@ -7,6 +8,7 @@ import {
   afterFires,
   dueAt,
   firstDueAfter,
+  occurrenceDueBy,
   type Timetable,
   timetableOf,
 } from "../schedule/stored/timetable.ts";
@@ -120,13 +122,29 @@ export function withoutLimit(timetable: Timetable): Timetable {
   return { ...timetable, firesLeft: null };
 }
 
-/** Whether one of the runs that the end of a hold releases has a job. */
-export async function hasReleased(tx: Tx, id: string, { runs }: Pick<Unfolded, "runs">): Promise<boolean> {
-  const [job] = await tx`
+/**
+ * Whether runs were left when a hold began that has an end. Then one that the end releases has a job, or
+ * the first run after the end is recorded: the ticks make both ahead of the end.
+ */
+export async function hadRunsLeft(
+  tx: Tx,
+  schedule: StoredSchedule,
+  until: Date,
+  held: Pick<Unfolded, "runs">,
+): Promise<boolean> {
+  const timetable = timetableOf(schedule);
+  const first = nextRunAfter(timetable.cadence, occurrenceDueBy(timetable, until.getTime()));
+  const after = first === null ? [] : [new Date(first)];
+  const runs = [...held.runs.map(({ at }) => new Date(at)), ...after];
+  const [record] = await tx`
     select from carillon.jobs
-    where occurrence = any(${tx.array(runs.map(({ at }) => new Date(at)))}::timestamptz[]) and schedule_id = ${id} and kind = 'cadence'
+    where occurrence = any(${tx.array(runs)}::timestamptz[]) and schedule_id = ${schedule.id} and kind = 'cadence'
+    union all
+    select from unnest(${tx.array(after)}::timestamptz[]) a (at)
+    join lateral (
+      select from_at from carillon.passed_over where schedule_id = ${schedule.id} and to_at >= a.at order by to_at limit 1) p on p.from_at <= a.at
     limit 1`;
-  return job !== undefined;
+  return record !== undefined;
 }
 
 /**

@@ -25,7 +25,9 @@ export function tickProblems({ now, plannedTo, lastTickAt }: TickBeat): Problem[
   const seen = { count: one, path: "/v1/stats", command: "carillon stats" };
   if (lastTickAt === null || now.getTime() - lastTickAt.getTime() > tickMissesAfterMs) {
     const since = lastTickAt === null ? "yet" : `since ${isoInstant(lastTickAt.getTime())}`;
-    const text = `No tick has ended ${since}: no schedule becomes due, and nothing is retried.`;
+    // Ticks make jobs ahead, and a slow one may still be running: the plan shows up to when jobs exist.
+    const reach = isoInstant(plannedTo.getTime());
+    const text = `No tick has ended ${since}. The plan reaches to ${reach}; after that no schedule becomes due.`;
     // Without ticks the plan is behind as well, which needs no second problem.
     return [problem({ ...seen, kind: "no-tick", since: lastTickAt, text })];
   }

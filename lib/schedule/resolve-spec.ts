@@ -1,4 +1,4 @@
-import { nextRunAfter } from "../cadence/cadence.ts";
+import { nextRunAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { describeCalendarInterval } from "../cadence/describe-interval.ts";
 import { mostWithin } from "../cadence/most-within.ts";
@@ -10,7 +10,7 @@ import type { ScheduleBody } from "./shape/schedule-body.ts";
 import { whenFault } from "./shape/timing-shape.ts";
 import type { CalendarRef } from "./stored/cadence-columns.ts";
 import type { StoredSchedule } from "./stored/stored-schedule.ts";
-import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./stored/timetable.ts";
+import { dueAt, firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./stored/timetable.ts";
 import type { Spec } from "./stored/version-rows.ts";
 
 /**
@@ -84,11 +84,23 @@ function countingFrom(cadence: Cadence, first: number | null): Cadence {
  * resolved.
  */
 export function keptSpec(current: StoredSchedule, body: ScheduleBody, now: Date): Spec {
-  // A longer lag must not bring back occurrences that were already due.
-  const isNew = longestLag(body) > longestLag(current.body);
-  if (isNew) refuseCrowdedLag(body, current.cadence);
-  const first = isNew ? firstDueAfter(timetableOf(current), (current.heldSince ?? now).getTime()) : null;
+  if (longestLag(body) > longestLag(current.body)) refuseCrowdedLag(body, current.cadence);
+  const first = firstWithLaterDues(current, body, (current.heldSince ?? now).getTime());
   return { body, cadence: countingFrom(current.cadence, first), calendar: current.calendar };
+}
+
+/**
+ * The first occurrence that is not due yet, if another spread or slot would bring back those before it:
+ * they would be due later again, or together with it. Otherwise null.
+ */
+function firstWithLaterDues(current: StoredSchedule, body: ScheduleBody, now: number): number | null {
+  const [before, after] = [timetableOf(current), timetableOf({ ...current, body })];
+  if (before.lagMs === after.lagMs && before.slotMs === after.slotMs) return null;
+  const first = firstDueAfter(before, now);
+  const previous = first === null ? null : previousBefore(current.cadence, first);
+  if (first === null || previous === null) return null;
+  const due = dueAt(after, previous);
+  return due > now || due === dueAt(after, first) ? first : null;
 }
 
 export function resolveCadence(

@@ -11,12 +11,12 @@ import {
   type Suggestion,
   suggestionOf,
 } from "./heaviest.ts";
-import { readMade } from "./made.ts";
+import { type Made, noneMade, readMade } from "./made.ts";
 import { hasFewRows, type Planned, readPlanned, type Span } from "./planned-groups.ts";
 import { type SampledIds, sampleSchedules } from "./sampled-schedules.ts";
 import { readScheduled } from "./scheduled-groups.ts";
 import { curveWith, flattened } from "./spread.ts";
-import { type Minute, minuteMs, type Unfolded, unfoldMinutes } from "./unfold-minutes.ts";
+import { grow, type Minute, minuteMs, type Unfolded, unfoldMinutes } from "./unfold-minutes.ts";
 
 export interface ForecastQuery {
   minutes: number;
@@ -62,7 +62,7 @@ const beforeMs = 60 * minuteMs;
 
 interface Sources extends Planned {
   asOf: Date;
-  made: { at: number; fires: number }[];
+  made: Made;
 }
 
 /** The fires of the requested minutes, from the plan and from the jobs made already. */
@@ -73,13 +73,14 @@ export async function readForecast(sql: Sql, query: ForecastQuery): Promise<Fore
   const begin = Math.max(now, from - Math.max(beforeMs, query.spread?.ms ?? 0));
   const count = (from - begin) / minuteMs + query.minutes;
   const unfolded = unfoldMinutes(groups, { from: begin, count, now });
-  addMade(unfolded.minutes, made);
+  addMade(unfolded.minutes, made.minutes);
   const line = unfolded.minutes.slice(-query.minutes);
   const before = unfolded.minutes.slice(0, -query.minutes);
-  const contributing = contributorsOf(groups, named, {
-    unfolded,
-    window: { from, count: query.minutes, now },
-  });
+  const contributing =
+    query.by === undefined
+      ? null
+      : contributorsOf(groups, named, { unfolded, window: { from, count: query.minutes, now } });
+  addNamed(contributing ?? [], made.named);
   const names = ruleNames(groups);
   const heavy = line
     .filter(({ fires }) => fires > 0)
@@ -99,14 +100,13 @@ export async function readForecast(sql: Sql, query: ForecastQuery): Promise<Fore
     suggestion: suggestionOf(line, flattened(line, before), names),
     spread: query.spread === undefined ? null : spreadCurve(line, before, query.spread),
     capacity: await readCapacity(sql, asOf),
-    exact: exact && unfolded.exact,
+    exact: exact && made.exact && unfolded.exact,
   };
 }
 
-function addMade(minutes: readonly Minute[], made: Sources["made"]): void {
-  const from = minutes[0]?.at ?? 0;
+function addMade(minutes: readonly Minute[], made: Made["minutes"]): void {
   for (const { at, fires } of made) {
-    const minute = minutes[(at - from) / minuteMs];
+    const minute = minuteAt(minutes, at);
     if (minute === undefined) continue;
     minute.fires += fires;
     minute.shares.set(madeRule, fires);
@@ -114,13 +114,24 @@ function addMade(minutes: readonly Minute[], made: Sources["made"]): void {
   for (const minute of minutes) minute.fires = Math.round(minute.fires);
 }
 
-/** The minutes with the fires of each contributor; null if none were asked for. */
+function addNamed(minutes: readonly Minute[], made: Made["named"]): void {
+  for (const { at, fires, names } of made) {
+    const minute = minuteAt(minutes, at);
+    if (minute === undefined) continue;
+    for (const name of names) grow(minute.names, name, fires);
+  }
+}
+
+function minuteAt(minutes: readonly Minute[], at: number): Minute | undefined {
+  return minutes[(at - (minutes[0]?.at ?? 0)) / minuteMs];
+}
+
+/** The minutes with the planned fires of each contributor. */
 function contributorsOf(
   groups: Planned["groups"],
   named: Planned["named"],
   { unfolded, window }: { unfolded: Unfolded; window: { from: number; count: number; now: number } },
-): Minute[] | null {
-  if (named.length === 0) return null;
+): Minute[] {
   if (named === groups) return unfolded.minutes.slice(-window.count);
   return unfoldMinutes(named, window).minutes;
 }
@@ -167,13 +178,17 @@ async function readSources(sql: Sql, query: ForecastQuery): Promise<Sources> {
     const span = await readSpan(tx, query);
     const isAhead = query.from !== undefined && query.from > span.now;
     if (prefix !== undefined || (isAhead && !(await hasFewRows(tx, span)))) return { span, planned: null };
-    return { span, planned: await readPlanned(tx, span, by), made: await readMade(tx, span.end) };
+    return {
+      span,
+      planned: await readPlanned(tx, span, by),
+      made: await readMade(tx, { end: span.end, by }),
+    };
   }, "isolation level repeatable read");
   const { now: asOf } = read.span;
   if (read.planned !== null) return { asOf, ...read.planned, made: read.made };
   const sampled = prefix === undefined ? await sampleSchedules(sql, sampledMax) : await under(sql, prefix);
   const groups = await readScheduled(sql, sampled, { now: asOf, by });
-  return { asOf, groups, named: by === undefined ? [] : groups, exact: sampled.weight === 1, made: [] };
+  return { asOf, groups, named: by === undefined ? [] : groups, exact: sampled.weight === 1, made: noneMade };
 }
 
 async function readSpan(tx: Tx, { from, minutes }: ForecastQuery): Promise<Span> {

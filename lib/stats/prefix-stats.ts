@@ -67,7 +67,7 @@ export async function readPrefixStats(sql: Sql, prefix: string): Promise<PrefixS
   return {
     ...row,
     schedules: await schedulesOf(sql, prefix),
-    jobs: await openOf(sql, prefix),
+    jobs: await openOf(sql, prefix, row.now),
     backlog: await backlogOf(sql, prefix),
     dead: await deadOf(sql, prefix),
     lastMinutes: known < to ? countsOf(steps, Math.max(known, to - (lastMinutes + 1) * minuteMs)) : null,
@@ -119,8 +119,11 @@ const under = (tx: Tx, prefix: string) => tx`
   cross join lateral (select s.key from carillon.schedules s where s.id = r.schedule_id offset 0) s
   where s.key >= ${prefix} and s.key < ${keysBehind(undefined, prefix)?.to ?? prefix}`;
 
-/** A parcel that waits for its turn at a target has a place in the queue instead of a time. */
-async function openOf(tx: Tx, prefix: string): Promise<OpenOfPrefix> {
+/**
+ * The open jobs as of `now`. A parcel that waits for its turn at a target has a place in the queue
+ * instead of a time.
+ */
+async function openOf(tx: Tx, prefix: string, now: Date): Promise<OpenOfPrefix> {
   const [row] = await tx<OpenOfPrefix[]>`
     with looked as materialized (
       select p.id, k.occurrence, k.schedule_id, coalesce(k.kind, 'cadence') as kind, coalesce(k.n, 0) as n,
@@ -141,7 +144,7 @@ async function openOf(tx: Tx, prefix: string): Promise<OpenOfPrefix> {
       count(*) filter (where held)::int as held, count(*) filter (where leased)::int as running,
       count(*) filter (where not leased and attempt > 0)::int as retrying, min(since) filter (where not leased and since <= now) as "oldestDueAt",
       (select count(*) > ${openMost}::int from looked) as more
-    from open cross join (select carillon.clock() as now) c`;
+    from open cross join (select ${now}::timestamptz as now) c`;
   if (row === undefined) throw new Error("An aggregate without a row.");
   return row;
 }

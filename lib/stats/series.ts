@@ -5,6 +5,7 @@ import { type Freshness, readFreshness } from "./fresh-tallies.ts";
 import { type Lateness, summarize } from "./lateness.ts";
 import { ledgerBySteps } from "./ledger-series.ts";
 import type { WalkedMost } from "./ledger-walk.ts";
+import { oldestRecordAt } from "./oldest-record.ts";
 import { addOutcomes, noOutcomes, type Outcomes, type OutcomesByStep, outcomesAt } from "./outcomes.ts";
 import { type SeriesPlace, seriesPlaceText } from "./series-place.ts";
 import {
@@ -57,6 +58,7 @@ export interface Series {
 }
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 /**
  * Outcomes, lateness and throughput by steps of time. All of them come from the counts by minute.
@@ -66,10 +68,13 @@ export async function readSeries(sql: Sql, search: SeriesSearch): Promise<Series
   const { owners, step, limit, after } = search;
   const asOf = await databaseClock(sql);
   const stepMs = stepLengths[step];
-  const whole = after ?? wholeRange(search, asOf.getTime(), stepMs);
   const isNamed = Object.values(owners).some((owner) => owner !== undefined);
-  const kept = isNamed ? whole.from : Math.max(whole.from, ceilTo(stepMs, asOf.getTime() - minutesKeptMs));
-  const range = pageRange({ from: kept, to: whole.to }, stepMs, limit);
+  const asked = after ?? wholeRange(search, asOf.getTime(), stepMs);
+  const first = isNamed
+    ? await firstOfLedger(sql, after, stepMs)
+    : ceilTo(stepMs, asOf.getTime() - minutesKeptMs);
+  const whole = { ...asked, from: Math.max(asked.from, first) };
+  const range = pageRange(whole, stepMs, limit);
   const head = { asOf, minutesOf: isNamed ? "occurrence" : "settled", step } as const;
   if (range.from >= range.to) return { ...head, freshness: null, items: [] };
   if (isNamed) {
@@ -82,9 +87,18 @@ export async function readSeries(sql: Sql, search: SeriesSearch): Promise<Series
     const steps = await settledBySteps(tx, range, stepMs);
     const freshness = await readFreshness(tx);
     const items = itemsOf(steps, range, { ...head, stepMs });
-    const rest = { from: kept, to: range.from, inside: null };
-    return { ...head, freshness, items, ...(range.from > kept ? { next: seriesPlaceText(rest) } : {}) };
+    const rest = { from: whole.from, to: range.from, inside: null };
+    return { ...head, freshness, items, ...(range.from > rest.from ? { next: seriesPlaceText(rest) } : {}) };
   }, "isolation level repeatable read");
+}
+
+/**
+ * The first step of a series that is asked from long ago: a day before the oldest record, so that
+ * its steps without jobs show that it is the oldest. The cursor of a further page has it already.
+ */
+async function firstOfLedger(sql: Sql, after: SeriesPlace | undefined, stepMs: number): Promise<number> {
+  if (after !== undefined) return after.from;
+  return floorTo(stepMs, (await oldestRecordAt(sql)).getTime() - dayMs);
 }
 
 /** An hour up to now, where nothing else is asked. Nothing has happened after the running step. */

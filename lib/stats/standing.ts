@@ -51,12 +51,16 @@ const quarantinedMax = 10_000;
  */
 export const lookedUpMax = 10_000;
 
+/** Every statement counts as of the same time, so that no job is due that is not due yet at `now`. */
 export async function readStanding(sql: Tx): Promise<Standing> {
-  const [listed, rest] = await Promise.all([readParcels(sql), readRest(sql)]);
+  const [row] = await sql<Pick<Standing, "now">[]>`select carillon.clock() as now`;
+  if (row === undefined) throw new Error("The database's clock gave no time.");
+  const { now } = row;
+  const [listed, rest] = await Promise.all([readParcels(sql, now), readRest(sql)]);
   const { parcels, ...jobs } = listed;
   const few = jobs.waiting + jobs.running <= lookedUpMax;
-  const open = few ? await readJobs(sql) : { ...jobs, retrying: await readRetrying(sql) };
-  return { parcels, ...open, ...rest };
+  const open = few ? await readJobs(sql, now) : { ...jobs, retrying: await readRetrying(sql) };
+  return { now, parcels, ...open, ...rest };
 }
 
 type OpenJobs = Pick<Standing, "waiting" | "due" | "ahead" | "held" | "running" | "oldestDueAt">;
@@ -65,10 +69,10 @@ type OpenJobs = Pick<Standing, "waiting" | "due" | "ahead" | "held" | "running" 
  * A parcel that waits for its turn at a target has no time at which it is ready: `turn_at` is its
  * position in the queue, moved by its priority. `since` takes the priority out again.
  */
-const openParcels = (sql: Tx) => sql`
+const openParcels = (sql: Tx, now: Date) => sql`
   select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns, cardinality(p.occurrences) as jobs,
-    p.lease_until is not null as leased, p.held_schedule is not null and p.ready_at > carillon.clock() as held,
-    p.ready_at < 'infinity' as timed, carillon.clock() as now,
+    p.lease_until is not null as leased, p.held_schedule is not null and p.ready_at > ${now} as held,
+    p.ready_at < 'infinity' as timed, ${now}::timestamptz as now,
     case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
   from carillon.parcels p limit ${lookedAtMax + 1}::int`;
 
@@ -76,7 +80,7 @@ const openParcels = (sql: Tx) => sql`
  * Counts by the parcels' arrays: they still include jobs that were planned again, until the
  * parcel's time comes.
  */
-async function readParcels(sql: Tx): Promise<OpenJobs & Pick<Standing, "parcels">> {
+async function readParcels(sql: Tx, now: Date): Promise<OpenJobs & Pick<Standing, "parcels">> {
   const [row] = await sql<(OpenJobs & { looked: number })[]>`
     select count(*)::int as looked,
       coalesce(sum(jobs) filter (where not leased), 0)::float8 as waiting,
@@ -85,13 +89,13 @@ async function readParcels(sql: Tx): Promise<OpenJobs & Pick<Standing, "parcels"
       coalesce(sum(jobs) filter (where held), 0)::float8 as held,
       coalesce(sum(jobs) filter (where leased), 0)::float8 as running,
       min(since) filter (where not leased and since <= now and jobs > 0) as "oldestDueAt"
-    from (${openParcels(sql)}) p`;
+    from (${openParcels(sql, now)}) p`;
   if (row === undefined) throw new Error("An aggregate without a row.");
   const { looked, ...jobs } = row;
   return { ...jobs, parcels: amount(looked) };
 }
 
-async function readJobs(sql: Tx): Promise<OpenJobs & Pick<Standing, "retrying">> {
+async function readJobs(sql: Tx, now: Date): Promise<OpenJobs & Pick<Standing, "retrying">> {
   const [row] = await sql<(OpenJobs & Pick<Standing, "retrying">)[]>`
     select count(*) filter (where not p.leased)::int as waiting,
       count(*) filter (where not p.leased and p.since <= p.now)::int as due,
@@ -100,14 +104,14 @@ async function readJobs(sql: Tx): Promise<OpenJobs & Pick<Standing, "retrying">>
       count(*) filter (where p.leased)::int as running,
       count(*) filter (where not p.leased and j.attempt > 0)::int as retrying,
       min(p.since) filter (where not p.leased and p.since <= p.now) as "oldestDueAt"
-    from (${openParcels(sql)}) p cross join lateral (${waitingJobs(sql)}) j`;
+    from (${openParcels(sql, now)}) p cross join lateral (${waitingJobs(sql)}) j`;
   if (row === undefined) throw new Error("An aggregate without a row.");
   return row;
 }
 
 /** The jobs of a parcel (p) that still belong to it. */
 export const waitingJobs = (sql: Tx) => sql`
-  select j.attempt from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+  select j.attempt, k.schedule_id from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
   cross join lateral (
     select j.attempt from carillon.jobs j
     where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
@@ -115,9 +119,9 @@ export const waitingJobs = (sql: Tx) => sql`
 
 async function readRest(
   sql: Tx,
-): Promise<Pick<Standing, "now" | "backlog" | "dead" | "quarantined" | "plannedTo" | "rolledUpAt">> {
+): Promise<Pick<Standing, "backlog" | "dead" | "quarantined" | "plannedTo" | "rolledUpAt">> {
   const [row] = await sql<
-    (Pick<Standing, "now" | "plannedTo" | "rolledUpAt"> &
+    (Pick<Standing, "plannedTo" | "rolledUpAt"> &
       Pick<Quarantined, "oldestAt"> & {
         owing: number;
         rows: number;
@@ -125,8 +129,7 @@ async function readRest(
         aside: number;
       })[]
   >`
-    select carillon.clock() as now,
-      (select min(watermark_at) from carillon.shards) as "plannedTo",
+    select (select min(watermark_at) from carillon.shards) as "plannedTo",
       (select rolled_up_at from carillon.schedule_counts) as "rolledUpAt",
       (select count(*)::int from (select from carillon.dead_jobs limit ${lookedAtMax + 1}::int) d) as dead,
       b.owing, b.rows, q.aside, q."oldestAt"

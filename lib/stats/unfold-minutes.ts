@@ -74,7 +74,7 @@ function add(minute: Minute | undefined, group: PlannedGroup, runs: number): voi
   for (const name of group.names) grow(minute.names, name, fires);
 }
 
-function grow(counts: Map<string, number>, name: string, by: number): void {
+export function grow(counts: Map<string, number>, name: string, by: number): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
 }
 

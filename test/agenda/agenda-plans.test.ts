@@ -1,46 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readAgenda } from "../../lib/agenda/agenda.ts";
 import { countAgenda } from "../../lib/agenda/counts.ts";
 import { readLastRuns } from "../../lib/agenda/last-runs.ts";
+import { emptyIn } from "../../lib/agenda/spanning.ts";
 import { readStrip } from "../../lib/agenda/strip.ts";
-import { connect, type Sql } from "../../lib/db/connect.ts";
-import { type Carillon, carillon } from "../support/carillon.ts";
-import { type TestDatabase, testDatabase } from "../support/database.ts";
+import type { Sql } from "../../lib/db/connect.ts";
+import { describePlans } from "../support/describe-plans.ts";
 import { at, day, hour, minute } from "../support/instants.ts";
-import { statistics, tell } from "../support/statistics.ts";
 import { type Touched, touched } from "../support/touched.ts";
 
 const schedules = 60_000;
 const large =
   /^(jobs|jobs_beside|plan|attempts)_\d+$|^(schedules|schedule_versions|schedule_tags|passed_over|plan_far|audit|backlog)$/;
 
-let filled: TestDatabase;
-
-beforeAll(async () => {
-  filled = await testDatabase("still");
-  const sql = connect({ DATABASE_URL: filled.url }, { max: 1 });
-  await fill(sql);
-  await sql.end();
-});
-
-afterAll(() => filled.drop());
-
-describe.each(statistics)("with 60,000 schedules of every kind, %s", (_, told) => {
-  let world: Carillon;
-  let sql: Sql;
-
-  beforeAll(async () => {
-    world = await carillon({ copyOf: filled });
-    sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-    await tell(sql, told);
-    await sql`set jit = off`;
-  });
-
-  afterAll(async () => {
-    await sql.end();
-    await world.stop();
-  });
-
+describePlans("with 60,000 schedules of every kind", fill, (filled) => {
   function expectProbesOnly({ scanned, index }: Touched, most: number): void {
     expect(Object.entries(scanned).filter(([table, read]) => large.test(table) && read > 500)).toEqual([]);
     expect(Object.entries(index).filter(([name, read]) => read > most && !name.startsWith("shards"))).toEqual(
@@ -53,7 +26,7 @@ describe.each(statistics)("with 60,000 schedules of every kind, %s", (_, told) =
     to: at(from + length).getTime(),
   });
   const page = (from: number, length: number, filter: object) => () =>
-    readAgenda(sql, { window: window(from, length), filter, limit: 50 });
+    readAgenda(filled.sql, { window: window(from, length), filter, limit: 50 });
 
   test.each([
     ["of a coming hour", page(day, hour, {})],
@@ -66,24 +39,35 @@ describe.each(statistics)("with 60,000 schedules of every kind, %s", (_, told) =
     ["of a past hour", page(-hour, hour, {})],
     ["of a past hour of a group", page(-hour, hour, { group: "g3" })],
   ])("A page of an agenda %s reads a bounded number of rows, by index", async (_name, read) => {
-    expectProbesOnly(await touched(sql, read), 12_000);
+    expectProbesOnly(await touched(filled.sql, read), 12_000);
   });
 
   test("A page under a prefix of the agenda's index reads little more than the page", async () => {
-    const of = await touched(sql, page(day, minute, { prefix: "k5" }));
+    const of = await touched(filled.sql, page(day, minute, { prefix: "k5" }));
     expect(of.index["schedules_agenda"] ?? 0).toBeLessThan(2_500);
   });
 
   test("Occurrences are counted by the index alone, up to a bound for each cadence", async () => {
-    const of = await touched(sql, () => countAgenda(sql, window(day, hour), {}));
+    const of = await touched(filled.sql, () => countAgenda(filled.sql, window(day, hour), {}));
     expectProbesOnly(of, 62_000);
   });
 
+  test("Whether ranges have an occurrence in a window is looked up by the version of each range", async () => {
+    const { from, to } = window(-30 * hour, hour);
+    const ranges = Array.from({ length: 2_000 }, (_, n) => {
+      return { id: String(3 * (n + 1)), from: new Date(from - day), to: new Date(to + day) };
+    });
+    const of = await touched(filled.sql, async () => {
+      expect((await emptyIn(filled.sql, ranges, { from, to })).size).toBeGreaterThan(1_500);
+    });
+    expectProbesOnly(of, 8_500);
+  });
+
   test("A strip and the last runs of many schedules are read by probes", async () => {
-    const strip = () => readStrip(sql, { key: "k100", window: window(-day, 2 * day), limit: 100 });
-    expectProbesOnly(await touched(sql, strip), 3_000);
+    const strip = () => readStrip(filled.sql, { key: "k100", window: window(-day, 2 * day), limit: 100 });
+    expectProbesOnly(await touched(filled.sql, strip), 3_000);
     const keys = Array.from({ length: 100 }, (_, n) => `k${n + 1_000}`);
-    expectProbesOnly(await touched(sql, () => readLastRuns(sql, { keys, most: 20 })), 5_000);
+    expectProbesOnly(await touched(filled.sql, () => readLastRuns(filled.sql, { keys, most: 20 })), 5_000);
   });
 });
 

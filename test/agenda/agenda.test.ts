@@ -96,7 +96,7 @@ describe("coming occurrences", () => {
     ]);
   });
 
-  test("A calendar that skips a day marks its occurrences, one that moves them shows them where they went", async () => {
+  test("A calendar that skips a day marks its occurrences, one that moves them shows them where they went and from where", async () => {
     const { sql, queue } = world;
     const read = readCalendarRules({ dates: ["2026-03-03"] });
     if (!read.ok) throw new Error("The calendar is not understood.");
@@ -108,6 +108,11 @@ describe("coming occurrences", () => {
     expect(
       rows.map(({ occurrence, key, outcome }) => `${occurrence.getUTCDate()} ${key} ${outcome}`),
     ).toEqual(["3 off:skip skipped", "4 off:next planned", "4 off:skip planned"]);
+    expect(rows.map(({ note }) => note)).toEqual([
+      null,
+      "also takes what the calendar moved from 2026-03-03",
+      null,
+    ]);
   });
 
   test("A schedule that was edited, restored or deleted is listed as it is now", async () => {

@@ -118,6 +118,20 @@ describe("before now", () => {
     expect(await lastRuns()).toEqual(raised);
   });
 
+  test("The last runs end with those that a hold's end released, if they used up maxFires and no tick came since", async () => {
+    await world.put(key, { when: "*/1 * * * *", maxFires: 1 });
+    await world.pause(key, { until: at(3 * minute) });
+    await goOn(1);
+    await world.clock.setNow(at(6 * minute));
+    const past = [
+      [1, "waiting"],
+      [2, "held"],
+      [3, "held"],
+    ];
+    expect(await lastRuns()).toEqual(past);
+    expect(shown(await strip(9))).toEqual(past);
+  });
+
   test("The last runs of a schedule that has ended are its real ones", async () => {
     await world.put(key, { when: "*/1 * * * *", endsAt: at(3 * minute).toISOString() });
     await goOn(7);

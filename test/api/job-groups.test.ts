@@ -71,7 +71,12 @@ describe("GET /v1/jobs:groups", () => {
     const body = { filter: largest?.filter, dryRun: true };
     expect(await api.send("POST", "/v1/jobs:retry", { as: "write", body })).toMatchObject({
       status: 200,
-      json: { count: 3, more: false, samples: [{ state: "dead" }, { state: "dead" }, { state: "dead" }] },
+      json: {
+        dryRun: true,
+        count: 3,
+        more: false,
+        samples: [{ state: "dead" }, { state: "dead" }, { state: "dead" }],
+      },
     });
     const job = await api.send("GET", `/v1/jobs/${largest?.sample.id}`);
     expect(job.json).toMatchObject({

@@ -72,8 +72,6 @@ describe("GET /v1/outages", () => {
     expect(query["to"]).toBe(at(4 * hour + 6 * minute).toISOString());
     const listed = await api.send("GET", path, { query: new URLSearchParams(query).toString() });
     expect(listed.status).toBe(200);
-    const refused = await api.send("GET", path, { query: "state=dead&lateBy=1s" });
-    expect(refused.status).toBe(400);
   });
 
   test("a time range keeps an outage that began before it and was not over", async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Figures, machine, median, number, type Options, type Say } from "./report.ts";
@@ -47,7 +48,6 @@ const questions: Readonly<Record<string, string>> = {
 
 /** Runs the mess among quiet schedules, then each command some times: the wall time of its process. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const runs = number(options, "runs");
   if (!existsSync(cli)) throw new Error(`${cli} is missing: \`npm run build\` makes it.`);
   say(machine());
   const dataDir = options["data-dir"] ?? (await mkdtemp(path.join(tmpdir(), "carillon-questions-")));
@@ -56,14 +56,12 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   try {
     const ask = asker({ ...env, CARILLON_URL: await readyUrl(mess, say) });
     const ids = await idsOf(ask);
+    const measured = await inRounds(ask, ids, number(options, "runs"));
     const figures: Record<string, { median: number; most: number }> = {};
-    for (const [question, command] of Object.entries(questions)) {
-      const filled = command.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "");
-      const ms: number[] = [];
-      for (let run = 0; run < runs; run++) ms.push((await ask(filled)).ms);
+    for (const [question, { command, ms }] of measured) {
       figures[question] = { median: median(ms), most: Math.max(...ms) };
       say(
-        `${question.padEnd(38)} ${`${median(ms)} ms`.padStart(8)}, at most ${Math.max(...ms)} ms: ${filled}`,
+        `${question.padEnd(38)} ${`${median(ms)} ms`.padStart(8)}, at most ${Math.max(...ms)} ms: ${command}`,
       );
     }
     return { figures, machine: machine(), schedules: options["schedules"], jobs: options["jobs"] };
@@ -72,6 +70,35 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     if (options["data-dir"] === undefined) await rm(dataDir, { recursive: true, force: true });
   }
 }
+
+interface Measured {
+  command: string;
+  ms: number[];
+}
+
+/**
+ * Asks all questions once in each round, with a pause of several seconds between rounds. The mess
+ * works in bursts of a few seconds, and one burst must not slow down all runs of one question.
+ */
+async function inRounds(
+  ask: Ask,
+  ids: Readonly<Record<string, string>>,
+  rounds: number,
+): Promise<Map<string, Measured>> {
+  const measured = new Map(
+    Object.entries(questions).map(([question, command]): [string, Measured] => {
+      const filled = command.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "");
+      return [question, { command: filled, ms: [] }];
+    }),
+  );
+  for (let round = 0; round < rounds; round++) {
+    if (round > 0) await setTimeout(betweenRoundsMs);
+    for (const { command, ms } of measured.values()) ms.push((await ask(command)).ms);
+  }
+  return measured;
+}
+
+const betweenRoundsMs = 7_000;
 
 type Mess = ChildProcessByStdio<null, Readable, null>;
 

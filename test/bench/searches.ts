@@ -1,4 +1,4 @@
-import type { Tx } from "../../lib/db/connect.ts";
+import type { Sql, Tx } from "../../lib/db/connect.ts";
 import { type JobFilter, searchJobs } from "../../lib/history/search-jobs.ts";
 import { countSchedules, listSchedules, type ScheduleFilter } from "../../lib/history/search-schedules.ts";
 
@@ -50,10 +50,10 @@ export async function scheduleSearch(tx: Tx, filter: ScheduleFilter, after?: str
 export const scheduleCount = (tx: Tx, filter: ScheduleFilter) => countSchedules(tx, filter);
 
 export async function jobSearch(
-  tx: Tx,
+  sql: Sql,
   filter: JobFilter,
   before?: Parameters<typeof searchJobs>[1]["before"],
 ) {
-  const { items, next } = await searchJobs(tx, { filter, limit: 50, before });
+  const { items, next } = await searchJobs(sql, { filter, limit: 50, before });
   return { items: items.length, next };
 }

@@ -30,6 +30,17 @@ test("`agenda` lists a window in the zone, and says on stderr which window it is
   ]);
 });
 
+test.each([
+  ["a zone that is an offset", ["2026-03-03 8..9", "--timezone", "+01:00"], /Europe\/Berlin/],
+  ["a window of more than 32 days", ["2026-03-03..2026-05-03"], /32 days/],
+  ["a window of more than 32 days, counted", ["2026-03-03..2026-05-03", "--count"], /32 days/],
+])("`agenda` prints nothing but the refusal of %s", async (_, words, why) => {
+  const { code, out, err } = await cli.carillon(["agenda", ...words]);
+  expect({ code: code === 0, out }).toEqual({ code: false, out: "" });
+  expect(err).toMatch(why);
+  expect(err).not.toMatch(/2026-03-03 \S+ to /);
+});
+
 test("`agenda --count` counts a window by cadence", async () => {
   const args = ["agenda", "2026-03-03", "8..9", "--count", "--timezone", "UTC"];
   const { out } = await cli.carillon(args);
@@ -57,6 +68,14 @@ test("`agenda --count` tells cadences apart that differ in their calendar alone"
       ["UTC", "off: skip", "c:skip"],
     ]);
   }
+});
+
+test("`agenda` says from where a calendar has moved an occurrence", async () => {
+  await cli.carillon(["calendar", "put", "closed", "--weekly", "sun"]);
+  const moved = ["--when", "0 9 * * *", "--queue", "demo", "--calendar", "closed:next"];
+  await cli.carillon(["put", "moved:a", ...moved]);
+  const { out } = await cli.carillon(["agenda", "2026-03-09 9..9:01", "--prefix", "moved:"]);
+  expect(lines(out)[1]).toMatch(/ planned .*also takes what the calendar moved from 2026-03-08$/);
 });
 
 test("`strip` of one key explains each occurrence, of several keys it shows a line of marks", async () => {

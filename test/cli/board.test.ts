@@ -38,6 +38,20 @@ test("carillon holds shows owner, reason and time left, and a group's hold as on
   );
 });
 
+test("The members of a group's hold are the schedules that it was put on, also deleted ones, and no later ones", async () => {
+  for (const key of ["m:1", "m:2"]) await put(key, "--when", "every 1h", "--group", "team");
+  await cli.carillon(["pause", "--group", "team"]);
+  expect((await cli.carillon(["group", "team"])).out).toMatch(
+    /^held by adminer, .* \(set on 2 schedules\)\n/,
+  );
+  await cli.carillon(["rm", "m:1", "m:2"]);
+  await put("m:3", "--when", "every 1h", "--group", "team");
+  const { out } = await cli.carillon(["group", "team"]);
+  expect(out).toMatch(/ \(set on 2 schedules\)\nKEY .*\nm:3 +paused /);
+  expect((await cli.carillon(["holds"])).out).toMatch(/\ngroup team .* 2 *\n/);
+  await cli.carillon(["resume", "--group", "team"]);
+});
+
 test("A paused schedule shows until when it is held where another shows its next run", async () => {
   await put("p", "--when", "every 1h");
   await cli.carillon(["pause", "p", "--until", "in 2h"]);

@@ -97,7 +97,7 @@ describe("commands for all schedules that match", () => {
   });
 
   test("A refused schedule is named, and the exit code tells it", async () => {
-    const args = ["patch", "--prefix", "crm:", "--when", "nonsense", "--yes"];
+    const args = ["patch", "--prefix", "crm:", "--when", "at 2020-01-01T00:00", "--yes"];
     const { code, err } = await cli.carillon(args);
     expect(code).toBe(1);
     expect(err).toContain("crm:a: ");

@@ -74,8 +74,30 @@ test("carillon cancel --dry-run counts the jobs and cancels none", async () => {
   expect((await cli.carillon(["jobs", "--prefix", "later", "--upcoming"])).out).toMatch(/ waiting /);
 });
 
+test("Without --yes, a retry or a cancel by filter asks with the number of jobs that it counted", async () => {
+  const group = await errorGroup();
+  const retry = await cli.carillon(["retry", "--error-group", group], { answer: "n" });
+  expect(retry).toMatchObject({ code: 1, out: "", err: "Nothing was done.\n" });
+  expect((await cli.carillon(["retry", "--error-group", group])).err).toBe(
+    `Retry 2 jobs (state dead, errorGroup ${group})? There is no terminal for the answer: use --yes.\n`,
+  );
+  expect((await cli.carillon(["cancel", "--key", "later"])).err).toMatch(/^Cancel 1 job \(key later\)\? /);
+  expect(await cli.carillon(["retry", "--state", "dead", "--key", "none"])).toMatchObject({
+    code: 0,
+    out: "Retried: 0 jobs.\n",
+    err: "",
+  });
+});
+
 test("carillon retry --error-group retries the jobs of the group", async () => {
   const { out } = await cli.carillon(["retry", "--error-group", await errorGroup(), "--yes"]);
   expect(out).toBe("Retried: 2 jobs.\n");
   expect((await cli.carillon(["errors"])).out).toMatch(/Order <n> not found\n$/);
+});
+
+test("A retry by the filter of schedules names the command that shows what became of the jobs", async () => {
+  const { out, err } = await cli.carillon(["retry", "--state", "dead", "--key", "c", "--yes"]);
+  expect(out).toBe("Retried: 1 job.\n");
+  expect(err).toBe("To see what became of them: carillon jobs --key c\n");
+  expect((await cli.carillon(["jobs", "--key", "c"])).out).toMatch(/ retrying /);
 });

@@ -62,6 +62,17 @@ test("carillon series picks a step that gives at most a hundred lines", async ()
 });
 
 test.each([
+  [[], /Counts by minute are kept for two days: the first step shown is that of 2026-02-28 11:00/],
+  [["--prefix", "ours:"], /Nothing older is recorded: the first step shown is that of 2026-03-01 10:00/],
+])("carillon series --last 90d %j says from when on it counts", async (filter, message) => {
+  const { code, err } = await cli.carillon(["series", "--last", "90d", ...filter]);
+  expect(code).toBe(0);
+  expect(err).toMatch(message);
+  const short = await cli.carillon(["series", "--last", "1h", ...filter]);
+  expect(short.err).not.toMatch(message);
+});
+
+test.each([
   [["--last", "soon"], /--last takes a duration such as 90m/],
   [["--last", "1h", "--from", "2h ago"], /give one of them/],
   [["--step", "2m"], /--step takes 1m, 5m, 15m or 1h/],

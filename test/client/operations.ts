@@ -19,6 +19,7 @@ const edit = { ifMatch: 1 } as const;
 const put = { ifMatch: 1, ifNoneMatch: "*" } as const;
 const owners = { key: "k", prefix: "k", group: "g", tag: "t", target: "queue" };
 const found = { reason: "r", errorGroup: "5d1c0e7a94b2", from: at, to: at };
+const late = { lateBy: "5m" };
 const labels = { prefix: "k", group: "g", tag: "t", target: "queue" };
 const searched = {
   prefix: "k",
@@ -103,14 +104,14 @@ export const operations: Readonly<Record<string, Reached>> = {
   enqueueJob: { call: (c) => c.jobs.enqueue({ target: { queue: "q" } }), answer: "Job", body: "EnqueueBody" },
   listJobs: {
     call: (c) =>
-      page(c.jobs.list({ state: "running", upcoming: false, lateBy: "5m", ...owners, ...found, ...listed })),
+      page(c.jobs.list({ state: "running", upcoming: false, ...late, ...owners, ...found, ...listed })),
     answer: "Page<JobSummary>",
   },
   getJob: { call: (c) => c.jobs.get("1"), answer: "Job" },
   cancelJob: { call: (c) => c.jobs.cancel("1"), answer: "Job", body: "{ reason?: string }" },
   retryJob: { call: (c) => c.jobs.retry("1"), answer: "Job", body: "{ reason?: string }" },
   retryJobs: {
-    call: (c) => c.jobs.retryMany({ state: "dead", ...owners, ...found }, { cursor: "c" }),
+    call: (c) => c.jobs.retryMany({ state: "dead", ...owners, ...found, ...late }, { cursor: "c" }),
     answers: { 200: "JobsDryRun", 202: "RetriedMany" },
     body: "{ filter: RetryFilter; limit?: number; reason?: string; dryRun?: boolean }",
   },

@@ -90,3 +90,13 @@ test("an edit of a schedule whose fires are used up plans no further occurrence"
   expect(planned).toEqual([]);
   expect(await world.jobs()).toHaveLength(2);
 });
+
+test("an edit of the cadence while no tick ran makes no more jobs than `maxFires` allows", async () => {
+  // 10:45 is not due yet at the edit. The old cadence keeps it, if runs are left.
+  const body = { when: "*/5 * * * *", slot: "10m", catchUp: { policy: "all" }, maxFires: 2 };
+  await world.put("limited", body);
+  await world.clock.setNow(at("10:47:00"));
+  await world.put("limited", { ...body, when: "*/3 * * * *" });
+  await world.tick();
+  expect((await world.jobs()).map(({ occurrence }) => occurrence)).toEqual([at("10:05:00"), at("10:10:00")]);
+});

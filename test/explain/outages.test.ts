@@ -42,6 +42,25 @@ test("an outage of the tick is the cause of every occurrence that it delayed or 
   }
 });
 
+test("A late run replaces the missed runs before it under the policy `latest` only", async () => {
+  const policies = ["latest", "skip", "all"] as const;
+  for (const policy of policies)
+    await world.put(policy, {
+      when: "* * * * *",
+      catchUp: policy === "all" ? { policy, limit: 1 } : { policy },
+    });
+  await live(world, at(2 * minute));
+  await jump(world, at(20 * minute + 40 * second));
+  await live(world, at(22 * minute));
+  const replacing = await Promise.all(
+    policies.map(async (key) => {
+      const runs = await Promise.all([18, 19, 20].map((due) => told(key, at(due * minute))));
+      return runs.some(({ sentence }) => sentence.includes("replaces the missed runs"));
+    }),
+  );
+  expect(replacing).toEqual([true, false, false]);
+});
+
 test("an outage of the workers is the cause of every occurrence in it, also while it lasts", async () => {
   await world.put("often", { when: "* * * * *" });
   await live(world, at(2 * minute));

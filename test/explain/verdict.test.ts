@@ -441,6 +441,19 @@ describe("a schedule that is set aside", () => {
     });
   });
 
+  test("An instant outside the cadence has the state and the reason of each of its jobs", () => {
+    const fired = { kind: "manual", occurrence: at("10:11:00") } as const;
+    const beside = [
+      job({ ...fired, state: "dead", reason: "attempts" }),
+      job({ ...fired, n: 1, state: "running" }),
+    ];
+    expect(tell({ at: at("10:11:00").getTime(), beside })).toMatchObject({
+      outcome: "fired",
+      sentence:
+        "Is no occurrence: at 2026-03-02T10:11:00Z a manual job was made outside the cadence; it is dead (attempts). Another manual job is running.",
+    });
+  });
+
   test("An instant that is no occurrence names the quarantine first", () => {
     const off = { at: at("10:11:00").getTime(), aside: [entry("plan")] };
     expect(tell(off)).toMatchObject({

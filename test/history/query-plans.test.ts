@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect, type Sql } from "../../lib/db/connect.ts";
+import { expect, test } from "vitest";
+import type { Sql } from "../../lib/db/connect.ts";
 import { patchSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import { explain } from "../../lib/explain/explain.ts";
@@ -18,44 +18,15 @@ import { settleTogether } from "../../lib/parcel/settle-together.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { schedulesWithEndedHolds } from "../../lib/schedule/holds.ts";
 import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
-import { type Carillon, carillon } from "../support/carillon.ts";
-import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { describePlans } from "../support/describe-plans.ts";
 import { at, minute, second } from "../support/instants.ts";
-import { statistics, tell } from "../support/statistics.ts";
 import { type Touched, touched } from "../support/touched.ts";
 
 const schedules = 100_000;
 const large =
   /^(jobs|plan|attempts)_\d+$|^(schedules|schedule_versions|parcels|holds|plan_far|audit|passed_over)$/;
 
-/** Filled once, and copied for each state of the statistics: a copy takes a tenth of the time. */
-let filled: TestDatabase;
-
-beforeAll(async () => {
-  filled = await testDatabase("still");
-  const sql = connect({ DATABASE_URL: filled.url }, { max: 1 });
-  await fill(sql);
-  await sql.end();
-});
-
-afterAll(() => filled.drop());
-
-describe.each(statistics)("with 100,000 schedules and jobs over several days, %s", (_, told) => {
-  let world: Carillon;
-  let sql: Sql;
-
-  beforeAll(async () => {
-    world = await carillon({ copyOf: filled });
-    sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-    await tell(sql, told);
-    await sql`set jit = off`;
-  });
-
-  afterAll(async () => {
-    await sql.end();
-    await world.stop();
-  });
-
+describePlans("with 100,000 schedules and jobs over several days", fill, (filled) => {
   /**
    * No large table is scanned, no index is read from end to end, and only the days concerned are
    * read.
@@ -76,7 +47,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
       .map(([name]) => name.slice(table.length + 1, table.length + 9));
 
   const readyParcel = async () => {
-    const [parcel] = await sql<{ id: string; schedule: string }[]>`
+    const [parcel] = await filled.sql<{ id: string; schedule: string }[]>`
       select id, schedule_ids[1] as schedule from carillon.parcels
       where ready_at <= carillon.clock() and lease_until is null and cardinality(occurrences) > 100 limit 1`;
     if (parcel === undefined) throw new Error("No parcel is ready.");
@@ -84,14 +55,14 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
   };
 
   async function claimed(id: string): Promise<ClaimedParcel> {
-    const claim = await claimParcel(sql, id, minute);
+    const claim = await claimParcel(filled.sql, id, minute);
     if (claim.outcome !== "claimed") throw new Error(`The parcel is ${claim.outcome}.`);
     return claim;
   }
 
   test("A batch of the tick reads its own plan rows and looks up their schedules", async () => {
-    const of = await touched(sql, async () => {
-      const batch = await fireShardBatch(sql, 0, 5_000, world.queue.timing);
+    const of = await touched(filled.sql, async () => {
+      const batch = await fireShardBatch(filled.sql, 0, 5_000, filled.world.queue.timing);
       expect(batch.jobs).toBe(1_000);
     });
     expectProbesOnly(of, 4_000);
@@ -99,21 +70,26 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
   });
 
   test("Several parcels are claimed together, and settled together, by lookups in the day of their jobs alone", async () => {
-    await fireShardBatch(sql, 1, 5_000, world.queue.timing);
-    await world.clock.setNow(at(minute));
-    const ready = await sql<{ id: string }[]>`
+    await fireShardBatch(filled.sql, 1, 5_000, filled.world.queue.timing);
+    await filled.world.clock.setNow(at(minute));
+    const ready = await filled.sql<{ id: string }[]>`
       select id from carillon.parcels where shard = 1 and ready_at <= carillon.clock() and lease_until is null and cardinality(occurrences) > 100 limit 4`;
     const ids = ready.map(({ id }) => id);
     let parcels: ClaimedParcel[] = [];
-    const claiming = await touched(sql, async () => {
-      parcels = [...(await claimTogether(sql, ids, minute)).values()];
+    const claiming = await touched(filled.sql, async () => {
+      parcels = [...(await claimTogether(filled.sql, ids, minute)).values()];
     });
     expect(parcels.map(({ jobs }) => jobs.length)).toEqual([250, 250, 250, 250]);
     expectProbesOnly(claiming, 4_000);
     expect(daysOf(claiming, "jobs")).toEqual(["20260302"]);
 
-    const settle = settleTogether({ sql, queue: world.queue, log: world.log, notify: [] });
-    const settling = await touched(sql, async () => {
+    const settle = settleTogether({
+      sql: filled.sql,
+      queue: filled.world.queue,
+      log: filled.world.log,
+      notify: [],
+    });
+    const settling = await touched(filled.sql, async () => {
       expect(await Promise.all(parcels.map((parcel) => settle(parcel)))).toEqual([true, true, true, true]);
     });
     expectProbesOnly(settling, 4_000);
@@ -121,10 +97,10 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
   });
 
   test("A claim and both ways to settle look up the jobs of their day by key", async () => {
-    await world.clock.setNow(at(minute));
+    await filled.world.clock.setNow(at(minute));
     const { id } = await readyParcel();
     let parcel: ClaimedParcel | undefined;
-    const claiming = await touched(sql, async () => {
+    const claiming = await touched(filled.sql, async () => {
       parcel = await claimed(id);
     });
     const own = parcel;
@@ -133,9 +109,9 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
     expectProbesOnly(claiming, 1_000);
     expect(daysOf(claiming, "jobs")).toEqual(["20260302"]);
 
-    const settling = await touched(sql, () =>
+    const settling = await touched(filled.sql, () =>
       settleParcel(
-        sql,
+        filled.sql,
         own,
         own.jobs.map(() => ({ kind: "succeeded" })),
       ),
@@ -149,56 +125,79 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
         ? ({ kind: "succeeded" } as const)
         : ({ kind: "retry", afterMs: 1_000, error: "no" } as const),
     );
-    const settlingEach = await touched(sql, () => settleParcel(sql, other, outcomes));
+    const settlingEach = await touched(filled.sql, () => settleParcel(filled.sql, other, outcomes));
     expectProbesOnly(settlingEach, 1_000);
     expect(daysOf(settlingEach, "jobs")).toEqual(["20260302"]);
   });
 
   test("A claim that meets jobs under a hold, and the resume that releases them, use lookups too", async () => {
     const { id, schedule } = await readyParcel();
-    const edits = { sql, queue: world.queue };
+    const edits = { sql: filled.sql, queue: filled.world.queue };
     const params = { key: `k${schedule}`, caller: { name: "ann" } };
-    const pausing = await touched(sql, () => pauseSchedule(edits, params));
+    const pausing = await touched(filled.sql, () => pauseSchedule(edits, params));
     expectProbesOnly(pausing, 200);
-    const claiming = await touched(sql, () => claimParcel(sql, id, minute));
+    const claiming = await touched(filled.sql, () => claimParcel(filled.sql, id, minute));
     expectProbesOnly(claiming, 2_000);
-    const resuming = await touched(sql, () => resumeSchedule(edits, params));
+    const resuming = await touched(filled.sql, () => resumeSchedule(edits, params));
     expectProbesOnly(resuming, 200);
-    expect((await sql`select from carillon.parcels where held_schedule is not null`).length).toBe(0);
+    expect((await filled.sql`select from carillon.parcels where held_schedule is not null`).length).toBe(0);
   });
 
   test("A sweep reads the parcels whose message is due to be sent again, not those whose message is on its way", async () => {
-    const of = await touched(sql, () => sweep(sql, world.log));
+    const of = await touched(filled.sql, () => sweep(filled.sql, filled.world.log));
     expectProbesOnly(of, 1_000);
-    expectProbesOnly(await touched(sql, async () => schedulesWithEndedHolds(sql, { limit: 500 })), 100);
+    expectProbesOnly(
+      await touched(filled.sql, async () => schedulesWithEndedHolds(filled.sql, { limit: 500 })),
+      100,
+    );
   });
 
   test("An edit and the reads of the API use lookups", async () => {
-    const edits = { sql, queue: world.queue };
+    const edits = { sql: filled.sql, queue: filled.world.queue };
     expectProbesOnly(
-      await touched(sql, () =>
+      await touched(filled.sql, () =>
         patchSchedule(edits, { key: "k5000", patch: { payload: 2 }, caller: { name: "ann" } }),
       ),
       300,
     );
-    expectProbesOnly(await touched(sql, () => readSchedule(sql, "k5000")), 1_000);
-    expectProbesOnly(await touched(sql, () => listSchedules(sql, { prefix: "k50", limit: 100 })), 2_000);
-    expectProbesOnly(await touched(sql, () => listSchedules(sql, { group: "g7", limit: 100 })), 2_000);
-    const some = Array.from({ length: 100 }, (_, n) => String(5_000 + n));
-    expectProbesOnly(await touched(sql, () => jobsToCome(sql, some)), 300);
-    const looked = 5_000;
-    expectProbesOnly(await touched(sql, () => lookForUnmade(sql, { prefix: "k50" }, { looked })), 2_000);
-    expectProbesOnly(await touched(sql, () => lookForUnmade(sql, { key: "k5000" }, { looked })), 100);
+    expectProbesOnly(await touched(filled.sql, () => readSchedule(filled.sql, "k5000")), 1_000);
     expectProbesOnly(
-      await touched(sql, () => searchKey(sql, { filter: { key: "k5000" }, limit: 20 })),
+      await touched(filled.sql, () => listSchedules(filled.sql, { prefix: "k50", limit: 100 })),
+      2_000,
+    );
+    expectProbesOnly(
+      await touched(filled.sql, () => listSchedules(filled.sql, { group: "g7", limit: 100 })),
+      2_000,
+    );
+    const some = Array.from({ length: 100 }, (_, n) => String(5_000 + n));
+    expectProbesOnly(await touched(filled.sql, () => jobsToCome(filled.sql, some)), 300);
+    const looked = 5_000;
+    expectProbesOnly(
+      await touched(filled.sql, () => lookForUnmade(filled.sql, { prefix: "k50" }, { looked })),
+      2_000,
+    );
+    expectProbesOnly(
+      await touched(filled.sql, () => lookForUnmade(filled.sql, { key: "k5000" }, { looked })),
+      100,
+    );
+    expectProbesOnly(
+      await touched(filled.sql, () => searchKey(filled.sql, { filter: { key: "k5000" }, limit: 20 })),
       1_000,
     );
-    const explaining = await touched(sql, () => explain(sql, { key: "k5000", at: at(5 * second) }));
+    const explaining = await touched(filled.sql, () =>
+      explain(filled.sql, { key: "k5000", at: at(5 * second) }),
+    );
     expectProbesOnly(explaining, 1_000);
-    expectProbesOnly(await touched(sql, () => versionsOf(sql, { key: "k5000", limit: 100 })), 300);
-    expectProbesOnly(await touched(sql, () => nextOccurrences(sql, { key: "k5000", n: 100 })), 300);
+    expectProbesOnly(
+      await touched(filled.sql, () => versionsOf(filled.sql, { key: "k5000", limit: 100 })),
+      300,
+    );
+    expectProbesOnly(
+      await touched(filled.sql, () => nextOccurrences(filled.sql, { key: "k5000", n: 100 })),
+      300,
+    );
     const id = jobId({ scheduleId: "5000", occurrence: at(0), kind: "cadence", n: 0 });
-    const reading = await touched(sql, () => readJob(sql, id));
+    const reading = await touched(filled.sql, () => readJob(filled.sql, id));
     expectProbesOnly(reading, 100);
     expect(daysOf(reading, "jobs").length).toBeLessThanOrEqual(1);
   });

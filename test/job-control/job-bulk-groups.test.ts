@@ -54,6 +54,18 @@ describe("a bulk action on an error group", () => {
     expect(await retryDryRun(world.sql, filter)).toEqual({ count: 0, more: false, samples: [] });
   });
 
+  test("A bulk retry by lateness retries dead jobs that started so late, and no others", async () => {
+    await failTogether(2, 1);
+    await world.sql`
+      update carillon.jobs set started_at = due_at + interval '1 minute'
+      where schedule_id = (select id from carillon.schedules where key = 'job-1')`;
+    const of = (lateBy: string) => ({ state: "dead", lateBy }) as const;
+    expect(await retryDryRun(world.sql, of("2m"))).toMatchObject({ count: 0, samples: [] });
+    expect(await retryDryRun(world.sql, of("30s"))).toMatchObject({ count: 1, samples: [{ key: "job-1" }] });
+    expect(await retryMany(deps(), { filter: of("30s"), limit: 100, caller })).toMatchObject({ done: 1 });
+    expect(await states()).toEqual(["dead", "waiting"]);
+  });
+
   test("a dry run neither counts nor names dead jobs of deleted schedules, which a retry leaves out", async () => {
     await failTogether(3, 1);
     await world.remove("job-2");

@@ -97,6 +97,7 @@ describe.each(statistics)(
       await expectProbes(group({ group: "g17" }), 300);
       await expectProbes(group({ errorGroup: [rareGroup] }), 300);
       await expectProbes(() => retryDryRun(sql, { state: "dead" }), 21_200);
+      await expectProbes(() => retryDryRun(sql, { state: "dead", lateBy: "1h" }), 42_000);
     });
 
     test("retrying jobs are grouped by one pass over the parcels", async () => {

@@ -50,6 +50,23 @@ describe("a settlement", () => {
     expect(await attempts()).toEqual([]);
   });
 
+  test("a settle writes one row of counts, however many of its jobs fail", async () => {
+    const parcel = await claimed(await oneParcel(world, 4));
+    await world.tick();
+    const dead: Settlement = { kind: "dead", error: "broken" };
+    await settleParcel(world.sql, parcel, [succeeded, retry(second), retry(second), dead]);
+    expect(await world.sql`select succeeded, failed, dead, late_jobs as late from carillon.tallies`).toEqual([
+      { succeeded: 1, failed: 3, dead: 1, late: [4] },
+    ]);
+  });
+
+  test("a settle writes no row of counts for jobs that are handed back", async () => {
+    const parcel = await claimed(await oneParcel(world, 2));
+    await world.tick();
+    await settleParcel(world.sql, parcel, [{ kind: "back" }, { kind: "back" }]);
+    expect(await world.sql`select from carillon.tallies`).toEqual([]);
+  });
+
   test("a settle writes each outcome", async () => {
     const parcel = await claimed(await oneParcel(world, 5));
     await world.clock.advance(second);

@@ -87,6 +87,29 @@ test("With `maxFires` and catch-up `all`, the end of a hold runs the oldest occu
   expect([ran, ranges]).toEqual([["10:10 succeeded", "10:20 succeeded", "10:30 succeeded"], []]);
 });
 
+test.each([
+  ["in time", minute],
+  ["late", hour],
+])(
+  "Occurrences skipped by a hold are in the ledger, also if runs after its end use up `maxFires` (ticks %s)",
+  async (_, step) => {
+    await world.put("k", { when: "*/5 * * * *", maxFires: 1, catchUp: { policy: "skip" } });
+    await world.pause("k", { until: at("10:14:00") });
+    await live(at("10:16:00"), step);
+    expect(await all("k")).toEqual(["10:05 skipped", "10:10 skipped", "10:15 succeeded"]);
+  },
+);
+
+test.each([
+  ["in time", minute],
+  ["late", hour],
+])("No occurrence is in the ledger after a hold whose end uses up `maxFires` (ticks %s)", async (_, step) => {
+  await world.put("k", { when: "*/5 * * * *", maxFires: 1, catchUp: { policy: "all" } });
+  await world.pause("k", { until: at("10:14:00") });
+  await live(at("10:40:30"), step);
+  expect(await all("k")).toEqual(["10:05 succeeded"]);
+});
+
 test("A run of the old cadence that an edit has kept still waits after a hold is renewed", async () => {
   await world.put("k", { when: "*/10 * * * *", slot: "15m" });
   await live(at("10:12:00"));

@@ -41,7 +41,9 @@ describe("the verdict", () => {
     await world.clock.advance(151 * second);
     const stopped = await problems("team:");
     expect(stopped).toMatchObject({ verdict: "stopped", problems: [{ kind: "no-tick" }] });
-    expect(stopped.text).toContain("No tick has ended since 2026-03-02T10:00:00Z");
+    expect(stopped.text).toBe(
+      "Stopped. No tick has ended since 2026-03-02T10:00:00Z. The plan reaches to 2026-03-02T10:03:00Z; after that no schedule becomes due.",
+    );
     await world.tick();
     expect(await problems()).toMatchObject({ verdict: "on-time", problems: [{ kind: "outages" }] });
   });

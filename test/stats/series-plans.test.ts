@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect, type Sql } from "../../lib/db/connect.ts";
+import { expect, test } from "vitest";
+import type { Sql } from "../../lib/db/connect.ts";
 import { readPrefixStats } from "../../lib/stats/prefix-stats.ts";
 import { readSeries, type SeriesSearch } from "../../lib/stats/series.ts";
-import { type Carillon, carillon } from "../support/carillon.ts";
-import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { describePlans } from "../support/describe-plans.ts";
 import { at, hour } from "../support/instants.ts";
-import { statistics, tell } from "../support/statistics.ts";
 import { touched } from "../support/touched.ts";
 
 const schedules = 60_000;
@@ -13,35 +11,10 @@ const jobs = 300_000;
 const large =
   /^(jobs|attempts|plan)_\d+$|^(schedules|schedule_versions|passed_over|minute_lateness|dead_jobs)$/;
 
-let filled: TestDatabase;
-
-beforeAll(async () => {
-  filled = await testDatabase("still");
-  const sql = connect({ DATABASE_URL: filled.url }, { max: 1 });
-  await fill(sql);
-  await sql.end();
-});
-
-afterAll(() => filled.drop());
-
-describe.each(statistics)("with 60,000 schedules and 300,000 jobs, %s", (_, told) => {
-  let world: Carillon;
-  let sql: Sql;
-
-  beforeAll(async () => {
-    world = await carillon({ copyOf: filled });
-    sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-    await tell(sql, told);
-  });
-
-  afterAll(async () => {
-    await sql.end();
-    await world.stop();
-  });
-
+describePlans("with 60,000 schedules and 300,000 jobs", fill, (filled) => {
   /** No large table is scanned, and the sum of the index entries that are read is bounded. */
   async function expectBounded(read: () => Promise<unknown>, entriesMax: number): Promise<void> {
-    const { scanned, index } = await touched(sql, read);
+    const { scanned, index } = await touched(filled.sql, read);
     expect(Object.entries(scanned).filter(([table, rows]) => large.test(table) && rows > 500)).toEqual([]);
     const wide = Object.entries(index).filter(([name]) => !name.startsWith("shards"));
     expect(wide.filter(([, entries]) => entries > entriesMax)).toEqual([]);
@@ -49,7 +22,15 @@ describe.each(statistics)("with 60,000 schedules and 300,000 jobs, %s", (_, told
 
   const most = { listed: 20_000, unlisted: 5_000 };
   const series = (owners: SeriesSearch["owners"], more: Partial<SeriesSearch> = {}) =>
-    readSeries(sql, { owners, step: "1m", limit: 1_440, from: at(-4 * hour), to: at(0), most, ...more });
+    readSeries(filled.sql, {
+      owners,
+      step: "1m",
+      limit: 1_440,
+      from: at(-4 * hour),
+      to: at(0),
+      most,
+      ...more,
+    });
 
   test("The series of all jobs reads the minutes that it shows", async () => {
     await expectBounded(() => series({}, { from: at(-hour) }), 2_500);
@@ -58,6 +39,7 @@ describe.each(statistics)("with 60,000 schedules and 300,000 jobs, %s", (_, told
   test("The series of a few schedules looks up their own occurrences alone", async () => {
     await expectBounded(() => series({ prefix: "few:" }), 2_000);
     await expectBounded(() => series({ key: "few:7" }), 500);
+    await expectBounded(() => series({ key: "few:7" }, { from: new Date(0) }), 1_000);
   });
 
   test("The series of thousands of schedules walks through a bounded number of jobs", async () => {
@@ -70,7 +52,7 @@ describe.each(statistics)("with 60,000 schedules and 300,000 jobs, %s", (_, told
   });
 
   test("The statistics of a prefix read a bounded number of rows", async () => {
-    await expectBounded(() => readPrefixStats(sql, "few:"), 12_000);
+    await expectBounded(() => readPrefixStats(filled.sql, "few:"), 12_000);
   });
 });
 

@@ -4,7 +4,7 @@ import { readSeriesPlace } from "../../lib/stats/series-place.ts";
 import { readStats } from "../../lib/stats/stats.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { at, hour, minute, second } from "../support/instants.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
 let world: Carillon;
@@ -203,6 +203,22 @@ describe("the series of some schedules", () => {
     const steps = { ...asked, step: "1h" as const, from: at(-hour) };
     const paged = await pagesOf({ ...steps, most: { listed: 20, unlisted: 20 } });
     expect(paged.items).toEqual((await series(steps)).items);
+  });
+
+  test("A series that is asked from long ago begins a day before the oldest record", async () => {
+    await world.put("a:often", { when: "every 1m" });
+    await minutes(3);
+    const asked = { owners: { prefix: "a:" }, from: new Date(0), step: "1h" as const, limit: 24 };
+    const { items, pages } = await pagesOf(asked);
+    expect(pages).toBe(2);
+    expect(items.at(-1)?.at).toEqual(at(-day));
+    expect(sum(items).succeeded).toBeGreaterThan(0);
+    expect(await series({ ...asked, to: at(-2 * day) })).toMatchObject({ items: [] });
+    await world.sql`update carillon.retention set kept_from = ${at(minute)}`;
+    await world.sql`
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
+      select id, ${at(-300 * day)}, ${at(-300 * day)}, 1, 'missed', ${at(0)} from carillon.schedules`;
+    expect((await pagesOf(asked)).items.at(-1)?.at).toEqual(at(-day));
   });
 
   test("Jobs of a deleted schedule, of another version and of other kinds stay in the series", async () => {

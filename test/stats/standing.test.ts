@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
+import { readPrefixStats } from "../../lib/stats/prefix-stats.ts";
 import { readStanding } from "../../lib/stats/standing.ts";
 import { due, dueOnce, ids, lease } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { at, hour, minute } from "../support/instants.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
 /**
@@ -44,6 +45,26 @@ test("A running job does not count as due", async () => {
   await claimParcel(world.sql, parcel ?? "", lease);
   // Otherwise a job of ten minutes would raise the alarm for jobs that no worker claims.
   expect(await standing()).toMatchObject({ waiting: 0, due: 0, running: 1, oldestDueAt: null });
+});
+
+test("A job that becomes due while the counts are read is not due in them, with and without a prefix", async () => {
+  await world.put("soon", { when: once });
+  await world.tick();
+  const { sql } = world;
+  const slow = new Proxy(sql, {
+    apply(target, of, args: Parameters<typeof sql>) {
+      const statement = Reflect.apply(target, of, args);
+      if (!/^\s*select carillon\.clock\(\) as now/.test(String(args[0]))) return statement;
+      return statement.then(async (rows: object[]) => {
+        await world.clock.setNow(at(due.getTime() - at(0).getTime() + 3 * second));
+        return rows;
+      });
+    },
+  });
+  expect(await readStanding(slow)).toMatchObject({ now: at(0), waiting: 1, due: 0, oldestDueAt: null });
+  await world.clock.setNow(at(0));
+  const { now, jobs } = await readPrefixStats(slow, "so");
+  expect({ now, jobs }).toMatchObject({ now: at(0), jobs: { waiting: 1, due: 0, oldestDueAt: null } });
 });
 
 test("A job that a hold keeps back counts as held, and not as due", async () => {

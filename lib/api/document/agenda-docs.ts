@@ -38,6 +38,7 @@ export const agendaDocs = {
               kind: "cadence",
               ...run,
               passedOver: null,
+              note: null,
             },
           ],
           cursor: examples.cursor,

@@ -48,6 +48,7 @@ const cancelledSchema = z.strictObject({
 const dryRunAnswer = {
   what: "With `dryRun`: the jobs that a call without it would act on. Nothing is changed.",
   schema: z.strictObject({
+    dryRun: z.literal(true),
     count: z.int().describe("Matching jobs, as far as they were counted."),
     more: z
       .boolean()
@@ -56,7 +57,7 @@ const dryRunAnswer = {
       ),
     samples: z.array(jobListSchema).describe("Up to five of them."),
   }),
-  example: { count: 12, more: false, samples: [examples.listedJob] },
+  example: { dryRun: true, count: 12, more: false, samples: [examples.listedJob] },
 };
 
 export const jobDocs = {

@@ -1,10 +1,6 @@
 import * as z from "zod";
-import {
-  keyedScheduleShape,
-  pauseShape,
-  resumeShape,
-  schedulePatchShape,
-} from "../../command/schedule-input.ts";
+import { keyedScheduleShape, pauseShape, resumeShape } from "../../command/schedule-input.ts";
+import { schedulePatchShape } from "../../command/schedule-patch-shape.ts";
 import { pageSchema } from "../request/query.ts";
 import type { AnswerDoc, RouteDoc } from "../request/route-doc.ts";
 import { editedSchema, scheduleListSchema, scheduleSchema } from "../views/schedule-view.ts";

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { pauseShape, resumeShape, schedulePatchShape } from "../../command/schedule-input.ts";
+import { pauseShape, resumeShape } from "../../command/schedule-input.ts";
+import { manyPatchShape } from "../../command/schedule-patch-shape.ts";
 import { backward, failingText, filterFields, isForward } from "./schedule-query.ts";
 
 const filterShape = z
@@ -67,7 +68,7 @@ export const patchManyShape = z
   .strictObject({
     ...selecting,
     reason,
-    patch: schedulePatchShape.omit({ key: true }).meta({ id: "ManyPatch" }),
+    patch: manyPatchShape,
   })
   .refine(namesSome, tooWide)
   .refine(namesNone, both)

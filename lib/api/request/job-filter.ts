@@ -40,6 +40,12 @@ const errorGroups = {
     ),
 };
 
+const late = {
+  lateBy: durationShape({ minMs: 1, maxMs: 366 * dayMs, range: "up to 366d" })
+    .optional()
+    .describe("Jobs that started at least this long after they were due, such as `5m`."),
+};
+
 const states = ["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"] as const;
 
 export const jobsQuery = z
@@ -54,17 +60,11 @@ export const jobsQuery = z
       .describe(
         "`false`: only jobs whose occurrence has come. `true`: only jobs that are made ahead of it, up to three minutes, or enqueued for later; never dead ones.",
       ),
-    lateBy: durationShape({ minMs: 1, maxMs: 366 * dayMs, range: "up to 366d" })
-      .optional()
-      .describe("Jobs that started at least this long after they were due, such as `5m`."),
+    ...late,
     ...errorGroups,
     ...pageQuery,
   })
-  .refine(isRange, noRange)
-  .refine(({ state, lateBy }) => state !== "dead" || lateBy === undefined, {
-    path: ["lateBy"],
-    error: "cannot be combined with `state=dead`: without a state, dead jobs are listed too",
-  });
+  .refine(isRange, noRange);
 
 export const groupsQuery = z
   .strictObject({
@@ -106,6 +106,7 @@ export const retryManyShape = z.strictObject({
       state: z.enum(["dead", "cancelled"]).default("dead"),
       ...ownerShapes,
       ...foundShapes,
+      ...late,
       ...errorGroups,
     })
     .refine(isRange, noRange),

@@ -188,7 +188,7 @@ function bulkRoutes(operations: Operations): Route[] {
 }
 
 function dryRunAnswer({ count, more, samples }: DryRun): Answer {
-  return { status: 200, body: { count, more, samples: samples.map(jobListView) } };
+  return { status: 200, body: { dryRun: true, count, more, samples: samples.map(jobListView) } };
 }
 
 function goOn(list: "retries" | "cancels", filter: object, next: string | undefined) {

@@ -43,6 +43,7 @@ const description = [
   "With `key`, `prefix`, `group`, `tag` or `target`, and for a token with a prefix, jobs are read from the ledger and count in the step of their occurrence; a later retry changes a past step.",
   "A page covers a day at most. With a filter it reads up to 500,000 jobs of all schedules, or 100,000 if it has neither `key`, `prefix` nor `group`, or these name more than 10,000 schedules; of up to 20 schedules it reads their own jobs only.",
   "It holds complete steps: it may have fewer than `limit`, even none, and still a `cursor`.",
+  "With a filter, a series that is asked from long ago begins a day before the oldest record.",
 ].join(" ");
 
 export function seriesRoutes(operations: Operations): Route[] {

@@ -38,6 +38,10 @@ const agendaItem = z
       .describe(
         "Set for a range of occurrences without jobs, passed over or in the backlog; `occurrence` is its last one.",
       ),
+    note: z
+      .string()
+      .nullable()
+      .describe("For a coming occurrence that a calendar has moved to another day: from where."),
   })
   .meta({ id: "AgendaItem", description: "An occurrence of a schedule in a window." });
 
@@ -140,7 +144,7 @@ export function agendaView({ asOf, items }: Agenda, timezone: string) {
   return {
     asOf,
     timezone,
-    items: items.map(({ occurrence, dueAt, key, scheduleId, kind, passedOver, ...run }) => ({
+    items: items.map(({ occurrence, dueAt, key, scheduleId, kind, passedOver, note, ...run }) => ({
       occurrence,
       dueAt,
       wall: wallText(occurrence.getTime(), timezone),
@@ -149,6 +153,7 @@ export function agendaView({ asOf, items }: Agenda, timezone: string) {
       kind,
       ...runView(run),
       passedOver,
+      note,
     })),
   };
 }

@@ -79,7 +79,7 @@ export const forecastAnswer = z.strictObject({
   exact: z
     .boolean()
     .describe(
-      "False if numbers are estimates: beyond 20,000 plan rows, from a sample of some thousand schedules; or if all rules together run more than half a million times.",
+      "False if numbers are estimates: beyond 20,000 plan rows, from a sample of some thousand schedules; with more than 10,000 jobs made already; or if all rules together run more than half a million times.",
     ),
 });
 

@@ -15,7 +15,7 @@ import type { Output } from "../output/output.ts";
 import { stateColour } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { measuredText } from "../times.ts";
-import { windowFrom } from "../window.ts";
+import { type TimeWindow, windowFrom } from "../window.ts";
 
 const agendaOptions = {
   prefix: { value: "prefix", about: "Only keys that begin with this" },
@@ -50,16 +50,20 @@ const agenda = command({
       group: given.text("group"),
       target: given.text("target"),
     };
-    if (!out.isJson)
-      out.note(`${out.times.wall(window.from)} to ${out.times.wall(window.to)} in ${out.times.zone}`);
     if (given.flag("count")) await showCounts(call, asked);
     else {
       const list = client.agenda({ ...asked, timezone: out.times.zone, limit: pageSize(call), signal });
       const items = await someOf(call, list);
+      noteWindow(out, window);
       out.table(agendaColumns(out, items), items, "Nothing occurs in this window.");
     }
   },
 });
+
+/** Printed once the API has accepted the window. */
+function noteWindow(out: Output, { from, to }: TimeWindow): void {
+  if (!out.isJson) out.note(`${out.times.wall(from)} to ${out.times.wall(to)} in ${out.times.zone}`);
+}
 
 function agendaColumns({ times }: Output, items: readonly AgendaItem[]): Column<AgendaItem>[] {
   const isMoved = ({ dueAt, occurrence }: AgendaItem) => dueAt !== null && dueAt !== occurrence;
@@ -83,8 +87,8 @@ function agendaColumns({ times }: Output, items: readonly AgendaItem[]): Column<
   ];
 }
 
-function whyOf({ reason, kind, passedOver }: AgendaItem, wall: (at: string) => string): string {
-  const words = [reason ?? "", kind === "cadence" ? "" : `(${kind})`];
+function whyOf({ reason, kind, passedOver, note }: AgendaItem, wall: (at: string) => string): string {
+  const words = [reason ?? "", note ?? "", kind === "cadence" ? "" : `(${kind})`];
   if (passedOver !== null) {
     const { from, count, more } = passedOver;
     words.push(`${count === null ? "" : `${more ? "at least " : ""}${count} `}since ${wall(from)}`);
@@ -94,12 +98,13 @@ function whyOf({ reason, kind, passedOver }: AgendaItem, wall: (at: string) => s
 
 const grouped = new Intl.NumberFormat("en-GB");
 
-async function showCounts({ client, out, signal }: Call, window: AgendaWindow): Promise<void> {
+async function showCounts({ client, out, signal }: Call, window: AgendaWindow & TimeWindow): Promise<void> {
   const counts = await client.agendaCounts(window, { signal });
   if (out.isJson) {
     out.json(counts);
     return;
   }
+  noteWindow(out, window);
   const { items, occurrences, cadences, exact } = counts;
   out.table(
     [
@@ -123,7 +128,7 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow): 
   out.line(`${grouped.format(occurrences)} occurrences in all${more}.`);
   if (!exact) out.note("Some numbers are estimates.");
   out.note(
-    "Holds, ends and days that a calendar leaves out are not looked at: the list without --count has them.",
+    "Holds, ends, `spread` and days that a calendar leaves out are not looked at: the list without --count has them.",
   );
 }
 

@@ -4,6 +4,7 @@ import type { Output } from "../output/output.ts";
 import { jobColumns } from "../output/shown-job.ts";
 import { scheduleColumns } from "../output/shown-schedule.ts";
 import { printable } from "../output/style.ts";
+import { counted } from "../output/table.ts";
 
 const group = command({
   name: "group",
@@ -28,7 +29,7 @@ function showMembers(
 ): void {
   for (const { owner, reason, since, until, progress, members } of holds) {
     const end = until === null ? "" : `, until ${out.times.both(until)}`;
-    const of = members === null ? "" : `, ${members} schedules`;
+    const of = members === null ? "" : progressText(progress, counted(members, "schedule"));
     const why = reason === null ? "" : `: ${reason}`;
     out.line(printable(`held by ${owner}, since ${out.times.both(since)}${end} (${progress}${of})${why}`));
   }
@@ -44,5 +45,9 @@ function showMembers(
   out.table([...jobColumns(out), waits], jobs, "");
   if (moreJobs) out.note(`There are more unsettled jobs: carillon jobs ${printable(filter)} --state waiting`);
 }
+
+/** The number is that of the schedules that it was put on: some may be deleted since. */
+const progressText = (progress: Members["holds"][number]["progress"], schedules: string): string =>
+  progress === "set" ? ` on ${schedules}` : `, ${schedules} so far`;
 
 export const groupCommands: readonly Command[] = [group];

@@ -13,7 +13,8 @@ const holds = command({
   group: "Operation",
   summary: "List what is paused: owner, reason, members and time left",
   usage: "",
-  about: "Those that end first come first. The hold of a group or tag is one line.",
+  about:
+    "Those that end first come first. The hold of a group or tag is one line: its members are the schedules that it was put on, those deleted since included.",
   words: { min: 0, max: 0 },
   options: {
     scope: { value: "scope", about: "schedule, group or tag" },

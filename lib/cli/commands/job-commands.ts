@@ -1,10 +1,9 @@
-import type { JobsDryRun } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { dryRunOption, listOptions, yesOption } from "../common-options.ts";
 import { eachOf } from "../each.ts";
-import { ServerFailed, UsageFault } from "../fault.ts";
+import { UsageFault } from "../fault.ts";
 import { inParts } from "../in-parts.ts";
-import { instantFrom } from "../input.ts";
+import { argumentOr, instantFrom } from "../input.ts";
 import {
   errorGroupOption,
   filterText,
@@ -14,11 +13,15 @@ import {
   ownerOptions,
   ownersFrom,
 } from "../job-filter-options.ts";
-import { pageSize, someOf } from "../listed.ts";
+import { noteReach, pageSize, someOf } from "../listed.ts";
 import { jobColumns, showJob } from "../output/shown-job.ts";
 import { counted } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
+import { isConfirmed, noteRetried, showDryRun, throwFailed } from "./bulk-jobs.ts";
 
+const lateOption = {
+  "late-by": { value: "duration", about: "Only jobs that started at least this late, such as `5m`" },
+} as const;
 const whyOption = { why: { value: "text", about: "The reason, for the audit" } } as const;
 
 const jobs = command({
@@ -34,7 +37,7 @@ const jobs = command({
     ...ownerOptions,
     ...foundOptions,
     upcoming: { about: "Only jobs whose occurrence is still to come" },
-    "late-by": { value: "duration", about: "Only jobs that started at least this late, such as `5m`" },
+    ...lateOption,
     ...errorGroupOption,
     ...listOptions,
   },
@@ -46,17 +49,18 @@ const jobs = command({
     "carillon jobs --state dead --json --all",
   ],
   run: async (call) => {
-    const { words, client, out, signal } = call;
-    const { key = words[0], ...filter } = filterFrom(call);
+    const { client, out, signal } = call;
+    const filter = { ...filterFrom(call), key: argumentOr(call, "key") };
     const upcoming = upcomingFrom(call, filter);
-    const lateBy = call.given.text("late-by");
-    const list = client.jobs.list({ key, ...filter, lateBy, upcoming, limit: pageSize(call), signal });
-    out.table(jobColumns(out), await someOf(call, list), "No job matches.");
+    const list = client.jobs.list({ ...filter, upcoming, limit: pageSize(call), signal });
+    const found = await someOf(call, list);
+    out.table(jobColumns(out), found, "No job matches.");
+    if (found.length === 0) await noteReach(call, filter.key ?? filter.prefix);
   },
 });
 
 function filterFrom(
-  call: Call<keyof typeof ownerOptions | keyof typeof foundOptions | "state" | "error-group">,
+  call: Call<keyof typeof ownerOptions | keyof typeof foundOptions | "state" | "error-group" | "late-by">,
 ) {
   const { given } = call;
   return {
@@ -64,6 +68,7 @@ function filterFrom(
     ...ownersFrom(call),
     reason: given.text("reason"),
     errorGroup: given.text("error-group"),
+    lateBy: given.text("late-by"),
     from: instantFrom(call, given.text("from"), "--from"),
     to: instantFrom(call, given.text("to"), "--to"),
   };
@@ -102,6 +107,7 @@ const retry = command({
     state: { value: "state", about: "dead or cancelled" },
     ...ownerOptions,
     ...foundOptions,
+    ...lateOption,
     ...errorGroupOption,
     ...whyOption,
     ...yesOption,
@@ -125,22 +131,25 @@ const retry = command({
       );
     if (given.flag("dry-run"))
       return showDryRun(call, await client.jobs.retryDryRun(filter, { signal }), "retried");
-    await call.confirm(
-      `Retry all jobs of ${filterText({ ...filter, state: state ?? "dead" })}?`,
-      given.flag("yes"),
-    );
     const total = { done: 0, leftOut: 0, failed: 0 };
-    await inParts(call, total, async (cursor) => {
-      const part = await client.jobs.retryMany(filter, { reason: given.text("why"), cursor, signal });
-      total.leftOut += part.leftOut;
-      total.failed += part.failed;
-      return part;
+    const isMeant = await isConfirmed(call, {
+      verb: "Retry",
+      filter: { ...filter, state: state ?? "dead" },
+      count: () => client.jobs.retryDryRun(filter, { signal }),
     });
+    if (isMeant)
+      await inParts(call, total, async (cursor) => {
+        const part = await client.jobs.retryMany(filter, { reason: given.text("why"), cursor, signal });
+        total.leftOut += part.leftOut;
+        total.failed += part.failed;
+        return part;
+      });
     if (out.isJson) out.json(total);
     else
       out.line(
         `Retried: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be retried`}.`,
       );
+    if (!out.isJson && total.done > 0) noteRetried(out, filter);
     throwFailed(total);
   },
 });
@@ -177,14 +186,19 @@ const cancel = command({
       );
     if (given.flag("dry-run"))
       return showDryRun(call, await client.jobs.cancelDryRun(filter, { signal }), "cancelled");
-    await call.confirm(`Cancel all jobs of ${filterText(filter)}?`, given.flag("yes"));
     const total = { done: 0, running: 0, failed: 0 };
-    await inParts(call, total, async (cursor) => {
-      const part = await client.jobs.cancelMany(filter, { reason: given.text("why"), cursor, signal });
-      total.running += part.running;
-      total.failed += part.failed;
-      return part;
+    const isMeant = await isConfirmed(call, {
+      verb: "Cancel",
+      filter,
+      count: () => client.jobs.cancelDryRun(filter, { signal }),
     });
+    if (isMeant)
+      await inParts(call, total, async (cursor) => {
+        const part = await client.jobs.cancelMany(filter, { reason: given.text("why"), cursor, signal });
+        total.running += part.running;
+        total.failed += part.failed;
+        return part;
+      });
     if (out.isJson) out.json(total);
     else
       out.line(
@@ -193,15 +207,6 @@ const cancel = command({
     throwFailed(total);
   },
 });
-
-/**
- * Throws after the results of a bulk call are printed, so that the exit code shows server failures.
- */
-function throwFailed({ failed }: { failed: number }): void {
-  if (failed === 0) return;
-  const them = failed === 1 ? "it unchanged; its log names it" : "them unchanged; its log names them";
-  throw new ServerFailed(`The server failed on ${counted(failed, "job")}, and left ${them}.`);
-}
 
 async function eachJob(call: Call<"why">, verb: "retry" | "cancel"): Promise<void> {
   const { words, given, client, out, signal } = call;
@@ -212,18 +217,6 @@ async function eachJob(call: Call<"why">, verb: "retry" | "cancel"): Promise<voi
     else if (out.isJson) out.json(done);
     else out.line(`${done.id} ${done.state}`);
   });
-}
-
-function showDryRun({ out }: Call, dryRun: JobsDryRun, what: string): void {
-  if (out.isJson) {
-    out.json(dryRun);
-    return;
-  }
-  const { count, more, samples } = dryRun;
-  out.line(`${counted(count, "job")}${more ? " or more" : ""} would be ${what}.`);
-  if (samples.length === 0) return;
-  out.line(samples.length < count ? "Some of them:" : "They are:");
-  out.table(jobColumns(out), samples, "");
 }
 
 export const jobCommands: readonly Command[] = [jobs, job, retry, cancel];

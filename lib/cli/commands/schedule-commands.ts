@@ -4,7 +4,7 @@ import { bulk, bulkOptions, isFiltered } from "../bulk.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { dryRunOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
-import { pageSize, someOf } from "../listed.ts";
+import { noteReach, pageSize, someOf } from "../listed.ts";
 import { scheduleColumns, showEdit, showSchedule } from "../output/shown-schedule.ts";
 import { puttable } from "../schedule-file.ts";
 import { bulkFilterFrom, scheduleFilterFrom, scheduleFilterOptions } from "../schedule-filter.ts";
@@ -128,8 +128,11 @@ const ls = command({
       else out.line(`${count}${more ? " or more" : ""}`);
       return;
     }
-    const list = client.schedules.list({ ...scheduleFilterFrom(call), limit: pageSize(call), signal });
-    out.table(scheduleColumns(out), await someOf(call, list, total), "No schedule matches.");
+    const filter = scheduleFilterFrom(call);
+    const list = client.schedules.list({ ...filter, limit: pageSize(call), signal });
+    const schedules = await someOf(call, list, total);
+    out.table(scheduleColumns(out), schedules, "No schedule matches.");
+    if (schedules.length === 0) await noteReach(call, filter.prefix);
   },
 });
 

@@ -11,7 +11,10 @@ import { measuredText } from "../times.ts";
 
 const options = {
   ...ownerOptions,
-  last: { value: "duration", about: "How far back, such as 6h; default: 1h" },
+  last: {
+    value: "duration",
+    about: "How far back, such as 6h; default: 1h; without a filter two days at most",
+  },
   from: { value: "instant", about: "From this instant, such as `2h ago`, in place of --last" },
   to: { value: "instant", about: "Before this instant; default: now" },
   step: { value: "step", about: "1m, 5m, 15m or 1h; by default the shortest that gives at most 100 lines" },
@@ -53,6 +56,13 @@ export const seriesCommand = command({
     }
     steps.reverse();
     out.table(columnsOf(out, steps), steps, "No step of this time is counted: counts are kept for two days.");
+    const begun = steps[0];
+    if (
+      begun !== undefined &&
+      head !== undefined &&
+      Date.parse(begun.at) - Date.parse(range.from) >= lengthOf(head)
+    )
+      out.note(limitOf(out, begun, head));
     if (!out.isJson && head !== undefined) out.note(legendOf(out, head));
   },
 });
@@ -131,6 +141,16 @@ function barOf(step: SeriesStep, most: number): string {
 function colourOf({ dead, missed, retried }: SeriesStep) {
   if (dead > 0 || missed > 0) return "red";
   return retried > 0 ? "yellow" : "green";
+}
+
+const lengthOf = ({ step }: SeriesHead) => stepLengths.find(([name]) => name === step)?.[1] ?? 0;
+
+/** Why the first step is later than was asked for. */
+function limitOf(out: Output, { at }: SeriesStep, { minutesOf }: SeriesHead): string {
+  const first = out.times.wall(at).slice(0, 16);
+  return minutesOf === "settled"
+    ? `Counts by minute are kept for two days: the first step shown is that of ${first}. With a filter, such as --target, jobs are counted as far back as they are kept.`
+    : `Nothing older is recorded: the first step shown is that of ${first}.`;
 }
 
 function legendOf(out: Output, { asOf, minutesOf }: SeriesHead): string {

@@ -3,6 +3,7 @@ import { seenOnce } from "../apply/seen-once.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { exitCodeOf, exitCodes } from "../exit-codes.ts";
 import { UsageFault } from "../fault.ts";
+import { argumentOr } from "../input.ts";
 import { isOwned, ownerOptions, ownersFrom } from "../job-filter-options.ts";
 import type { Output } from "../output/output.ts";
 import { whyOf } from "../output/shown-job.ts";
@@ -45,9 +46,8 @@ const tail = command({
     "carillon tail --audit",
   ],
   run: async (call) => {
-    const { given, words, client, out, signal } = call;
-    const key = given.text("key") ?? words[0];
-    const owners = { ...ownersFrom(call), key };
+    const { given, client, out, signal } = call;
+    const owners = { ...ownersFrom(call), key: argumentOr(call, "key") };
     if (!given.flag("audit")) {
       const identity = ({ id, state, attempt, cancelling }: JobSummary) =>
         `${id} ${state} ${attempt} ${cancelling}`;

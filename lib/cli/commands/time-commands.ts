@@ -218,6 +218,8 @@ const restore = command({
   group: "Time",
   summary: "Restore an old version of a schedule",
   usage: "<key> <version>",
+  missing: (key) =>
+    `carillon versions ${key} lists its versions; carillon explain ${key} shows whether it was deleted.`,
   words: { min: 2, max: 2 },
   options: { ...ifMatchOption, ...dryRunOption },
   examples: ["carillon restore report:weekly 1", "carillon restore report:weekly 1 --dry-run"],

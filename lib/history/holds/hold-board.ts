@@ -28,7 +28,10 @@ export interface BoardHold {
   since: Date;
   until: Date | null;
   state: "binding" | "ending";
-  /** Schedules that the hold has been put on, or taken off, so far. */
+  /**
+   * Schedules that the hold has been put on, or taken off, so far, those deleted since included. A
+   * count of the present members would read all of them, for each hold of a page.
+   */
   members: number;
 }
 

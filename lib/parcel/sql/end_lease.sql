@@ -70,9 +70,9 @@ begin
     update carillon.jobs j set attempt = v_alone.attempt, started_at = coalesce(j.started_at, v_parcel.claimed_at), error = v_error,
       ready_at = v_now, version = v_alone.version
     where j.occurrence = v_alone.occurrence and j.schedule_id = v_alone.schedule_id and j.kind = v_alone.kind and j.n = v_alone.n;
-    if v_alone.late is not null then
-      insert into carillon.tallies (at, late_buckets, late_jobs) values (v_now, array[carillon.lateness_bucket(v_alone.late)], array[1]);
-    end if;
+    insert into carillon.tallies (at, failed, late_buckets, late_jobs)
+    values (v_now, 1, case when v_alone.late is not null then array[carillon.lateness_bucket(v_alone.late)] end,
+      case when v_alone.late is not null then array[1] end);
     insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class, error_group, shard,
       parcel_id)
     values (v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_parcel.claimed_at, v_parcel.lease_until,

@@ -1,6 +1,6 @@
 -- Names the error group of each failed job of these lists: 12 hex digits that are the same for the same target,
 -- class and normalised error, in every process and for ever. The first failed job of a day in a group notes the
--- group for that day. Equal errors of one call are normalised once.
+-- group for that day. Equal errors of one day are normalised once.
 -- The row of a group lies in the day of its jobs, so that it is dropped with them. Two calls at once may note the
 -- same row twice, so that neither waits for the other.
 -- Locks: none.
@@ -15,37 +15,33 @@ create or replace function carillon.note_errors(p_occurrences timestamptz[], p_s
   as $$
 #variable_conflict use_column
 declare
-  v_groups text[];
+  v_groups text[] := array_fill(null::text, array[cardinality(p_outcomes)]);
+  v_same record;
+  v_error text;
+  v_id text;
+  v_place int;
 begin
-  with failed as materialized (
-    select g.place, date_bin('1 day', g.occurrence, 'epoch') as day, g.occurrence, g.class, g.error, s.target_id, s.target_kind
-    from unnest(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes) with ordinality g (occurrence, schedule_id, outcome, error, class, place)
-    left join lateral (select s.target_id, s.target_kind from carillon.schedules s where s.id = g.schedule_id offset 0) s on true
-    where g.outcome in ('retry', 'crashed', 'dead')
-  ), errors as materialized (
-    select t.target, e.class, n.error, e.days, e.occurrences, e.places,
-      left(encode(sha256(convert_to(concat_ws(E'\n', t.target, coalesce(e.class, ''), n.error), 'UTF8')), 'hex'), 12) as id
+  for v_same in
+    select e.day, e.occurrence, coalesce((select t.name from carillon.targets t where t.id = e.target_id), e.target_kind, '') as target, e.class, e.error, e.places
     from (
-      select target_id, target_kind, class, error, array_agg(day) as days, array_agg(occurrence) as occurrences, array_agg(place) as places
-      from failed group by target_id, target_kind, class, error) e
-    cross join lateral (
-      select coalesce((select t.name from carillon.targets t where t.id = e.target_id), e.target_kind, '') as target) t
-    cross join lateral (select carillon.normalised_error(e.error) as error offset 0) n
-  ), noted as (
-    insert into carillon.error_groups (occurrence, id, target, class, error)
-    select o.occurrence, o.id, o.target, o.class, o.error
-    from (
-      select e.id, d.day, min(d.occurrence) as occurrence, min(e.target) as target, min(e.class) as class, min(e.error) as error
-      from errors e cross join lateral unnest(e.days, e.occurrences) d (day, occurrence) group by e.id, d.day) o
-    where not exists (
-      select from carillon.error_groups g where g.id = o.id and g.occurrence >= o.day and g.occurrence < o.day + interval '24 hours' offset 0)
-      -- Else the day has been dropped while its last worker was still busy.
-      and to_regclass('carillon.error_groups_' || to_char(o.day at time zone 'UTC', 'YYYYMMDD')) is not null
-  )
-  select array_agg(l.id order by l.place) into v_groups
-  from (
-    select unnest(e.places) as place, e.id from errors e
-    union all
-    select o.place, null from unnest(p_outcomes) with ordinality o (outcome, place) where o.outcome not in ('retry', 'crashed', 'dead')) l;
+      select date_bin('1 day', g.occurrence, 'epoch') as day, s.target_id, s.target_kind, g.class, g.error, min(g.occurrence) as occurrence,
+        array_agg(g.place) as places
+      from unnest(p_occurrences, p_schedule_ids, p_outcomes, p_errors, p_classes) with ordinality g (occurrence, schedule_id, outcome, error, class, place)
+      left join carillon.schedules s on s.id = g.schedule_id
+      where g.outcome in ('retry', 'crashed', 'dead')
+      group by 1, 2, 3, 4, 5) e
+  loop
+    v_error := carillon.normalised_error(v_same.error);
+    v_id := left(encode(sha256(convert_to(concat_ws(E'\n', v_same.target, coalesce(v_same.class, ''), v_error), 'UTF8')), 'hex'), 12);
+    foreach v_place in array v_same.places loop
+      v_groups[v_place] := v_id;
+    end loop;
+    continue when exists (
+      select from carillon.error_groups g where g.id = v_id and g.occurrence >= v_same.day and g.occurrence < v_same.day + interval '24 hours');
+    -- Else the day has been dropped while its last worker was still busy.
+    if to_regclass('carillon.error_groups_' || to_char(v_same.day at time zone 'UTC', 'YYYYMMDD')) is not null then
+      insert into carillon.error_groups (occurrence, id, target, class, error) values (v_same.occurrence, v_id, v_same.target, v_same.class, v_error);
+    end if;
+  end loop;
   return v_groups;
 end $$;

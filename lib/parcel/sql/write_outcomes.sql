@@ -98,21 +98,22 @@ begin
       select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard from results r where r.becomes = 'dead'
       on conflict do nothing
     ), tallied as (
-      insert into carillon.tallies (at, succeeded, dead, late_buckets, late_jobs)
-      select p_now, sum(t.succeeded), sum(t.dead), array_agg(t.bucket) filter (where t.bucket is not null), array_agg(t.late) filter (where t.bucket is not null)
+      insert into carillon.tallies (at, succeeded, failed, dead, late_buckets, late_jobs)
+      select p_now, sum(t.succeeded), sum(t.failed), sum(t.dead), array_agg(t.bucket) filter (where t.bucket is not null),
+        array_agg(t.late) filter (where t.bucket is not null)
       from (
         select carillon.lateness_bucket(r.late) as bucket, count(*) filter (where r.becomes = 'succeeded') as succeeded,
-          count(*) filter (where r.becomes = 'dead') as dead, count(r.late)::int as late
+          count(*) filter (where r.outcome in ('retry', 'crashed', 'dead')) as failed, count(*) filter (where r.becomes = 'dead') as dead,
+          count(r.late)::int as late
         from results r group by 1
-      ) t having count(t.bucket) > 0 or sum(t.succeeded) > 0 or sum(t.dead) > 0
+      ) t having count(t.bucket) > 0 or sum(t.succeeded) > 0 or sum(t.failed) > 0
     ), told as (
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
       select e.event, r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_now, p_now + interval '30 seconds',
         case when e.event = 'dead' then jsonb_build_object('reason', coalesce(r.reason, 'attempts')) end
-      from results r cross join lateral (values
-        (case when r.becomes = 'succeeded' then 'succeeded' when r.becomes = 'dead' then 'dead' end),
-        (case when r.outcome in ('retry', 'crashed', 'dead') then 'failed' end)) e (event)
-      where e.event = any(p_notify)
+      from results r cross join unnest(p_notify) e (event)
+      where case e.event when 'failed' then r.outcome in ('retry', 'crashed', 'dead') when 'succeeded' then r.becomes = 'succeeded'
+        when 'dead' then r.becomes = 'dead' end
     ), dead_runs as (
       select r.schedule_id, r.shard, max(r.version) as version, max(r.hold_after) as hold_after, count(*)::int as dead
       from results r where r.becomes = 'dead' and r.hold_after is not null and not r.outdated group by r.schedule_id, r.shard

@@ -95,24 +95,26 @@ export const timingShapes = {
     .describe("Another rule for times that a clock change skips or repeats."),
 };
 
-/** Refuses fields that are valid alone but contradict each other. */
-export function refuseContradictions({
-  startsAt,
-  endsAt,
-  spread,
-  slot,
-}: {
+interface Bounds {
   startsAt: string | null;
   endsAt: string | null;
-  spread: string;
+  spread: string | null;
   slot: string | null;
-}): void {
+}
+
+/** Refuses fields that are valid alone but contradict each other. */
+export function refuseContradictions(bounds: Bounds): void {
+  const faults = contradictions(bounds);
+  if (faults.length > 0) throw new Refusal("invalid", "The schedule is not understood.", faults);
+}
+
+export function contradictions({ startsAt, endsAt, spread, slot }: Bounds): Fault[] {
   const faults: Fault[] = [];
   if (startsAt !== null && endsAt !== null && startsAt >= endsAt)
     faults.push({ path: "endsAt", message: "is not after `startsAt`: nothing could ever run" });
-  if (slot !== null && (durationMs(spread) ?? 0) + (durationMs(slot) ?? 0) > dayMs)
+  if (slot !== null && (durationMs(spread ?? "0s") ?? 0) + (durationMs(slot) ?? 0) > dayMs)
     faults.push({ path: "slot", message: "and `spread` together move a run by more than 24h" });
-  if (faults.length > 0) throw new Refusal("invalid", "The schedule is not understood.", faults);
+  return faults;
 }
 
 /**
@@ -130,7 +132,11 @@ export function whenFaults(input: unknown): Fault[] {
 }
 
 /** The fault of a `when`, with its position (from 0) in the text. */
-export function whenFault({ message, position, index }: WhenFault): Fault {
-  const path = index === undefined ? "when" : `when[${index}]`;
-  return { path, message: `${message} (at position ${position})` };
+export function whenFault(fault: WhenFault): Fault {
+  const { index } = fault;
+  return { path: index === undefined ? "when" : `when[${index}]`, message: whenFaultText(fault) };
+}
+
+export function whenFaultText({ message, position }: WhenFault): string {
+  return `${message} (at position ${position})`;
 }

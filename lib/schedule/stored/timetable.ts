@@ -44,8 +44,7 @@ export function timetableOf({
   const { policy, within, limit } = body.catchUp;
   return {
     cadence,
-    lagMs: lagMsOf(key, body),
-    slotMs: body.slot === null ? null : durationMs(body.slot),
+    ...lagOf(key, body),
     catchUp: { policy, withinMs: within === null ? null : durationMs(within), limit },
     firesLeft: body.maxFires === null ? null : Math.max(0, body.maxFires - (fires ?? 0)),
   };
@@ -70,6 +69,14 @@ export function isGoverned({
 export function afterFires(timetable: Timetable, made: number): Timetable {
   const { firesLeft } = timetable;
   return firesLeft === null ? timetable : { ...timetable, firesLeft: Math.max(0, firesLeft - made) };
+}
+
+/** How the due times of a schedule lag behind its occurrences. */
+export function lagOf(
+  key: string,
+  body: Pick<ScheduleBody, "spread" | "slot" | "delivery">,
+): Pick<Timetable, "lagMs" | "slotMs"> {
+  return { lagMs: lagMsOf(key, body), slotMs: body.slot === null ? null : durationMs(body.slot) };
 }
 
 /** The time by which spread and key move each occurrence of a schedule. */

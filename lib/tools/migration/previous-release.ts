@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "51cca73532900271027837285e96b52e1c91981c4079446cb69d8a790c421047",
+  migrationsDigest: "7b13c8f0eb63e597f9a146393ef16fc92421e75e876e6d70e1249850b5080a89",
 } as const;

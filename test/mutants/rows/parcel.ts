@@ -268,8 +268,8 @@ export const parcel: readonly Mutant[] = [
   {
     name: "note_errors: the target belongs to the error group",
     file: "lib/parcel/sql/note_errors.sql",
-    text: "concat_ws(E'\\n', t.target, coalesce(e.class, ''), n.error)",
-    replacement: "concat_ws(E'\\n', coalesce(e.class, ''), n.error)",
+    text: "concat_ws(E'\\n', v_same.target, coalesce(v_same.class, ''), v_error)",
+    replacement: "concat_ws(E'\\n', coalesce(v_same.class, ''), v_error)",
     tests: ["test/parcel/error-groups.test.ts"],
   },
   {

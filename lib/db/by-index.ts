@@ -1,4 +1,4 @@
-import type { Sql, Tx } from "../db/connect.ts";
+import type { Sql, Tx } from "./connect.ts";
 
 /**
  * Runs one statement that reads the first rows of an index in its order. Where the planner has no
