@@ -60,6 +60,6 @@ export function filterOf({ upcoming, ...search }: JobSearch): JobFilter {
   return { ...search, ...(upcoming === undefined && isOpen ? {} : { upcoming: upcoming === "true" }) };
 }
 
-export function retryFilterOf({ upcoming: _upcoming, lateBy: _lateBy, state, ...search }: JobSearch): RetryFilter {
+export function retryFilterOf({ upcoming: _, state, ...search }: JobSearch): RetryFilter {
   return { ...search, state: state === "cancelled" ? "cancelled" : "dead" };
 }
