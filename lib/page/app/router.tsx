@@ -1,4 +1,8 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { readHoldSearch } from "../views/holds/hold-search.ts";
+import { Holds } from "../views/holds/holds.tsx";
+import { readLoadSearch } from "../views/load/load-search.ts";
+import { Load } from "../views/load/load.tsx";
 import { JobView } from "../views/job/job.tsx";
 import { readJobSearch } from "../views/jobs/job-search.ts";
 import { Jobs } from "../views/jobs/jobs.tsx";
@@ -52,9 +56,23 @@ const jobs = createRoute({
   validateSearch: readJobSearch,
 });
 
+const holds = createRoute({
+  getParentRoute: () => root,
+  path: "/holds",
+  component: Holds,
+  validateSearch: readHoldSearch,
+});
+
+const load = createRoute({
+  getParentRoute: () => root,
+  path: "/load",
+  component: Load,
+  validateSearch: readLoadSearch,
+});
+
 const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id", component: JobView });
 
-const routeTree = root.addChildren([now, schedules, schedule, jobs, job]);
+const routeTree = root.addChildren([now, schedules, schedule, jobs, job, load, holds]);
 
 export function makePageRouter() {
   return createRouter({

@@ -8,6 +8,8 @@ const views = [
   { to: "/", name: "Now" },
   { to: "/schedules", name: "Schedules" },
   { to: "/jobs", name: "Jobs" },
+  { to: "/load", name: "Load" },
+  { to: "/holds", name: "Holds" },
 ] as const;
 
 export function Shell() {

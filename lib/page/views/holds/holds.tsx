@@ -1,0 +1,45 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSession } from "../../app/session-context.ts";
+import { holdsQuery } from "../../data/hold-queries.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { CheckFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { HoldTable } from "./hold-table.tsx";
+import { filterOf, type HoldSearch } from "./hold-search.ts";
+import "../../look/table.css";
+
+/** The board of holds: owner, reason, members, and how long they last still. */
+export function Holds() {
+  const { carillon } = useSession();
+  const search = useSearch({ from: "/holds" });
+  const navigate = useNavigate({ from: "/holds" });
+  const pages = useInfiniteQuery(holdsQuery(carillon, filterOf(search)));
+  const change = (changed: Partial<HoldSearch>) =>
+    void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
+  return (
+    <>
+      <header className="title">
+        <h1>Holds</h1>
+      </header>
+      <search className="filters">
+        <TextFilter label="Owner" value={search.owner} onChange={(owner) => change({ owner })} />
+        <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
+        <CheckFilter
+          label="ended ones"
+          checked={search.ended === "true"}
+          onChange={(checked) => change({ ended: checked ? "true" : undefined })}
+        />
+      </search>
+      <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
+      {pages.data === undefined ? null : (
+        <HoldTable
+          holds={pages.data.pages.flatMap(({ items }) => items)}
+          hasMore={pages.hasNextPage}
+          onEnd={() => {
+            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
+          }}
+        />
+      )}
+    </>
+  );
+}

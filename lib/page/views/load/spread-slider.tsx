@@ -1,0 +1,29 @@
+interface SpreadSliderProps<Spread extends string> {
+  choices: readonly Spread[];
+  value: Spread | undefined;
+  onChange(spread: Spread | undefined): void;
+  /** What the chosen spread does. */
+  result: string | null;
+}
+
+/** What if all these schedules had a spread? The server computes the curve. */
+export function SpreadSlider<Spread extends string>({ choices, value, onChange, result }: SpreadSliderProps<Spread>) {
+  const place = value === undefined ? 0 : choices.indexOf(value) + 1;
+  return (
+    <section className="panel what-if" aria-label="What if">
+      <label htmlFor="spread">
+        What if their runs were spread over <b>{value ?? "nothing"}</b>?
+      </label>
+      <input
+        id="spread"
+        type="range"
+        min={0}
+        max={choices.length}
+        value={place}
+        aria-valuetext={value ?? "no spread"}
+        onChange={(event) => onChange(choices[Number(event.target.value) - 1])}
+      />
+      <output htmlFor="spread">{result === null ? "Move the slider to see the curve." : `With a spread of ${value}, ${result}.`}</output>
+    </section>
+  );
+}
