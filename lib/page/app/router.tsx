@@ -1,4 +1,6 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { Agenda } from "../views/agenda/agenda.tsx";
+import { readAgendaSearch } from "../views/agenda/agenda-search.ts";
 import { readHoldSearch } from "../views/holds/hold-search.ts";
 import { Holds } from "../views/holds/holds.tsx";
 import { readLoadSearch } from "../views/load/load-search.ts";
@@ -70,9 +72,16 @@ const load = createRoute({
   validateSearch: readLoadSearch,
 });
 
+const agenda = createRoute({
+  getParentRoute: () => root,
+  path: "/agenda",
+  component: Agenda,
+  validateSearch: readAgendaSearch,
+});
+
 const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id", component: JobView });
 
-const routeTree = root.addChildren([now, schedules, schedule, jobs, job, load, holds]);
+const routeTree = root.addChildren([now, schedules, schedule, jobs, job, load, holds, agenda]);
 
 export function makePageRouter() {
   return createRouter({

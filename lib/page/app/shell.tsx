@@ -8,6 +8,7 @@ const views = [
   { to: "/", name: "Now" },
   { to: "/schedules", name: "Schedules" },
   { to: "/jobs", name: "Jobs" },
+  { to: "/agenda", name: "Agenda" },
   { to: "/load", name: "Load" },
   { to: "/holds", name: "Holds" },
 ] as const;

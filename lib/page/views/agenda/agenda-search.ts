@@ -1,0 +1,24 @@
+import type { AgendaWindow } from "../../../client/agenda.ts";
+import { textsIn } from "../../data/search-texts.ts";
+
+/** The window and its filter in the address. Instants are absolute, so that a link shows the same. */
+export interface AgendaSearch {
+  from?: string | undefined;
+  to?: string | undefined;
+  prefix?: string | undefined;
+  tag?: string | undefined;
+  group?: string | undefined;
+  target?: string | undefined;
+}
+
+export const readAgendaSearch = (search: Record<string, unknown>): AgendaSearch =>
+  textsIn(search, ["from", "to", "prefix", "tag", "group", "target"]);
+
+const minuteMs = 60_000;
+const defaultMs = 60 * minuteMs;
+
+/** Without a window in the address: the coming hour, from the begun minute on. */
+export function windowOf({ from, to, ...filter }: AgendaSearch, now: number): AgendaWindow {
+  const begin = from ?? new Date(Math.floor(now / minuteMs) * minuteMs).toISOString();
+  return { ...filter, from: begin, to: to ?? new Date(Date.parse(begin) + defaultMs).toISOString() };
+}

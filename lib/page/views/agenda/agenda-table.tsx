@@ -1,0 +1,60 @@
+import { Link } from "@tanstack/react-router";
+import type { AgendaItem } from "../../../client/agenda.ts";
+import { numberText, spanText } from "../../data/amounts.ts";
+import { Instant } from "../../parts/instant.tsx";
+import { OutcomeWord } from "../../parts/outcome-mark.tsx";
+import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+
+interface AgendaTableProps {
+  items: readonly AgendaItem[];
+  hasMore: boolean;
+  onEnd(): void;
+}
+
+export function AgendaTable({ items, hasMore, onEnd }: AgendaTableProps) {
+  return (
+    <VirtualTable
+      label="Occurrences"
+      className="agenda"
+      columns={columns}
+      rows={items}
+      keyOf={({ scheduleId, occurrence, kind, job, passedOver }) =>
+        `${scheduleId} ${occurrence} ${kind} ${job} ${passedOver?.from}`
+      }
+      hasMore={hasMore}
+      onEnd={onEnd}
+      empty={hasMore ? "Still searching …" : "Nothing occurs in this time."}
+    />
+  );
+}
+
+/** A late start of less than this is on time. */
+const onTimeMs = 1_000;
+
+const columns: readonly Column<AgendaItem>[] = [
+  { name: "At", className: "at", cell: ({ occurrence, key }) => <Instant at={occurrence} of={key} /> },
+  {
+    name: "Schedule",
+    className: "key",
+    cell: ({ key }) => (
+      <Link to="/schedules/$key" params={{ key }} className="mono">
+        {key}
+      </Link>
+    ),
+  },
+  { name: "Outcome", className: "outcome-cell", cell: ({ outcome }) => <OutcomeWord outcome={outcome} /> },
+  { name: "More", className: "more", cell: moreText },
+];
+
+function moreText({ passedOver, latenessMs, durationMs, reason, note }: AgendaItem): string {
+  const parts = [
+    passedOver === null || passedOver.count === null || passedOver.count === 1
+      ? null
+      : `${numberText(passedOver.count)} occurrences`,
+    reason,
+    latenessMs !== null && latenessMs > onTimeMs ? `${spanText(latenessMs)} late` : null,
+    durationMs === null ? null : `took ${spanText(durationMs)}`,
+    note,
+  ];
+  return parts.filter((part) => part !== null && part !== undefined).join(", ");
+}

@@ -1,0 +1,54 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { useSession } from "../../app/session-context.ts";
+import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
+import { numberText } from "../../data/amounts.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { TextFilter } from "../../parts/filter-fields.tsx";
+import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
+import { AgendaTable } from "./agenda-table.tsx";
+import { WindowFields } from "./window-fields.tsx";
+import "../../look/table.css";
+
+/** What runs, or ran, between two instants. */
+export function Agenda() {
+  const { carillon } = useSession();
+  const search = readAgendaSearch(useSearch({ from: "/agenda" }));
+  const navigate = useNavigate({ from: "/agenda" });
+  const [openedAt] = useState(Date.now);
+  const window = windowOf(search, openedAt);
+  const pages = useInfiniteQuery(agendaQuery(carillon, window));
+  const counts = useQuery(agendaCountsQuery(carillon, window));
+  const change = (changed: Partial<AgendaSearch>) =>
+    void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
+  return (
+    <>
+      <header className="title">
+        <h1>Agenda</h1>
+        <p className="quiet">
+          {counts.data === undefined
+            ? "…"
+            : `${counts.data.exact ? "" : "about "}${numberText(counts.data.occurrences)} occurrences of ${numberText(counts.data.cadences)} cadences`}
+        </p>
+      </header>
+      <search className="filters">
+        <WindowFields window={window} onChange={change} />
+        <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
+        <TextFilter label="Tag" value={search.tag} onChange={(tag) => change({ tag })} />
+        <TextFilter label="Group" value={search.group} onChange={(group) => change({ group })} />
+        <TextFilter label="Target" value={search.target} onChange={(target) => change({ target })} />
+      </search>
+      <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
+      {pages.data === undefined ? null : (
+        <AgendaTable
+          items={pages.data.pages.flatMap(({ items }) => items)}
+          hasMore={pages.hasNextPage}
+          onEnd={() => {
+            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
+          }}
+        />
+      )}
+    </>
+  );
+}
