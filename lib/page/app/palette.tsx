@@ -1,0 +1,144 @@
+import { Dialog } from "@base-ui/react/dialog";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type KeyboardEvent, useEffect, useEffectEvent, useId, useState } from "react";
+import { useSession } from "./session-context.ts";
+import "../look/dialog.css";
+import "../look/palette.css";
+
+interface Target {
+  id: string;
+  sort: string;
+  text: string;
+  go(): void;
+}
+
+const shownMax = 8;
+
+/** Ctrl+K or ⌘K: go to a view, a schedule by the begin of its key, or a job by its id. */
+export function Palette() {
+  const [isOpen, setOpen] = useState(false);
+  const onKey = useEffectEvent((event: globalThis.KeyboardEvent) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    setOpen(!isOpen);
+  });
+  useEffect(() => {
+    const listen = (event: globalThis.KeyboardEvent) => onKey(event);
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+      <Dialog.Trigger className="find">
+        <span>Go to a key, a job, a view</span>
+        <kbd>Ctrl K</kbd>
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="palette">
+          <Dialog.Title className="hidden">Go to</Dialog.Title>
+          <Finder onGone={() => setOpen(false)} />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function Finder({ onGone }: { onGone(): void }) {
+  const listId = useId();
+  const [typed, setTyped] = useState("");
+  const [place, setPlace] = useState(0);
+  const targets = useTargets(typed.trim());
+  const chosen = Math.min(place, targets.length - 1);
+  const go = (target: Target | undefined) => {
+    if (target === undefined) return;
+    target.go();
+    onGone();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setPlace((chosen + step + targets.length) % Math.max(1, targets.length));
+    }
+    if (event.key === "Enter") go(targets[chosen]);
+  };
+  return (
+    <>
+      <input
+        role="combobox"
+        aria-expanded
+        aria-controls={listId}
+        aria-activedescendant={targets[chosen] === undefined ? undefined : `${listId}-${chosen}`}
+        aria-label="Go to a key, a job, a view"
+        placeholder="A key, a job's id, a view"
+        spellCheck={false}
+        autoComplete="off"
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          setPlace(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div role="listbox" id={listId} aria-label="Places">
+        {targets.map((target, index) => (
+          // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field, as in every combobox.
+          <div
+            key={target.id}
+            id={`${listId}-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            onPointerMove={() => setPlace(index)}
+            onClick={() => go(target)}
+          >
+            <span className="quiet">{target.sort}</span>
+            <span className={target.sort === "view" ? undefined : "mono"}>{target.text}</span>
+          </div>
+        ))}
+        {targets.length === 0 ? <p className="rows-none">Nothing begins with that.</p> : null}
+      </div>
+    </>
+  );
+}
+
+const views = [
+  { to: "/", text: "Now" },
+  { to: "/schedules", text: "Schedules" },
+  { to: "/jobs", text: "Jobs" },
+  { to: "/agenda", text: "Agenda" },
+  { to: "/load", text: "Load" },
+  { to: "/holds", text: "Holds" },
+] as const;
+
+/** `<schedule>-<milliseconds>-<kind and number>`. */
+const jobId = /^\d+-\d+-[a-z]\d+$/;
+
+function useTargets(typed: string): Target[] {
+  const { carillon } = useSession();
+  const navigate = useNavigate();
+  const isId = jobId.test(typed);
+  const found = useQuery({
+    queryKey: ["palette", typed],
+    queryFn: ({ signal }) => carillon.schedules.list({ prefix: typed, limit: shownMax, signal }).page(),
+    enabled: typed !== "" && !isId,
+    placeholderData: (before) => before,
+  });
+  const ofViews = views
+    .filter(({ text }) => text.toLowerCase().startsWith(typed.toLowerCase()))
+    .map(({ to, text }): Target => ({ id: to, sort: "view", text, go: () => void navigate({ to }) }));
+  if (isId)
+    return [{ id: typed, sort: "job", text: typed, go: () => void navigate({ to: "/jobs/$id", params: { id: typed } }) }];
+  const ofKeys = (typed === "" ? [] : (found.data?.items ?? []))
+    .filter(({ key }) => key.startsWith(typed))
+    .map(
+      ({ key }): Target => ({
+        id: `key ${key}`,
+        sort: "schedule",
+        text: key,
+        go: () => void navigate({ to: "/schedules/$key", params: { key } }),
+      }),
+    );
+  return [...ofKeys, ...ofViews];
+}
