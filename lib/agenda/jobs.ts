@@ -1,5 +1,6 @@
 import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
+import { fewSchedules } from "../history/find-schedules.ts";
 import { type JobKey, type JobKind, jobId } from "../job/job-id.ts";
 import { readJobsAt } from "../job/read-job.ts";
 import { fits } from "../schedule/filter-schedules.ts";
@@ -9,9 +10,13 @@ import { occursAt } from "./slices.ts";
 import { type AgendaFilter, type AgendaRow, rowOfJob, type Window } from "./window.ts";
 
 /**
- * How many jobs each statement of a page looks at. The page stops when it is full.
+ * How many jobs each statement of a page looks at. The page stops when it is full. For schedules that
+ * are not listed by their ids, the schedule of each job is looked up.
  */
-const steps = [500, 2_000, 7_500];
+const steps = { listed: [500, 2_000, 20_000], unlisted: [500, 2_000, 7_500] };
+
+/** Largest number of schedules that are listed by their ids. */
+const listedMax = 5_000;
 
 interface JobsPage {
   window: Window;
@@ -36,8 +41,7 @@ export async function jobsIn(
   let isOver = window.from >= window.to;
   // A job that is computed counts: its row fills the page from the other stream.
   let matched = 0;
-  for (const looked of isOver ? [] : steps) {
-    const page = await look(sql, window, filter, { after: place, looked });
+  for await (const { page, end } of looks(sql, filter, { window, after, limit })) {
     const isComputed = await computedAmong(sql, page, line);
     for (const row of page) {
       const { fit, heldSince, heldUntil, scheduleId, occurrence, kind, n } = row;
@@ -47,8 +51,9 @@ export async function jobsIn(
       if (!isComputed(row)) found.push({ ...place, heldSince, heldUntil });
       if (matched === limit) break;
     }
-    isOver = page.length < looked && matched < limit;
-    if (isOver || matched === limit) break;
+    if (matched === limit) break;
+    isOver = end === null;
+    place = end;
   }
   const jobs = new Map((await readJobsAt(sql, found)).map((job) => [job.id, job]));
   const rows = found.flatMap((key) => {
@@ -61,6 +66,27 @@ export async function jobsIn(
     rows,
     last: isOver || place === null ? null : { at: place.occurrence.getTime(), place: jobId(place) },
   };
+}
+
+/** Looks at the next jobs, in growing steps, until no job follows or all steps are done. */
+async function* looks(
+  sql: Sql,
+  filter: AgendaFilter,
+  { window, after, limit }: Pick<JobsPage, "window" | "after" | "limit">,
+): AsyncGenerator<LookedPage> {
+  if (window.from >= window.to) return;
+  const ids = await fewSchedules(sql, filter, { named: listedMax, found: listedMax });
+  let place = after;
+  for (const looked of ids === null ? steps.unlisted : steps.listed) {
+    const bounds = { after: place, looked };
+    const found =
+      ids === null
+        ? await look(sql, window, filter, bounds)
+        : await lookAmong(sql, window, ids, { ...bounds, most: limit });
+    yield found;
+    if (found.end === null) return;
+    place = found.end;
+  }
 }
 
 /** Tells of the jobs of a page whether they lie beyond the line at an occurrence of a live schedule. */
@@ -91,13 +117,23 @@ interface LookedRow extends JobKey {
   phase: string | null;
 }
 
-function look(
+/** Jobs in the order of their primary key. */
+interface LookedPage {
+  page: readonly LookedRow[];
+  /** The last job that was looked at. Null if no job of the window follows. */
+  end: JobKey | null;
+}
+
+const schedule = (tx: Tx) => tx`
+  s.held_since as "heldSince", s.held_until as "heldUntil", case when s.deleted_at is null then s.rule end as rule, s.phase`;
+
+async function look(
   sql: Sql,
   { from, to }: Window,
   filter: AgendaFilter,
   { after, looked }: { after: JobKey | null; looked: number },
-): Promise<readonly LookedRow[]> {
-  return byIndex(sql, (tx) => {
+): Promise<LookedPage> {
+  const page = await byIndex(sql, (tx) => {
     const found = (where: ReturnType<Tx>) => tx`
       (select j.occurrence, j.schedule_id, j.kind, j.n from carillon.jobs j
       where ${where} order by j.occurrence, j.schedule_id, j.kind, j.n limit ${looked})`;
@@ -110,12 +146,57 @@ function look(
     const later =
       after === null ? tx`j.occurrence >= ${new Date(from)}` : tx`j.occurrence > ${after.occurrence}`;
     return tx<LookedRow[]>`
-      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, ${fits(tx, filter)} as fit, s.held_since as "heldSince", s.held_until as "heldUntil",
-        case when s.deleted_at is null then s.rule end as rule, s.phase
+      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, ${fits(tx, filter)} as fit, ${schedule(tx)}
       from (
         select * from (${rest} ${found(tx`${later} and j.occurrence < ${new Date(to)}`)}) l
         order by l.occurrence, l.schedule_id, l.kind, l.n limit ${looked}) l
       cross join lateral (select * from carillon.schedules s where s.id = l.schedule_id offset 0) s
       order by l.occurrence, l.schedule_id, l.kind, l.n`;
   });
+  return { page, end: page.length < looked ? null : (page.at(-1) ?? null) };
+}
+
+/**
+ * The first jobs of these schedules among the next jobs of all. A first statement finds where those
+ * end, so that jobs of other schedules are left out without looking their schedules up.
+ */
+async function lookAmong(
+  sql: Sql,
+  window: Window,
+  ids: readonly string[],
+  { after, looked, most }: { after: JobKey | null; looked: number; most: number },
+): Promise<LookedPage> {
+  const [end = null] = await byIndex(
+    sql,
+    (tx) => tx<JobKey[]>`
+      select j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n from carillon.jobs j where ${within(tx, window, after)}
+      order by j.occurrence, j.schedule_id, j.kind, j.n offset ${looked - 1}::int limit 1`,
+  );
+  const upTo = (tx: Tx) =>
+    end === null
+      ? tx``
+      : tx`and j.occurrence <= ${end.occurrence} and (j.occurrence, j.schedule_id, j.kind, j.n)
+          <= (${end.occurrence}::timestamptz, ${end.scheduleId}::bigint, ${end.kind}::carillon.job_kind, ${end.n}::int)`;
+  const page = await byIndex(
+    sql,
+    (tx) => tx<LookedRow[]>`
+      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, true as fit, ${schedule(tx)}
+      from (
+        select j.occurrence, j.schedule_id, j.kind, j.n from carillon.jobs j
+        where ${within(tx, window, after)} ${upTo(tx)} and j.schedule_id = any(${[...ids]}::bigint[])
+        order by j.occurrence, j.schedule_id, j.kind, j.n limit ${most}) l
+      cross join lateral (select * from carillon.schedules s where s.id = l.schedule_id offset 0) s
+      order by l.occurrence, l.schedule_id, l.kind, l.n`,
+  );
+  return { page, end };
+}
+
+/** SQL condition: job `j` is in the window, behind a place. A bound by occurrence alone skips days. */
+function within(tx: Tx, { from, to }: Window, after: JobKey | null) {
+  const behind =
+    after === null
+      ? tx`j.occurrence >= ${new Date(from)}`
+      : tx`j.occurrence >= ${after.occurrence} and (j.occurrence, j.schedule_id, j.kind, j.n)
+          > (${after.occurrence}::timestamptz, ${after.scheduleId}::bigint, ${after.kind}::carillon.job_kind, ${after.n}::int)`;
+  return tx`${behind} and j.occurrence < ${new Date(to)}`;
 }

@@ -1,6 +1,6 @@
 import { isRun, nextAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { noteOn } from "../explain/place.ts";
+import { calendaredOf, noteOn } from "../explain/place.ts";
 import type { Outcome } from "../explain/verdict.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { isBeyond, type RunLimit, runLimitOf } from "../plan/fires-left.ts";
@@ -83,9 +83,8 @@ function judgedAt(schedule: StoredSchedule, { at, job, limit, state }: Facts): A
 
 /** Only a calendar that moves occurrences costs the search for where this one came from. */
 function movedNote(schedule: StoredSchedule, at: number): string | null {
-  const { cadence } = schedule;
-  const of = cadence.kind === "window" ? cadence.of : cadence;
-  return of.kind === "calendared" && of.on !== "skip" ? noteOn(schedule, at) : null;
+  const calendared = calendaredOf(schedule.cadence);
+  return calendared !== null && calendared.on !== "skip" ? noteOn(schedule, at) : null;
 }
 
 /** The outcome of a run that has no job and is not due under a hold. */

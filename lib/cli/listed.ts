@@ -2,6 +2,7 @@ import type { Pages } from "../client/main.ts";
 import type { Call } from "./command.ts";
 import type { listOptions } from "./common-options.ts";
 import { printable } from "./output/style.ts";
+import { grouped } from "./output/table.ts";
 
 const byDefault = 50;
 
@@ -52,8 +53,7 @@ async function moreText(
 ): Promise<string> {
   if (total === undefined) return `These are the first ${most}, and there ${isSure ? "are" : "may be"} more`;
   const { count, more } = await total();
-  const grouped = new Intl.NumberFormat("en-GB").format(count);
-  return `These are the first ${most} of ${more ? "more than " : ""}${grouped}`;
+  return `These are the first ${most} of ${more ? "more than " : ""}${grouped.format(count)}`;
 }
 
 /** One more entry than will be shown, so that the caller learns whether there are more. */

@@ -51,7 +51,8 @@ export function placeOf({ cadence, body }: Pick<VersionFact, "cadence" | "body">
   return movedAway(cadence, body.calendar?.name, at) ?? { kind: "none" };
 }
 
-function calendaredOf(cadence: Cadence): Calendared | null {
+/** The part of a cadence that a calendar applies to. Null if none does. */
+export function calendaredOf(cadence: Cadence): Calendared | null {
   if (cadence.kind === "window") return calendaredOf(cadence.of);
   return cadence.kind === "calendared" ? cadence : null;
 }

@@ -32,11 +32,13 @@ export async function fewOwners(
           ? underPrefix(tx, prefix)
           : null;
   if (named === null) return null;
-  // Otherwise a prefix that many keys have could be searched in the order of the table.
-  const sorted = key === undefined && group === undefined ? tx`order by key` : tx``;
+  // Otherwise a prefix or a group of many schedules could be searched in the order of the table. The
+  // index of deleted schedules by group does not contain the key, and would be read to its end.
+  const sorted = key === undefined ? tx`order by key` : tx``;
+  const sortedDeleted = group === undefined ? sorted : tx``;
   const rows = await tx<{ id: string }[]>`
     (select id from carillon.schedules where deleted_at is null and ${named} ${sorted} limit ${most + 1})
-    ${deleted ? tx`union all (select id from carillon.schedules where deleted_at is not null and ${named} ${sorted} limit ${most + 1})` : tx``}`;
+    ${deleted ? tx`union all (select id from carillon.schedules where deleted_at is not null and ${named} ${sortedDeleted} limit ${most + 1})` : tx``}`;
   return rows.length > most ? null : rows.map(({ id }) => id);
 }
 

@@ -76,9 +76,8 @@ const ownersMax = 5_000;
 /** The first jobs without a row, if the filter names owners and these are not too many. */
 async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise<JobRead[]> {
   const { state, reason, errorGroup, lateBy, from, to, upcoming: _, ...owners } = filter;
-  const isNamed = Object.values(owners).some((owner) => owner !== undefined);
   if (
-    !isNamed ||
+    !hasOwner(owners) ||
     reason !== undefined ||
     errorGroup !== undefined ||
     lateBy !== undefined ||
@@ -110,6 +109,9 @@ async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise
   return jobs;
 }
 
+const hasOwner = ({ prefix, group, tag, target }: Omit<JobOwners, "key">) =>
+  [prefix, group, tag, target].some((owner) => owner !== undefined);
+
 async function searchMade(
   sql: Sql,
   { filter, before, limit }: JobSearch,
@@ -127,9 +129,7 @@ async function searchMade(
   }
   const found: JobKey[] = [];
   let place = before;
-  const { prefix, group, tag, target } = filter;
-  const isNamed = [prefix, group, tag, target].some((owner) => owner !== undefined);
-  for (const step of isNamed && ids === null ? steps.unlisted : steps.listed) {
+  for (const step of hasOwner(filter) && ids === null ? steps.unlisted : steps.listed) {
     const left = limit - found.length;
     const begin = place;
     const stop = await stopAfter(sql, filter, begin, step);

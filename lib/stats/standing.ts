@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
 
 /** A count; `more` if counting stopped at a limit. */
 export interface Amount {
@@ -53,9 +54,7 @@ export const lookedUpMax = 10_000;
 
 /** Every statement counts as of the same time, so that no job is due that is not due yet at `now`. */
 export async function readStanding(sql: Tx): Promise<Standing> {
-  const [row] = await sql<Pick<Standing, "now">[]>`select carillon.clock() as now`;
-  if (row === undefined) throw new Error("The database's clock gave no time.");
-  const { now } = row;
+  const now = await databaseClock(sql);
   const [listed, rest] = await Promise.all([readParcels(sql, now), readRest(sql)]);
   const { parcels, ...jobs } = listed;
   const few = jobs.waiting + jobs.running <= lookedUpMax;

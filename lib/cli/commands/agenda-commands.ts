@@ -13,7 +13,7 @@ import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
 import { stateColour } from "../output/style.ts";
-import type { Column } from "../output/table.ts";
+import { type Column, grouped } from "../output/table.ts";
 import { measuredText } from "../times.ts";
 import { type TimeWindow, windowFrom } from "../window.ts";
 
@@ -95,8 +95,6 @@ function whyOf({ reason, kind, passedOver, note }: AgendaItem, wall: (at: string
   }
   return words.filter((each) => each !== "").join(", ");
 }
-
-const grouped = new Intl.NumberFormat("en-GB");
 
 async function showCounts({ client, out, signal }: Call, window: AgendaWindow & TimeWindow): Promise<void> {
   const counts = await client.agendaCounts(window, { signal });

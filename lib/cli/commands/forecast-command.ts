@@ -3,7 +3,7 @@ import { type Command, command } from "../command.ts";
 import { instantFrom } from "../input.ts";
 import type { Output } from "../output/output.ts";
 import { printable } from "../output/style.ts";
-import type { Column } from "../output/table.ts";
+import { type Column, grouped } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
 
 const forecast = command({
@@ -41,7 +41,6 @@ const forecast = command({
   },
 });
 
-const grouped = new Intl.NumberFormat("en-GB");
 const barMax = 40;
 
 /** A line of the table: some minutes together. */

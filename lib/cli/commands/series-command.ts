@@ -5,7 +5,7 @@ import { instantFrom } from "../input.ts";
 import { durationMs } from "../instants.ts";
 import { ownerOptions, ownersFrom } from "../job-filter-options.ts";
 import type { Output } from "../output/output.ts";
-import type { Column } from "../output/table.ts";
+import { type Column, grouped } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
 import { measuredText } from "../times.ts";
 
@@ -82,8 +82,6 @@ function rangeOf(call: Call<keyof typeof options>) {
   const shortest = stepLengths.find(([, ms]) => (end - Date.parse(from)) / ms <= linesMost) ?? ["1h"];
   return { from, to, step: oneOf(given.text("step"), names, "--step") ?? shortest[0] };
 }
-
-const grouped = new Intl.NumberFormat("en-GB");
 
 function columnsOf(out: Output, steps: readonly SeriesStep[]): Column<SeriesStep>[] {
   const most = Math.max(1, ...steps.map(sizeOf));

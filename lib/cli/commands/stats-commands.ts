@@ -1,7 +1,7 @@
 import type { Stats } from "../../client/main.ts";
 import { type Command, command } from "../command.ts";
 import type { Output } from "../output/output.ts";
-import type { Column } from "../output/table.ts";
+import { type Column, grouped } from "../output/table.ts";
 import { measuredText } from "../times.ts";
 
 const stats = command({
@@ -17,8 +17,6 @@ const stats = command({
   run: async ({ given, client, out, signal }) =>
     showStats(out, await client.stats({ prefix: given.text("prefix"), signal })),
 });
-
-const grouped = new Intl.NumberFormat("en-GB");
 
 function showStats(out: Output, stats: Stats): void {
   if (out.isJson) {

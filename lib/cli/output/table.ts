@@ -97,7 +97,8 @@ export function widthOf(text: string): number {
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-const grouped = new Intl.NumberFormat("en-GB");
+/** Numbers with groups of three digits: `1,646`. */
+export const grouped = new Intl.NumberFormat("en-GB");
 
 /** Such as `1 job` or `1,646 jobs`. */
 export function counted(count: number, noun: string): string {
