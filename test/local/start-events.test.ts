@@ -218,12 +218,15 @@ describe("the event bus", () => {
     expect(await arrived()).toEqual([]);
   });
 
-  test("the event bus's page escapes events, so that they cannot run as code", async () => {
+  test("the event bus lists events as JSON that a browser does not run", async () => {
     const Entries = [due({ text: "<script>alert(1)</script>" }, { Source: '"><img src=x>' })];
     await bridge.send(new PutEventsCommand({ Entries }));
-    const page = await (await fetch(endpoint.url)).text();
-    expect(page).toContain("&lt;script&gt;");
-    expect(page).not.toMatch(/<script|<img/);
+    const { headers } = await fetch(`${endpoint.url}/events`);
+    expect(headers.get("content-type")).toBe("application/json");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    const elsewhere = await fetch(endpoint.url);
+    expect(elsewhere.status).toBe(404);
+    expect(await elsewhere.text()).toContain("/events");
   });
 
   test("the event bus accepts no request that a page in a browser could send without a preflight", async () => {

@@ -43,7 +43,7 @@ export interface BusStore {
   putRule(rule: Rule): void;
   deleteRule(bus: string, name: string): void;
   rule(bus: string, name: string): Rule | undefined;
-  rules(bus?: string): Rule[];
+  rules(bus: string): Rule[];
   putTarget(bus: string, rule: string, target: Target): void;
   removeTarget(bus: string, rule: string, id: string): boolean;
   targets(bus: string, rule: string): Target[];
@@ -87,12 +87,8 @@ function ruleTable(db: DatabaseSync): Pick<BusStore, "putRule" | "deleteRule" | 
   const put = db.prepare(`insert into rules (bus, name, pattern, enabled, description) values (?, ?, ?, ?, ?)
     on conflict do update set pattern = excluded.pattern, enabled = excluded.enabled, description = excluded.description`);
   const drop = db.prepare("delete from rules where bus = ? and name = ?");
-  const all = db.prepare("select * from rules order by bus, name");
-  const rules = (bus?: string) =>
-    all
-      .all()
-      .map(toRule)
-      .filter((rule) => bus === undefined || rule.bus === bus);
+  const ofBus = db.prepare("select * from rules where bus = ? order by name");
+  const rules = (bus: string) => ofBus.all(bus).map(toRule);
   return {
     putRule: (rule) => put.run(rule.bus, rule.name, rule.pattern, rule.enabled ? 1 : 0, rule.description),
     deleteRule: (bus, name) => drop.run(bus, name),

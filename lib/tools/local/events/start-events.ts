@@ -7,7 +7,6 @@ import { makeBus, type QueueMessage } from "./bus.ts";
 import { type BusStore, openBusStore } from "./bus-store.ts";
 import { OperationFault } from "./operation-input.ts";
 import { eventOperations, type Operation } from "./operations.ts";
-import { eventsPage } from "./page.ts";
 import { InvalidPattern } from "./pattern-leaf.ts";
 
 export interface EventsEndpoint {
@@ -30,10 +29,9 @@ const bodyBytesMax = 2_000_000;
 const graceMs = 1_000;
 const pageLength = 100;
 const listMax = 1_000;
-const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'";
 const awsJson = "application/x-amz-json-1.1";
 
-/** An EventBridge endpoint for any EventBridge client, with an HTML page of the received events. */
+/** An EventBridge endpoint for any EventBridge client, with a list of the received events at `/events`. */
 export async function startEvents(options: EventsOptions): Promise<EventsEndpoint> {
   const { send, log, clock = systemClock } = options;
   const store = openBusStore(options.dataDir);
@@ -43,7 +41,7 @@ export async function startEvents(options: EventsOptions): Promise<EventsEndpoin
       log.error("events.failed", { error: errorText(error) });
       return fault(500, "InternalException", "The event bus failed; its log says why.");
     });
-    response.writeHead(status, { "content-type": type, "content-security-policy": pagePolicy });
+    response.writeHead(status, { "content-type": type, "x-content-type-options": "nosniff" });
     response.end(body);
   };
   try {
@@ -81,15 +79,15 @@ async function answerTo(
 
 function show(address: string, store: BusStore): Answer {
   const { pathname, searchParams } = new URL(address, "http://localhost");
-  if (pathname === "/") {
-    const body = eventsPage(store.arrivals(pageLength), store.rules());
-    return { status: 200, type: "text/html; charset=utf-8", body };
-  }
   if (pathname === "/events") {
     const limit = Math.floor(Math.min(listMax, Math.max(1, Number(searchParams.get("limit")) || pageLength)));
     return { status: 200, type: "application/json", body: JSON.stringify({ items: store.arrivals(limit) }) };
   }
-  return { status: 404, type: "text/plain", body: "There are / and /events here.\n" };
+  return {
+    status: 404,
+    type: "text/plain",
+    body: "The received events are at /events. EventBridge clients list the rules.\n",
+  };
 }
 
 async function operate(
