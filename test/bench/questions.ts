@@ -1,13 +1,9 @@
-import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { repository, withMess } from "./mess-process.ts";
 import { type Figures, machine, median, number, type Options, type Say } from "./report.ts";
 
 export const does =
@@ -15,7 +11,6 @@ export const does =
 
 export const options = { schedules: "3000000", jobs: "10000000", runs: "5" };
 
-const repository = fileURLToPath(new URL("../..", import.meta.url));
 const cli = path.join(repository, "dist/cli.js");
 
 /** The commands of docs/operate.md by question. `{group}`, `{late}` and `{dead}` stand for ids of the mess. */
@@ -50,25 +45,19 @@ const questions: Readonly<Record<string, string>> = {
 export async function bench(options: Options, say: Say): Promise<Figures> {
   if (!existsSync(cli)) throw new Error(`${cli} is missing: \`npm run build\` makes it.`);
   say(machine());
-  const dataDir = options["data-dir"] ?? (await mkdtemp(path.join(tmpdir(), "carillon-questions-")));
-  const env = { ...process.env, CARILLON_DATA_DIR: dataDir, CARILLON_LOG: "silent" };
-  const mess = startMess(options, env);
-  try {
-    const ask = asker({ ...env, CARILLON_URL: await readyUrl(mess, say) });
+  const figures: Record<string, { median: number; most: number }> = {};
+  await withMess(options, say, async ({ env, url }) => {
+    const ask = asker({ ...env, CARILLON_URL: url });
     const ids = await idsOf(ask);
     const measured = await inRounds(ask, ids, number(options, "runs"));
-    const figures: Record<string, { median: number; most: number }> = {};
     for (const [question, { command, ms }] of measured) {
       figures[question] = { median: median(ms), most: Math.max(...ms) };
       say(
         `${question.padEnd(38)} ${`${median(ms)} ms`.padStart(8)}, at most ${Math.max(...ms)} ms: ${command}`,
       );
     }
-    return { figures, machine: machine(), schedules: options["schedules"], jobs: options["jobs"] };
-  } finally {
-    await stopMess(mess);
-    if (options["data-dir"] === undefined) await rm(dataDir, { recursive: true, force: true });
-  }
+  });
+  return { figures, machine: machine(), schedules: options["schedules"], jobs: options["jobs"] };
 }
 
 interface Measured {
@@ -99,36 +88,6 @@ async function inRounds(
 }
 
 const betweenRoundsMs = 7_000;
-
-type Mess = ChildProcessByStdio<null, Readable, null>;
-
-function startMess(options: Options, env: NodeJS.ProcessEnv): Mess {
-  const arguments_ = [`--quiet-schedules=${options["schedules"]}`, `--quiet-jobs=${options["jobs"]}`];
-  return spawn(process.execPath, [path.join(repository, "test/support/mess/run.ts"), ...arguments_], {
-    env: { ...env, CARILLON_PORT: "0", CARILLON_SQS_PORT: "0", CARILLON_EVENTS_PORT: "0" },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-}
-
-async function readyUrl(mess: Mess, say: Say): Promise<string> {
-  for await (const line of createInterface(mess.stdout)) {
-    const [, url] = /^carillon ready api=(\S+)/.exec(line) ?? [];
-    if (url !== undefined) {
-      mess.stdout.resume();
-      return url;
-    }
-    // The stack's log has a time in front.
-    if (!/^\d\d:/.test(line)) say(line);
-  }
-  throw new Error("The mess ended before it was ready.");
-}
-
-async function stopMess(mess: Mess): Promise<void> {
-  if (mess.exitCode !== null) return;
-  const ended = new Promise((resolve) => mess.once("exit", resolve));
-  mess.kill("SIGTERM");
-  await ended;
-}
 
 type Ask = (command: string) => Promise<{ ms: number; out: string }>;
 

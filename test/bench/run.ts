@@ -24,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   series: () => import("./series.ts"),
   agenda: () => import("./agenda.ts"),
   questions: () => import("./questions.ts"),
+  page: () => import("./in-browser.ts"),
   bundle: () => import("./bundle.ts"),
   cron: () => import("./cron.ts"),
   peers: () => import("./peers.ts"),
