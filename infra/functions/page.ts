@@ -44,7 +44,7 @@ export class Page extends Construct {
       commandHooks: {
         beforeBundling: () => [],
         beforeInstall: () => [],
-        afterBundling: (_input, output) => [`"${process.execPath}" "${builder}" "${output}/page"`],
+        afterBundling: (_input, output) => [`"${process.execPath}" "${builder}" "${output}"`],
       },
     });
     this.fn.addEnvironment("PAGE_DIRECTORY", "/var/task/page");

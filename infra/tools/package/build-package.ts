@@ -55,8 +55,7 @@ await build({
 const bundledFiles = await buildClient(root, dist);
 
 /** For the local stack; the package's own function has a copy. */
-const page = path.join(dist, "page");
-bundledFiles.push(...(await buildPage(root, page)));
+bundledFiles.push(...(await buildPage(root, dist)));
 
 /** Each function without handlers, to be deployed as it is. */
 for (const entry of entries) {
@@ -96,4 +95,4 @@ await build({
 const migrations = path.join(root, "migrations");
 cpSync(migrations, path.join(dist, "migrations"), { recursive: true });
 cpSync(migrations, path.join(dist, "functions", "migrate", "migrations"), { recursive: true });
-cpSync(page, path.join(dist, "functions", "page", "page"), { recursive: true });
+cpSync(path.join(dist, "page"), path.join(dist, "functions", "page", "page"), { recursive: true });

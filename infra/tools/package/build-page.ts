@@ -4,16 +4,17 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "vite";
 
 /**
- * Builds the page into the folder, each file also compressed beside it. Returns the files that were
- * bundled.
+ * Builds the page into the folder `page` of `dist`, each file also compressed beside it. Returns
+ * the files that were bundled.
  */
-export async function buildPage(root: string, folder: string): Promise<string[]> {
+export async function buildPage(root: string, dist: string): Promise<string[]> {
+  const folder = path.join(dist, "page");
   // Vite follows the caller's value, and with any other React's code for developers is bundled.
   process.env["NODE_ENV"] = "production";
   const built = await build({
     configFile: path.join(root, "vite.config.ts"),
     logLevel: "warn",
-    build: { outDir: folder },
+    build: { outDir: folder, emptyOutDir: true },
   });
   const assets = path.join(folder, "assets");
   for (const name of readdirSync(assets)) {
