@@ -27,7 +27,7 @@ export function makePage(files: PageFiles, reach: PageReach): (event: GatewayEve
   const answerTo = (event: GatewayEvent, incoming: Incoming) => {
     const request = { incoming, isBinary: "rawPath" in event };
     const folder = rootWithoutSlash(event, incoming);
-    if (folder !== null) return redirect(`./${folder}/`);
+    if (folder !== null) return redirect(`./${folder}/${incoming.query === "" ? "" : `?${incoming.query}`}`);
     const path = incoming.path.slice(1);
     if (!path.startsWith("assets/")) return sent(request, documentAt(path.split("/").length - 1), headers);
     const asset = files.assets.get(path);

@@ -33,6 +33,11 @@ describe("the page behind a REST API", () => {
       isBase64Encoded: false,
     });
     expect(await at("/team/carillon")).toMatchObject({ headers: { location: "./carillon/" } });
+    const multiValueQueryStringParameters = { zone: ["Europe/Berlin"] };
+    const shown = { ...stage.requestContext, path: "/api" };
+    expect(
+      await page.answer({ ...stage, multiValueQueryStringParameters, requestContext: shown }),
+    ).toMatchObject({ headers: { location: "./api/?zone=Europe%2FBerlin" } });
     expect(new URL("./carillon/", "https://example.com/team/carillon").pathname).toBe("/team/carillon/");
     for (const path of ["/", "/api/", "/team/carillon/"])
       expect(await at(path)).toMatchObject({ statusCode: 200 });
