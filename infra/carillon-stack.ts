@@ -14,6 +14,8 @@ export class CarillonStack extends Stack {
     const carillon = new Carillon(this, "Default", settings);
 
     new CfnOutput(this, "ApiUrl", { value: carillon.url, description: "The address of the API" });
+    if (carillon.pageUrl !== undefined)
+      new CfnOutput(this, "PageUrl", { value: carillon.pageUrl, description: "The address of the page" });
     if (carillon.apiDomainTarget !== undefined)
       new CfnOutput(this, "ApiDomainTarget", {
         value: carillon.apiDomainTarget,

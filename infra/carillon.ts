@@ -9,6 +9,7 @@ import { checkDatabaseSettings } from "./database/database-settings.ts";
 import { Migration } from "./database/migration.ts";
 import { Archive } from "./functions/archive.ts";
 import { FunctionCode } from "./functions/function-code.ts";
+import { hasPage, Page } from "./functions/page.ts";
 import { TargetAllowList } from "./functions/target-allow-list.ts";
 import { Tick } from "./functions/tick.ts";
 import { traceAll } from "./functions/tracing.ts";
@@ -49,6 +50,8 @@ export type CarillonProps = Partial<Settings> & CarillonParts;
 export class Carillon extends Construct {
   /** The address of the API. */
   readonly url: string;
+  /** The address of the page. Undefined: the settings leave it out. */
+  readonly pageUrl: string | undefined;
   /**
    * The name that a DNS record for the API's domain must point to. Undefined: there is no domain,
    * or Route 53 already has the record.
@@ -97,7 +100,8 @@ export class Carillon extends Construct {
     });
     const shared = { network, database, queues: [fast, slow], targets, webhooks, logRetention, code };
 
-    const api = new Api(this, "Api", { ...shared, settings });
+    const page = hasPage(settings) ? new Page(this, "Page", { code, logRetention }) : undefined;
+    const api = new Api(this, "Api", { ...shared, settings, page });
     const ingest = new IngestQueue(this, "Ingest", {
       ...shared,
       alarms,
@@ -142,8 +146,11 @@ export class Carillon extends Construct {
     // database of that release. When the stack is deleted, the functions go before the database.
     for (const querying of [api, ingest, tick, fastWorker, slowWorker])
       querying.node.addDependency(migration);
+    // The page calls the API, so it is replaced when the API is, not before.
+    page?.node.addDependency(migration);
 
     this.url = api.url;
+    this.pageUrl = page === undefined ? undefined : `${api.url}/`;
     this.apiDomainTarget = api.domainTarget;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;

@@ -8,7 +8,7 @@ const pages = ["README.md", ...globSync("docs/*.md", { cwd: root })];
 const sqlFiles = globSync("lib/**/sql/*.sql", { cwd: root });
 
 const filesNamedIn = (text: string) =>
-  [...text.matchAll(/(?<![\w./-])(?:lib|functions|infra|test|migrations)\/[\w./-]*\.(?:ts|sql|md)\b/g)].map(
+  [...text.matchAll(/(?<![\w./-])(?:lib|functions|infra|test|migrations)\/[\w./-]*\.(?:tsx?|sql|md)\b/g)].map(
     ([file]) => file,
   );
 

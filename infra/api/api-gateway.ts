@@ -8,6 +8,8 @@ import type { ApiSettings } from "../settings/api.ts";
 
 export interface ApiGatewayProps {
   readonly fn: IFunction;
+  /** The function that serves the page, on every path that is not the API's. Undefined: no page. */
+  readonly page: IFunction | undefined;
   readonly settings: ApiSettings;
   readonly logRetention: RetentionDays;
 }
@@ -45,4 +47,4 @@ export const accessLogFormat = AccessLogFormat.custom(
 
 /** Why a gateway passes requests on without authorizing them. */
 export const tokensAreAskedBelow =
-  "The function requires a token on every request and answers 401 without one. A token has a scope, a prefix and an expiry, which the gateway's own authorizers do not know.";
+  "The API's function requires a token on every request and answers 401 without one. A token has a scope, a prefix and an expiry, which the gateway's own authorizers do not know. The page's files hold no data.";

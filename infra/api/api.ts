@@ -6,6 +6,7 @@ import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
 import type { Database } from "../database/database.ts";
 import { CarillonFunction } from "../functions/carillon-function.ts";
 import type { FunctionCode } from "../functions/function-code.ts";
+import type { Page } from "../functions/page.ts";
 import type { TargetAllowList } from "../functions/target-allow-list.ts";
 import type { WebhookSender } from "../functions/webhook-sender.ts";
 import type { Network } from "../network/network.ts";
@@ -23,6 +24,8 @@ export interface ApiProps {
   readonly queues: readonly JobQueue[];
   readonly targets: TargetAllowList;
   readonly webhooks: WebhookSender;
+  /** Undefined: no page. */
+  readonly page: Page | undefined;
   readonly settings: Settings;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
@@ -35,8 +38,8 @@ export interface ApiProps {
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.api);
 
 /**
- * The only public part: HTTPS, every path to one function, which answers 401 to requests without a
- * token.
+ * The only public part: HTTPS, the paths of the API to one function, which answers 401 to requests
+ * without a token, and all other paths to the page.
  */
 export class Api extends Construct {
   readonly url: string;
@@ -68,10 +71,11 @@ export class Api extends Construct {
     props.webhooks.tell(fn);
     for (const [name, value] of Object.entries(callerVariables(settings))) fn.addEnvironment(name, value);
 
+    const behind = { fn, page: props.page?.fn, settings, logRetention };
     const gateway =
       settings.apiKind === "rest"
-        ? new RestGateway(this, "Rest", { fn, settings, logRetention })
-        : new HttpGateway(this, "Http", { fn, settings, logRetention });
+        ? new RestGateway(this, "Rest", behind)
+        : new HttpGateway(this, "Http", behind);
     const domain = domainOf(this, gateway, settings);
     this.url = domain?.url ?? gateway.url;
     this.domainTarget = settings.apiHostedZoneId === undefined ? domain?.target : undefined;

@@ -11,7 +11,9 @@ import {
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
+import { apiPaths } from "../../lib/config/api-paths.ts";
 import type { ApiSettings } from "../settings/api.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import {
@@ -29,14 +31,15 @@ export class HttpGateway extends Construct implements ApiGateway {
   readonly url: string;
   readonly serverErrors: IMetric;
 
-  constructor(scope: Construct, id: string, { fn, settings, logRetention }: ApiGatewayProps) {
+  constructor(scope: Construct, id: string, props: ApiGatewayProps) {
     super(scope, id);
+    const { settings, logRetention } = props;
     const api = new HttpApi(this, "Api", {
       description: "Carillon",
       createDefaultStage: false,
       disableExecuteApiEndpoint: settings.apiDomainName !== undefined,
     });
-    addRoutes(api, new HttpLambdaIntegration("Function", fn, { scopePermissionToRoute: false }), settings);
+    addRoutes(api, props);
     acknowledge(api, "APIG4", tokensAreAskedBelow);
     new HttpStage(this, "Stage", {
       httpApi: api,
@@ -56,10 +59,12 @@ export class HttpGateway extends Construct implements ApiGateway {
   }
 }
 
-function addRoutes(httpApi: HttpApi, integration: HttpLambdaIntegration, settings: ApiSettings): void {
+function addRoutes(httpApi: HttpApi, { fn, page, settings }: ApiGatewayProps): void {
+  const integration = new HttpLambdaIntegration("Function", fn, { scopePermissionToRoute: false });
   const authorizer = authorizerOf(settings);
   if (authorizer === undefined) {
     new HttpRoute(httpApi, "Every", { httpApi, integration, routeKey: HttpRouteKey.DEFAULT });
+    if (page !== undefined) addPage(httpApi, page, integration);
     return;
   }
   const add = (path: string, method: HttpMethod, open?: "open") =>
@@ -68,6 +73,21 @@ function addRoutes(httpApi: HttpApi, integration: HttpLambdaIntegration, setting
   // Health probes and the browsers' preflight requests carry no signature.
   add("/health", HttpMethod.GET, "open");
   if (settings.apiCorsOrigins.length > 0) add("/{proxy+}", HttpMethod.OPTIONS, "open");
+}
+
+/**
+ * The routes have every method, so that paths alone decide: API Gateway takes the longer path, but
+ * does not say whether a path with its method precedes a longer one with any method.
+ */
+function addPage(httpApi: HttpApi, page: IFunction, toApi: HttpLambdaIntegration): void {
+  const toPage = new HttpLambdaIntegration("Page", page, { scopePermissionToRoute: false });
+  const add = (integration: HttpLambdaIntegration, ...paths: string[]) =>
+    paths.flatMap((path) => httpApi.addRoutes({ path, integration }));
+  const { versioned, health } = apiPaths;
+  const ofApi = add(toApi, `/${versioned}`, `/${versioned}/{proxy+}`, `/${health}`);
+  // Made after the API's routes and deleted before them: otherwise the page would answer the API's
+  // requests for some seconds of a deployment.
+  for (const route of add(toPage, "/", "/{proxy+}")) route.node.addDependency(...ofApi);
 }
 
 function authorizerOf(settings: ApiSettings): IHttpRouteAuthorizer | undefined {

@@ -1,4 +1,4 @@
-import { Aws, Duration, Names, Stack } from "aws-cdk-lib";
+import { Aws, Duration, Names, Size, Stack } from "aws-cdk-lib";
 import {
   ApiKey,
   AuthorizationType,
@@ -9,7 +9,9 @@ import {
   RestApi,
 } from "aws-cdk-lib/aws-apigateway";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
+import { apiPaths } from "../../lib/config/api-paths.ts";
 import type { ApiSettings } from "../settings/api.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import { ApiFirewall } from "./api-firewall.ts";
@@ -28,7 +30,7 @@ export class RestGateway extends Construct implements ApiGateway {
   readonly url: string;
   readonly serverErrors: IMetric;
 
-  constructor(scope: Construct, id: string, { fn, settings, logRetention }: ApiGatewayProps) {
+  constructor(scope: Construct, id: string, { fn, page, settings, logRetention }: ApiGatewayProps) {
     super(scope, id);
     const api = new RestApi(this, "Api", {
       // CloudWatch distinguishes REST APIs by name only.
@@ -38,6 +40,8 @@ export class RestGateway extends Construct implements ApiGateway {
       // An account has one such role in each region, so making it replaces the existing one.
       cloudWatchRole: settings.apiMakesLogRole,
       disableExecuteApiEndpoint: settings.apiDomainName !== undefined,
+      // The page sends texts to a REST API as they are, and the gateway compresses them.
+      ...(page === undefined ? {} : { minCompressionSize: Size.kibibytes(1) }),
       deployOptions: {
         stageName: this.stageName,
         throttlingRateLimit: settings.apiRequestsPerSecond,
@@ -47,7 +51,8 @@ export class RestGateway extends Construct implements ApiGateway {
       },
     });
     giveReasons(api);
-    addMethods(api, new LambdaIntegration(fn, { scopePermissionToMethod: false }), settings);
+    if (page === undefined) addMethods(api, toFunction(fn), settings);
+    else addMethodsWithPage(api, toFunction(fn), toFunction(page));
     addKeys(api, settings);
     const { apiFirewall, apiWebAclArn, apiFirewallRequests } = settings;
     if (apiFirewall || apiWebAclArn !== undefined)
@@ -66,7 +71,11 @@ export class RestGateway extends Construct implements ApiGateway {
   }
 }
 
-function addMethods(api: RestApi, toFunction: LambdaIntegration, settings: ApiSettings): void {
+function toFunction(fn: IFunction): LambdaIntegration {
+  return new LambdaIntegration(fn, { scopePermissionToMethod: false });
+}
+
+function addMethods(api: RestApi, toApi: LambdaIntegration, settings: ApiSettings): void {
   const apiKeyRequired = settings.apiKeyNames.length > 0;
   const isSigned = settings.apiAuth === "iam";
   const guarded = {
@@ -75,11 +84,22 @@ function addMethods(api: RestApi, toFunction: LambdaIntegration, settings: ApiSe
   };
   // The root needs the same methods as its proxy resource, which does not cover the root itself.
   const proxy = api.root.addProxy({ anyMethod: false });
-  proxy.addMethod("ANY", toFunction, guarded);
+  proxy.addMethod("ANY", toApi, guarded);
   if (!apiKeyRequired && !isSigned) return;
   // Health probes and the browsers' preflight requests carry neither a signature nor an API key.
-  api.root.addResource("health").addMethod("GET", toFunction);
-  if (settings.apiCorsOrigins.length > 0) proxy.addMethod("OPTIONS", toFunction);
+  api.root.addResource(apiPaths.health).addMethod("GET", toApi);
+  if (settings.apiCorsOrigins.length > 0) proxy.addMethod("OPTIONS", toApi);
+}
+
+/** There is a page only where requests need neither a signature nor an API key. */
+function addMethodsWithPage(api: RestApi, toApi: LambdaIntegration, toPage: LambdaIntegration): void {
+  const everyPathBelow = { anyMethod: false };
+  // The proxy resource of the root adds its method to the root itself as well.
+  api.root.addProxy(everyPathBelow).addMethod("ANY", toPage);
+  const versioned = api.root.addResource(apiPaths.versioned);
+  versioned.addMethod("ANY", toApi);
+  versioned.addProxy(everyPathBelow).addMethod("ANY", toApi);
+  api.root.addResource(apiPaths.health).addMethod("ANY", toApi);
 }
 
 /** The limits of the usage plan apply to each key separately. */

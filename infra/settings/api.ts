@@ -38,6 +38,11 @@ export const apiSettings = {
    */
   apiRequireIfMatch: yesOrNo().default(false),
   /**
+   * Whether the page is served, at the root of the API's address. It signs in with a token of
+   * Carillon, so it is left out with apiAuth iam or jwt, and with apiKeyNames.
+   */
+  page: yesOrNo().default(true),
+  /**
    * How callers authenticate: by Carillon's own `token`s, by `iam` signatures, or by a `jwt` of an
    * issuer, which only an HTTP API can check.
    */

@@ -1,4 +1,4 @@
-/** The first segment of every path of the API. All other paths that are read are the page's. */
+/** The first segment of every path of the API. All other paths are the page's, where there is one. */
 export const apiPaths = { versioned: "v1", health: "health" } as const;
 
 export function isApiPath(path: string): boolean {

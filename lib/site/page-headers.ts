@@ -1,4 +1,4 @@
-/** What the page's document may load and call. */
+/** The origins that the page's document may call. */
 export interface PageReach {
   /** Origins beside the page's own that it may call: the issuer of its sign-in. */
   connect: readonly string[];

@@ -24,16 +24,20 @@ export function makePage(files: PageFiles, reach: PageReach): (event: GatewayEve
     return made;
   };
   const headers = documentHeaders(reach);
-  return (event) => {
-    const incoming = incomingFrom(event);
+  const answerTo = (event: GatewayEvent, incoming: Incoming) => {
     const request = { incoming, isBinary: "rawPath" in event };
-    if (incoming.method !== "GET" && incoming.method !== "HEAD") return notAllowed();
     const folder = rootWithoutSlash(event, incoming);
-    if (folder !== null) return redirect(`./${folder}/`);
+    if (folder !== null) return redirect(`./${folder}/${incoming.query === "" ? "" : `?${incoming.query}`}`);
     const path = incoming.path.slice(1);
     if (!path.startsWith("assets/")) return sent(request, documentAt(path.split("/").length - 1), headers);
     const asset = files.assets.get(path);
     return asset === undefined ? missing() : sent(request, asset, assetHeaders);
+  };
+  return (event) => {
+    const incoming = incomingFrom(event);
+    if (incoming.method === "GET") return answerTo(event, incoming);
+    if (incoming.method !== "HEAD") return notAllowed();
+    return { ...answerTo(event, incoming), body: "", isBase64Encoded: false };
   };
 }
 
@@ -62,8 +66,8 @@ function rootWithoutSlash(event: GatewayEvent, { path }: Incoming): string | nul
 interface PageRequest {
   incoming: Incoming;
   /**
-   * Whether the gateway sends bytes. A REST API does so only for types that it is told of, and
-   * compresses texts itself.
+   * Whether the gateway takes bytes in base64. An HTTP API does; a REST API takes texts, and
+   * compresses them itself.
    */
   isBinary: boolean;
 }
@@ -84,8 +88,8 @@ function sent(
   return {
     statusCode: 200,
     headers: encoding === "identity" ? headers : { ...headers, "content-encoding": encoding },
-    body: incoming.method === "HEAD" ? "" : file.bytes[encoding].toString("base64"),
-    isBase64Encoded: incoming.method !== "HEAD",
+    body: file.bytes[encoding].toString("base64"),
+    isBase64Encoded: true,
   };
 }
 
@@ -117,7 +121,12 @@ function missing(): PageResponse {
 
 function notAllowed(): PageResponse {
   const headers = { ...plain, allow: "GET, HEAD" };
-  return { statusCode: 405, headers, body: "The page answers GET and HEAD.\n", isBase64Encoded: false };
+  return {
+    statusCode: 405,
+    headers,
+    body: "The page answers GET and HEAD. The API's paths begin with /v1.\n",
+    isBase64Encoded: false,
+  };
 }
 
 function redirect(location: string): PageResponse {

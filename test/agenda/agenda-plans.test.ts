@@ -40,7 +40,7 @@ describePlans("with 60,000 schedules of every kind", fill, (filled) => {
     ["of a past hour", page(-hour, hour, {})],
     ["of a past hour of a group", page(-hour, hour, { group: "g3" })],
   ])("A page of an agenda %s reads a bounded number of rows, by index", async (_name, read) => {
-    // Of a group: up to 10,000 for its occurrences, and 5,001 to see that it is too large to be listed.
+    // The occurrences of a group take up to 10,000 reads, and the list of its members stops at 5,001.
     expectProbesOnly(await touched(filled.sql, read), 16_000);
   });
 

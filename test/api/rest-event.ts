@@ -12,8 +12,7 @@ export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): 
   const { method, sourceIp, userAgent } = requestContext.http;
   const query = multiValued(new URLSearchParams(rawQueryString));
   const sent = multiValued(Object.entries(headers).map(([name, value]) => [asWritten(name), value ?? ""]));
-  const proxied = rawPath === "/" ? null : { proxy: rawPath.slice(1) };
-  const resource = proxied === null ? "/" : "/{proxy+}";
+  const { resource, pathParameters } = matched(rawPath);
   return {
     resource,
     path: rawPath,
@@ -22,7 +21,7 @@ export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): 
     multiValueHeaders: sent,
     queryStringParameters: Object.keys(query).length === 0 ? null : lastOf(query),
     multiValueQueryStringParameters: Object.keys(query).length === 0 ? null : query,
-    pathParameters: proxied,
+    pathParameters,
     stageVariables: null,
     requestContext: {
       accountId: requestContext.accountId,
@@ -41,6 +40,13 @@ export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): 
     body: body ?? null,
     isBase64Encoded,
   };
+}
+
+/** The resource of a REST API with a page, and the part of the path that it stands for. */
+function matched(path: string): Pick<APIGatewayProxyEvent, "resource" | "pathParameters"> {
+  if (["/", "/v1", "/health"].includes(path)) return { resource: path, pathParameters: null };
+  const parent = path.startsWith("/v1/") ? "/v1/" : "/";
+  return { resource: `${parent}{proxy+}`, pathParameters: { proxy: path.slice(parent.length) } };
 }
 
 /** The IAM principal in the event of an HTTP API, which a REST API sends in `identity`; or null. */

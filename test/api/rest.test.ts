@@ -30,6 +30,13 @@ describe("requests through either kind of API", () => {
     expect({ ...rest, query: read(rest.query) }).toEqual({ ...http, query: read(http.query) });
   });
 
+  test("A REST API without a page, which has one resource for all paths, sends the same path", () => {
+    const event = restEvent(httpEvent("GET", "/v1/schedules/a $& b"));
+    const one = { resource: "/{proxy+}", pathParameters: { proxy: "v1/schedules/a $& b" } };
+    expect(incomingFrom({ ...event, ...one })).toEqual(incomingFrom(event));
+    expect(incomingFrom(event).path).toBe("/v1/schedules/a $& b");
+  });
+
   test("A header sent on several lines becomes one list", () => {
     const event = restEvent(httpEvent("PUT", "/v1/schedules/a"));
     const multiValueHeaders = { "If-Match": ['"1"'], "if-match": ['"2"', '"3"'] };

@@ -17,18 +17,23 @@ describe("a REST API", () => {
     stack = synthesised({ apiKind: "rest", apiRequestsPerSecond: 70, apiRequestBurst: 30 });
   });
 
-  test("a REST API replaces the HTTP API, and passes every path and method to the function", () => {
-    stack.template.resourceCountIs("AWS::ApiGatewayV2::Api", 0);
-    stack.template.hasResourceProperties("AWS::ApiGateway::RestApi", {
-      EndpointConfiguration: { Types: ["REGIONAL"] },
-    });
-    const [proxy] = stack.ofType("AWS::ApiGateway::Resource");
+  test("a REST API replaces the HTTP API, and without a page passes every path and method to the function", () => {
+    const plain = synthesised({ apiKind: "rest", page: false });
+    const [proxy, ...others] = plain.ofType("AWS::ApiGateway::Resource");
     expect(proxy?.[1].Properties["PathPart"]).toBe("{proxy+}");
-    const methods = stack.ofType("AWS::ApiGateway::Method").map(([, { Properties }]) => Properties);
+    expect(others).toEqual([]);
+    const methods = plain.ofType("AWS::ApiGateway::Method").map(([, { Properties }]) => Properties);
     expect(methods.map(({ HttpMethod, Integration }) => [HttpMethod, Object(Integration).Type])).toEqual([
       ["ANY", "AWS_PROXY"],
       ["ANY", "AWS_PROXY"],
     ]);
+    plain.template.resourceCountIs("AWS::ApiGatewayV2::Api", 0);
+  });
+
+  test("a REST API is regional", () => {
+    stack.template.hasResourceProperties("AWS::ApiGateway::RestApi", {
+      EndpointConfiguration: { Types: ["REGIONAL"] },
+    });
   });
 
   test("a REST API limits requests and logs each of them, without headers and query strings", () => {

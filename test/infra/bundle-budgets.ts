@@ -8,6 +8,7 @@ export const bundleBudgets: Readonly<Record<string, number>> = {
   FastWorker: 806_000,
   Ingest: 646_000,
   Migration: 420_000,
+  Page: 20_000,
   SlowWorker: 806_000,
   Tick: 794_000,
   WebhookSender: 130_000,

@@ -4,6 +4,8 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { handlers } from "../../functions/handlers.ts";
+import { assemble as assemblePage } from "../../functions/page.ts";
+import { httpEvent, invocation } from "../api/http-event.ts";
 import { runNode } from "../support/run-node.ts";
 import { bundleBudgets } from "./bundle-budgets.ts";
 import { type Bundles, bundled } from "./bundled.ts";
@@ -31,7 +33,7 @@ test("every function is bundled into one file, which loads by itself, without th
   expect(plain["FastWorker"]).toBe(plain["SlowWorker"]);
   const folders = new Set([...Object.values(plain), ...Object.values(own)]);
   // Functions without handlers have the same bundle in both stacks.
-  expect(folders.size).toBe(7 + 4);
+  expect(folders.size).toBe(8 + 4);
   for (const folder of folders) {
     const module = `
       process.chdir(${JSON.stringify(folder)});
@@ -61,7 +63,7 @@ test.each(Object.keys(bundleBudgets))(
       /\/nested-clients\//,
       /\/token-providers\//,
     ];
-    expect(sources.length).toBeGreaterThan(20);
+    expect(sources.length).toBeGreaterThan(construct === "Page" ? 5 : 20);
     expect(sources.filter((file) => idle.some((name) => name.test(file)))).toEqual([]);
   },
 );
@@ -73,6 +75,24 @@ test("the migration's bundle contains every migration", () => {
     expect(readdirSync(folder).includes("migrations"), construct).toBe(migrations !== undefined);
     if (migrations) expect(readdirSync(path.join(folder, "migrations"))).toEqual(migrations);
   }
+});
+
+test("the page's bundle contains the built page, each asset also compressed", async () => {
+  const built = path.join(plain["Page"] ?? "", "page");
+  expect(readdirSync(built).toSorted()).toEqual(["assets", "index.html"]);
+  const names = readdirSync(path.join(built, "assets"));
+  const assets = names.filter((name) => !/\.(br|gz)$/.test(name));
+  expect(names.toSorted()).toEqual(assets.flatMap((name) => [name, `${name}.br`, `${name}.gz`]).toSorted());
+  // Tests run with another NODE_ENV, which must not bring React's code for developers into the page.
+  const scripts = assets.filter((name) => name.endsWith(".js"));
+  const code = scripts.map((name) => readFileSync(path.join(built, "assets", name), "utf8")).join("");
+  expect(code).toContain("react.dev/errors/");
+  expect(code).not.toContain("Check the render method");
+  const { handler } = assemblePage({ PAGE_DIRECTORY: built });
+  const loaded = readFileSync(path.join(built, "index.html"), "utf8").matchAll(/(?:src|href)="\.(\/[^"]+)"/g);
+  const answers = [...loaded].map(([, file = ""]) => handler(httpEvent("GET", file), invocation));
+  expect(answers.length).toBeGreaterThan(2);
+  for (const answer of await Promise.all(answers)) expect(answer.statusCode).toBe(200);
 });
 
 describe("handlers", () => {
@@ -91,8 +111,11 @@ describe("handlers", () => {
     },
   );
 
-  test.each(["Archive", "Migration", "WebhookSender"])("the bundle of %s has no handlers", (construct) => {
-    expect(namedIn(plain[construct])).toEqual([]);
-    expect(namedIn(own[construct])).toEqual([]);
-  });
+  test.each(["Archive", "Migration", "Page", "WebhookSender"])(
+    "the bundle of %s has no handlers",
+    (construct) => {
+      expect(namedIn(plain[construct])).toEqual([]);
+      expect(namedIn(own[construct])).toEqual([]);
+    },
+  );
 });

@@ -192,7 +192,7 @@ describe("nothing is public but the API", () => {
     expect(rules).toHaveLength(4);
   });
 
-  test("every function is in the network, except those that answer CloudFormation and the one that sends webhooks", () => {
+  test("every function is in the network, except those that answer CloudFormation, the page, and the one that sends webhooks", () => {
     const outside = stack
       .ofType("AWS::Lambda::Function")
       .filter(([, { Properties }]) => !("VpcConfig" in Properties))
@@ -201,6 +201,7 @@ describe("nothing is public but the API", () => {
       expect.stringMatching(/^MigrationProviderframeworkisComplete/),
       expect.stringMatching(/^MigrationProviderframeworkonEvent/),
       expect.stringMatching(/^MigrationProviderframeworkonTimeout/),
+      expect.stringMatching(/^PageFunction/),
       expect.stringMatching(/^WebhookSenderFunction/),
     ]);
   });
@@ -210,6 +211,7 @@ describe("nothing is public but the API", () => {
       .ofType("AWS::Lambda::Permission")
       .map(([, { Properties }]) => [Properties["Principal"], "SourceArn" in Properties]);
     expect(principals.sort()).toEqual([
+      ["apigateway.amazonaws.com", true],
       ["apigateway.amazonaws.com", true],
       ["events.amazonaws.com", true],
     ]);
@@ -231,7 +233,7 @@ describe("nothing is public but the API", () => {
 });
 
 describe("order", () => {
-  test("every function that queries or is invoked waits for the migration, and is deleted before it", () => {
+  test("every function that queries, is invoked or serves the page waits for the migration, and is deleted before it", () => {
     const [[migration]] = [stack.ofType("Custom::CarillonMigration").map(([id]) => id)];
     const waiting = [
       "AWS::Lambda::EventSourceMapping",
@@ -242,8 +244,8 @@ describe("order", () => {
     const functions = stack
       .ofType("AWS::Lambda::Function")
       .filter(([id]) => !id.startsWith("Migration") && !id.startsWith("WebhookSender"));
-    expect(waiting).toHaveLength(6);
-    expect(functions).toHaveLength(5);
+    expect(waiting).toHaveLength(11);
+    expect(functions).toHaveLength(6);
     for (const [, { DependsOn }] of [...waiting, ...functions]) expect(DependsOn).toContain(migration);
   });
 

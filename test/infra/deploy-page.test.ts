@@ -126,7 +126,7 @@ describe("docs/deploy.md", () => {
     const outputs = Object.keys(stack.template.findOutputs("*"));
     for (const name of outputs) expect(page).toContain(name);
     const asked = [...page.matchAll(/\$\(output (\w+)\)/g)].map(([, name]) => name);
-    expect(asked).toEqual(["ApiUrl", "AdminTokenSecret"]);
+    expect(asked).toEqual(["ApiUrl", "AdminTokenSecret", "PageUrl"]);
     for (const name of asked) expect(outputs).toContain(name);
     const left = Object.values(stack.resources).filter(
       ({ DeletionPolicy = "Delete" }) => DeletionPolicy !== "Delete",

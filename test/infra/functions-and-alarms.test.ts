@@ -41,7 +41,7 @@ describe("functions", () => {
     const functions = own
       .ofType("AWS::Lambda::Function")
       .filter(([id]) => !id.startsWith("MigrationProvider"));
-    expect(functions).toHaveLength(7);
+    expect(functions).toHaveLength(8);
     const outside: string[] = [];
     for (const [id, { Properties }] of functions) {
       expect(Properties).toMatchObject({
@@ -53,8 +53,11 @@ describe("functions", () => {
       const { Variables } = Object(Properties["Environment"]);
       if (Variables.NODE_EXTRA_CA_CERTS !== "/var/runtime/ca-cert.pem") outside.push(id);
     }
-    // The webhook sender trusts only the public roots.
-    expect(outside).toEqual([expect.stringMatching(/^WebhookSenderFunction/)]);
+    // The webhook sender trusts only the public roots, and the page calls nothing.
+    expect(outside.sort()).toEqual([
+      expect.stringMatching(/^PageFunction/),
+      expect.stringMatching(/^WebhookSenderFunction/),
+    ]);
     own.template.allResourcesProperties("AWS::Logs::LogGroup", { RetentionInDays: 90 });
   });
 
@@ -95,6 +98,7 @@ describe("functions", () => {
       ].sort(),
     );
     expect(variablesOf("WebhookSenderFunction")).toEqual([]);
+    expect(variablesOf("PageFunction")).toEqual(["PAGE_DIRECTORY"]);
     expect(variablesOf("MigrationFunction").sort()).toEqual(
       [...where, "DATABASE_AUTH", "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY"].sort(),
     );

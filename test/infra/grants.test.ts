@@ -140,6 +140,14 @@ test("the function that sends webhooks may write its log, and nothing else", () 
   expect(JSON.stringify(own[0]?.statement.Resource)).toContain("WebhookSenderFunctionLogs");
 });
 
+test("the function that serves the page may write its log, and nothing else", () => {
+  const own = granted(stack).filter(({ to }) => to.startsWith("Page"));
+  expect(own.map(({ statement: { Action } }) => Action)).toEqual([
+    ["logs:CreateLogStream", "logs:PutLogEvents"],
+  ]);
+  expect(JSON.stringify(own[0]?.statement.Resource)).toContain("PageFunctionLogs");
+});
+
 test("the API gets the workers' allow-lists, so that it refuses targets that they could not deliver to", () => {
   const [queue, bus] = [
     "arn:aws:sqs:eu-central-1:123456789012:orders-*",

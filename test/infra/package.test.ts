@@ -106,7 +106,7 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
   afterAll(() => rmSync(folder, { recursive: true }));
 
   test("the installed construct deploys every function, below 1.5 MB, and each loads by itself", async () => {
-    expect(Object.keys(plain)).toHaveLength(7);
+    expect(Object.keys(plain)).toHaveLength(8);
     expect(Object.keys(own).sort()).toEqual(Object.keys(plain).sort());
     for (const bundle of new Set([...Object.values(plain), ...Object.values(own)])) {
       const file = path.join(bundle, "index.mjs");
@@ -121,6 +121,13 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
       expect(readdirSync(path.join(Migration, "migrations"))).toEqual(
         readdirSync(path.join(root, "migrations")),
       );
+  });
+
+  test("the installed package's page function contains the built page, so that an app needs no vite", () => {
+    for (const { Page = "" } of [plain, own]) {
+      expect(readdirSync(path.join(Page, "page", "assets")).length).toBeGreaterThan(5);
+      expect(readFileSync(path.join(Page, "page", "index.html"), "utf8")).toContain('src="./assets/');
+    }
   });
 
   test.each(["Api", "Ingest", "Tick", "FastWorker", "SlowWorker"])(
@@ -151,8 +158,10 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
       inMaps.map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? ""),
     );
     expect(folders.size).toBeGreaterThan(5);
-    // Only the CLI reads YAML.
-    expect(components.map(({ name }) => name)).toContain("yaml");
+    // Only the CLI reads YAML, and only the page draws.
+    expect(components.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["yaml", "react", "@tanstack/react-query"]),
+    );
     expect(licences).toContain("Copyright Eemeli Aro");
     for (const folder of folders) {
       const name = folder.slice(folder.lastIndexOf("node_modules/") + "node_modules/".length);

@@ -46,6 +46,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   },
 
   "Aurora, highly available": {
+    page: "false",
     database: "aurora",
     databaseCapacityMin: "1.5",
     databaseCapacityMax: 8,

@@ -42,14 +42,24 @@ describe("the local API", () => {
     server = await serve(() => Promise.reject(new Error("asked")));
     const large = await fetch(server.url, { method: "POST", body: Buffer.alloc(10 * 1024 * 1024 + 1) });
     expect(large.status).toBe(413);
-    expect((await fetch(`${server.url}/%ff`)).status).toBe(400);
+    expect((await fetch(`${server.url}/v1/%ff`)).status).toBe(400);
   });
 
   test("the local API answers 500 without details when the function throws", async () => {
     server = await serve(() => Promise.reject(new Error("a secret")));
-    const response = await fetch(server.url);
+    const response = await fetch(`${server.url}/v1/schedules`);
     expect(response.status).toBe(500);
     expect(await response.text()).toBe('{"message":"Internal Server Error"}');
+  });
+
+  test("the local API has the paths below /v1 and the health probe, and the page has all others, for every method", async () => {
+    server = await serve(async () => ({ statusCode: 200, body: "API" }));
+    const answers = async (method: string, paths: readonly string[]) =>
+      Promise.all(paths.map(async (path) => (await fetch(`${server?.url}${path}`, { method })).status));
+    for (const method of ["GET", "POST"]) {
+      expect(await answers(method, ["/v1", "/v1/schedules/a", "/health"])).toEqual([200, 200, 200]);
+      expect(await answers(method, ["/", "/v10", "/health/", "/schedules/v1"])).toEqual([404, 404, 404, 404]);
+    }
   });
 
   test("the local API names the port that is taken", async () => {

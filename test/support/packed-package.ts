@@ -20,6 +20,7 @@ const files = [
   "tsconfig.json",
   "tsconfig.client.json",
   "tsconfig.cdk.json",
+  "vite.config.ts",
 ];
 /** The installed packages, and this file, which builds the package. */
 const besides = [path.join("node_modules", ".package-lock.json"), path.relative(root, import.meta.filename)];

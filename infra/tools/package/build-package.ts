@@ -19,6 +19,7 @@ const entries: readonly FunctionEntry[] = [
   "migrate",
   "webhook",
   "archive",
+  "page",
 ];
 const source = (entry: FunctionEntry) => path.join(root, "functions", `${entry}.ts`);
 
@@ -52,7 +53,9 @@ await build({
 });
 
 const bundledFiles = await buildClient(root, dist);
-await buildPage(root, dist);
+
+/** For the local stack; the package's own function has a copy. */
+bundledFiles.push(...(await buildPage(root, dist)));
 
 /** Each function without handlers, to be deployed as it is. */
 for (const entry of entries) {
@@ -92,3 +95,4 @@ await build({
 const migrations = path.join(root, "migrations");
 cpSync(migrations, path.join(dist, "migrations"), { recursive: true });
 cpSync(migrations, path.join(dist, "functions", "migrate", "migrations"), { recursive: true });
+cpSync(path.join(dist, "page"), path.join(dist, "functions", "page", "page"), { recursive: true });

@@ -67,8 +67,7 @@ function fromRestApi(event: APIGatewayProxyEvent): Incoming {
  * resource never does.
  */
 function restPath({ resource, pathParameters }: APIGatewayProxyEvent): string {
-  const proxied = pathParameters?.["proxy"];
-  return proxied === undefined ? resource : `/${proxied}`;
+  return resource.replace("{proxy+}", (all) => pathParameters?.["proxy"] ?? all);
 }
 
 /**

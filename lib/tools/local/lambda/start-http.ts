@@ -48,10 +48,5 @@ async function answerTo(request: IncomingMessage, { api, page, clock }: HttpPart
     receivedAt,
   });
   if (event === null) return gatewayAnswer(400, '{"message":"Bad Request"}');
-  return httpAnswer(await (isOfPage(event) ? page : api).invoke(event));
-}
-
-function isOfPage({ rawPath, requestContext }: APIGatewayProxyEventV2): boolean {
-  const { method } = requestContext.http;
-  return (method === "GET" || method === "HEAD") && !isApiPath(rawPath);
+  return httpAnswer(await (isApiPath(event.rawPath) ? api : page).invoke(event));
 }

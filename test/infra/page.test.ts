@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
+
+const jwt = { apiAuth: "jwt", apiJwtIssuer: "https://login.example.com", apiJwtAudience: "carillon" };
+const certificate = "arn:aws:acm:eu-central-1:123456789012:certificate/a";
+const iam = { apiAuth: "iam", apiPrincipals: "arn:aws:iam::123456789012:role/deployer admin" };
+
+/** The construct of the function that a target or an integration's address names. */
+function functionIn(value: unknown): string | undefined {
+  return /"Fn::GetAtt":\["(\w+?)Function/.exec(JSON.stringify(value))?.[1];
+}
+
+/** The function behind each route of an HTTP API. */
+function routesOf(stack: Synthesised): Record<string, unknown> {
+  const routes = stack.ofType("AWS::ApiGatewayV2::Route").map(([, { Properties }]) => {
+    const [, [, integration]] = z
+      .tuple([z.string(), z.tuple([z.string(), z.unknown()])])
+      .parse(Object(Properties["Target"])["Fn::Join"]);
+    const uri = stack.resources[idIn(integration)]?.Properties["IntegrationUri"];
+    return [String(Properties["RouteKey"]), functionIn(uri)];
+  });
+  return Object.fromEntries(routes);
+}
+
+/** The function behind each method of a REST API. */
+function methodsOf(stack: Synthesised): Record<string, unknown> {
+  const pathOf = (id: string): string => {
+    const resource = stack.resources[id]?.Properties;
+    if (resource?.["PathPart"] === undefined) return "";
+    return `${pathOf(idIn(resource["ParentId"]))}/${resource["PathPart"]}`;
+  };
+  const methods = stack.ofType("AWS::ApiGateway::Method").map(([, { Properties }]) => {
+    const path = pathOf(idIn(Properties["ResourceId"])) || "/";
+    return [`${Properties["HttpMethod"]} ${path}`, functionIn(Object(Properties["Integration"]).Uri)];
+  });
+  return Object.fromEntries(methods);
+}
+
+function pagesOf(stack: Synthesised): string[] {
+  const ids = stack.ofType("AWS::Lambda::Function").map(([id]) => id);
+  return [
+    ...ids.filter((id) => id.startsWith("Page")).map(() => "function"),
+    ...Object.keys(stack.template.findOutputs("PageUrl")),
+  ];
+}
+
+describe("the page behind an HTTP API", () => {
+  const stack = synthesised();
+
+  test("an HTTP API sends the API's paths to the API and all others to the page, and none needs an authorizer", () => {
+    expect(routesOf(stack)).toEqual({
+      $default: "Api",
+      "ANY /v1": "Api",
+      "ANY /v1/{proxy+}": "Api",
+      "ANY /health": "Api",
+      "ANY /": "Page",
+      "ANY /{proxy+}": "Page",
+    });
+    const authorized = stack.ofType("AWS::ApiGatewayV2::Route").map(([, { Properties }]) => Properties);
+    for (const { AuthorizationType } of authorized) expect(AuthorizationType ?? "NONE").toBe("NONE");
+  });
+
+  test("during a deployment the page's routes are made after the API's own, and deleted before them", () => {
+    const routes = stack.ofType("AWS::ApiGatewayV2::Route");
+    const idsOf = (keys: string[]) =>
+      routes.filter(([, { Properties }]) => keys.includes(String(Properties["RouteKey"]))).map(([id]) => id);
+    const ofApi = idsOf(["ANY /v1", "ANY /v1/{proxy+}", "ANY /health"]);
+    expect(ofApi).toHaveLength(3);
+    for (const id of idsOf(["ANY /", "ANY /{proxy+}"]))
+      expect(stack.resources[id]?.DependsOn).toEqual(expect.arrayContaining(ofApi));
+  });
+
+  test("the page keeps the logical ids of all that a stack without it has", () => {
+    const without = synthesised({ page: false });
+    const kept = (one: Synthesised) => Object.entries(one.resources).map(([id, { Type }]) => `${Type} ${id}`);
+    expect(kept(stack)).toEqual(expect.arrayContaining(kept(without)));
+  });
+});
+
+describe("the page behind a REST API", () => {
+  const stack = synthesised({ apiKind: "rest" });
+
+  test("a REST API sends the API's paths to the API and all others to the page, and compresses answers", () => {
+    expect(methodsOf(stack)).toEqual({
+      "ANY /": "Page",
+      "ANY /{proxy+}": "Page",
+      "ANY /v1": "Api",
+      "ANY /v1/{proxy+}": "Api",
+      "ANY /health": "Api",
+    });
+    stack.template.hasResourceProperties("AWS::ApiGateway::RestApi", { MinimumCompressionSize: 1_024 });
+    for (const [, { Properties }] of stack.ofType("AWS::ApiGateway::Method"))
+      expect(Properties["AuthorizationType"]).toBe("NONE");
+  });
+
+  test("without a page a REST API sends every path to the API, and compresses nothing", () => {
+    const without = synthesised({ apiKind: "rest", page: false });
+    expect(methodsOf(without)).toEqual({ "ANY /": "Api", "ANY /{proxy+}": "Api" });
+    const [api] = without.ofType("AWS::ApiGateway::RestApi");
+    expect(api?.[1].Properties).not.toHaveProperty("MinimumCompressionSize");
+  });
+});
+
+describe("the setting of the page", () => {
+  test.each([
+    ["by default", {}, "https://", "/"],
+    ["of a REST API", { apiKind: "rest" }, "https://", "/api/"],
+  ])("the stack outputs the address of the page, with a slash at its end: %s", (_, settings, start, end) => {
+    const stack = synthesised(settings);
+    expect(pagesOf(stack)).toEqual(["function", "PageUrl"]);
+    const { Value } = Object(stack.template.findOutputs("PageUrl")["PageUrl"]);
+    const parts: unknown[] = Value["Fn::Join"][1];
+    expect([parts.at(0), parts.at(-1)]).toEqual([start, end]);
+  });
+
+  test("the page of an API with a domain name has that name", () => {
+    const name = { apiDomainName: "a.example.com", apiCertificateArn: certificate };
+    synthesised(name).template.hasOutput("PageUrl", { Value: "https://a.example.com/" });
+  });
+
+  test.each([
+    ["page off", { page: "false" }],
+    ["signed requests", iam],
+    ["JWTs", jwt],
+    ["API keys", { apiKind: "rest", apiKeyNames: "billing" }],
+  ])("a stack has no page where its reader could not sign in: %s", (_, settings) => {
+    const stack = synthesised(settings);
+    expect(pagesOf(stack)).toEqual([]);
+    const behind = [...Object.values(routesOf(stack)), ...Object.values(methodsOf(stack))];
+    expect(behind.length).toBeGreaterThan(0);
+    for (const fn of behind) expect(fn).toBe("Api");
+  });
+});
