@@ -59,7 +59,7 @@ async function firstView(newTab: () => Promise<Page>, mess: RunningMess, runs: n
   return { bytes, ms: median(times) };
 }
 
-/** What a reader does first, each in one tab, in turns. */
+/** The first steps of a reader, each in one tab, in turns. */
 async function steps(page: Page, mess: RunningMess, runs: number, say: Say) {
   const measured: Record<"first list" | "search by prefix" | "jump to a key", number[]> = {
     "first list": [],

@@ -16,7 +16,7 @@ const ticksPerSecond = 100;
 export async function processUse(root: number): Promise<ProcessUse | null> {
   if (process.platform !== "linux") return null;
   const tree = await descendants(root);
-  const each = await Promise.all(tree.map(useOf));
+  const each = await Promise.all(tree.map(usageOf));
   const used = each.filter((use) => use !== undefined);
   return {
     memoryBytes: used.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
@@ -26,7 +26,7 @@ export async function processUse(root: number): Promise<ProcessUse | null> {
 
 /** A process without its descendants. */
 export async function singleUse(pid: number): Promise<ProcessUse | null> {
-  return process.platform === "linux" ? ((await useOf(pid)) ?? null) : null;
+  return process.platform === "linux" ? ((await usageOf(pid)) ?? null) : null;
 }
 
 async function descendants(root: number): Promise<number[]> {
@@ -44,7 +44,7 @@ async function descendants(root: number): Promise<number[]> {
   return pids.filter(isBelow);
 }
 
-async function useOf(pid: number): Promise<ProcessUse | undefined> {
+async function usageOf(pid: number): Promise<ProcessUse | undefined> {
   const stat = await statOf(pid);
   if (stat === undefined) return undefined;
   const memory =
