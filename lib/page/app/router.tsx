@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { createRoute, createRouter } from "@tanstack/react-router";
 import { Agenda } from "../views/agenda/agenda.tsx";
 import { readAgendaSearch } from "../views/agenda/agenda-search.ts";
 import { readHoldSearch } from "../views/holds/hold-search.ts";
@@ -12,25 +12,8 @@ import { Now } from "../views/now/now.tsx";
 import { ScheduleView } from "../views/schedule/schedule.tsx";
 import { readScheduleSearch } from "../views/schedules/schedule-search.ts";
 import { Schedules } from "../views/schedules/schedules.tsx";
-import { NotFound } from "./not-found.tsx";
-import { Shell } from "./shell.tsx";
-import { ViewFault } from "./view-fault.tsx";
-
-/** What every view's address may have. */
-interface EverySearch {
-  /** The zone of all times: a name, or absent for the reader's. */
-  zone?: string | undefined;
-}
-
-const root = createRootRoute({
-  component: Shell,
-  notFoundComponent: NotFound,
-  errorComponent: ViewFault,
-  validateSearch: (search: Record<string, unknown>): EverySearch => {
-    const zone = search["zone"];
-    return typeof zone === "string" && zone !== "" ? { zone } : {};
-  },
-});
+import { moreRoutes } from "./more-routes.ts";
+import { root } from "./root-route.tsx";
 
 const now = createRoute({ getParentRoute: () => root, path: "/", component: Now });
 
@@ -81,7 +64,7 @@ const agenda = createRoute({
 
 const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id", component: JobView });
 
-const routeTree = root.addChildren([now, schedules, schedule, jobs, job, load, holds, agenda]);
+const routeTree = root.addChildren([now, schedules, schedule, jobs, job, load, holds, agenda, ...moreRoutes]);
 
 export function makePageRouter() {
   return createRouter({
