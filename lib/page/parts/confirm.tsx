@@ -18,6 +18,10 @@ interface ConfirmProps<Preview> {
   /** Does it, and returns a sentence on what was done. `progress` reports on the way. */
   act(options: { reason: string; progress(text: string): void }): Promise<string>;
   isDangerous?: boolean;
+  /** The API takes no reason for the action. */
+  hasNoReason?: boolean;
+  /** What the action needs besides the reason. Its values are the caller's. */
+  fields?: ReactNode;
 }
 
 /** A button whose action is shown, counted by the server, before it is done. */
@@ -38,7 +42,16 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
 }
 
 /** It exists while the dialog is open, so that each opening asks the server anew. */
-function Question<Preview>({ preview, previewKey, describe, verb, act, isDangerous }: ConfirmProps<Preview>) {
+function Question<Preview>({
+  preview,
+  previewKey,
+  describe,
+  verb,
+  act,
+  isDangerous,
+  hasNoReason,
+  fields,
+}: ConfirmProps<Preview>) {
   const queryClient = useQueryClient();
   const reasonId = useId();
   const [reason, setReason] = useState("");
@@ -76,10 +89,13 @@ function Question<Preview>({ preview, previewKey, describe, verb, act, isDangero
         </p>
       )}
       {progress === null ? null : <p role="status">{progress}</p>}
-      <label htmlFor={reasonId} className="dialog-reason">
-        Reason, for the audit
-        <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
-      </label>
+      {fields}
+      {hasNoReason === true ? null : (
+        <label htmlFor={reasonId} className="dialog-reason">
+          Reason, for the audit
+          <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
+        </label>
+      )}
       <footer>
         <AlertDialog.Close className="button">Leave it</AlertDialog.Close>
         <button

@@ -1,8 +1,9 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useSession } from "../../app/session-context.ts";
 import { countText } from "../../data/amounts.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
+import { useMay } from "../../data/token-query.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
 import { filterOf, type ScheduleSearch } from "./schedule-search.ts";
@@ -27,6 +28,7 @@ export function Schedules() {
     ),
     combine: (answers) => new Map(answers.flatMap(({ data }) => [...(data ?? [])])),
   });
+  const mayMake = useMay("createSchedule");
   const change = (changed: Partial<ScheduleSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -34,6 +36,11 @@ export function Schedules() {
       <header className="title">
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
+        {mayMake ? (
+          <Link to="/new" className="button end">
+            New schedule
+          </Link>
+        ) : null}
       </header>
       <ScheduleFilters search={search} onChange={change} />
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
