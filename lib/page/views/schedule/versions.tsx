@@ -16,8 +16,8 @@ export function Versions({ name }: { name: string }) {
         retry={() => void versions.refetch()}
       />
       <ol className="past">
-        {versions.data?.items.map(({ version, change, at, by, changes }, place) => (
-          <li key={`${version} ${place}`}>
+        {versions.data?.items.map(({ version, change, at, by, changes }) => (
+          <li key={`${at} ${change} ${by}`}>
             <Instant at={at} />
             <span>
               {change} by {by}
