@@ -86,6 +86,7 @@ function Finder({ onGone }: { onGone(): void }) {
       <div role="listbox" id={listId} aria-label="Places">
         {targets.map((target, index) => (
           // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field, as in every combobox.
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys.
           <div
             key={target.id}
             id={`${listId}-${index}`}
@@ -131,7 +132,14 @@ function useTargets(typed: string): Target[] {
     .filter(({ text }) => text.toLowerCase().startsWith(typed.toLowerCase()))
     .map(({ to, text }): Target => ({ id: to, sort: "view", text, go: () => void navigate({ to }) }));
   if (isId)
-    return [{ id: typed, sort: "job", text: typed, go: () => void navigate({ to: "/jobs/$id", params: { id: typed } }) }];
+    return [
+      {
+        id: typed,
+        sort: "job",
+        text: typed,
+        go: () => void navigate({ to: "/jobs/$id", params: { id: typed } }),
+      },
+    ];
   const ofKeys = (typed === "" ? [] : (found.data?.items ?? []))
     .filter(({ key }) => key.startsWith(typed))
     .map(

@@ -48,6 +48,12 @@ function Subject({ entry }: { entry: AuditEntry }) {
         {subject}
       </Link>
     );
+  if (action.startsWith("calendar."))
+    return (
+      <Link to="/calendars/$name" params={{ name: subject }} className="mono link">
+        {subject}
+      </Link>
+    );
   return <span className="mono">{subject}</span>;
 }
 

@@ -29,8 +29,16 @@ export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
 const columns: readonly Column<BoardHold>[] = [
   { name: "Held", className: "name", cell: NameCell },
   { name: "Owner", className: "owner", cell: ({ owner }) => owner ?? "" },
-  { name: "Reason", className: "reason", cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ""}</span> },
-  { name: "Schedules", className: "members", cell: ({ members }) => (members === null ? "" : numberText(members)) },
+  {
+    name: "Reason",
+    className: "reason",
+    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ""}</span>,
+  },
+  {
+    name: "Schedules",
+    className: "members",
+    cell: ({ members }) => (members === null ? "" : numberText(members)),
+  },
   { name: "Since", className: "since", cell: ({ since }) => (since === null ? "" : <Instant at={since} />) },
   { name: "Ends", className: "end", cell: EndCell },
 ];

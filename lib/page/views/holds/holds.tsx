@@ -4,8 +4,8 @@ import { useSession } from "../../app/session-context.ts";
 import { holdsQuery } from "../../data/hold-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CheckFilter, TextFilter } from "../../parts/filter-fields.tsx";
-import { HoldTable } from "./hold-table.tsx";
 import { filterOf, type HoldSearch } from "./hold-search.ts";
+import { HoldTable } from "./hold-table.tsx";
 import "../../look/table.css";
 
 /** The board of holds: owner, reason, members, and how long they last still. */

@@ -29,7 +29,12 @@ export function JobView() {
         <h1 className="mono">{id}</h1>
         <p className="quiet">
           a {job.data.kind} job of{" "}
-          <Link to="/schedules/$key" params={{ key: job.data.key }} search={{ why: occurrence }} className="link mono">
+          <Link
+            to="/schedules/$key"
+            params={{ key: job.data.key }}
+            search={{ why: occurrence }}
+            className="link mono"
+          >
             {job.data.key}
           </Link>
           : {job.data.state}

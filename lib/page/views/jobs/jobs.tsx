@@ -6,8 +6,8 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { JobExport } from "./job-export.tsx";
-import { JobTable } from "./job-table.tsx";
 import { filterOf, type JobSearch, retryFilterOf, stateWords } from "./job-search.ts";
+import { JobTable } from "./job-table.tsx";
 import { RetryAll } from "./retry-all.tsx";
 import "../../look/table.css";
 

@@ -19,7 +19,10 @@ export function Contributors({ forecast }: { forecast: Forecast }) {
                 <span className="quiet">
                   {most
                     .slice(0, 3)
-                    .map(({ when, kind, owner, fires: part }) => `${numberText(part)} of ${when ?? (kind === "release" ? `the hold of ${owner}` : "single times")}`)
+                    .map(
+                      ({ when, kind, owner, fires: part }) =>
+                        `${numberText(part)} of ${when ?? (kind === "release" ? `the hold of ${owner}` : "single times")}`,
+                    )
                     .join(", ")}
                 </span>
               </p>

@@ -40,7 +40,11 @@ export function Load() {
         <ChoiceFilter label="By" choices={byWords} value={search.by} onChange={(by) => change({ by })} />
         <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
       </search>
-      <AnswerState error={forecast.error} isPending={forecast.isPending} retry={() => void forecast.refetch()} />
+      <AnswerState
+        error={forecast.error}
+        isPending={forecast.isPending}
+        retry={() => void forecast.refetch()}
+      />
       {data === undefined ? null : (
         <>
           <LoadCurve forecast={data} />
@@ -48,7 +52,11 @@ export function Load() {
             choices={spreads}
             value={search.spread}
             onChange={(spread) => change({ spread })}
-            result={data.spread === null ? null : `the busiest minute has ${numberText(data.spread.peak)} runs instead of ${numberText(data.suggestion.peak)}`}
+            result={
+              data.spread === null
+                ? null
+                : `the busiest minute has ${numberText(data.spread.peak)} runs instead of ${numberText(data.suggestion.peak)}`
+            }
           />
           <Contributors forecast={data} />
         </>

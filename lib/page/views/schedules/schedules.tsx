@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useSession } from "../../app/session-context.ts";
 import { countText } from "../../data/amounts.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
@@ -34,6 +34,7 @@ export function Schedules() {
   });
   const mayChange = useMay("pauseManySchedules");
   const selection = useKeySelection(schedules.map(({ key }) => key));
+  const mayMake = useMay("createSchedule");
   const change = (changed: Partial<ScheduleSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -43,6 +44,11 @@ export function Schedules() {
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
         <span className="actions">
           <ScheduleExport filter={filter} />
+          {mayMake ? (
+            <Link to="/new" className="button">
+              New schedule
+            </Link>
+          ) : null}
         </span>
       </header>
       <ScheduleFilters search={search} onChange={change} />
