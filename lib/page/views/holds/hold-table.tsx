@@ -40,7 +40,7 @@ const columns: readonly Column<BoardHold>[] = [
     cell: ({ members }) => (members === null ? "" : numberText(members)),
   },
   { name: "Since", className: "since", cell: ({ since }) => (since === null ? "" : <Instant at={since} />) },
-  { name: "Ends", className: "end", cell: EndCell },
+  { name: "Ends", className: "end", cell: (hold) => <EndCell hold={hold} /> },
 ];
 
 function NameCell({ scope, name }: BoardHold) {
@@ -50,17 +50,23 @@ function NameCell({ scope, name }: BoardHold) {
         {name}
       </Link>
     );
-  const search = scope === "group" ? { group: name } : scope === "tag" ? { tag: name } : null;
-  if (search === null) return <span className="mono">{name}</span>;
+  if (scope === "group")
+    return (
+      <Link to="/groups/$group" params={{ group: name }}>
+        <span className="quiet">group </span>
+        <span className="mono">{name}</span>
+      </Link>
+    );
+  if (scope === "filter") return <span className="mono">{name}</span>;
   return (
-    <Link to="/schedules" search={search}>
-      <span className="quiet">{scope} </span>
+    <Link to="/schedules" search={{ tag: name }}>
+      <span className="quiet">tag </span>
       <span className="mono">{name}</span>
     </Link>
   );
 }
 
-function EndCell({ state, until, endedAt, endedBy }: BoardHold) {
+function EndCell({ hold: { state, until, endedAt, endedBy } }: { hold: BoardHold }) {
   const now = useNow();
   if (state === "ended")
     return (
