@@ -27,7 +27,7 @@ export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
 }
 
 const columns: readonly Column<BoardHold>[] = [
-  { name: "Held", className: "name", cell: NameCell },
+  { name: "Held", className: "name", cell: (hold) => <NameCell {...hold} /> },
   { name: "Owner", className: "owner", cell: ({ owner }) => owner ?? "" },
   {
     name: "Reason",
@@ -40,7 +40,7 @@ const columns: readonly Column<BoardHold>[] = [
     cell: ({ members }) => (members === null ? "" : numberText(members)),
   },
   { name: "Since", className: "since", cell: ({ since }) => (since === null ? "" : <Instant at={since} />) },
-  { name: "Ends", className: "end", cell: (hold) => <EndCell hold={hold} /> },
+  { name: "Ends", className: "end", cell: (hold) => <EndCell {...hold} /> },
 ];
 
 function NameCell({ scope, name }: BoardHold) {
@@ -66,7 +66,7 @@ function NameCell({ scope, name }: BoardHold) {
   );
 }
 
-function EndCell({ hold: { state, until, endedAt, endedBy } }: { hold: BoardHold }) {
+function EndCell({ state, until, endedAt, endedBy }: BoardHold) {
   const now = useNow();
   if (state === "ended")
     return (
