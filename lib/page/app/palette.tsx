@@ -111,6 +111,8 @@ const views = [
   { to: "/agenda", text: "Agenda" },
   { to: "/load", text: "Load" },
   { to: "/holds", text: "Holds" },
+  { to: "/calendars", text: "Calendars" },
+  { to: "/new", text: "New schedule" },
 ] as const;
 
 /** `<schedule>-<milliseconds>-<kind and number>`. */

@@ -20,7 +20,7 @@ import { CopyAs } from "../../parts/copy-as.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Conflict } from "./conflict.tsx";
-import { Form } from "./form.tsx";
+import { JobsForm, TimesForm } from "./form.tsx";
 import { LeaveGuard } from "./leave-guard.tsx";
 import { Reading } from "./reading.tsx";
 import { readOrEmpty, useText } from "./use-text.ts";
@@ -63,6 +63,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
     edited.rebase(other, kept);
     save.reset();
   };
+  const draft = { text, value, faults, change: read.ok ? change : unchanged };
   return (
     <>
       <LeaveGuard isDirty={isDirty && !save.isSuccess} />
@@ -84,31 +85,26 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         commands={commandsOf(text, stored?.key, version)}
       />
       <div className="editor">
-        <Form
-          draft={{ text, value, faults, change: read.ok ? change : unchanged }}
-          isReadable={read.ok}
-          isNew={stored === undefined}
+        <TimesForm draft={draft} isReadable={read.ok} isNew={stored === undefined} />
+        <Reading
+          preview={hasNoWhen(value) ? undefined : preview.data}
+          stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
+          moves={movesTimes(began, value)}
+          isRefused={error !== null}
+          isStale={settled !== value || preview.isFetching}
+          from={from}
+          onFrom={setFrom}
         />
-        <div className="side">
-          <Reading
-            preview={hasNoWhen(value) ? undefined : preview.data}
-            stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
-            moves={movesTimes(began, value)}
-            isRefused={error !== null}
-            isStale={settled !== value || preview.isFetching}
-            from={from}
-            onFrom={setFrom}
+        <JobsForm draft={draft} isReadable={read.ok} />
+        <Panel title="JSON" note="the truth; Tab leaves it">
+          <JsonEditor
+            label="The schedule, JSON. Tab leaves the editor."
+            text={text}
+            marks={marks}
+            onChange={change}
           />
-          <Panel title="JSON" note="the truth; Tab leaves it">
-            <JsonEditor
-              label="The schedule, JSON. Tab leaves the editor."
-              text={text}
-              marks={marks}
-              onChange={change}
-            />
-            <Problems error={error} unread={read.ok ? null : read.message} />
-          </Panel>
-        </div>
+          <Problems error={error} unread={read.ok ? null : read.message} />
+        </Panel>
       </div>
     </>
   );

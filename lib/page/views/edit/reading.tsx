@@ -142,10 +142,10 @@ function Runs({ title, runs, others, mark }: RunsProps) {
                 </>
               )}
             </span>
-            <time className="mono" dateTime={at} title={at}>
-              {wall}
+            <time className="mono" dateTime={at} title={`${at}\n${relativeText(Date.parse(at), now)}`}>
+              {wallText(wall)}
             </time>
-            <span className="quiet">{relativeText(Date.parse(at), now)}</span>
+            <span className="quiet away">{relativeText(Date.parse(at), now)}</span>
             {due === undefined && note === null ? null : (
               <p className={note === null ? "quiet" : "note"}>
                 {[note === null ? null : `△ ${note}`, due === undefined ? null : `due ${due}`]
@@ -158,4 +158,12 @@ function Runs({ title, runs, others, mark }: RunsProps) {
       </ol>
     </section>
   );
+}
+
+const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short", timeZone: "UTC" });
+
+/** `Sun 2027-03-28 03:00:00`, of the server's wall time. Its offset is in the instant, which is the hint. */
+function wallText(wall: string): string {
+  const date = wall.slice(0, 10);
+  return `${weekday.format(new Date(`${date}T00:00:00Z`))} ${date} ${wall.slice(11, 19)}`;
 }

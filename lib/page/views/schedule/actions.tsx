@@ -15,7 +15,7 @@ export function Actions({ schedule }: { schedule: Schedule }) {
   const { key, holds } = schedule;
   const mayEdit = useMay("putSchedule");
   return (
-    <div className="actions">
+    <div className="schedule-actions">
       {mayEdit ? (
         <Link className="button primary" to="/schedules/$key/edit" params={{ key }}>
           Edit

@@ -36,11 +36,16 @@ export function Schedules() {
       <header className="title">
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
-        {mayMake ? (
-          <Link to="/new" className="button end">
-            New schedule
+        <span className="actions">
+          <Link to="/calendars" className="button">
+            Calendars
           </Link>
-        ) : null}
+          {mayMake ? (
+            <Link to="/new" className="button">
+              New schedule
+            </Link>
+          ) : null}
+        </span>
       </header>
       <ScheduleFilters search={search} onChange={change} />
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
