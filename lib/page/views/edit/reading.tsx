@@ -1,6 +1,7 @@
 import type { NextOccurrences, Occurrence, Preview } from "../../../client/time.ts";
 import { useNow } from "../../app/use-now.ts";
 import { relativeText } from "../../data/amounts.ts";
+import { serverWallText } from "../../data/server-wall.ts";
 import { instantOfWall, wallInput } from "../../data/wall-input.ts";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -143,7 +144,7 @@ function Runs({ title, runs, others, mark }: RunsProps) {
               )}
             </span>
             <time className="mono" dateTime={at} title={`${at}\n${relativeText(Date.parse(at), now)}`}>
-              {wallText(wall)}
+              {serverWallText(wall)}
             </time>
             <span className="quiet away">{relativeText(Date.parse(at), now)}</span>
             {due === undefined && note === null ? null : (
@@ -158,12 +159,4 @@ function Runs({ title, runs, others, mark }: RunsProps) {
       </ol>
     </section>
   );
-}
-
-const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short", timeZone: "UTC" });
-
-/** `Sun 2027-03-28 03:00:00`, of the server's wall time. Its offset is in the instant, which is the hint. */
-function wallText(wall: string): string {
-  const date = wall.slice(0, 10);
-  return `${weekday.format(new Date(`${date}T00:00:00Z`))} ${date} ${wall.slice(11, 19)}`;
 }
