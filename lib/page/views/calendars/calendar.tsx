@@ -10,6 +10,8 @@ import { CalendarEditor } from "./calendar-editor.tsx";
 import { usedText } from "./used-text.ts";
 import "../../look/calendars.css";
 import "../../look/edit.css";
+import "../../look/schedule.css";
+import "../../look/schedule-parts.css";
 
 export function CalendarView() {
   const { carillon } = useSession();

@@ -4,6 +4,7 @@ import { numberText } from "../../data/amounts.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { usedText } from "./used-text.ts";
+import "../../look/runs.css";
 
 interface ImpactProps {
   /** Undefined where nothing is changed. */

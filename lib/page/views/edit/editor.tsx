@@ -25,6 +25,7 @@ import { LeaveGuard } from "./leave-guard.tsx";
 import { Reading } from "./reading.tsx";
 import { readOrEmpty, useText } from "./use-text.ts";
 import "../../look/schedule.css";
+import "../../look/schedule-parts.css";
 import "../../look/edit.css";
 
 const typingMs = 250;

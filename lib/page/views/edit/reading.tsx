@@ -4,6 +4,7 @@ import { relativeText } from "../../data/amounts.ts";
 import { serverWallText } from "../../data/server-wall.ts";
 import { instantOfWall, wallInput } from "../../data/wall-input.ts";
 import { Panel } from "../../parts/panel.tsx";
+import "../../look/runs.css";
 
 interface ReadingProps {
   /** The server's reading of the edited text; undefined until it can be read. */
