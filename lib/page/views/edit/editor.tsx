@@ -15,6 +15,7 @@ import { type JsonObject, type ReadText, rangeOf } from "../../data/json-text.ts
 import { apiUrl } from "../../data/query-client.ts";
 import { documentOf, movesTimes } from "../../data/schedule-document.ts";
 import { curlText, quoted } from "../../data/shell-text.ts";
+import { useMay } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { CopyAs } from "../../parts/copy-as.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
@@ -151,11 +152,14 @@ interface SaveLineProps {
 }
 
 function SaveLine({ isNew, canSave, isDirty, error, onSave, commands }: SaveLineProps) {
+  const maySave = useMay(isNew ? "createSchedule" : "putSchedule");
   return (
     <div className="save-line">
-      <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
-        {isNew ? "Create" : "Save"}
-      </button>
+      {maySave ? (
+        <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
+          {isNew ? "Create" : "Save"}
+        </button>
+      ) : null}
       <span className="quiet" role="status">
         {isDirty ? "Not saved yet." : "Nothing is changed."}
       </span>
