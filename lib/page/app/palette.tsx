@@ -2,6 +2,7 @@ import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useEffectEvent, useId, useState } from "react";
+import { useMoreViews } from "./more-views.ts";
 import { useSession } from "./session-context.ts";
 import "../look/dialog.css";
 import "../look/palette.css";
@@ -111,7 +112,6 @@ const views = [
   { to: "/agenda", text: "Agenda" },
   { to: "/load", text: "Load" },
   { to: "/holds", text: "Holds" },
-  { to: "/calendars", text: "Calendars" },
   { to: "/new", text: "New schedule" },
 ] as const;
 
@@ -128,7 +128,8 @@ function useTargets(typed: string): Target[] {
     enabled: typed !== "" && !isId,
     placeholderData: (before) => before,
   });
-  const ofViews = views
+  const more = useMoreViews().map(({ to, name }) => ({ to, text: name }));
+  const ofViews = [...views, ...more]
     .filter(({ text }) => text.toLowerCase().startsWith(typed.toLowerCase()))
     .map(({ to, text }): Target => ({ id: to, sort: "view", text, go: () => void navigate({ to }) }));
   if (isId)

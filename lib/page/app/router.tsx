@@ -14,6 +14,7 @@ import { ScheduleView } from "../views/schedule/schedule.tsx";
 import { readScheduleSearch } from "../views/schedules/schedule-search.ts";
 import { Schedules } from "../views/schedules/schedules.tsx";
 import { editRoutes } from "./edit-routes.ts";
+import { moreRoutes } from "./more-routes.ts";
 import { root } from "./root-route.tsx";
 
 const now = createRoute({ getParentRoute: () => root, path: "/", component: Now });
@@ -62,7 +63,18 @@ const agenda = createRoute({
 
 const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id", component: JobView });
 
-const routeTree = root.addChildren([now, schedules, schedule, jobs, job, load, holds, agenda, ...editRoutes]);
+const routeTree = root.addChildren([
+  now,
+  schedules,
+  schedule,
+  jobs,
+  job,
+  load,
+  holds,
+  agenda,
+  ...editRoutes,
+  ...moreRoutes,
+]);
 
 export function makePageRouter() {
   return createRouter({

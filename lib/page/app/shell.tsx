@@ -1,6 +1,7 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { Bell } from "../parts/bell.tsx";
 import { LiveProvider } from "./live.tsx";
+import { MoreMenu } from "./more-menu.tsx";
 import { Palette } from "./palette.tsx";
 import { ZoneSwitch } from "./zone-switch.tsx";
 import "../look/shell.css";
@@ -35,6 +36,7 @@ export function Shell() {
               {name}
             </Link>
           ))}
+          <MoreMenu />
         </nav>
         <Palette />
         <ZoneSwitch />

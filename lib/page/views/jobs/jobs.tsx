@@ -5,6 +5,7 @@ import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
+import { JobExport } from "./job-export.tsx";
 import { filterOf, type JobSearch, retryFilterOf, stateWords } from "./job-search.ts";
 import { JobTable } from "./job-table.tsx";
 import { RetryAll } from "./retry-all.tsx";
@@ -26,7 +27,10 @@ export function Jobs() {
     <>
       <header className="title">
         <h1>Jobs</h1>
-        {state === "dead" || state === "cancelled" ? <RetryAll filter={retryFilterOf(search)} /> : null}
+        <span className="actions">
+          {state === "dead" || state === "cancelled" ? <RetryAll filter={retryFilterOf(search)} /> : null}
+          <JobExport filter={filterOf(search)} />
+        </span>
       </header>
       <search className="filters">
         <ChoiceFilter

@@ -5,20 +5,23 @@ import { stripLength } from "../../data/schedule-queries.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+import type { KeySelection } from "./selection.ts";
 
 interface ScheduleTableProps {
   schedules: readonly ScheduleSummary[];
   strips: ReadonlyMap<string, readonly LastRun[]>;
+  /** Null where the token may change nothing. */
+  selection: KeySelection | null;
   hasMore: boolean;
   onEnd(): void;
 }
 
-export function ScheduleTable({ schedules, strips, hasMore, onEnd }: ScheduleTableProps) {
+export function ScheduleTable({ schedules, strips, selection, hasMore, onEnd }: ScheduleTableProps) {
   return (
     <VirtualTable
       label="Schedules"
-      className="schedules"
-      columns={columnsWith(strips)}
+      className={selection === null ? "schedules" : "schedules selectable"}
+      columns={selection === null ? columnsWith(strips) : [choiceColumn(selection), ...columnsWith(strips)]}
       rows={schedules}
       keyOf={({ id }) => id}
       hasMore={hasMore}
@@ -27,6 +30,21 @@ export function ScheduleTable({ schedules, strips, hasMore, onEnd }: ScheduleTab
     />
   );
 }
+
+const choiceColumn = ({ keys, toggle }: KeySelection): Column<ScheduleSummary> => ({
+  name: "Select",
+  className: "choice",
+  cell: ({ key }) => (
+    <input
+      type="checkbox"
+      aria-label={`Select ${key}`}
+      checked={keys.has(key)}
+      onClick={(event) => toggle(key, event.shiftKey)}
+      // The click says whether Shift was held.
+      onChange={() => undefined}
+    />
+  ),
+});
 
 const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSummary>[] => [
   {

@@ -5,10 +5,14 @@ import { countText } from "../../data/amounts.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
+import { BulkBar } from "./bulk-bar.tsx";
+import { ScheduleExport } from "./schedule-export.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
 import { filterOf, type ScheduleSearch } from "./schedule-search.ts";
 import { ScheduleTable } from "./schedule-table.tsx";
+import { useKeySelection } from "./selection.ts";
 import "../../look/table.css";
+import "../../look/bulk.css";
 
 /** All schedules of a filter, with the strip of their last runs. */
 export function Schedules() {
@@ -28,6 +32,8 @@ export function Schedules() {
     ),
     combine: (answers) => new Map(answers.flatMap(({ data }) => [...(data ?? [])])),
   });
+  const mayChange = useMay("pauseManySchedules");
+  const selection = useKeySelection(schedules.map(({ key }) => key));
   const mayMake = useMay("createSchedule");
   const change = (changed: Partial<ScheduleSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
@@ -37,9 +43,7 @@ export function Schedules() {
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
         <span className="actions">
-          <Link to="/calendars" className="button">
-            Calendars
-          </Link>
+          <ScheduleExport filter={filter} />
           {mayMake ? (
             <Link to="/new" className="button">
               New schedule
@@ -48,11 +52,13 @@ export function Schedules() {
         </span>
       </header>
       <ScheduleFilters search={search} onChange={change} />
+      {mayChange ? <BulkBar filter={filter} selection={selection} /> : null}
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
         <ScheduleTable
           schedules={schedules}
           strips={strips}
+          selection={mayChange ? selection : null}
           hasMore={pages.hasNextPage}
           onEnd={() => {
             if (!pages.isFetchingNextPage) void pages.fetchNextPage();

@@ -1,0 +1,32 @@
+import type { AuditEntry, AuditFilter } from "../../../client/audit.ts";
+import { useSession } from "../../app/session-context.ts";
+import type { ExportList } from "../../data/export-rows.ts";
+import { ExportButton } from "../../parts/export-dialog.tsx";
+
+const pageLength = 100;
+
+const columns: ExportList<AuditEntry>["columns"] = [
+  "at",
+  "actor",
+  "action",
+  "subject",
+  "version",
+  "changes",
+  "detail",
+  "origin",
+  "id",
+];
+
+export function AuditExport({ filter }: { filter: AuditFilter }) {
+  const { carillon } = useSession();
+  return (
+    <ExportButton<AuditEntry>
+      list={{
+        name: "changes",
+        filter,
+        columns,
+        page: (cursor, signal) => carillon.audit({ ...filter, limit: pageLength, signal }).page(cursor),
+      }}
+    />
+  );
+}

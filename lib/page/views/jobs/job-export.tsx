@@ -1,0 +1,38 @@
+import type { JobFilter, JobSummary } from "../../../client/job.ts";
+import { useSession } from "../../app/session-context.ts";
+import type { ExportList } from "../../data/export-rows.ts";
+import { ExportButton } from "../../parts/export-dialog.tsx";
+
+const pageLength = 100;
+
+const columns: ExportList<JobSummary>["columns"] = [
+  "id",
+  "key",
+  "state",
+  "reason",
+  "occurrence",
+  "dueAt",
+  "startedAt",
+  "finishedAt",
+  "latenessMs",
+  "durationMs",
+  "attempt",
+  "kind",
+  "group",
+  "error",
+  "errorGroup",
+];
+
+export function JobExport({ filter }: { filter: JobFilter }) {
+  const { carillon } = useSession();
+  return (
+    <ExportButton<JobSummary>
+      list={{
+        name: "jobs",
+        filter,
+        columns,
+        page: (cursor, signal) => carillon.jobs.list({ ...filter, limit: pageLength, signal }).page(cursor),
+      }}
+    />
+  );
+}
