@@ -112,6 +112,7 @@ const views = [
   { to: "/agenda", text: "Agenda" },
   { to: "/load", text: "Load" },
   { to: "/holds", text: "Holds" },
+  { to: "/new", text: "New schedule" },
 ] as const;
 
 /** `<schedule>-<milliseconds>-<kind and number>`. */

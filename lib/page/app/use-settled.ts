@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** A value that changes as somebody types, once it has not changed for a moment. */
+/** The value of a field in which the reader types, once it has not changed for a moment. */
 export function useSettled<Value>(value: Value, ms: number): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

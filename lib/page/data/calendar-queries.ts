@@ -17,7 +17,7 @@ export const calendarQuery = (carillon: Carillon, name: string) =>
     queryFn: ({ signal }) => carillon.calendars.get(name, { signal }),
   });
 
-/** Whose runs a put of this calendar would move; nothing is changed. */
+/** The runs that a put of this calendar would move; nothing is changed. */
 export const calendarPreviewQuery = (carillon: Carillon, name: string, body: CalendarBody) =>
   queryOptions({
     queryKey: ["calendar", name, "preview", body],

@@ -112,7 +112,7 @@ function without(text: string, property: Node): string {
   return text.slice(0, property.from) + text.slice(property.to + (after?.[0].length ?? 0));
 }
 
-/** Of members with the same name the last one counts. */
+/** The last member of a name, because `JSON.parse` takes that one. */
 function propertyOf(text: string, object: Node | null, name: string): Node | null {
   if (object?.name !== "Object") return null;
   const named = object.getChildren("Property").filter(({ firstChild }) => {

@@ -27,7 +27,7 @@ function withoutDefault(value: Json, byDefault: Json | undefined): Json | undefi
   return Object.fromEntries(Object.entries(value).filter(([name, each]) => !sameJson(each, byDefault[name])));
 }
 
-/** What a new schedule begins with. */
+/** The text that the editor of a new schedule begins with. */
 export function newDocument(key: string | undefined): string {
   return JSON.stringify({ ...(key === undefined ? {} : { key }), when: "", target: { queue: "" } }, null, 2);
 }

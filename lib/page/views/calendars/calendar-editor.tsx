@@ -6,8 +6,11 @@ import { useSession } from "../../app/session-context.ts";
 import { useSettled } from "../../app/use-settled.ts";
 import { numberText } from "../../data/amounts.ts";
 import { calendarPreviewQuery } from "../../data/calendar-queries.ts";
+import { apiUrl } from "../../data/query-client.ts";
+import { curlText, quoted } from "../../data/shell-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
+import { CopyAs } from "../../parts/copy-as.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { LeaveGuard } from "../edit/leave-guard.tsx";
 import { bodyOf, emptyRules, type Rules, rulesOf } from "./calendar-rules.ts";
@@ -68,6 +71,7 @@ export function CalendarEditor({ name, stored, refetch }: CalendarEditorProps) {
           canSave={isDirty && theirs === null && preview.isSuccess && !save.isPending}
           status={stateText(save.data, isDirty)}
           onSave={() => save.mutate(rules)}
+          commands={commandsOf(name, rules, base?.version)}
         />
       ) : null}
       {error === null ? null : <RuleFaults error={error} />}
@@ -115,9 +119,10 @@ interface SaveCalendarProps {
   canSave: boolean;
   status: string;
   onSave(): void;
+  commands: { carillon: string; curl: string };
 }
 
-function SaveCalendar({ verb, canSave, status, onSave }: SaveCalendarProps) {
+function SaveCalendar({ verb, canSave, status, onSave, commands }: SaveCalendarProps) {
   return (
     <div className="save-line">
       <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
@@ -126,8 +131,23 @@ function SaveCalendar({ verb, canSave, status, onSave }: SaveCalendarProps) {
       <span className="quiet" role="status">
         {status}
       </span>
+      <CopyAs {...commands} />
     </div>
   );
+}
+
+function commandsOf(name: string, rules: Rules, version: number | undefined) {
+  const text = JSON.stringify(bodyOf(rules));
+  const match = version === undefined ? "" : ` --if-match ${version}`;
+  return {
+    carillon: `carillon calendar put ${quoted(name)}${match} -f - <<'JSON'\n${text}\nJSON`,
+    curl: curlText({
+      method: "PUT",
+      url: `${apiUrl()}/v1/calendars/${encodeURIComponent(name)}`,
+      headers: version === undefined ? { "if-none-match": "*" } : { "if-match": `"${version}"` },
+      body: text,
+    }),
+  };
 }
 
 function stateText(saved: PutCalendar | undefined, isDirty: boolean): string {

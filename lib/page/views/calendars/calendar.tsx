@@ -7,8 +7,11 @@ import { calendarQuery } from "../../data/calendar-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { CalendarEditor } from "./calendar-editor.tsx";
+import { usedText } from "./used-text.ts";
 import "../../look/calendars.css";
 import "../../look/edit.css";
+import "../../look/schedule.css";
+import "../../look/schedule-parts.css";
 
 export function CalendarView() {
   const { carillon } = useSession();
@@ -23,8 +26,7 @@ export function CalendarView() {
         {isMissing ? <p className="quiet">There is no calendar of this name yet.</p> : null}
         {data === undefined || isMissing ? null : (
           <p className="quiet">
-            {numberText(data.schedules)}
-            {data.more ? " or more" : ""} schedules use it
+            {usedText(data)}
             {data.pending === 0
               ? ""
               : `, ${numberText(data.pending)} of them are still planned by older rules`}

@@ -3,6 +3,8 @@ import type { CalendarPreview } from "../../../client/calendars.ts";
 import { numberText } from "../../data/amounts.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { usedText } from "./used-text.ts";
+import "../../look/runs.css";
 
 interface ImpactProps {
   /** Undefined where nothing is changed. */
@@ -20,8 +22,7 @@ export function Impact({ preview, isStale }: ImpactProps) {
         ) : null}
         {preview === undefined ? null : (
           <p className="sentence">
-            {numberText(preview.schedules)}
-            {preview.more ? " or more" : ""} schedules use it.{" "}
+            {usedText(preview)}.{" "}
             <b>
               {numberText(preview.affected)} of {numberText(preview.looked)} compared
             </b>{" "}

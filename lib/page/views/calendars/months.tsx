@@ -44,12 +44,14 @@ function DayButton({ date, isOff, onClick }: { date: string; isOff: boolean; onC
       type="button"
       className="day"
       aria-pressed={isOff}
-      aria-label={`${date}: ${isOff ? "no runs" : "runs"}`}
       disabled={onClick === null}
       onClick={onClick ?? undefined}
     >
-      <span className="date">{Number(date.slice(8))}</span>
-      {isOff ? "no runs" : ""}
+      <span className="date" aria-hidden="true">
+        {Number(date.slice(8))}
+      </span>
+      <span className="hidden">{date}: </span>
+      {isOff ? "no runs" : <span className="hidden">runs</span>}
     </button>
   );
 }

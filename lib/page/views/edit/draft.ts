@@ -2,7 +2,7 @@ import type { Json } from "../../../client/json.ts";
 import type { Fault } from "../../../client/request/problem.ts";
 import { isObject, type JsonObject, valueAt, withText } from "../../data/json-text.ts";
 
-/** What the form draws and changes: the text is the truth, `value` is its reading. */
+/** The document that the form draws and changes: the text is the truth, `value` is its reading. */
 export interface Draft {
   text: string;
   value: JsonObject;

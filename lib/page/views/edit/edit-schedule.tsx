@@ -23,6 +23,12 @@ export function EditSchedule() {
             {key}
           </Link>
         </h1>
+        {schedule.data?.unreadable === undefined ? null : (
+          <p className="notice bad">
+            The stored version cannot be read: {schedule.data.unreadable} Fields that cannot be read show
+            their defaults here, and saving replaces them.
+          </p>
+        )}
       </header>
       {schedule.data === undefined ? (
         <AnswerState

@@ -15,16 +15,18 @@ import { type JsonObject, type ReadText, rangeOf } from "../../data/json-text.ts
 import { apiUrl } from "../../data/query-client.ts";
 import { documentOf, movesTimes } from "../../data/schedule-document.ts";
 import { curlText, quoted } from "../../data/shell-text.ts";
+import { useMay } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { CopyAs } from "../../parts/copy-as.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Conflict } from "./conflict.tsx";
-import { Form } from "./form.tsx";
+import { JobsForm, TimesForm } from "./form.tsx";
 import { LeaveGuard } from "./leave-guard.tsx";
 import { Reading } from "./reading.tsx";
 import { readOrEmpty, useText } from "./use-text.ts";
 import "../../look/schedule.css";
+import "../../look/schedule-parts.css";
 import "../../look/edit.css";
 
 const typingMs = 250;
@@ -63,6 +65,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
     edited.rebase(other, kept);
     save.reset();
   };
+  const draft = { text, value, faults, change: read.ok ? change : unchanged };
   return (
     <>
       <LeaveGuard isDirty={isDirty && !save.isSuccess} />
@@ -84,31 +87,26 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         commands={commandsOf(text, stored?.key, version)}
       />
       <div className="editor">
-        <Form
-          draft={{ text, value, faults, change: read.ok ? change : unchanged }}
-          isReadable={read.ok}
-          isNew={stored === undefined}
+        <TimesForm draft={draft} isReadable={read.ok} isNew={stored === undefined} />
+        <Reading
+          preview={hasNoWhen(value) ? undefined : preview.data}
+          stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
+          moves={movesTimes(began, value)}
+          isRefused={error !== null}
+          isStale={settled !== value || preview.isFetching}
+          from={from}
+          onFrom={setFrom}
         />
-        <div className="side">
-          <Reading
-            preview={hasNoWhen(value) ? undefined : preview.data}
-            stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
-            moves={movesTimes(began, value)}
-            isRefused={error !== null}
-            isStale={settled !== value || preview.isFetching}
-            from={from}
-            onFrom={setFrom}
+        <JobsForm draft={draft} isReadable={read.ok} />
+        <Panel title="JSON" note="the truth; Tab leaves it">
+          <JsonEditor
+            label="The schedule, JSON. Tab leaves the editor."
+            text={text}
+            marks={marks}
+            onChange={change}
           />
-          <Panel title="JSON" note="the truth; Tab leaves it">
-            <JsonEditor
-              label="The schedule, JSON. Tab leaves the editor."
-              text={text}
-              marks={marks}
-              onChange={change}
-            />
-            <Problems error={error} unread={read.ok ? null : read.message} />
-          </Panel>
-        </div>
+          <Problems error={error} unread={read.ok ? null : read.message} />
+        </Panel>
       </div>
     </>
   );
@@ -154,11 +152,14 @@ interface SaveLineProps {
 }
 
 function SaveLine({ isNew, canSave, isDirty, error, onSave, commands }: SaveLineProps) {
+  const maySave = useMay(isNew ? "createSchedule" : "putSchedule");
   return (
     <div className="save-line">
-      <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
-        {isNew ? "Create" : "Save"}
-      </button>
+      {maySave ? (
+        <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
+          {isNew ? "Create" : "Save"}
+        </button>
+      ) : null}
       <span className="quiet" role="status">
         {isDirty ? "Not saved yet." : "Nothing is changed."}
       </span>

@@ -23,20 +23,30 @@ interface FormProps {
 }
 
 /** A view of the document: it draws the fields that it knows and leaves all others as they are. */
-export function Form({ draft, isReadable, isNew }: FormProps) {
+export function TimesForm({ draft, isReadable, isNew }: FormProps) {
   return (
-    <Panel title="Form" note="a view of the JSON; what it cannot draw stays there">
+    <Panel title="Times" note="a view of the JSON">
       <fieldset className="form" disabled={!isReadable}>
-        {isNew ? (
-          <Fields
-            fields={[{ path: ["key"], label: "Key", hint: "made by the server if empty", kind: "text" }]}
-            draft={draft}
-          />
-        ) : null}
-        <Section title="When">
-          <WhenField draft={draft} />
-          <Fields fields={timeFields} draft={draft} />
-        </Section>
+        {isNew ? <Fields fields={[keyField]} draft={draft} /> : null}
+        <WhenField draft={draft} />
+        <Fields fields={timeFields} draft={draft} />
+      </fieldset>
+    </Panel>
+  );
+}
+
+const keyField: FormField = {
+  path: ["key"],
+  label: "Key",
+  hint: "made by the server if empty",
+  kind: "text",
+};
+
+/** What runs, and by which rules. */
+export function JobsForm({ draft, isReadable }: Omit<FormProps, "isNew">) {
+  return (
+    <Panel title="Jobs" note="fields that are not here stay in the JSON">
+      <fieldset className="form" disabled={!isReadable}>
         <Section title="Target">
           <TargetFields draft={draft} />
         </Section>

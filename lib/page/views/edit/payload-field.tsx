@@ -7,7 +7,7 @@ import { Faults } from "./field.tsx";
 
 /** The payload by itself. A text that is not JSON yet is kept here and written when it is. */
 export function PayloadField({ draft }: { draft: Draft }) {
-  const written = textAt(draft.text, ["payload"]) ?? "";
+  const written = outdented(textAt(draft.text, ["payload"]) ?? "");
   const [typed, setTyped] = useState({ over: written, text: written });
   const text = typed.over === written ? typed.text : written;
   const isJson = text.trim() === "" || parses(text);
@@ -20,8 +20,8 @@ export function PayloadField({ draft }: { draft: Draft }) {
       setTyped({ over: written, text: changed });
       return;
     }
-    const whole = withText(draft.text, ["payload"], isEmpty ? undefined : changed.trim());
-    setTyped({ over: textAt(whole, ["payload"]) ?? "", text: changed });
+    const whole = withText(draft.text, ["payload"], isEmpty ? undefined : indented(changed.trim()));
+    setTyped({ over: outdented(textAt(whole, ["payload"]) ?? ""), text: changed });
     draft.change(whole);
   };
   return (
@@ -39,6 +39,14 @@ export function PayloadField({ draft }: { draft: Draft }) {
       />
     </fieldset>
   );
+}
+
+/** The payload is a member of the document, so its lines are indented there. No JSON string has a line break. */
+const indented = (text: string) => text.replaceAll("\n", "\n  ");
+
+function outdented(text: string): string {
+  const [, last = ""] = /\n([^\S\n]*)[^\n]*$/.exec(text) ?? [];
+  return text.replaceAll(`\n${last}`, "\n");
 }
 
 function parses(text: string): boolean {

@@ -1,8 +1,10 @@
 import type { NextOccurrences, Occurrence, Preview } from "../../../client/time.ts";
 import { useNow } from "../../app/use-now.ts";
 import { relativeText } from "../../data/amounts.ts";
+import { serverWallText } from "../../data/server-wall.ts";
 import { instantOfWall, wallInput } from "../../data/wall-input.ts";
 import { Panel } from "../../parts/panel.tsx";
+import "../../look/runs.css";
 
 interface ReadingProps {
   /** The server's reading of the edited text; undefined until it can be read. */
@@ -142,10 +144,10 @@ function Runs({ title, runs, others, mark }: RunsProps) {
                 </>
               )}
             </span>
-            <time className="mono" dateTime={at} title={at}>
-              {wall}
+            <time className="mono" dateTime={at} title={`${at}\n${relativeText(Date.parse(at), now)}`}>
+              {serverWallText(wall)}
             </time>
-            <span className="quiet">{relativeText(Date.parse(at), now)}</span>
+            <span className="quiet away">{relativeText(Date.parse(at), now)}</span>
             {due === undefined && note === null ? null : (
               <p className={note === null ? "quiet" : "note"}>
                 {[note === null ? null : `△ ${note}`, due === undefined ? null : `due ${due}`]

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import type { Hold, Schedule } from "../../../client/schedule.ts";
 import type { NextOccurrences } from "../../../client/time.ts";
 import { useSession } from "../../app/session-context.ts";
+import { serverWallText } from "../../data/server-wall.ts";
 import { useMay } from "../../data/token-query.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
@@ -15,7 +16,7 @@ export function Actions({ schedule }: { schedule: Schedule }) {
   const { key, holds } = schedule;
   const mayEdit = useMay("putSchedule");
   return (
-    <div className="actions">
+    <div className="schedule-actions">
       {mayEdit ? (
         <Link className="button primary" to="/schedules/$key/edit" params={{ key }}>
           Edit
@@ -42,7 +43,8 @@ function Coming({ next, none, children }: { next: NextOccurrences; none: string;
       <ul>
         {next.details.map(({ at, wall }) => (
           <li key={at}>
-            <span className="mono">{wall}</span> {next.timezone}, <Instant at={at} as="relative" />
+            <span className="mono">{serverWallText(wall)}</span> {next.timezone},{" "}
+            <Instant at={at} as="relative" />
           </li>
         ))}
       </ul>

@@ -7,7 +7,6 @@ import { monthRunsQuery } from "../../data/one-schedule-queries.ts";
 import { dateText } from "../../data/zone.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { MonthGrid } from "../../parts/month-grid.tsx";
-import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
 interface RunMonthProps {
@@ -60,6 +59,7 @@ function Day({ name, date, runs }: { name: string; date: string; runs: readonly 
   const [first] = runs;
   const noted = runs.find(({ note }) => note !== null);
   const shown = noted ?? first;
+  const isOff = first !== undefined && runs.every(isSkipped);
   return (
     <>
       <span className="date">{Number(date.slice(8))}</span>
@@ -76,10 +76,10 @@ function Day({ name, date, runs }: { name: string; date: string; runs: readonly 
               △ <span className="hidden">{noted.note}. </span>
             </span>
           )}
-          {shown.wall.slice(11, 16)}
+          {isOff ? <s>{shown.wall.slice(11, 16)}</s> : shown.wall.slice(11, 16)}
         </Link>
       )}
-      {first !== undefined && runs.every(isSkipped) ? <OutcomeWord outcome="skipped" /> : null}
+      {isOff ? <span className="skipped">skipped</span> : null}
       {runs.length > 1 ? <span className="quiet"> ×{runs.length}</span> : null}
     </>
   );

@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import type { Strip } from "../../../client/agenda.ts";
 import type { Schedule } from "../../../client/schedule.ts";
 import { Instant } from "../../parts/instant.tsx";
@@ -16,6 +17,14 @@ export function ScheduleHead({ name, schedule, deleted }: ScheduleHeadProps) {
       {schedule === undefined ? null : (
         <p className="quiet">
           {schedule.cadenceText}; {stateText(schedule)}
+          {schedule.calendar === null ? null : (
+            <>
+              ; calendar{" "}
+              <Link className="link" to="/calendars/$name" params={{ name: schedule.calendar.name }}>
+                {schedule.calendar.name}
+              </Link>
+            </>
+          )}
         </p>
       )}
       {schedule === undefined && deleted !== null ? (

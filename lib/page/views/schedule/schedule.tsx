@@ -14,6 +14,7 @@ import { ScheduleHead } from "./schedule-head.tsx";
 import { Versions } from "./versions.tsx";
 import { Why } from "./why.tsx";
 import "../../look/schedule.css";
+import "../../look/schedule-parts.css";
 
 const refreshMs = 10_000;
 

@@ -10,6 +10,7 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { ComparedVersions } from "./compared-versions.tsx";
+import "../../look/runs.css";
 
 /** The versions with what each changed; two of them compared; and an old one restored. */
 export function Versions({ name, current }: { name: string; current: number | undefined }) {
@@ -72,7 +73,7 @@ function Restore({ name, version, current }: { name: string; version: number; cu
             <Changes changes={fields} />
           )}
           <p>The next runs, before and after:</p>
-          <div className="two">
+          <div className="runs">
             <Runs title="Before" runs={before} />
             <Runs title="After" runs={after} />
           </div>
@@ -96,6 +97,7 @@ function Runs({ title, runs }: { title: string; runs: readonly string[] }) {
       <ol>
         {runs.map((at) => (
           <li key={at}>
+            <span />
             <Instant at={at} />
           </li>
         ))}
