@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from "react";
 import { sentenceOf } from "./answer-state.tsx";
 import "../look/dialog.css";
 
-interface ConfirmProps<Preview> {
+export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */
   button: string;
   title: string;
@@ -18,13 +18,18 @@ interface ConfirmProps<Preview> {
   /** Does it, and returns a sentence on what was done. `progress` reports on the way. */
   act(options: { reason: string; progress(text: string): void }): Promise<string>;
   isDangerous?: boolean;
+  onOpenChange?: (isOpen: boolean) => void;
 }
 
 /** A button whose action is shown, counted by the server, before it is done. */
 export function Confirm<Preview>(props: ConfirmProps<Preview>) {
   const [isOpen, setOpen] = useState(false);
+  const change = (open: boolean) => {
+    setOpen(open);
+    props.onOpenChange?.(open);
+  };
   return (
-    <AlertDialog.Root open={isOpen} onOpenChange={setOpen}>
+    <AlertDialog.Root open={isOpen} onOpenChange={change}>
       <AlertDialog.Trigger className="button">{props.button}</AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />

@@ -24,7 +24,12 @@ export function ScheduleView() {
   const newest = past.data?.items.find(({ occurrence }) => Date.parse(occurrence) <= past.dataUpdatedAt);
   return (
     <>
-      <ScheduleHead name={key} schedule={schedule.data} deleted={past.data?.deleted ?? null} />
+      <ScheduleHead
+        at={schedule.dataUpdatedAt}
+        name={key}
+        schedule={schedule.data}
+        deleted={past.data?.deleted ?? null}
+      />
       {schedule.data === undefined && past.data?.deleted == null ? (
         <AnswerState
           error={schedule.error}

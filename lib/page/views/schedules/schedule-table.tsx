@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { LastRun } from "../../../client/agenda.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
 import { stripLength } from "../../data/schedule-queries.ts";
+import { FirstSchedule } from "../../parts/first-schedule.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -9,11 +10,12 @@ import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 interface ScheduleTableProps {
   schedules: readonly ScheduleSummary[];
   strips: ReadonlyMap<string, readonly LastRun[]>;
+  isFiltered: boolean;
   hasMore: boolean;
   onEnd(): void;
 }
 
-export function ScheduleTable({ schedules, strips, hasMore, onEnd }: ScheduleTableProps) {
+export function ScheduleTable({ schedules, strips, isFiltered, hasMore, onEnd }: ScheduleTableProps) {
   return (
     <VirtualTable
       label="Schedules"
@@ -23,7 +25,7 @@ export function ScheduleTable({ schedules, strips, hasMore, onEnd }: ScheduleTab
       keyOf={({ id }) => id}
       hasMore={hasMore}
       onEnd={onEnd}
-      empty="No schedule matches."
+      empty={isFiltered ? "No schedule matches." : <FirstSchedule />}
     />
   );
 }
@@ -57,7 +59,7 @@ const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSumma
       return runs === undefined ? null : <RunsStrip runs={runs} room={stripLength} />;
     },
   },
-  { name: "State", className: "state", cell: StateCell },
+  { name: "State", className: "state", cell: (schedule) => <StateCell {...schedule} /> },
 ];
 
 function StateCell({ state, holds }: ScheduleSummary) {

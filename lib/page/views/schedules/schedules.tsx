@@ -4,6 +4,7 @@ import { useSession } from "../../app/session-context.ts";
 import { countText } from "../../data/amounts.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
 import { filterOf, type ScheduleSearch } from "./schedule-search.ts";
 import { ScheduleTable } from "./schedule-table.tsx";
@@ -34,6 +35,7 @@ export function Schedules() {
       <header className="title">
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
+        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
       </header>
       <ScheduleFilters search={search} onChange={change} />
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
@@ -41,6 +43,7 @@ export function Schedules() {
         <ScheduleTable
           schedules={schedules}
           strips={strips}
+          isFiltered={Object.keys(filter).length > 0}
           hasMore={pages.hasNextPage}
           onEnd={() => {
             if (!pages.isFetchingNextPage) void pages.fetchNextPage();
