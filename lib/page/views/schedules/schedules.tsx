@@ -5,6 +5,7 @@ import { countText } from "../../data/amounts.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ScheduleExport } from "./schedule-export.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
@@ -42,6 +43,7 @@ export function Schedules() {
       <header className="title">
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
+        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
         {search.group === undefined ? null : (
           <Link to="/groups/$group" params={{ group: search.group }} className="link">
             Show the group
@@ -64,6 +66,7 @@ export function Schedules() {
           schedules={schedules}
           strips={strips}
           selection={mayChange ? selection : null}
+          isFiltered={Object.keys(filter).length > 0}
           hasMore={pages.hasNextPage}
           onEnd={() => {
             if (!pages.isFetchingNextPage) void pages.fetchNextPage();
