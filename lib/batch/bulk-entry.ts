@@ -62,10 +62,12 @@ function changeDetail(change: BulkChange, caller: Caller): { [name: string]: Jso
   }
 }
 
-function named(filter: ScheduleFilter): [string, string | boolean][] {
-  return Object.entries(filter).flatMap(([name, value]) =>
+/** Keys are counted: the versions of their schedules name the entry. */
+function named({ keys, ...filter }: ScheduleFilter): [string, string | number | boolean][] {
+  const fields = Object.entries(filter).flatMap(([name, value]): [string, string | boolean][] =>
     value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]],
   );
+  return keys === undefined ? fields : [["keys", keys.length], ...fields];
 }
 
 const filterDetail = (filter: ScheduleFilter): Json => Object.fromEntries(named(filter));

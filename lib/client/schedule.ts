@@ -151,9 +151,11 @@ export interface ResumeParams {
   owner?: string | null | undefined;
 }
 
-/** The schedules of a bulk action. An empty filter needs `all`. */
+/** The schedules of a bulk action. An empty filter needs `keys` or `all`. */
 export interface Selection {
   filter?: ScheduleFilter | undefined;
+  /** Instead of a filter: these keys, up to 500. */
+  keys?: string[] | undefined;
   /** With an empty filter: every schedule that the token reaches. */
   all?: true | undefined;
 }

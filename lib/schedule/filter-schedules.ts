@@ -10,6 +10,8 @@ export interface HeadFilter {
   createdBy?: string | undefined;
   /** Whether the schedule is on hold now. */
   held?: boolean | undefined;
+  /** Schedules with these keys. */
+  keys?: readonly string[] | undefined;
 }
 
 /** The index that the search of live schedules uses, in the order of keys. */
@@ -35,7 +37,8 @@ const sortedMax = 5_000;
  * many; every index gives the order of keys.
  */
 export async function accessFor(tx: Tx, filter: HeadFilter): Promise<Access> {
-  const { group, tag, target, createdBy, held } = filter;
+  const { group, tag, target, createdBy, held, keys } = filter;
+  if (keys !== undefined) return { by: "ids", ids: await idsOf(tx, keys) };
   if (group !== undefined) return { by: "group", group };
   if (tag !== undefined) return { by: "tag", tag };
   if (target?.includes("/")) return { by: "targets", ids: await targetsNamed(tx, target) };
@@ -68,6 +71,13 @@ async function targetsOfKind(tx: Tx, kind: string): Promise<number[] | null> {
   return ids.length > mergedMax || ids.length < rows.length ? null : ids;
 }
 
+async function idsOf(tx: Tx, keys: readonly string[]): Promise<string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select s.id from unnest(${[...keys]}::text[]) k (key) cross join lateral (
+      select s.id from carillon.schedules s where s.key = k.key and s.deleted_at is null offset 0) s`;
+  return rows.map(({ id }) => id);
+}
+
 /**
  * The schedules of one creator; one more than `sortedMax` means that there may be many more. The
  * query has two bounds instead of equality, so that only the index of creators can give its order.
@@ -80,7 +90,11 @@ async function madeBy(tx: Tx, name: string): Promise<string[]> {
 }
 
 /** Whether the index alone already gives exactly the schedules of the filter. */
-export function isCovered(access: Access, { group, tag, target, createdBy, held }: HeadFilter): boolean {
+export function isCovered(
+  access: Access,
+  { group, tag, target, createdBy, held, keys }: HeadFilter,
+): boolean {
+  if (keys !== undefined) return false;
   const named = { group, tag, targets: target, ids: createdBy, held, key: undefined }[access.by];
   return [group, tag, target, createdBy, held].every((each) => each === undefined || each === named);
 }
@@ -157,14 +171,15 @@ export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange
 }
 
 /** SQL: whether a schedule `s` matches the filter. */
-export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held }: HeadFilter) {
+export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held, keys }: HeadFilter) {
   return tx`(true
     ${prefix === undefined ? tx`` : tx`and ${isUnder(tx, prefix)}`}
     ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
     ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text]`}
     ${target === undefined ? tx`` : goesTo(tx, target)}
     ${createdBy === undefined ? tx`` : tx`and s.created_by = ${createdBy}`}
-    ${held === undefined ? tx`` : tx`and ${isHeld(tx)} = ${held}`})`;
+    ${held === undefined ? tx`` : tx`and ${isHeld(tx)} = ${held}`}
+    ${keys === undefined ? tx`` : tx`and s.key = any(${[...keys]}::text[])`})`;
 }
 
 /**

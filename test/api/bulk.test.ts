@@ -52,6 +52,32 @@ describe("POST /v1/schedules:pause, :resume, :delete, :patch", () => {
     expect((await post("pause", { all: true, dryRun: true })).json).toMatchObject({ dryRun: true, count: 4 });
   });
 
+  test("Keys select schedules instead of a filter, and keys that no schedule has are left out", async () => {
+    const keys = ["crm:a", "shop:a", "crm:nobody"];
+    expect((await post("pause", { keys, dryRun: true })).json).toMatchObject({
+      count: 2,
+      samples: [{ key: "crm:a" }, { key: "shop:a" }],
+    });
+    expect((await post("pause", { keys, reason: "chosen" })).json).toMatchObject({ done: 2, failed: 0 });
+    expect(await stateOf("crm:a")).toMatchObject({ state: "paused" });
+    expect(await stateOf("crm:b")).toMatchObject({ state: "active" });
+    const audited = await api.send("GET", "/v1/audit", { query: "subject=crm:a&action=schedules.paused" });
+    expect(audited.json).toMatchObject({
+      items: [{ subject: "keys 3", detail: { filter: { keys: 3 }, reason: "chosen", done: 2 } }],
+    });
+  });
+
+  test("Keys beside a filter or `all`, none and more than 500 are refused", async () => {
+    const many = Array.from({ length: 501 }, (_, n) => `crm:${n}`);
+    const refused = [
+      { keys: ["crm:a"], filter },
+      { keys: ["crm:a"], all: true },
+      { keys: [] },
+      { keys: many },
+    ];
+    for (const body of refused) expect(await post("delete", body)).toMatchObject({ status: 400 });
+  });
+
   test("Unknown fields of the body, the filter and the patch are refused together", async () => {
     const body = { filter: { prefix: "crm:", nextFromm: 1 }, patch: { wen: "every 1h", key: "k" }, limit: 5 };
     const { status, json } = await post("patch", body);
@@ -99,6 +125,9 @@ describe("POST /v1/schedules:pause, :resume, :delete, :patch", () => {
     const headers = { authorization: `Bearer ${token}` };
     expect((await post("pause", { filter }, { as: "", headers })).status).toBe(403);
     expect((await post("pause", { all: true }, { as: "", headers })).json).toMatchObject({ done: 1 });
+    const keys = ["shop:a", "crm:a"];
+    expect((await post("pause", { keys }, { as: "", headers })).status).toBe(403);
+    expect((await post("delete", { keys: ["shop:a"] }, { as: "", headers })).json).toMatchObject({ done: 1 });
     expect(await stateOf("crm:a")).toMatchObject({ state: "active" });
   });
 

@@ -81,7 +81,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "BulkDone | BulkPreview",
   },
   deleteManySchedules: {
-    call: (c) => c.schedules.changeMany({ verb: "delete", all: true }, { cursor: "c" }),
+    call: (c) => c.schedules.changeMany({ verb: "delete", keys: ["a"], all: true }, { cursor: "c" }),
     answer: "BulkDone | BulkPreview",
   },
   patchManySchedules: {

@@ -56,7 +56,7 @@ const answered: AnswerDoc = {
 };
 
 const bounds =
-  "The filter is that of `GET /v1/schedules`; an empty one needs `all: true`. One call changes up to 10,000 schedules, in transactions of up to 200, and has one entry in the audit; the versions of the schedules show it. A schedule that fails does not stop the others.";
+  "The filter is that of `GET /v1/schedules`; an empty one needs `keys` or `all: true`. One call changes up to 10,000 schedules, in transactions of up to 200, and has one entry in the audit; the versions of the schedules show it. A schedule that fails does not stop the others.";
 
 const tag = "Batch and commands";
 

@@ -10,7 +10,7 @@ import type { Answer } from "../request/answer.ts";
 import { deleteManyShape, patchManyShape, pauseManyShape, resumeManyShape } from "../request/bulk-shape.ts";
 import { problemDocument } from "../request/problem.ts";
 import { pageQuery } from "../request/query.ts";
-import { narrowedOrRefused } from "../request/reach.ts";
+import { narrowedOrRefused, refuseForeignKey } from "../request/reach.ts";
 import { type Call, type Route, readShape, route } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
@@ -73,6 +73,7 @@ function readPatch(body: unknown): object {
 
 interface Asked {
   filter: ScheduleFilter;
+  keys?: readonly string[] | undefined;
   reason?: string | null | undefined;
   dryRun: boolean;
 }
@@ -80,10 +81,11 @@ interface Asked {
 async function changed(
   operations: Operations,
   { query, token, caller }: BulkCall,
-  { filter: selected, reason, dryRun }: Asked,
+  { filter: selected, keys, reason, dryRun }: Asked,
   change: BulkParams["change"],
 ): Promise<Answer> {
-  const filter = { ...selected, prefix: narrowedOrRefused(token, selected.prefix) };
+  for (const key of keys ?? []) refuseForeignKey(token, key);
+  const filter = { ...selected, keys, prefix: narrowedOrRefused(token, selected.prefix) };
   const mark = { ...filter, ...change };
   const after = readSearchCursor(query.cursor, "schedule-bulk", mark, (place) =>
     isSearchPlace(filter, place),

@@ -1,4 +1,5 @@
 import type { Edited, Json } from "../../client/main.ts";
+import { puttable } from "../../client/puttable.ts";
 import { tryPut } from "../apply/try-put.ts";
 import { bulk, bulkOptions, isFiltered } from "../bulk.ts";
 import { type Call, type Command, command } from "../command.ts";
@@ -6,7 +7,6 @@ import { dryRunOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { noteReach, pageSize, someOf } from "../listed.ts";
 import { scheduleColumns, showEdit, showSchedule } from "../output/shown-schedule.ts";
-import { puttable } from "../schedule-file.ts";
 import { bulkFilterFrom, scheduleFilterFrom, scheduleFilterOptions } from "../schedule-filter.ts";
 import { bodyFrom, scheduleOptions } from "../schedule-flags.ts";
 

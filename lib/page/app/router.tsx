@@ -1,36 +1,21 @@
-import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { createRoute, createRouter } from "@tanstack/react-router";
 import { Agenda } from "../views/agenda/agenda.tsx";
 import { readAgendaSearch } from "../views/agenda/agenda-search.ts";
 import { readHoldSearch } from "../views/holds/hold-search.ts";
 import { Holds } from "../views/holds/holds.tsx";
-import { readLoadSearch } from "../views/load/load-search.ts";
-import { Load } from "../views/load/load.tsx";
 import { JobView } from "../views/job/job.tsx";
 import { readJobSearch } from "../views/jobs/job-search.ts";
 import { Jobs } from "../views/jobs/jobs.tsx";
+import { Load } from "../views/load/load.tsx";
+import { readLoadSearch } from "../views/load/load-search.ts";
 import { Now } from "../views/now/now.tsx";
+import { readOneSearch } from "../views/schedule/one-search.ts";
 import { ScheduleView } from "../views/schedule/schedule.tsx";
 import { readScheduleSearch } from "../views/schedules/schedule-search.ts";
 import { Schedules } from "../views/schedules/schedules.tsx";
-import { NotFound } from "./not-found.tsx";
-import { Shell } from "./shell.tsx";
-import { ViewFault } from "./view-fault.tsx";
-
-/** What every view's address may have. */
-interface EverySearch {
-  /** The zone of all times: a name, or absent for the reader's. */
-  zone?: string | undefined;
-}
-
-const root = createRootRoute({
-  component: Shell,
-  notFoundComponent: NotFound,
-  errorComponent: ViewFault,
-  validateSearch: (search: Record<string, unknown>): EverySearch => {
-    const zone = search["zone"];
-    return typeof zone === "string" && zone !== "" ? { zone } : {};
-  },
-});
+import { editRoutes } from "./edit-routes.ts";
+import { moreRoutes } from "./more-routes.ts";
+import { root } from "./root-route.tsx";
 
 const now = createRoute({ getParentRoute: () => root, path: "/", component: Now });
 
@@ -45,10 +30,7 @@ const schedule = createRoute({
   getParentRoute: () => root,
   path: "/schedules/$key",
   component: ScheduleView,
-  validateSearch: (search: Record<string, unknown>): { why?: string | undefined } => {
-    const why = search["why"];
-    return typeof why === "string" ? { why } : {};
-  },
+  validateSearch: readOneSearch,
 });
 
 const jobs = createRoute({
@@ -81,7 +63,18 @@ const agenda = createRoute({
 
 const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id", component: JobView });
 
-const routeTree = root.addChildren([now, schedules, schedule, jobs, job, load, holds, agenda]);
+const routeTree = root.addChildren([
+  now,
+  schedules,
+  schedule,
+  jobs,
+  job,
+  load,
+  holds,
+  agenda,
+  ...editRoutes,
+  ...moreRoutes,
+]);
 
 export function makePageRouter() {
   return createRouter({

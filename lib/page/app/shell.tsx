@@ -1,8 +1,14 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { Bell } from "../parts/bell.tsx";
+import { StaleNotice } from "../parts/stale-notice.tsx";
+import { Keys } from "./keys.tsx";
 import { LiveProvider } from "./live.tsx";
+import { MoreMenu } from "./more-menu.tsx";
 import { Palette } from "./palette.tsx";
+import { contentId, SkipLink } from "./skip-link.tsx";
+import { ViewChange } from "./view-change.tsx";
 import { ZoneSwitch } from "./zone-switch.tsx";
+import "../look/parts.css";
 import "../look/shell.css";
 
 const views = [
@@ -17,31 +23,35 @@ const views = [
 export function Shell() {
   return (
     <LiveProvider>
-      <a className="skip-link" href="#main">
-        Skip to the content
-      </a>
+      <ViewChange />
+      <SkipLink />
       <header className="bar">
         <Link to="/" className="brand">
           <Bell /> Carillon
         </Link>
-        <nav aria-label="Views">
-          {views.map(({ to, name }) => (
-            <Link
-              key={to}
-              to={to}
-              activeProps={{ "aria-current": "page" }}
-              activeOptions={{ exact: to === "/" }}
-            >
-              {name}
-            </Link>
-          ))}
+        <nav aria-label="Views" className="views">
+          <div className="views-scroll">
+            {views.map(({ to, name }) => (
+              <Link
+                key={to}
+                to={to}
+                activeProps={{ "aria-current": "page" }}
+                activeOptions={{ exact: to === "/", includeSearch: false }}
+              >
+                {name}
+              </Link>
+            ))}
+          </div>
+          <MoreMenu />
         </nav>
         <Palette />
         <ZoneSwitch />
+        <Keys />
       </header>
-      <main id="main" tabIndex={-1}>
+      <main id={contentId} tabIndex={-1}>
         <Outlet />
       </main>
+      <StaleNotice />
     </LiveProvider>
   );
 }

@@ -1,5 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Carillon } from "../../client/carillon.ts";
+import { monthAfter } from "./months.ts";
+import { instantOfWall } from "./wall-input.ts";
 
 const nextShown = 60;
 const versionsShown = 20;
@@ -48,3 +50,22 @@ export const versionsQuery = (carillon: Carillon, key: string) =>
 
 export const jobQuery = (carillon: Carillon, id: string) =>
   queryOptions({ queryKey: ["job", id], queryFn: ({ signal }) => carillon.jobs.get(id, { signal }) });
+
+const monthRunsShown = 100;
+
+/** The occurrences of a month in the schedule's zone, past and to come, oldest first. */
+export const monthRunsQuery = (
+  carillon: Carillon,
+  key: string,
+  { month, timezone }: { month: string; timezone: string },
+) =>
+  queryOptions({
+    queryKey: ["schedule", key, "month", month, timezone],
+    queryFn: ({ signal }) => {
+      const [from, to] = [month, monthAfter(month, 1)].map((each) =>
+        new Date(instantOfWall(`${each}-01T00:00`, timezone) ?? 0).toISOString(),
+      );
+      return carillon.schedules.occurrences(key, { from, to, limit: monthRunsShown, signal });
+    },
+    placeholderData: (before) => before,
+  });

@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, useQuery } from "@tanstack/react-query";
 import type { Carillon } from "../../client/carillon.ts";
 import { useSession } from "../app/session-context.ts";
 
@@ -10,6 +10,16 @@ export const ownTokenQuery = (carillon: Carillon) =>
     queryKey: ["own token"],
     queryFn: ({ signal }) => carillon.tokens.own({ signal }),
     staleTime: staleMs,
+  });
+
+/** All tokens that this one may see, by name. */
+export const tokensQuery = (carillon: Carillon) =>
+  infiniteQueryOptions({
+    queryKey: ["tokens"],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      carillon.tokens.list({ limit: 100, cursor: pageParam, signal }).page(),
+    getNextPageParam: (page) => page.cursor,
   });
 
 /**

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from "react";
 import { sentenceOf } from "./answer-state.tsx";
 import "../look/dialog.css";
 
-interface ConfirmProps<Preview> {
+export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */
   button: string;
   title: string;
@@ -18,19 +18,33 @@ interface ConfirmProps<Preview> {
   /** Does it, and returns a sentence on what was done. `progress` reports on the way. */
   act(options: { reason: string; progress(text: string): void }): Promise<string>;
   isDangerous?: boolean;
+  /** The API takes no reason for the action. */
+  hasNoReason?: boolean;
+  /** What the action needs besides the reason. Its values are the caller's. */
+  fields?: ReactNode;
+  onOpenChange?: (isOpen: boolean) => void;
 }
 
 /** A button whose action is shown, counted by the server, before it is done. */
 export function Confirm<Preview>(props: ConfirmProps<Preview>) {
+  const queryClient = useQueryClient();
   const [isOpen, setOpen] = useState(false);
+  const [hasActed, setActed] = useState(false);
+  const change = (opens: boolean) => {
+    setOpen(opens);
+    props.onOpenChange?.(opens);
+    // Not before: with its subject the button may go, and with it the sentence on what was done.
+    if (!opens && hasActed) void queryClient.invalidateQueries();
+    setActed(false);
+  };
   return (
-    <AlertDialog.Root open={isOpen} onOpenChange={setOpen}>
+    <AlertDialog.Root open={isOpen} onOpenChange={change}>
       <AlertDialog.Trigger className="button">{props.button}</AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup className="dialog">
           <AlertDialog.Title className="dialog-title">{props.title}</AlertDialog.Title>
-          <Question {...props} />
+          <Question {...props} onActed={() => setActed(true)} />
         </AlertDialog.Popup>
       </AlertDialog.Portal>
     </AlertDialog.Root>
@@ -38,8 +52,17 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
 }
 
 /** It exists while the dialog is open, so that each opening asks the server anew. */
-function Question<Preview>({ preview, previewKey, describe, verb, act, isDangerous }: ConfirmProps<Preview>) {
-  const queryClient = useQueryClient();
+function Question<Preview>({
+  preview,
+  previewKey,
+  describe,
+  verb,
+  act,
+  isDangerous,
+  hasNoReason,
+  fields,
+  onActed,
+}: ConfirmProps<Preview> & { onActed(): void }) {
   const reasonId = useId();
   const [reason, setReason] = useState("");
   const [progress, setProgress] = useState<string | null>(null);
@@ -51,7 +74,7 @@ function Question<Preview>({ preview, previewKey, describe, verb, act, isDangero
   });
   const action = useMutation({
     mutationFn: () => act({ reason, progress: setProgress }),
-    onSettled: () => queryClient.invalidateQueries(),
+    onSettled: onActed,
   });
   const doing = seen.data === undefined ? null : verb(seen.data);
   if (action.isSuccess)
@@ -76,10 +99,13 @@ function Question<Preview>({ preview, previewKey, describe, verb, act, isDangero
         </p>
       )}
       {progress === null ? null : <p role="status">{progress}</p>}
-      <label htmlFor={reasonId} className="dialog-reason">
-        Reason, for the audit
-        <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
-      </label>
+      {fields}
+      {hasNoReason === true ? null : (
+        <label htmlFor={reasonId} className="dialog-reason">
+          Reason, for the audit
+          <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
+        </label>
+      )}
       <footer>
         <AlertDialog.Close className="button">Leave it</AlertDialog.Close>
         <button

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 
 const shownMs = 1_500;
 
-/** Shows a command, and copies it. */
+/** Shows a text, and copies it. */
 export function CopyButton({ text }: { text: string }) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -13,7 +13,7 @@ export function CopyButton({ text }: { text: string }) {
   const copy = () => void navigator.clipboard.writeText(text).then(() => setCopied(true));
   return (
     <button type="button" className="copy mono" onClick={copy} title={`Copy: ${text}`}>
-      <span className="hidden">Copy the command </span>
+      <span className="hidden">Copy </span>
       {isCopied ? "copied" : text}
     </button>
   );

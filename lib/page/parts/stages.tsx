@@ -41,7 +41,7 @@ export function Stages({ job }: { job: Job }) {
                   ? 0
                   : Date.parse(at) - Math.max(Date.parse(before), Date.parse(job.dueAt));
               return (
-                <li key={name} className={waited > slowMs ? "slow" : undefined}>
+                <li key={name} className={waited > slowMs ? "stage slow" : "stage"}>
                   <b>{at === null ? "–" : clockText(Date.parse(at), zone)}</b>
                   {name}
                   {waited > slowMs ? <span> after {spanText(waited)}</span> : null}

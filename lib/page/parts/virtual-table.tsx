@@ -1,10 +1,13 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import "../look/table.css";
+import "../look/cards.css";
 
 export interface Column<Row> {
   name: string;
   /** The class of its cells, by which the style sheet gives widths and hides it on a phone. */
   className: string;
+  /** What the cell shows. A function, not a component: what needs hooks is a component in it. */
   cell(row: Row): ReactNode;
 }
 
@@ -21,11 +24,15 @@ interface VirtualTableProps<Row> {
   empty: ReactNode;
 }
 
+/** The height of a row before it is measured. */
 const rowHeight = 44;
 /** So many rows before the end the next page is asked for. */
 const ahead = 40;
 
-/** A table of any length: only the rows on the screen exist. */
+/**
+ * A table of any length: only the rows on the screen exist. Its parts are those of a table, so that
+ * they are read as one, and the style sheet places them as blocks.
+ */
 export function VirtualTable<Row>({
   label,
   className,
@@ -36,9 +43,12 @@ export function VirtualTable<Row>({
   onEnd,
   empty,
 }: VirtualTableProps<Row>) {
-  const body = useRef<HTMLDivElement>(null);
+  const body = useRef<HTMLTableSectionElement>(null);
   const [offset, setOffset] = useState(0);
-  useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
+  // What is above the table may grow when its answer comes.
+  useLayoutEffect(() => {
+    if (body.current !== null) setOffset(Math.round(body.current.getBoundingClientRect().top + scrollY));
+  });
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => rowHeight,
@@ -56,40 +66,40 @@ export function VirtualTable<Row>({
     if (hasMore && last >= rows.length - ahead) reachEnd();
   }, [hasMore, last, rows.length]);
   return (
-    <div
-      className={`table ${className}`}
-      // biome-ignore lint/a11y/useSemanticElements: the rows of a <table> cannot be placed one by one.
-      role="table"
-      aria-label={label}
-      aria-rowcount={hasMore ? -1 : rows.length + 1}
-    >
-      <div className="head" role="row">
-        {columns.map(({ name, className: of }) => (
-          <span key={name} role="columnheader" className={of}>
-            {name}
-          </span>
-        ))}
-      </div>
-      <div ref={body} className="rows" role="rowgroup" style={{ height: virtualizer.getTotalSize() }}>
-        {shown.map(({ index, start, key }) => {
-          const row = rows[index];
-          return row === undefined ? null : (
-            <div
-              key={key}
-              role="row"
-              aria-rowindex={index + 2}
-              className="row"
-              style={{ transform: `translateY(${start - offset}px)` }}
-            >
-              {columns.map(({ name, className: of, cell }) => (
-                <span key={name} role="cell" className={of}>
-                  {cell(row)}
-                </span>
-              ))}
-            </div>
-          );
-        })}
-      </div>
+    <div className={`table ${className}`}>
+      <table aria-label={label} aria-rowcount={hasMore ? -1 : rows.length + 1}>
+        <thead>
+          <tr className="head">
+            {columns.map(({ name, className: of }) => (
+              <th key={name} scope="col" className={of}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body} className="rows" style={{ height: virtualizer.getTotalSize() }}>
+          {shown.map(({ index, start, key }) => {
+            const row = rows[index];
+            return row === undefined ? null : (
+              <tr
+                key={key}
+                ref={virtualizer.measureElement}
+                data-index={index}
+                data-row
+                aria-rowindex={index + 2}
+                className="row"
+                style={{ transform: `translateY(${start - offset}px)` }}
+              >
+                {columns.map(({ name, className: of, cell }) => (
+                  <td key={name} className={of}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
       {rows.length === 0 ? <p className="rows-none">{empty}</p> : null}
     </div>
   );

@@ -25,11 +25,19 @@ export function WindowFields({ window, onChange }: WindowFieldsProps) {
     <>
       <label>
         <span>From ({zone})</span>
-        <input type="datetime-local" value={wallInput(from, zone)} onChange={(event) => change("from", event.target.value)} />
+        <input
+          type="datetime-local"
+          value={wallInput(from, zone)}
+          onChange={(event) => change("from", event.target.value)}
+        />
       </label>
       <label>
         <span>To</span>
-        <input type="datetime-local" value={wallInput(to, zone)} onChange={(event) => change("to", event.target.value)} />
+        <input
+          type="datetime-local"
+          value={wallInput(to, zone)}
+          onChange={(event) => change("to", event.target.value)}
+        />
       </label>
     </>
   );

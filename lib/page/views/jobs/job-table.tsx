@@ -45,19 +45,31 @@ const columns: readonly Column<JobSummary>[] = [
       </Link>
     ),
   },
-  { name: "Due", className: "due", cell: ({ dueAt, occurrence, key }) => <Instant at={dueAt} of={key} search={occurrence} /> },
+  {
+    name: "Due",
+    className: "due",
+    cell: ({ dueAt, occurrence, key }) => <Instant at={dueAt} of={key} search={occurrence} />,
+  },
   {
     name: "Late",
     className: "late",
     cell: ({ latenessMs }) => (latenessMs === null || latenessMs <= onTimeMs ? "" : spanText(latenessMs)),
   },
-  { name: "Took", className: "took", cell: ({ durationMs }) => (durationMs === null ? "" : spanText(durationMs)) },
-  { name: "Why", className: "why", cell: ({ error, reason }) => <span title={error ?? undefined}>{error ?? reason ?? ""}</span> },
+  {
+    name: "Took",
+    className: "took",
+    cell: ({ durationMs }) => (durationMs === null ? "" : spanText(durationMs)),
+  },
+  {
+    name: "Why",
+    className: "why",
+    cell: ({ error, reason }) => <span title={error ?? undefined}>{error ?? reason ?? ""}</span>,
+  },
   {
     name: "Job",
     className: "job",
     cell: ({ id }) => (
-      <Link to="/jobs/$id" params={{ id }} className="link">
+      <Link to="/jobs/$id" params={{ id }} className="link" data-open>
         show
       </Link>
     ),

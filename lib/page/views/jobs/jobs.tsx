@@ -4,9 +4,11 @@ import { useSession } from "../../app/session-context.ts";
 import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
-import { JobTable } from "./job-table.tsx";
+import { JobExport } from "./job-export.tsx";
 import { filterOf, type JobSearch, retryFilterOf, stateWords } from "./job-search.ts";
+import { JobTable } from "./job-table.tsx";
 import { RetryAll } from "./retry-all.tsx";
 import "../../look/table.css";
 
@@ -26,7 +28,11 @@ export function Jobs() {
     <>
       <header className="title">
         <h1>Jobs</h1>
-        {state === "dead" || state === "cancelled" ? <RetryAll filter={retryFilterOf(search)} /> : null}
+        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
+        <span className="actions">
+          {state === "dead" || state === "cancelled" ? <RetryAll filter={retryFilterOf(search)} /> : null}
+          <JobExport filter={filterOf(search)} />
+        </span>
       </header>
       <search className="filters">
         <ChoiceFilter

@@ -17,8 +17,8 @@ export function RetryAll({ filter }: { filter: RetryFilter }) {
       describe={(preview) => (
         <>
           <p>
-            <b>{countText(preview)}</b> jobs start again at once, with all attempts of their retry policy. Their
-            schedules are not changed.
+            <b>{countText(preview)}</b> jobs start again at once, with all attempts of their retry policy.
+            Their schedules are not changed.
           </p>
           <ul>
             {preview.samples.map(({ id, key, error }) => (

@@ -11,10 +11,16 @@ const ticksShown = 8;
 export function LoadCurve({ forecast }: { forecast: Forecast }) {
   const zone = useZone();
   const { minutes, spread, capacity } = forecast;
-  const peak = Math.max(4, ...minutes.map(({ fires }) => fires), ...(spread?.minutes.map(({ fires }) => fires) ?? []));
+  const peak = Math.max(
+    4,
+    ...minutes.map(({ fires }) => fires),
+    ...(spread?.minutes.map(({ fires }) => fires) ?? []),
+  );
   const slot = size.width / Math.max(1, minutes.length);
   const y = (fires: number) => size.height - (fires / peak) * (size.height - size.top);
-  const line = spread?.minutes.map(({ fires }, place) => `${place === 0 ? "M" : "L"}${(place + 0.5) * slot} ${y(fires)}`).join("");
+  const line = spread?.minutes
+    .map(({ fires }, place) => `${place === 0 ? "M" : "L"}${(place + 0.5) * slot} ${y(fires)}`)
+    .join("");
   const every = Math.max(1, Math.floor(minutes.length / ticksShown));
   return (
     <Panel
@@ -41,7 +47,13 @@ export function LoadCurve({ forecast }: { forecast: Forecast }) {
           </rect>
         ))}
         {capacity === null || capacity.perMinute > peak ? null : (
-          <line className="capacity" x1={0} x2={size.width} y1={y(capacity.perMinute)} y2={y(capacity.perMinute)} />
+          <line
+            className="capacity"
+            x1={0}
+            x2={size.width}
+            y1={y(capacity.perMinute)}
+            y2={y(capacity.perMinute)}
+          />
         )}
         {line === undefined ? null : <path className="spread" d={line} />}
       </svg>

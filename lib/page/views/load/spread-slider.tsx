@@ -7,7 +7,12 @@ interface SpreadSliderProps<Spread extends string> {
 }
 
 /** What if all these schedules had a spread? The server computes the curve. */
-export function SpreadSlider<Spread extends string>({ choices, value, onChange, result }: SpreadSliderProps<Spread>) {
+export function SpreadSlider<Spread extends string>({
+  choices,
+  value,
+  onChange,
+  result,
+}: SpreadSliderProps<Spread>) {
   const place = value === undefined ? 0 : choices.indexOf(value) + 1;
   return (
     <section className="panel what-if" aria-label="What if">
@@ -23,7 +28,9 @@ export function SpreadSlider<Spread extends string>({ choices, value, onChange, 
         aria-valuetext={value ?? "no spread"}
         onChange={(event) => onChange(choices[Number(event.target.value) - 1])}
       />
-      <output htmlFor="spread">{result === null ? "Move the slider to see the curve." : `With a spread of ${value}, ${result}.`}</output>
+      <output htmlFor="spread">
+        {result === null ? "Move the slider to see the curve." : `With a spread of ${value}, ${result}.`}
+      </output>
     </section>
   );
 }

@@ -1,31 +1,45 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
+import { isNotFound } from "../../../client/request/problem.ts";
 import { useRefreshMs } from "../../app/live.tsx";
 import { useSession } from "../../app/session-context.ts";
 import { nextQuery, pastQuery, scheduleQuery } from "../../data/one-schedule-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
+import { Actions } from "./actions.tsx";
 import { ComingList } from "./coming-list.tsx";
+import { Missing } from "./missing.tsx";
 import { PastRuns } from "./past-runs.tsx";
+import { RunMonth } from "./run-month.tsx";
 import { ScheduleHead } from "./schedule-head.tsx";
 import { Versions } from "./versions.tsx";
 import { Why } from "./why.tsx";
 import "../../look/schedule.css";
+import "../../look/schedule-parts.css";
 
 const refreshMs = 10_000;
 
 export function ScheduleView() {
   const { carillon } = useSession();
   const { key } = useParams({ from: "/schedules/$key" });
-  const { why } = useSearch({ from: "/schedules/$key" });
+  const { why, month } = useSearch({ from: "/schedules/$key" });
   const often = { refetchInterval: useRefreshMs(refreshMs) };
   const schedule = useQuery({ ...scheduleQuery(carillon, key), ...often });
   const next = useQuery({ ...nextQuery(carillon, key), ...often });
   const past = useQuery({ ...pastQuery(carillon, key), ...often });
+  const current = isNotFound(schedule.error) ? undefined : schedule.data;
+  const isMissing = isNotFound(schedule.error) && past.data?.deleted == null;
   const newest = past.data?.items.find(({ occurrence }) => Date.parse(occurrence) <= past.dataUpdatedAt);
   return (
     <>
-      <ScheduleHead name={key} schedule={schedule.data} deleted={past.data?.deleted ?? null} />
-      {schedule.data === undefined && past.data?.deleted == null ? (
+      <ScheduleHead
+        at={schedule.dataUpdatedAt}
+        name={key}
+        schedule={current}
+        deleted={past.data?.deleted ?? null}
+      />
+      {current === undefined ? null : <Actions schedule={current} />}
+      {isMissing ? <Missing name={key} /> : null}
+      {current === undefined && past.data?.deleted == null && !isMissing ? (
         <AnswerState
           error={schedule.error}
           isPending={schedule.isPending}
@@ -34,12 +48,13 @@ export function ScheduleView() {
       ) : null}
       <div className="two">
         <PastRuns name={key} strip={past.data} />
-        <Why name={key} at={why ?? newest?.occurrence} timezone={schedule.data?.timezone} />
+        <Why name={key} at={why ?? newest?.occurrence} timezone={current?.timezone} />
       </div>
       <div className="two">
         <ComingList name={key} next={next.data} />
-        <Versions name={key} />
+        {current === undefined ? null : <RunMonth name={key} timezone={current.timezone} month={month} />}
       </div>
+      <Versions name={key} current={current?.version} />
     </>
   );
 }

@@ -2,31 +2,58 @@ import { Link } from "@tanstack/react-router";
 import type { LastRun } from "../../../client/agenda.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
 import { stripLength } from "../../data/schedule-queries.ts";
+import { FirstSchedule } from "../../parts/first-schedule.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+import type { KeySelection } from "./selection.ts";
 
 interface ScheduleTableProps {
   schedules: readonly ScheduleSummary[];
   strips: ReadonlyMap<string, readonly LastRun[]>;
+  /** Null where the token may change nothing. */
+  selection: KeySelection | null;
+  isFiltered: boolean;
   hasMore: boolean;
   onEnd(): void;
 }
 
-export function ScheduleTable({ schedules, strips, hasMore, onEnd }: ScheduleTableProps) {
+export function ScheduleTable({
+  schedules,
+  strips,
+  selection,
+  isFiltered,
+  hasMore,
+  onEnd,
+}: ScheduleTableProps) {
   return (
     <VirtualTable
       label="Schedules"
-      className="schedules"
-      columns={columnsWith(strips)}
+      className={selection === null ? "schedules" : "schedules selectable"}
+      columns={selection === null ? columnsWith(strips) : [choiceColumn(selection), ...columnsWith(strips)]}
       rows={schedules}
       keyOf={({ id }) => id}
       hasMore={hasMore}
       onEnd={onEnd}
-      empty="No schedule matches."
+      empty={isFiltered ? "No schedule matches." : <FirstSchedule />}
     />
   );
 }
+
+const choiceColumn = ({ keys, toggle }: KeySelection): Column<ScheduleSummary> => ({
+  name: "Select",
+  className: "choice",
+  cell: ({ key }) => (
+    <input
+      type="checkbox"
+      aria-label={`Select ${key}`}
+      checked={keys.has(key)}
+      onClick={(event) => toggle(key, event.shiftKey)}
+      // The click says whether Shift was held.
+      onChange={() => undefined}
+    />
+  ),
+});
 
 const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSummary>[] => [
   {
@@ -57,7 +84,7 @@ const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSumma
       return runs === undefined ? null : <RunsStrip runs={runs} room={stripLength} />;
     },
   },
-  { name: "State", className: "state", cell: StateCell },
+  { name: "State", className: "state", cell: (schedule) => <StateCell {...schedule} /> },
 ];
 
 function StateCell({ state, holds }: ScheduleSummary) {

@@ -1,13 +1,19 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useSession } from "../../app/session-context.ts";
 import { countText } from "../../data/amounts.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
+import { useMay } from "../../data/token-query.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
+import { BulkBar } from "./bulk-bar.tsx";
+import { ScheduleExport } from "./schedule-export.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
 import { filterOf, type ScheduleSearch } from "./schedule-search.ts";
 import { ScheduleTable } from "./schedule-table.tsx";
+import { useKeySelection } from "./selection.ts";
 import "../../look/table.css";
+import "../../look/bulk.css";
 
 /** All schedules of a filter, with the strip of their last runs. */
 export function Schedules() {
@@ -27,6 +33,9 @@ export function Schedules() {
     ),
     combine: (answers) => new Map(answers.flatMap(({ data }) => [...(data ?? [])])),
   });
+  const mayChange = useMay("pauseManySchedules");
+  const selection = useKeySelection(schedules.map(({ key }) => key));
+  const mayMake = useMay("createSchedule");
   const change = (changed: Partial<ScheduleSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -34,13 +43,30 @@ export function Schedules() {
       <header className="title">
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
+        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
+        {search.group === undefined ? null : (
+          <Link to="/groups/$group" params={{ group: search.group }} className="link">
+            Show the group
+          </Link>
+        )}
+        <span className="actions">
+          <ScheduleExport filter={filter} />
+          {mayMake ? (
+            <Link to="/new" className="button">
+              New schedule
+            </Link>
+          ) : null}
+        </span>
       </header>
       <ScheduleFilters search={search} onChange={change} />
+      {mayChange ? <BulkBar filter={filter} selection={selection} /> : null}
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
         <ScheduleTable
           schedules={schedules}
           strips={strips}
+          selection={mayChange ? selection : null}
+          isFiltered={Object.keys(filter).length > 0}
           hasMore={pages.hasNextPage}
           onEnd={() => {
             if (!pages.isFetchingNextPage) void pages.fetchNextPage();

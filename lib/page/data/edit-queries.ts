@@ -1,0 +1,47 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { Carillon } from "../../client/carillon.ts";
+import type { Preview } from "../../client/time.ts";
+import { type JsonObject, valueAt } from "./json-text.ts";
+
+/** How many coming runs an editor shows. */
+const runsShown = 20;
+
+export interface PreviewedDraft {
+  /** The document as it is typed: the server says what is wrong with it. */
+  body: JsonObject;
+  key: string | undefined;
+  from: string | undefined;
+}
+
+/** When a document would run if it were saved now; its faults are in the error. */
+export const draftPreviewQuery = (carillon: Carillon, { body, key, from }: PreviewedDraft) => {
+  const sent = { ...withoutEmptyTarget(body), ...(key === undefined ? {} : { key }), from, n: runsShown };
+  return queryOptions({
+    queryKey: ["draft", sent],
+    queryFn: async ({ signal }) => {
+      const path = ["v1", "preview"];
+      const request = { method: "POST", path, body: sent, changes: false, options: { signal } } as const;
+      return (await carillon.request<Preview>(request)).body;
+    },
+    enabled: hasWhen(body),
+    placeholderData: (before) => before,
+  });
+};
+
+/** The coming runs of the stored version. */
+export const storedRunsQuery = (carillon: Carillon, key: string, from: string | undefined) =>
+  queryOptions({
+    queryKey: ["schedule", key, "next", "editor", from],
+    queryFn: ({ signal }) => carillon.schedules.next(key, { n: runsShown, from }, { signal }),
+    placeholderData: (before) => before,
+  });
+
+const hasWhen = ({ when }: JsonObject) => when !== undefined && when !== "" && when !== null;
+
+/** A preview needs no target, so one that is not typed yet is no fault. */
+function withoutEmptyTarget(body: JsonObject): JsonObject {
+  const isEmpty = ["queue", "handler", "lambda"].some((kind) => valueAt(body, ["target", kind]) === "");
+  if (!isEmpty) return body;
+  const { target: _, ...rest } = body;
+  return rest;
+}

@@ -1,0 +1,52 @@
+import type { Json } from "../../client/json.ts";
+import { puttable } from "../../client/puttable.ts";
+import type { Schedule } from "../../client/schedule.ts";
+import { isObject, type JsonObject } from "./json-text.ts";
+import { differingFields, sameJson } from "./same-json.ts";
+import { scheduleDefaults } from "./schedule-defaults.ts";
+
+/**
+ * The text of a stored schedule as it is edited: without what the server fills in. Putting it back
+ * changes nothing.
+ */
+export function documentOf(schedule: Schedule): string {
+  const { key: _, ...body } = puttable(schedule) as { [name: string]: Json };
+  const kept = Object.entries(body).flatMap(([name, value]): [string, Json][] => {
+    // The spread of a pulse has a default that depends on its interval.
+    if (name === "spread" && schedule.delivery === "pulse") return [[name, value]];
+    const rest = withoutDefault(value, scheduleDefaults[name]);
+    return rest === undefined ? [] : [[name, rest]];
+  });
+  return JSON.stringify(Object.fromEntries(kept), null, 2);
+}
+
+function withoutDefault(value: Json, byDefault: Json | undefined): Json | undefined {
+  if (byDefault === undefined) return value;
+  if (sameJson(value, byDefault)) return undefined;
+  if (!isObject(value) || !isObject(byDefault)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name, each]) => !sameJson(each, byDefault[name])));
+}
+
+/** The text that the editor of a new schedule begins with. */
+export function newDocument(key: string | undefined): string {
+  return JSON.stringify({ ...(key === undefined ? {} : { key }), when: "", target: { queue: "" } }, null, 2);
+}
+
+const timingFields: ReadonlySet<string> = new Set([
+  "when",
+  "timezone",
+  "startsAt",
+  "endsAt",
+  "maxFires",
+  "calendar",
+  "spread",
+  "slot",
+  "dst",
+  "delivery",
+]);
+
+/** Whether an edit changes when a schedule runs. If not, an interval keeps counting from its start. */
+export function movesTimes(before: JsonObject, after: JsonObject): boolean {
+  const isRelative = typeof after["when"] === "string" && /^\s*in\s/i.test(after["when"]);
+  return isRelative || differingFields(before, after).some((name) => timingFields.has(name));
+}

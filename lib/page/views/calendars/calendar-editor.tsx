@@ -1,0 +1,198 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Calendar, PutCalendar } from "../../../client/calendars.ts";
+import { CarillonProblem, isPreconditionFailed } from "../../../client/request/problem.ts";
+import { useSession } from "../../app/session-context.ts";
+import { useSettled } from "../../app/use-settled.ts";
+import { numberText } from "../../data/amounts.ts";
+import { calendarPreviewQuery } from "../../data/calendar-queries.ts";
+import { apiUrl } from "../../data/query-client.ts";
+import { curlText, quoted } from "../../data/shell-text.ts";
+import { useMay } from "../../data/token-query.ts";
+import { sentenceOf } from "../../parts/answer-state.tsx";
+import { CopyAs } from "../../parts/copy-as.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { LeaveGuard } from "../edit/leave-guard.tsx";
+import { bodyOf, emptyRules, type Rules, rulesOf } from "./calendar-rules.ts";
+import { Impact } from "./impact.tsx";
+import { Months } from "./months.tsx";
+import { RuleFields } from "./rule-fields.tsx";
+
+const typingMs = 250;
+
+interface CalendarEditorProps {
+  name: string;
+  /** Undefined where there is no calendar of this name yet. */
+  stored: Calendar | undefined;
+  refetch(): void;
+}
+
+/** The days of a calendar, and whose runs a change of them moves, before it is saved. */
+export function CalendarEditor({ name, stored, refetch }: CalendarEditorProps) {
+  const { carillon } = useSession();
+  const mayEdit = useMay("putCalendar");
+  const [base, setBase] = useState(stored);
+  const began = base === undefined ? emptyRules : rulesOf(base);
+  const [rules, setRules] = useState<Rules>(began);
+  const isDirty = JSON.stringify(rules) !== JSON.stringify(began) || base === undefined;
+  const settled = useSettled(rules, typingMs);
+  const preview = useQuery({
+    ...calendarPreviewQuery(carillon, name, bodyOf(settled)),
+    enabled: isDirty && mayEdit,
+  });
+  const save = useSaveCalendar(name, base, refetch, (saved) => {
+    setBase(saved);
+    setRules(rulesOf(saved));
+  });
+  const error = save.error ?? preview.error;
+  const theirs =
+    stored !== undefined && base !== undefined && stored.version !== base.version ? stored : null;
+  const change = (changed: Rules) => {
+    setRules(changed);
+    save.reset();
+  };
+  return (
+    <>
+      <LeaveGuard isDirty={isDirty && base !== undefined} />
+      {theirs === null || base === undefined ? null : (
+        <OtherVersion
+          mine={base.version}
+          theirs={theirs}
+          onKeep={() => setBase(theirs)}
+          onTake={() => {
+            setBase(theirs);
+            setRules(rulesOf(theirs));
+          }}
+        />
+      )}
+      {mayEdit ? (
+        <SaveCalendar
+          verb={base === undefined ? "Create" : "Save"}
+          canSave={isDirty && theirs === null && preview.isSuccess && !save.isPending}
+          status={stateText(save.data, isDirty)}
+          onSave={() => save.mutate(rules)}
+          commands={commandsOf(name, rules, base?.version)}
+        />
+      ) : null}
+      {error === null ? null : <RuleFaults error={error} />}
+      <Months rules={rules} onChange={mayEdit ? change : null} />
+      <div className="two">
+        <Panel title="Rules">
+          <RuleFields rules={rules} isLocked={!mayEdit} onChange={change} />
+        </Panel>
+        <Impact
+          preview={isDirty ? preview.data : undefined}
+          isStale={settled !== rules || preview.isFetching}
+        />
+      </div>
+    </>
+  );
+}
+
+interface OtherVersionProps {
+  mine: number;
+  theirs: Calendar;
+  onKeep(): void;
+  onTake(): void;
+}
+
+/** Another version was saved meanwhile: nothing is overwritten before the editor has seen it. */
+function OtherVersion({ mine, theirs, onKeep, onTake }: OtherVersionProps) {
+  return (
+    <div className="notice bad conflict" role="alert">
+      <p>
+        {theirs.updatedBy} saved version {theirs.version} while you edited version {mine}. Your rules are kept
+        and not saved.
+      </p>
+      <button type="button" className="button" onClick={onKeep}>
+        Reload version {theirs.version}, keep my rules
+      </button>
+      <button type="button" className="button" onClick={onTake}>
+        Drop mine, take version {theirs.version}
+      </button>
+    </div>
+  );
+}
+
+interface SaveCalendarProps {
+  verb: string;
+  canSave: boolean;
+  status: string;
+  onSave(): void;
+  commands: { carillon: string; curl: string };
+}
+
+function SaveCalendar({ verb, canSave, status, onSave, commands }: SaveCalendarProps) {
+  return (
+    <div className="save-line">
+      <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
+        {verb}
+      </button>
+      <span className="quiet" role="status">
+        {status}
+      </span>
+      <CopyAs {...commands} />
+    </div>
+  );
+}
+
+function commandsOf(name: string, rules: Rules, version: number | undefined) {
+  const text = JSON.stringify(bodyOf(rules));
+  const match = version === undefined ? "" : ` --if-match ${version}`;
+  return {
+    carillon: `carillon calendar put ${quoted(name)}${match} -f - <<'JSON'\n${text}\nJSON`,
+    curl: curlText({
+      method: "PUT",
+      url: `${apiUrl()}/v1/calendars/${encodeURIComponent(name)}`,
+      headers: version === undefined ? { "if-none-match": "*" } : { "if-match": `"${version}"` },
+      body: text,
+    }),
+  };
+}
+
+function stateText(saved: PutCalendar | undefined, isDirty: boolean): string {
+  if (saved === undefined) return isDirty ? "Not saved yet." : "Nothing is changed.";
+  const { replanned, pending } = saved;
+  const later = pending === 0 ? "" : `, ${numberText(pending)} follow with the next ticks`;
+  return `Saved. ${numberText(replanned)} schedules are planned again${later}.`;
+}
+
+function useSaveCalendar(
+  name: string,
+  base: Calendar | undefined,
+  refetch: () => void,
+  onSaved: (saved: Calendar) => void,
+) {
+  const { carillon } = useSession();
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: (rules: Rules) =>
+      carillon.calendars.put(
+        name,
+        bodyOf(rules),
+        base === undefined ? { ifNoneMatch: "*" } : { ifMatch: base.version },
+      ),
+    onSuccess: async (saved) => {
+      queryClient.setQueryData(["calendar", name], saved);
+      onSaved(saved);
+      await queryClient.invalidateQueries({ queryKey: ["calendars"] });
+    },
+    onError: (error) => {
+      if (isPreconditionFailed(error)) refetch();
+    },
+  });
+}
+
+function RuleFaults({ error }: { error: Error }) {
+  const faults = error instanceof CarillonProblem ? error.errors : [];
+  return (
+    <ul className="notice bad" role="alert">
+      {faults.length === 0 ? <li>{sentenceOf(error)}</li> : null}
+      {faults.map(({ path, message }) => (
+        <li key={`${path} ${message}`}>
+          <code>{path}</code> {message}
+        </li>
+      ))}
+    </ul>
+  );
+}

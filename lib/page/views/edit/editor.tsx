@@ -1,0 +1,215 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import {
+  CarillonProblem,
+  type Fault,
+  isConflict,
+  isPreconditionFailed,
+} from "../../../client/request/problem.ts";
+import type { Edited, KeyedScheduleBody, Schedule, ScheduleBody } from "../../../client/schedule.ts";
+import { useSession } from "../../app/session-context.ts";
+import { useSettled } from "../../app/use-settled.ts";
+import { draftPreviewQuery, storedRunsQuery } from "../../data/edit-queries.ts";
+import { type JsonObject, type ReadText, rangeOf } from "../../data/json-text.ts";
+import { apiUrl } from "../../data/query-client.ts";
+import { documentOf, movesTimes } from "../../data/schedule-document.ts";
+import { curlText, quoted } from "../../data/shell-text.ts";
+import { useMay } from "../../data/token-query.ts";
+import { sentenceOf } from "../../parts/answer-state.tsx";
+import { CopyAs } from "../../parts/copy-as.tsx";
+import { JsonEditor } from "../../parts/json-editor.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Conflict } from "./conflict.tsx";
+import { JobsForm, TimesForm } from "./form.tsx";
+import { LeaveGuard } from "./leave-guard.tsx";
+import { Reading } from "./reading.tsx";
+import { readOrEmpty, useText } from "./use-text.ts";
+import "../../look/schedule.css";
+import "../../look/schedule-parts.css";
+import "../../look/edit.css";
+
+const typingMs = 250;
+
+interface EditorProps {
+  /** The stored schedule, refreshed while it is edited; undefined for a new one. */
+  stored: Schedule | undefined;
+  /** The text that a new schedule begins with. */
+  begin: string;
+  refetch(): void;
+}
+
+/** A schedule's JSON with the form beside it, and the server's reading of both. */
+export function Editor({ stored, begin, refetch }: EditorProps) {
+  const { carillon } = useSession();
+  const edited = useText(begin, stored?.version ?? null);
+  const { text, read, value, version, began, isDirty } = edited;
+  const [from, setFrom] = useState<string | undefined>(undefined);
+  const settled = useSettled(value, typingMs);
+  const preview = useQuery(draftPreviewQuery(carillon, { body: settled, key: stored?.key, from }));
+  const runs = useQuery({
+    ...storedRunsQuery(carillon, stored?.key ?? "", from),
+    enabled: stored !== undefined,
+  });
+  const save = useSave(stored?.key, version, refetch);
+  const error = save.error ?? preview.error;
+  const faults = useMemo(() => (error instanceof CarillonProblem ? error.errors : []), [error]);
+  const marks = useMemo(() => marksOf(text, read, faults), [text, read, faults]);
+  const change = (changed: string) => {
+    if (changed === text) return;
+    edited.setText(changed);
+    save.reset();
+  };
+  const theirs = stored !== undefined && stored.version !== version ? stored : null;
+  const goOn = (other: Schedule, kept: "keep" | "take") => {
+    edited.rebase(other, kept);
+    save.reset();
+  };
+  const draft = { text, value, faults, change: read.ok ? change : unchanged };
+  return (
+    <>
+      <LeaveGuard isDirty={isDirty && !save.isSuccess} />
+      {theirs === null ? null : (
+        <Conflict
+          base={{ version: version ?? 0, value: began }}
+          theirs={theirs}
+          theirValue={readOrEmpty(documentOf(theirs))}
+          onKeep={() => goOn(theirs, "keep")}
+          onTake={() => goOn(theirs, "take")}
+        />
+      )}
+      <SaveLine
+        isNew={stored === undefined}
+        canSave={isDirty && read.ok && theirs === null && !save.isPending}
+        isDirty={isDirty}
+        error={save.error}
+        onSave={() => save.mutate(value)}
+        commands={commandsOf(text, stored?.key, version)}
+      />
+      <div className="editor">
+        <TimesForm draft={draft} isReadable={read.ok} isNew={stored === undefined} />
+        <Reading
+          preview={hasNoWhen(value) ? undefined : preview.data}
+          stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
+          moves={movesTimes(began, value)}
+          isRefused={error !== null}
+          isStale={settled !== value || preview.isFetching}
+          from={from}
+          onFrom={setFrom}
+        />
+        <JobsForm draft={draft} isReadable={read.ok} />
+        <Panel title="JSON" note="the truth; Tab leaves it">
+          <JsonEditor
+            label="The schedule, JSON. Tab leaves the editor."
+            text={text}
+            marks={marks}
+            onChange={change}
+          />
+          <Problems error={error} unread={read.ok ? null : read.message} />
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+/** While the text is no JSON the form changes nothing. */
+const unchanged = () => {};
+
+const hasNoWhen = ({ when }: JsonObject) => when === undefined || when === "";
+
+function marksOf(text: string, read: ReadText, faults: readonly Fault[]) {
+  if (!read.ok) return [{ ...read.range, message: read.message }];
+  return faults.map(({ path, message }) => ({ ...rangeOf(text, path), message: `${path} ${message}` }));
+}
+
+function useSave(key: string | undefined, version: number | null, refetch: () => void) {
+  const { carillon } = useSession();
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    // What is in the document the server decides; the types name the fields that it takes.
+    mutationFn: (body: JsonObject): Promise<Edited> =>
+      key === undefined
+        ? carillon.schedules.create(body as object as KeyedScheduleBody)
+        : carillon.schedules.put(key, body as object as ScheduleBody, { ifMatch: version ?? "*" }),
+    onSuccess: async (edited) => {
+      await navigate({ to: "/schedules/$key", params: { key: edited.key }, ignoreBlocker: true });
+      await queryClient.invalidateQueries();
+    },
+    onError: (error) => {
+      if (isPreconditionFailed(error) || isConflict(error)) refetch();
+    },
+  });
+}
+
+interface SaveLineProps {
+  isNew: boolean;
+  canSave: boolean;
+  isDirty: boolean;
+  error: Error | null;
+  onSave(): void;
+  commands: { carillon: string; curl: string };
+}
+
+function SaveLine({ isNew, canSave, isDirty, error, onSave, commands }: SaveLineProps) {
+  const maySave = useMay(isNew ? "createSchedule" : "putSchedule");
+  return (
+    <div className="save-line">
+      {maySave ? (
+        <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
+          {isNew ? "Create" : "Save"}
+        </button>
+      ) : null}
+      <span className="quiet" role="status">
+        {isDirty ? "Not saved yet." : "Nothing is changed."}
+      </span>
+      <CopyAs {...commands} />
+      {error === null ? null : (
+        <p className="notice bad" role="alert">
+          Not saved: {error instanceof CarillonProblem ? error.detail : sentenceOf(error)}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** All faults with their paths, also of fields that the form does not draw. */
+function Problems({ error, unread }: { error: Error | null; unread: string | null }) {
+  if (unread !== null)
+    return (
+      <p className="faults" role="status">
+        {unread} The form shows the last text that was.
+      </p>
+    );
+  if (error === null) return null;
+  const faults = error instanceof CarillonProblem ? error.errors : [];
+  return (
+    <ul className="faults" role="status">
+      {faults.length === 0 ? <li>{sentenceOf(error)}</li> : null}
+      {faults.map(({ path, message }) => (
+        <li key={`${path} ${message}`}>
+          <code>{path}</code> {message}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function commandsOf(text: string, key: string | undefined, version: number | null) {
+  const put =
+    key === undefined
+      ? "carillon put --create -f -"
+      : `carillon put ${quoted(key)} --if-match ${version} -f -`;
+  return {
+    carillon: `${put} <<'JSON'\n${text}\nJSON`,
+    curl:
+      key === undefined
+        ? curlText({ method: "POST", url: `${apiUrl()}/v1/schedules`, body: text })
+        : curlText({
+            method: "PUT",
+            url: `${apiUrl()}/v1/schedules/${encodeURIComponent(key)}`,
+            headers: { "if-match": `"${version}"` },
+            body: text,
+          }),
+  };
+}

@@ -1,0 +1,86 @@
+/** How a field of the form is drawn. Fields that are not listed are edited in the JSON. */
+export type FormField = {
+  path: readonly string[];
+  label: string;
+  /** Beside the label, such as a unit or an example. */
+  hint?: string;
+  /** Left empty it stays in the JSON, as an empty text. */
+  staysEmpty?: true;
+} & (
+  | { kind: "text" | "number" | "texts" | "flag" }
+  | { kind: "choice"; choices: readonly string[] }
+  /** A text with suggestions, which are loaded by their name. */
+  | { kind: "suggested"; from: "zones" | "calendars" }
+);
+
+export const timeFields: readonly FormField[] = [
+  { path: ["timezone"], label: "Time zone", kind: "suggested", from: "zones" },
+  { path: ["spread"], label: "Spread", hint: "up to 24h", kind: "text" },
+  { path: ["startsAt"], label: "Not before", hint: "2026-12-01T09:00:00Z", kind: "text" },
+  { path: ["endsAt"], label: "Not from", hint: "2027-12-01T09:00:00Z", kind: "text" },
+  { path: ["calendar", "name"], label: "Calendar", kind: "suggested", from: "calendars" },
+  { path: ["calendar", "on"], label: "On its days", kind: "choice", choices: ["skip", "next", "previous"] },
+  { path: ["dst", "gap"], label: "A time that does not exist", kind: "choice", choices: ["next", "skip"] },
+  {
+    path: ["dst", "overlap"],
+    label: "A time that comes twice",
+    kind: "choice",
+    choices: ["first", "last", "both"],
+  },
+  { path: ["maxFires"], label: "Most runs", kind: "number" },
+  { path: ["slot"], label: "Slot", hint: "rounds up, 1s to 24h", kind: "text" },
+];
+
+export const targetKinds = ["queue", "handler", "event", "webhook", "lambda"] as const;
+export type TargetKind = (typeof targetKinds)[number];
+
+export const targetFields: Readonly<Record<TargetKind, readonly FormField[]>> = {
+  queue: [
+    { path: ["target", "queue"], staysEmpty: true, label: "Queue", hint: "name, URL or ARN", kind: "text" },
+    { path: ["target", "groupId"], label: "Message group", hint: "FIFO queues", kind: "text" },
+  ],
+  handler: [{ path: ["target", "handler"], staysEmpty: true, label: "Handler", kind: "text" }],
+  event: [
+    { path: ["target", "event", "bus"], label: "Event bus", hint: "default", kind: "text" },
+    { path: ["target", "event", "source"], label: "Source", kind: "text" },
+    { path: ["target", "event", "detailType"], label: "Detail type", kind: "text" },
+  ],
+  webhook: [
+    { path: ["target", "webhook", "url"], label: "URL", kind: "text" },
+    { path: ["target", "webhook", "method"], label: "Method", kind: "choice", choices: ["POST", "PUT"] },
+  ],
+  lambda: [
+    { path: ["target", "lambda"], staysEmpty: true, label: "Function", hint: "name or ARN", kind: "text" },
+    { path: ["target", "invocation"], label: "Invocation", kind: "choice", choices: ["async", "sync"] },
+  ],
+};
+
+export const labelFields: readonly FormField[] = [
+  { path: ["group"], label: "Group", kind: "text" },
+  { path: ["tags"], label: "Tags", hint: "separated by commas", kind: "texts" },
+  { path: ["description"], label: "Description", kind: "text" },
+];
+
+export const policyFields: readonly FormField[] = [
+  { path: ["retry", "attempts"], label: "Attempts", kind: "number" },
+  {
+    path: ["retry", "backoff"],
+    label: "Backoff",
+    kind: "choice",
+    choices: ["exponential", "linear", "fixed", "list"],
+  },
+  { path: ["retry", "base"], label: "First wait", kind: "text" },
+  { path: ["retry", "max"], label: "Longest wait", kind: "text" },
+  { path: ["retry", "jitter"], label: "Jitter", kind: "choice", choices: ["full", "none"] },
+  { path: ["timeout"], label: "Timeout of an attempt", kind: "text" },
+  { path: ["catchUp", "policy"], label: "Missed runs", kind: "choice", choices: ["latest", "all", "skip"] },
+  { path: ["catchUp", "within"], label: "Missed runs, not older than", kind: "text" },
+  { path: ["catchUp", "limit"], label: "Missed runs, at most", kind: "number" },
+  { path: ["deadline"], label: "Deadline", hint: "later is skipped", kind: "text" },
+  { path: ["overlap"], label: "Overlap", kind: "choice", choices: ["allow", "skip", "queue"] },
+  { path: ["priority"], label: "Priority", kind: "choice", choices: ["high", "normal", "low"] },
+  { path: ["holdAfter"], label: "Hold after dead jobs", kind: "number" },
+  { path: ["delivery"], label: "Delivery", kind: "choice", choices: ["ledger", "pulse"] },
+  { path: ["serial"], label: "One at a time in its group", kind: "flag" },
+  { path: ["deleteOnEnd"], label: "Delete it when it has ended", kind: "flag" },
+];

@@ -1,0 +1,115 @@
+import type { ReactNode } from "react";
+import { isObject, valueAt } from "../../data/json-text.ts";
+import { Panel } from "../../parts/panel.tsx";
+import { type Draft, setValue } from "./draft.ts";
+import { faultsOf } from "./faults.ts";
+import { Faults, Field } from "./field.tsx";
+import {
+  type FormField,
+  labelFields,
+  policyFields,
+  targetFields,
+  targetKinds,
+  timeFields,
+} from "./form-fields.ts";
+import { PayloadField } from "./payload-field.tsx";
+import { WhenField } from "./when-field.tsx";
+
+interface FormProps {
+  draft: Draft;
+  /** Whether the text is JSON; if not, the form shows the last reading and changes nothing. */
+  isReadable: boolean;
+  isNew: boolean;
+}
+
+/** A view of the document: it draws the fields that it knows and leaves all others as they are. */
+export function TimesForm({ draft, isReadable, isNew }: FormProps) {
+  return (
+    <Panel title="Times" note="a view of the JSON">
+      <fieldset className="form" disabled={!isReadable}>
+        {isNew ? <Fields fields={[keyField]} draft={draft} /> : null}
+        <WhenField draft={draft} />
+        <Fields fields={timeFields} draft={draft} />
+      </fieldset>
+    </Panel>
+  );
+}
+
+const keyField: FormField = {
+  path: ["key"],
+  label: "Key",
+  hint: "made by the server if empty",
+  kind: "text",
+};
+
+/** What runs, and by which rules. */
+export function JobsForm({ draft, isReadable }: Omit<FormProps, "isNew">) {
+  return (
+    <Panel title="Jobs" note="fields that are not here stay in the JSON">
+      <fieldset className="form" disabled={!isReadable}>
+        <Section title="Target">
+          <TargetFields draft={draft} />
+        </Section>
+        <PayloadField draft={draft} />
+        <Section title="Labels">
+          <Fields fields={labelFields} draft={draft} />
+        </Section>
+        <Section title="Policies">
+          <Fields fields={policyFields} draft={draft} />
+        </Section>
+      </fieldset>
+    </Panel>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <fieldset>
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
+  );
+}
+
+function Fields({ fields, draft }: { fields: readonly FormField[]; draft: Draft }) {
+  return (
+    <div className="fields">
+      {fields.map((field) => (
+        <Field key={field.path.join(".")} field={field} draft={draft} />
+      ))}
+    </div>
+  );
+}
+
+function TargetFields({ draft }: { draft: Draft }) {
+  const target = draft.value["target"];
+  const kind = isObject(target) ? targetKinds.find((each) => Object.hasOwn(target, each)) : undefined;
+  const own = faultsOf(draft.faults, ["target"]).filter(({ path }) => path === "target");
+  return (
+    <>
+      <div className="field">
+        <label htmlFor="target-kind">Kind</label>
+        <select
+          id="target-kind"
+          value={kind ?? ""}
+          onChange={(event) => {
+            const chosen = targetKinds.find((each) => each === event.target.value);
+            if (chosen === undefined) return;
+            const isNested = chosen === "event" || chosen === "webhook";
+            setValue(draft, ["target"], { [chosen]: isNested ? {} : "" });
+          }}
+        >
+          {kind === undefined ? <option value="">choose one</option> : null}
+          {targetKinds.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+        <Faults id={undefined} messages={own.map(({ message }) => message)} />
+      </div>
+      {kind === undefined ? null : <Fields fields={targetFields[kind]} draft={draft} />}
+      {kind === "webhook" && valueAt(draft.value, ["target", "webhook", "secret"]) === undefined ? (
+        <p className="faint">Headers and the secret of its signature are set in the JSON.</p>
+      ) : null}
+    </>
+  );
+}

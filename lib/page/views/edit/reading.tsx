@@ -1,0 +1,163 @@
+import type { NextOccurrences, Occurrence, Preview } from "../../../client/time.ts";
+import { useNow } from "../../app/use-now.ts";
+import { relativeText } from "../../data/amounts.ts";
+import { serverWallText } from "../../data/server-wall.ts";
+import { instantOfWall, wallInput } from "../../data/wall-input.ts";
+import { Panel } from "../../parts/panel.tsx";
+import "../../look/runs.css";
+
+interface ReadingProps {
+  /** The server's reading of the edited text; undefined until it can be read. */
+  preview: Preview | undefined;
+  /** The runs of the stored version; undefined for a new schedule. */
+  stored: { version: number; next: NextOccurrences | undefined } | undefined;
+  /** Whether the edit moves runs. If not, those of the stored version stay. */
+  moves: boolean;
+  /** Whether the text has faults; they are shown at their fields. */
+  isRefused: boolean;
+  isStale: boolean;
+  from: string | undefined;
+  onFrom(from: string | undefined): void;
+}
+
+/** What the server reads in the edited text: words, warnings, and the coming runs before and after. */
+export function Reading({ preview, stored, moves, isRefused, isStale, from, onFrom }: ReadingProps) {
+  const timezone = preview?.timezone ?? stored?.next?.timezone ?? "UTC";
+  return (
+    <Panel title="What the server reads" note={preview === undefined ? undefined : timezone}>
+      <div className="reading" aria-live="polite" aria-busy={isStale}>
+        <Words preview={preview} isRefused={isRefused} />
+        <From timezone={timezone} from={from} onFrom={onFrom} />
+        {stored === undefined ? (
+          <div className="runs one">
+            {preview === undefined ? null : (
+              <Runs title="Coming runs" runs={preview.details} others={preview.details} mark={isNew} />
+            )}
+          </div>
+        ) : (
+          <BeforeAfter
+            stored={stored}
+            edited={moves ? preview?.details : stored.next?.details}
+            moves={moves}
+          />
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function Words({ preview, isRefused }: Pick<ReadingProps, "preview" | "isRefused">) {
+  if (preview === undefined)
+    return (
+      <p className="quiet">
+        {isRefused
+          ? "The server does not understand it yet: the faults are at their fields."
+          : "Write when it runs: the words and the coming runs appear here."}
+      </p>
+    );
+  return (
+    <>
+      <p className="sentence">
+        {preview.cadenceText} <code className="faint">{preview.cadence}</code>
+      </p>
+      {preview.warnings.map((warning) => (
+        <p key={warning} className="notice warning">
+          <b aria-hidden="true">△</b> {warning}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** From when on the runs are listed: a clock change may be months ahead. */
+function From({ timezone, from, onFrom }: Pick<ReadingProps, "from" | "onFrom"> & { timezone: string }) {
+  return (
+    <label className="from">
+      Runs from
+      <input
+        type="datetime-local"
+        value={from === undefined ? "" : wallInput(Date.parse(from), timezone)}
+        onChange={(event) => {
+          const at = instantOfWall(event.target.value, timezone);
+          onFrom(at === null ? undefined : new Date(at).toISOString());
+        }}
+      />
+      <span className="faint">{from === undefined ? "empty: now" : timezone}</span>
+    </label>
+  );
+}
+
+interface BeforeAfterProps {
+  stored: NonNullable<ReadingProps["stored"]>;
+  /** Undefined while the edited text cannot be read. */
+  edited: readonly Occurrence[] | undefined;
+  moves: boolean;
+}
+
+function BeforeAfter({ stored, edited, moves }: BeforeAfterProps) {
+  const before = stored.next?.details ?? [];
+  return (
+    <div className="runs">
+      <Runs
+        title={`Version ${stored.version}, as stored`}
+        runs={before}
+        others={edited ?? before}
+        mark={{ sign: "−", word: "goes", look: "gone" }}
+      />
+      {edited === undefined ? null : (
+        <Runs
+          title={moves ? "As edited" : "As edited: no run moves"}
+          runs={edited}
+          others={before}
+          mark={isNew}
+        />
+      )}
+    </div>
+  );
+}
+
+const isNew = { sign: "+", word: "is new", look: "new" } as const;
+
+interface RunsProps {
+  title: string;
+  runs: readonly Occurrence[];
+  others: readonly Occurrence[];
+  /** Of the runs that are not among the others. */
+  mark: { sign: string; word: string; look: "new" | "gone" };
+}
+
+function Runs({ title, runs, others, mark }: RunsProps) {
+  const now = useNow();
+  const same = new Set(others.map(({ at }) => at));
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      {runs.length === 0 ? <p className="quiet">No run comes.</p> : null}
+      <ol>
+        {runs.map(({ at, wall, note, due }) => (
+          <li key={at} className={same.has(at) ? undefined : mark.look}>
+            <span className="sign">
+              {same.has(at) ? null : (
+                <>
+                  <b aria-hidden="true">{mark.sign}</b>
+                  <span className="hidden">{mark.word}: </span>
+                </>
+              )}
+            </span>
+            <time className="mono" dateTime={at} title={`${at}\n${relativeText(Date.parse(at), now)}`}>
+              {serverWallText(wall)}
+            </time>
+            <span className="quiet away">{relativeText(Date.parse(at), now)}</span>
+            {due === undefined && note === null ? null : (
+              <p className={note === null ? "quiet" : "note"}>
+                {[note === null ? null : `△ ${note}`, due === undefined ? null : `due ${due}`]
+                  .filter((part) => part !== null)
+                  .join("; ")}
+              </p>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,85 @@
+import { useId } from "react";
+import { isObject } from "../../data/json-text.ts";
+import { type Draft, setValue } from "./draft.ts";
+import { faultsOf, placedFault } from "./faults.ts";
+import { Faults } from "./field.tsx";
+
+/** The expressions of `when`, each with the place of its fault drawn under it. */
+export function WhenField({ draft }: { draft: Draft }) {
+  const when = draft.value["when"];
+  const whens = typeof when === "string" ? [when] : Array.isArray(when) ? when : [];
+  const isDrawable =
+    (when === undefined || !isObject(when)) && whens.every((each) => typeof each === "string");
+  if (!isDrawable) return <p className="quiet">`when` is set in the JSON.</p>;
+  const texts = whens.length === 0 ? [""] : whens.map(String);
+  const write = (changed: readonly string[]) => {
+    const [only = ""] = changed;
+    setValue(draft, ["when"], changed.length === 1 ? only : [...changed]);
+  };
+  const whole = faultsOf(draft.faults, ["when"]).filter(({ path }) => path === "when");
+  return (
+    <div className="whens">
+      {texts.map((text, place) => (
+        <OneWhen
+          // biome-ignore lint/suspicious/noArrayIndexKey: an expression has no other name than its place.
+          key={place}
+          label={texts.length === 1 ? "When" : `When, expression ${place + 1}`}
+          text={text}
+          messages={[
+            ...(texts.length === 1 ? whole : []),
+            ...draft.faults.filter(({ path }) => path === `when[${place}]`),
+          ].map(({ message }) => message)}
+          onChange={(changed) => write(texts.with(place, changed))}
+          onRemove={texts.length === 1 ? null : () => write(texts.toSpliced(place, 1))}
+        />
+      ))}
+      {texts.length === 1 ? null : <Faults id={undefined} messages={whole.map(({ message }) => message)} />}
+      <button type="button" className="button" onClick={() => write([...texts, ""])}>
+        Add another expression
+      </button>
+    </div>
+  );
+}
+
+interface OneWhenProps {
+  label: string;
+  text: string;
+  messages: readonly string[];
+  onChange(text: string): void;
+  onRemove: (() => void) | null;
+}
+
+function OneWhen({ label, text, messages, onChange, onRemove }: OneWhenProps) {
+  const id = useId();
+  const faults = text === "" ? [] : messages.map(placedFault);
+  const position = faults.find((fault) => fault.position !== null)?.position ?? null;
+  return (
+    <div className="field when">
+      <label htmlFor={id}>{label}</label>
+      <div className="when-line">
+        <input
+          id={id}
+          className="mono"
+          spellCheck={false}
+          autoComplete="off"
+          placeholder="0 9 * * 1-5, every 5m, in 3h, at 2026-12-01T09:00"
+          aria-describedby={faults.length > 0 ? `${id}-fault` : undefined}
+          aria-invalid={faults.length > 0}
+          value={text}
+          onChange={(event) => onChange(event.target.value)}
+        />
+        {onRemove === null ? null : (
+          <button type="button" className="button" aria-label={`Remove: ${text}`} onClick={onRemove}>
+            Remove
+          </button>
+        )}
+      </div>
+      {position === null ? null : (
+        <pre className="fault-place" aria-hidden="true">
+          {`${" ".repeat(position)}^`}
+        </pre>
+      )}
+      <Faults id={`${id}-fault`} messages={faults.map((fault) => fault.words)} />
+    </div>
+  );
+}

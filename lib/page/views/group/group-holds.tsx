@@ -1,0 +1,40 @@
+import type { SharedHold } from "../../../client/groups.ts";
+import { numberText } from "../../data/amounts.ts";
+import { Instant } from "../../parts/instant.tsx";
+import { Panel } from "../../parts/panel.tsx";
+
+export function GroupHolds({ holds }: { holds: readonly SharedHold[] }) {
+  if (holds.length === 0) return null;
+  return (
+    <Panel title="Holds" note="they also bind schedules that join later">
+      <ul className="entries">
+        {holds.map((hold) => (
+          <li key={`${hold.owner} ${hold.prefix}`}>
+            <span>
+              ‖ held by <b>{hold.owner}</b>
+              {hold.reason === null ? "" : `: ${hold.reason}`}
+              {hold.prefix === null ? "" : `, keys that begin with ${hold.prefix}`}
+            </span>
+            <span className="quiet">
+              since <Instant at={hold.since} />,{" "}
+              {hold.until === null ? (
+                "no end is set"
+              ) : (
+                <>
+                  ends <Instant at={hold.until} />
+                </>
+              )}
+              {progressText(hold)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function progressText({ progress, members }: SharedHold): string {
+  const reached = members === null ? "" : `, ${numberText(members)} schedules`;
+  if (progress === "setting") return `${reached} so far`;
+  return progress === "releasing" ? `${reached} released so far` : reached;
+}

@@ -1,0 +1,53 @@
+import { Link } from "@tanstack/react-router";
+import type { OpenJob } from "../../../client/job.ts";
+import { Instant } from "../../parts/instant.tsx";
+import { OutcomeWord } from "../../parts/outcome-mark.tsx";
+import { Panel } from "../../parts/panel.tsx";
+
+const shownMax = 20;
+
+const waits: Readonly<Record<NonNullable<OpenJob["waitsFor"]>, string>> = {
+  hold: "for the end of a hold",
+  overlap: "for the run before it",
+  group: "for its turn in the group",
+  target: "for room at its target",
+  time: "for its time",
+};
+
+interface GroupJobsProps {
+  group: string;
+  jobs: readonly OpenJob[];
+  hasMore: boolean;
+}
+
+/** The jobs that are not settled, and what each waits for. */
+export function GroupJobs({ group, jobs, hasMore }: GroupJobsProps) {
+  if (jobs.length === 0) return null;
+  return (
+    <Panel title="Open jobs" note="the earliest due first">
+      <ul className="entries">
+        {jobs.slice(0, shownMax).map(({ id, key, state, dueAt, occurrence, waitsFor }) => (
+          <li key={id}>
+            <span className="open-job">
+              <OutcomeWord outcome={state === "succeeded" ? "ran" : state} />
+              <Link to="/jobs/$id" params={{ id }} className="mono">
+                {key}
+              </Link>
+            </span>
+            <span className="quiet">
+              due <Instant at={dueAt} of={key} search={occurrence} />
+              {waitsFor === null ? "" : `, waits ${waits[waitsFor]}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {jobs.length > shownMax || hasMore ? (
+        <p className="older">
+          <Link to="/jobs" search={{ group, state: "waiting" }} className="link">
+            Show all waiting jobs
+          </Link>
+        </p>
+      ) : null}
+    </Panel>
+  );
+}

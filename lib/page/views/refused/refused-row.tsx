@@ -1,0 +1,62 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useSession } from "../../app/session-context.ts";
+import { type RefusedCommand, type RefusedSource, refusedCommandQuery } from "../../data/refused-queries.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { Instant } from "../../parts/instant.tsx";
+import { SendAgain } from "./send-again.tsx";
+
+interface RefusedRowProps {
+  of: RefusedSource;
+  command: RefusedCommand;
+  isOpen: boolean;
+  onToggle(isOpen: boolean): void;
+}
+
+/** One refused command: why, and opened its text, to be mended and sent again. */
+export function RefusedRow({ of, command, isOpen, onToggle }: RefusedRowProps) {
+  const { key, refusedAt, why, faults } = command;
+  return (
+    <li>
+      <details open={isOpen} onToggle={(event) => onToggle(event.currentTarget.open)}>
+        <summary>
+          <Instant at={refusedAt} />
+          <span>
+            <span className="mono">{key ?? "no readable key"}</span>
+            <span className="refused-why">{why}</span>
+            {faults.map(({ path, message }) => (
+              <span key={`${path} ${message}`} className="faults">
+                <span className="mono">{path}</span> {message}
+              </span>
+            ))}
+          </span>
+        </summary>
+        {isOpen ? <Opened of={of} command={command} /> : null}
+      </details>
+    </li>
+  );
+}
+
+function Opened({ of, command: { id, key, at, from } }: Pick<RefusedRowProps, "of" | "command">) {
+  const { carillon } = useSession();
+  const read = useQuery(refusedCommandQuery(carillon, of, id));
+  return (
+    <div className="refused-more">
+      <p className="quiet">
+        {at === null ? null : (
+          <>
+            sent <Instant at={at} />{" "}
+          </>
+        )}
+        {of === "queue" ? "in" : "by"} <span className="mono">{from}</span>
+      </p>
+      {key === null ? null : (
+        <Link to="/schedules/$key" params={{ key }} className="link">
+          The schedule as it is now
+        </Link>
+      )}
+      <AnswerState error={read.error} isPending={read.isPending} retry={() => void read.refetch()} />
+      {read.data === undefined ? null : <SendAgain of={of} command={read.data} />}
+    </div>
+  );
+}

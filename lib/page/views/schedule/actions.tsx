@@ -1,0 +1,161 @@
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import type { Hold, Schedule } from "../../../client/schedule.ts";
+import type { NextOccurrences } from "../../../client/time.ts";
+import { useSession } from "../../app/session-context.ts";
+import { serverWallText } from "../../data/server-wall.ts";
+import { useMay } from "../../data/token-query.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { HoldEnd } from "../../parts/hold-end.tsx";
+import { Instant } from "../../parts/instant.tsx";
+
+const runsShown = 5;
+
+/** What can be done with a schedule, each after the server has shown what it concerns. */
+export function Actions({ schedule }: { schedule: Schedule }) {
+  const { key, holds } = schedule;
+  const mayEdit = useMay("putSchedule");
+  return (
+    <div className="schedule-actions">
+      {mayEdit ? (
+        <Link className="button primary" to="/schedules/$key/edit" params={{ key }}>
+          Edit
+        </Link>
+      ) : null}
+      <Fire schedule={schedule} />
+      <Pause name={key} />
+      {holds.filter(isOwn).map((hold) => (
+        <Resume key={hold.owner} name={key} hold={hold} />
+      ))}
+      <Delete schedule={schedule} />
+    </div>
+  );
+}
+
+/** A hold of a group or a tag is released for all its members, not here. */
+const isOwn = ({ group, tag }: Hold) => group === undefined && tag === undefined;
+
+function Coming({ next, none, children }: { next: NextOccurrences; none: string; children: ReactNode }) {
+  if (next.details.length === 0) return <p>{none}</p>;
+  return (
+    <>
+      <p>{children}</p>
+      <ul>
+        {next.details.map(({ at, wall }) => (
+          <li key={at}>
+            <span className="mono">{serverWallText(wall)}</span> {next.timezone},{" "}
+            <Instant at={at} as="relative" />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Pause({ name }: { name: string }) {
+  const { carillon } = useSession();
+  const [until, setUntil] = useState<string | undefined>(undefined);
+  if (!useMay("pauseSchedule")) return null;
+  return (
+    <Confirm<NextOccurrences>
+      button="Hold …"
+      title={`Hold ${name}?`}
+      previewKey={["pause", name]}
+      preview={(signal) => carillon.schedules.next(name, { n: runsShown }, { signal })}
+      describe={(next) => (
+        <Coming next={next} none="No run comes; runs of a later edit are held.">
+          Its runs are held until the hold ends. The next ones:
+        </Coming>
+      )}
+      fields={<HoldEnd until={until} onChange={setUntil} />}
+      verb={() => "Hold it"}
+      act={async ({ reason }) => {
+        await carillon.schedules.pause(name, { ...(reason === "" ? {} : { reason }), until });
+        return "It is on hold.";
+      }}
+    />
+  );
+}
+
+function Resume({ name, hold }: { name: string; hold: Hold }) {
+  const { carillon } = useSession();
+  if (!useMay("resumeSchedule")) return null;
+  return (
+    <Confirm<NextOccurrences>
+      button={`Release the hold of ${hold.owner} …`}
+      title={`Release the hold of ${hold.owner}?`}
+      previewKey={["resume", name, hold.owner]}
+      preview={(signal) => carillon.schedules.next(name, { n: runsShown }, { signal })}
+      describe={(next) => (
+        <>
+          <p>
+            Held since <Instant at={hold.since} />
+            {hold.reason === null ? "" : `: ${hold.reason}`}. Its catch-up policy says which of the missed
+            runs still run.
+          </p>
+          <Coming next={next} none="No run comes.">
+            The next runs:
+          </Coming>
+        </>
+      )}
+      hasNoReason
+      verb={() => "Release it"}
+      act={async () => {
+        const { holds } = await carillon.schedules.resume(name, { owner: hold.owner });
+        return holds.length === 0
+          ? "It is released and runs."
+          : `It is released. ${holds.length} other ${holds.length === 1 ? "hold remains" : "holds remain"}.`;
+      }}
+    />
+  );
+}
+
+function Fire({ schedule: { key } }: { schedule: Schedule }) {
+  const { carillon } = useSession();
+  if (!useMay("fireSchedule")) return null;
+  return (
+    <Confirm<Schedule>
+      button="Fire now …"
+      title={`Fire ${key} now?`}
+      previewKey={["fire", key]}
+      preview={(signal) => carillon.schedules.get(key, { signal })}
+      describe={({ target, payload, state }) => (
+        <>
+          <p>
+            One job runs at once, beside the cadence{state === "paused" ? " and in spite of its hold" : ""},
+            with this target and payload:
+          </p>
+          <pre className="payload">{JSON.stringify({ target, payload }, null, 2)}</pre>
+        </>
+      )}
+      hasNoReason
+      verb={() => "Fire it"}
+      act={async () => `The job ${(await carillon.schedules.fire(key)).id} runs.`}
+    />
+  );
+}
+
+function Delete({ schedule: { key, version } }: { schedule: Schedule }) {
+  const { carillon } = useSession();
+  if (!useMay("deleteSchedule")) return null;
+  return (
+    <Confirm<NextOccurrences>
+      button="Delete …"
+      title={`Delete ${key}?`}
+      previewKey={["delete", key]}
+      preview={(signal) => carillon.schedules.next(key, { n: runsShown }, { signal })}
+      describe={(next) => (
+        <Coming next={next} none="No run comes. Its past stays in the ledger.">
+          Its waiting jobs are cancelled; its past stays in the ledger. These runs will not come:
+        </Coming>
+      )}
+      hasNoReason
+      isDangerous
+      verb={() => "Delete it"}
+      act={async () => {
+        await carillon.schedules.delete(key, { ifMatch: version });
+        return "It is deleted.";
+      }}
+    />
+  );
+}

@@ -1,0 +1,86 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import type { StripItem } from "../../../client/agenda.ts";
+import { useSession } from "../../app/session-context.ts";
+import { useNow } from "../../app/use-now.ts";
+import { monthRunsQuery } from "../../data/one-schedule-queries.ts";
+import { dateText } from "../../data/zone.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { MonthGrid } from "../../parts/month-grid.tsx";
+import { Panel } from "../../parts/panel.tsx";
+
+interface RunMonthProps {
+  name: string;
+  timezone: string;
+  month: string | undefined;
+}
+
+/** A month of occurrences, past and to come, in the schedule's zone. */
+export function RunMonth({ name, timezone, month }: RunMonthProps) {
+  const { carillon } = useSession();
+  const navigate = useNavigate({ from: "/schedules/$key" });
+  const today = dateText(useNow(), timezone);
+  const shown = month ?? today.slice(0, 7);
+  const runs = useQuery(monthRunsQuery(carillon, name, { month: shown, timezone }));
+  const byDay = Map.groupBy(runs.data?.items ?? [], ({ wall }) => wall.slice(0, 10));
+  const last = runs.data?.items.at(-1);
+  return (
+    <Panel title="Month" note={timezone}>
+      <MonthGrid
+        month={shown}
+        onMonth={(chosen) =>
+          void navigate({ search: (before) => ({ ...before, month: chosen }), replace: true })
+        }
+        look={(date) =>
+          [date === today ? "today" : "", lookOfDay(byDay.get(date) ?? [])]
+            .filter((each) => each !== "")
+            .join(" ")
+        }
+        day={(date) => <Day name={name} date={date} runs={byDay.get(date) ?? []} />}
+      />
+      <AnswerState error={runs.error} isPending={runs.isPending} retry={() => void runs.refetch()} />
+      {runs.data?.cursor === undefined || last === undefined ? null : (
+        <p className="month-more">
+          The month has more: the first {runs.data.items.length} occurrences are drawn, up to {last.wall}.
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+const isSkipped = ({ outcome }: StripItem) => outcome === "skipped";
+
+function lookOfDay(runs: readonly StripItem[]): string {
+  if (runs.some(({ note }) => note !== null)) return "noted";
+  return runs.length > 0 && runs.every(isSkipped) ? "off" : "";
+}
+
+function Day({ name, date, runs }: { name: string; date: string; runs: readonly StripItem[] }) {
+  const [first] = runs;
+  const noted = runs.find(({ note }) => note !== null);
+  const shown = noted ?? first;
+  const isOff = first !== undefined && runs.every(isSkipped);
+  return (
+    <>
+      <span className="date">{Number(date.slice(8))}</span>
+      {shown === undefined ? null : (
+        <Link
+          to="/schedules/$key"
+          params={{ key: name }}
+          search={(before) => ({ ...before, why: shown.occurrence })}
+          className="instant"
+          title={[shown.sentence, shown.note].filter((part) => part !== null).join("\n")}
+        >
+          {noted === undefined ? null : (
+            <span className="mark">
+              △ <span className="hidden">{noted.note}. </span>
+            </span>
+          )}
+          {isOff ? <s>{shown.wall.slice(11, 16)}</s> : shown.wall.slice(11, 16)}
+        </Link>
+      )}
+      {isOff ? <span className="skipped">skipped</span> : null}
+      {runs.length > 1 ? <span className="quiet"> ×{runs.length}</span> : null}
+    </>
+  );
+}

@@ -1,0 +1,116 @@
+import { useState } from "react";
+import type { BulkAction, BulkPreview, Selection } from "../../../client/schedule.ts";
+import { useSession } from "../../app/session-context.ts";
+import { countText, numberText } from "../../data/amounts.ts";
+import { useMay } from "../../data/token-query.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { HoldEnd } from "../../parts/hold-end.tsx";
+import { BulkSamples } from "./bulk-samples.tsx";
+import { changeAll, doneText } from "./change-all.ts";
+import { PatchMany } from "./patch-many.tsx";
+
+interface BulkActionsProps {
+  selection: Selection;
+  /** What is selected, in words: `12 selected`, `all that match`. */
+  what: string;
+}
+
+/**
+ * Hold, release, change and delete the schedules of a selection, each counted by the server first. All that
+ * there are cannot be deleted at once.
+ */
+export function BulkActions(props: BulkActionsProps) {
+  const mayHold = useMay("pauseManySchedules");
+  const mayRelease = useMay("resumeManySchedules");
+  const mayPatch = useMay("patchManySchedules");
+  const mayDelete = useMay("deleteManySchedules");
+  return (
+    <>
+      {mayHold ? <HoldMany {...props} /> : null}
+      {mayRelease ? <ReleaseMany {...props} /> : null}
+      {mayPatch ? <PatchMany {...props} /> : null}
+      {mayDelete && props.selection.all === undefined ? <DeleteMany {...props} /> : null}
+    </>
+  );
+}
+
+function useBulk({ selection }: BulkActionsProps) {
+  const { carillon } = useSession();
+  return {
+    preview: (action: BulkAction) => (signal: AbortSignal) => carillon.schedules.tryMany(action, { signal }),
+    act:
+      (action: BulkAction, word: string) =>
+      async ({ reason, progress }: { reason: string; progress(text: string): void }) => {
+        const asked = reason === "" ? action : { ...action, reason };
+        const total = await changeAll(carillon, asked, (done) =>
+          progress(`${numberText(done)} schedules are ${word} …`),
+        );
+        return doneText(total, word);
+      },
+    previewKey: ["bulk", selection],
+  };
+}
+
+function HoldMany(props: BulkActionsProps) {
+  const { preview, act, previewKey } = useBulk(props);
+  const [until, setUntil] = useState<string>();
+  const action: BulkAction = { verb: "pause", ...props.selection, until };
+  return (
+    <Confirm<BulkPreview>
+      button={`Hold ${props.what} …`}
+      title="Hold these schedules?"
+      previewKey={[...previewKey, "hold"]}
+      preview={preview({ verb: "pause", ...props.selection })}
+      describe={(seen) => (
+        <BulkSamples preview={seen}>
+          do not run until the hold ends. Schedules that are made later are not held; for those, hold a group
+          or a tag.
+        </BulkSamples>
+      )}
+      fields={<HoldEnd until={until} onChange={setUntil} />}
+      verb={(seen) => verbText("Hold", seen)}
+      act={act(action, "held")}
+    />
+  );
+}
+
+function ReleaseMany(props: BulkActionsProps) {
+  const { preview, act, previewKey } = useBulk(props);
+  const action: BulkAction = { verb: "resume", ...props.selection };
+  return (
+    <Confirm<BulkPreview>
+      button={`Release ${props.what} …`}
+      title="Release these schedules?"
+      previewKey={[...previewKey, "release"]}
+      preview={preview(action)}
+      describe={(seen) => (
+        <BulkSamples preview={seen}>lose your hold, if they have it. Holds of others stay.</BulkSamples>
+      )}
+      verb={(seen) => verbText("Release", seen)}
+      act={act(action, "released")}
+    />
+  );
+}
+
+function DeleteMany(props: BulkActionsProps) {
+  const { preview, act, previewKey } = useBulk(props);
+  const action: BulkAction = { verb: "delete", ...props.selection };
+  return (
+    <Confirm<BulkPreview>
+      button={`Delete ${props.what} …`}
+      title="Delete these schedules?"
+      previewKey={[...previewKey, "delete"]}
+      preview={preview(action)}
+      describe={(seen) => (
+        <BulkSamples preview={seen}>are deleted, and their waiting jobs are cancelled.</BulkSamples>
+      )}
+      verb={(seen) => verbText("Delete", seen)}
+      act={act(action, "deleted")}
+      isDangerous
+    />
+  );
+}
+
+function verbText(verb: string, { count, more }: BulkPreview): string | null {
+  return count === 0 && !more ? null : `${verb} ${countText({ count, more })} schedules`;
+}

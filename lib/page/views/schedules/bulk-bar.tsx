@@ -1,0 +1,42 @@
+import type { ScheduleFilter } from "../../../client/schedule.ts";
+import { numberText } from "../../data/amounts.ts";
+import { BulkActions } from "./bulk-actions.tsx";
+import { type KeySelection, selectedMax } from "./selection.ts";
+
+interface BulkBarProps {
+  filter: ScheduleFilter;
+  selection: KeySelection;
+}
+
+/** What can be done with the selected schedules, or without a selection with all that match. */
+export function BulkBar({ filter, selection: { keys, clear } }: BulkBarProps) {
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const isSelected = keys.size > 0;
+  const others = isFiltered ? "all that match" : "all";
+  return (
+    <section className="bulk-bar" aria-label="Change many schedules">
+      {isSelected ? (
+        <b>
+          {numberText(keys.size)} selected{keys.size === selectedMax ? ", the most" : ""}
+        </b>
+      ) : (
+        <span className="quiet">Select some (Shift selects a range), or</span>
+      )}
+      {isSelected ? (
+        <BulkActions selection={{ keys: [...keys] }} what="these" />
+      ) : (
+        <details>
+          <summary className="link">change {others}</summary>
+          <div className="bulk-bar">
+            <BulkActions selection={isFiltered ? { filter } : { all: true }} what={others} />
+          </div>
+        </details>
+      )}
+      {isSelected ? (
+        <button type="button" className="button" onClick={clear}>
+          Clear the selection
+        </button>
+      ) : null}
+    </section>
+  );
+}

@@ -1,0 +1,28 @@
+import type { ReactNode } from "react";
+import type { BulkPreview } from "../../../client/schedule.ts";
+import { countText } from "../../data/amounts.ts";
+
+/** How many schedules the server counted, and the first of them. */
+export function BulkSamples({
+  preview: { count, more, samples },
+  children,
+}: {
+  preview: BulkPreview;
+  children: ReactNode;
+}) {
+  return (
+    <>
+      <p>
+        <b>{countText({ count, more })}</b> schedules {children}
+      </p>
+      <ul>
+        {samples.map(({ key }) => (
+          <li key={key} className="mono">
+            {key}
+          </li>
+        ))}
+        {count > samples.length || more ? <li>…</li> : null}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import type { Carillon } from "../../../client/carillon.ts";
+import type { BulkAction, BulkDone } from "../../../client/schedule.ts";
+import { numberText } from "../../data/amounts.ts";
+
+/** Repeats a bulk action until none is left, and adds up what each call did. */
+export async function changeAll(
+  carillon: Carillon,
+  action: BulkAction,
+  onProgress: (done: number) => void,
+): Promise<Omit<BulkDone, "cursor">> {
+  const total = { done: 0, unchanged: 0, failed: 0, failures: [] as BulkDone["failures"] };
+  let cursor: string | undefined;
+  do {
+    const part: BulkDone = await carillon.schedules.changeMany(action, { cursor });
+    total.done += part.done;
+    total.unchanged += part.unchanged;
+    total.failed += part.failed;
+    total.failures.push(...part.failures);
+    cursor = part.cursor;
+    onProgress(total.done);
+  } while (cursor !== undefined);
+  return total;
+}
+
+/** A sentence on what was done. */
+export function doneText(
+  { done, unchanged, failed, failures }: Omit<BulkDone, "cursor">,
+  word: string,
+): string {
+  const [first] = failures;
+  const parts = [
+    `${numberText(done)} schedules are ${word}.`,
+    unchanged === 0 ? null : `${numberText(unchanged)} were so already.`,
+    failed === 0
+      ? null
+      : `${numberText(failed)} could not be${first === undefined ? "" : `, such as ${first.key}: ${first.detail}`}.`,
+  ];
+  return parts.filter((part) => part !== null).join(" ");
+}

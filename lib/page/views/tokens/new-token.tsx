@@ -1,0 +1,145 @@
+import { Dialog } from "@base-ui/react/dialog";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import type { Scope, TokenBody } from "../../../client/tokens.ts";
+import { useSession } from "../../app/session-context.ts";
+import { sentenceOf } from "../../parts/answer-state.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import "../../look/dialog.css";
+
+export function NewTokenButton() {
+  return (
+    <Dialog.Root disablePointerDismissal>
+      <Dialog.Trigger className="button">New token …</Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="dialog">
+          <Dialog.Title className="dialog-title">New token</Dialog.Title>
+          <NewToken />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+/** The form, and after it the secret, which exists only in this dialog. */
+function NewToken() {
+  const { carillon } = useSession();
+  const queryClient = useQueryClient();
+  const making = useMutation({
+    mutationFn: (body: TokenBody) => carillon.tokens.create(body),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["tokens"] }),
+    gcTime: 0,
+  });
+  if (making.data !== undefined)
+    return (
+      <>
+        <div className="dialog-text">
+          <p>
+            The token <b className="mono">{making.data.name}</b> is made. Copy it now: it is shown only this
+            once, and Carillon keeps no copy.
+          </p>
+          <CopyButton text={making.data.token} />
+        </div>
+        <footer>
+          <Dialog.Close className="button primary">I have it</Dialog.Close>
+        </footer>
+      </>
+    );
+  return <TokenForm onMake={making.mutate} error={making.error} isPending={making.isPending} />;
+}
+
+const dayMs = 86_400_000;
+
+const lifetimes = [
+  { days: 30, text: "in 30 days" },
+  { days: 90, text: "in 90 days" },
+  { days: 365, text: "in a year" },
+  { days: null, text: "never" },
+] as const;
+
+const scopes: readonly (readonly [Scope, string])[] = [
+  ["read", "read: sees, and changes nothing"],
+  ["write", "write: also changes schedules and jobs"],
+  ["admin", "admin: also tokens, limits and the audit"],
+];
+
+interface TokenFormProps {
+  onMake(body: TokenBody): void;
+  error: Error | null;
+  isPending: boolean;
+}
+
+function TokenForm({ onMake, error, isPending }: TokenFormProps) {
+  const [name, setName] = useState("");
+  const [scope, setScope] = useState<Scope>("read");
+  const [prefix, setPrefix] = useState("");
+  const [days, setDays] = useState("90");
+  const [rate, setRate] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onMake({
+      name,
+      scope,
+      expiresAt: days === "" ? null : new Date(Date.now() + Number(days) * dayMs),
+      // Left out, both are those of the token that makes it.
+      ...(prefix === "" ? {} : { prefix }),
+      ...(rate === "" ? {} : { rate }),
+    });
+  };
+  return (
+    <form onSubmit={submit} className="dialog-form">
+      <label>
+        Name: the actor of its changes in the audit
+        <input required value={name} spellCheck={false} onChange={(event) => setName(event.target.value)} />
+      </label>
+      <label>
+        Scope
+        <select
+          value={scope}
+          onChange={(event) => setScope(scopes.find(([each]) => each === event.target.value)?.[0] ?? "read")}
+        >
+          {scopes.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Keys begin with (empty: the keys of your token)
+        <input
+          value={prefix}
+          spellCheck={false}
+          placeholder="billing:"
+          onChange={(event) => setPrefix(event.target.value)}
+        />
+      </label>
+      <label>
+        Expires
+        <select value={days} onChange={(event) => setDays(event.target.value)}>
+          {lifetimes.map(({ days: each, text }) => (
+            <option key={text} value={each ?? ""}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Rate of its requests (empty: that of your token)
+        <input value={rate} placeholder="100/s" onChange={(event) => setRate(event.target.value)} />
+      </label>
+      {error === null ? null : (
+        <p className="notice bad" role="alert">
+          {sentenceOf(error)}
+        </p>
+      )}
+      <footer>
+        <Dialog.Close className="button">Leave it</Dialog.Close>
+        <button type="submit" className="button primary" disabled={isPending}>
+          {isPending ? "…" : "Make the token"}
+        </button>
+      </footer>
+    </form>
+  );
+}

@@ -1,0 +1,42 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useSession } from "../../app/session-context.ts";
+import { tokensQuery, useMay } from "../../data/token-query.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { NewTokenButton } from "./new-token.tsx";
+import { OwnTokenPanel } from "./own-token-panel.tsx";
+import { TokenTable } from "./token-table.tsx";
+import "../../look/table.css";
+import "../../look/more.css";
+
+/** What this token may do, and the other tokens. */
+export function Tokens() {
+  return (
+    <>
+      <header className="title">
+        <h1>Tokens</h1>
+        {useMay("createToken") ? <NewTokenButton /> : null}
+      </header>
+      <OwnTokenPanel />
+      {useMay("listTokens") ? <AllTokens /> : null}
+    </>
+  );
+}
+
+function AllTokens() {
+  const { carillon } = useSession();
+  const pages = useInfiniteQuery(tokensQuery(carillon));
+  return (
+    <>
+      <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
+      {pages.data === undefined ? null : (
+        <TokenTable
+          tokens={pages.data.pages.flatMap(({ items }) => items)}
+          hasMore={pages.hasNextPage}
+          onEnd={() => {
+            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
+          }}
+        />
+      )}
+    </>
+  );
+}
