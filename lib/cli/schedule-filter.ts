@@ -10,6 +10,7 @@ export const scheduleFilterOptions = {
   state: { value: "state", about: "active, paused or ended" },
   target: { value: "target", about: "A kind of target, such as webhook, or one: webhook/api.example.com" },
   "created-by": { value: "token", about: "Only schedules created with the token of this name" },
+  "with-calendar": { value: "calendar", about: "Only schedules that use this calendar" },
   failing: { about: "Only schedules with a dead job and no success since" },
   "next-from": {
     value: "instant",
@@ -27,6 +28,7 @@ export const bulkFilterOptions = {
   state: scheduleFilterOptions.state,
   target: scheduleFilterOptions.target,
   "created-by": scheduleFilterOptions["created-by"],
+  "with-calendar": scheduleFilterOptions["with-calendar"],
   failing: scheduleFilterOptions.failing,
   "next-from": scheduleFilterOptions["next-from"],
   "next-to": scheduleFilterOptions["next-to"],
@@ -39,6 +41,7 @@ export function bulkFilterFrom(call: Call<keyof typeof bulkFilterOptions>): Sche
     state: oneOf(given.text("state"), ["active", "paused", "ended"] satisfies ScheduleState[], "--state"),
     target: given.text("target"),
     createdBy: given.text("created-by"),
+    calendar: given.text("with-calendar"),
     failing: given.flag("failing") ? true : undefined,
     nextFrom: instantFrom(call, given.text("next-from"), "--next-from"),
     nextTo: instantFrom(call, given.text("next-to"), "--next-to"),
