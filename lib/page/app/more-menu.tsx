@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useId, useRef } from "react";
-import { useMoreViews } from "./more-views.ts";
+import { useMoreViews } from "./more-views.tsx";
 import "../look/menu.css";
 
 /** The views that the bar has no room for. */

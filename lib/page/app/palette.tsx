@@ -2,7 +2,7 @@ import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useEffectEvent, useId, useState } from "react";
-import { useMoreViews } from "./more-views.ts";
+import { useMoreViews } from "./more-views.tsx";
 import { useSession } from "./session-context.ts";
 import "../look/dialog.css";
 import "../look/palette.css";

@@ -25,17 +25,19 @@ export function Shell() {
         <Link to="/" className="brand">
           <Bell /> Carillon
         </Link>
-        <nav aria-label="Views">
-          {views.map(({ to, name }) => (
-            <Link
-              key={to}
-              to={to}
-              activeProps={{ "aria-current": "page" }}
-              activeOptions={{ exact: to === "/" }}
-            >
-              {name}
-            </Link>
-          ))}
+        <nav aria-label="Views" className="views">
+          <div className="views-scroll">
+            {views.map(({ to, name }) => (
+              <Link
+                key={to}
+                to={to}
+                activeProps={{ "aria-current": "page" }}
+                activeOptions={{ exact: to === "/" }}
+              >
+                {name}
+              </Link>
+            ))}
+          </div>
           <MoreMenu />
         </nav>
         <Palette />

@@ -26,15 +26,23 @@ interface ConfirmProps<Preview> {
 
 /** A button whose action is shown, counted by the server, before it is done. */
 export function Confirm<Preview>(props: ConfirmProps<Preview>) {
+  const queryClient = useQueryClient();
   const [isOpen, setOpen] = useState(false);
+  const [hasActed, setActed] = useState(false);
+  const change = (opens: boolean) => {
+    setOpen(opens);
+    // Not before: with its subject the button may go, and with it the sentence on what was done.
+    if (!opens && hasActed) void queryClient.invalidateQueries();
+    setActed(false);
+  };
   return (
-    <AlertDialog.Root open={isOpen} onOpenChange={setOpen}>
+    <AlertDialog.Root open={isOpen} onOpenChange={change}>
       <AlertDialog.Trigger className="button">{props.button}</AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup className="dialog">
           <AlertDialog.Title className="dialog-title">{props.title}</AlertDialog.Title>
-          <Question {...props} />
+          <Question {...props} onActed={() => setActed(true)} />
         </AlertDialog.Popup>
       </AlertDialog.Portal>
     </AlertDialog.Root>
@@ -51,8 +59,8 @@ function Question<Preview>({
   isDangerous,
   hasNoReason,
   fields,
-}: ConfirmProps<Preview>) {
-  const queryClient = useQueryClient();
+  onActed,
+}: ConfirmProps<Preview> & { onActed(): void }) {
   const reasonId = useId();
   const [reason, setReason] = useState("");
   const [progress, setProgress] = useState<string | null>(null);
@@ -64,7 +72,7 @@ function Question<Preview>({
   });
   const action = useMutation({
     mutationFn: () => act({ reason, progress: setProgress }),
-    onSettled: () => queryClient.invalidateQueries(),
+    onSettled: onActed,
   });
   const doing = seen.data === undefined ? null : verb(seen.data);
   if (action.isSuccess)

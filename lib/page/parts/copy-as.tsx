@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import "../look/copy-as.css";
 
 const shownMs = 1_500;
 

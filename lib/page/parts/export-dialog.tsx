@@ -1,5 +1,5 @@
 import { Dialog } from "@base-ui/react/dialog";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { numberText } from "../data/amounts.ts";
 import {
   type Exported,
@@ -10,18 +10,19 @@ import {
   fileOf,
   nothingYet,
   rowsMax,
-} from "../data/export-rows.ts";
+} from "../data/export/export-rows.ts";
 import { sentenceOf } from "./answer-state.tsx";
+import { CopyAs } from "./copy-as.tsx";
 import "../look/dialog.css";
 
 interface ExportButtonProps<Item extends object> {
   list: ExportList<Item>;
-  /** The same as commands. */
-  children?: ReactNode;
+  /** The same list as commands. */
+  commands: { carillon: string; curl: string };
 }
 
 /** Writes all rows of a list into a file, not only those that are loaded. */
-export function ExportButton<Item extends object>({ list, children }: ExportButtonProps<Item>) {
+export function ExportButton<Item extends object>({ list, commands }: ExportButtonProps<Item>) {
   return (
     <Dialog.Root>
       <Dialog.Trigger className="button">Export …</Dialog.Trigger>
@@ -30,7 +31,7 @@ export function ExportButton<Item extends object>({ list, children }: ExportButt
         <Dialog.Popup className="dialog">
           <Dialog.Title className="dialog-title">Export these {list.name}</Dialog.Title>
           <Export list={list} />
-          {children}
+          <CopyAs {...commands} />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

@@ -15,7 +15,7 @@ export function HoldEnd({ until, onChange }: HoldEndProps) {
   return (
     <div className="hold-end">
       <label className="dialog-reason">
-        Ends by itself ({zone}); empty: when it is released
+        Ends ({zone}); empty: when it is released
         <input
           type="datetime-local"
           value={until === undefined ? "" : wallInput(Date.parse(until), zone)}

@@ -13,11 +13,10 @@ export function OptionalInstant({ label, value, onChange }: OptionalInstantProps
   const at = value === undefined ? Number.NaN : Date.parse(value);
   return (
     <label>
-      <span>
-        {label} ({zone})
-      </span>
+      <span>{label}</span>
       <input
         type="datetime-local"
+        title={`On the clocks of ${zone}`}
         value={Number.isNaN(at) ? "" : wallInput(at, zone)}
         onChange={(event) => {
           const chosen = instantOfWall(event.target.value, zone);

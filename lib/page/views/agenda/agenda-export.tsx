@@ -1,7 +1,8 @@
 import type { AgendaItem, AgendaWindow } from "../../../client/agenda.ts";
 import { useSession } from "../../app/session-context.ts";
 import { useZone } from "../../app/use-zone.ts";
-import type { ExportList } from "../../data/export-rows.ts";
+import type { ExportList } from "../../data/export/export-rows.ts";
+import { listCommands } from "../../data/export/list-commands.ts";
 import { ExportButton } from "../../parts/export-dialog.tsx";
 
 const pageLength = 100;
@@ -34,6 +35,15 @@ export function AgendaExport({ window }: { window: AgendaWindow }) {
         page: (cursor, signal) =>
           carillon.agenda({ ...window, timezone, limit: pageLength, signal }).page(cursor),
       }}
+      commands={listCommands({
+        command: "agenda",
+        words: [`${instantText(window.from)}..${instantText(window.to)}`],
+        path: "/v1/occurrences",
+        filter: { ...window, timezone },
+        asWords: ["from", "to"],
+      })}
     />
   );
 }
+
+const instantText = (instant: AgendaWindow["from"]) => new Date(instant).toISOString();

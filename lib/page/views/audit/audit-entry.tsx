@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import type { AuditEntry, Origin } from "../../../client/audit.ts";
 import { Changes } from "../../parts/changes.tsx";
 import { Instant } from "../../parts/instant.tsx";
@@ -6,23 +7,27 @@ import { auditSentence, fieldsOf, keyOfEntry } from "./audit-sentence.ts";
 
 /** One recorded change as a sentence; opened, with its values and its origin. */
 export function AuditRow({ entry }: { entry: AuditEntry }) {
+  const [isOpen, setOpen] = useState(false);
   const { verb, rest } = auditSentence(entry);
   return (
     <li>
-      <details>
-        <summary>
-          <Instant at={entry.at} />
-          <span>
-            <b>{entry.actor}</b> {verb} <Subject entry={entry} />
-            {rest === "" ? null : <span className="quiet">, {rest}</span>}
-          </span>
-          <span className="faint">{changedText(entry)}</span>
-        </summary>
+      <div className="audit-line">
+        <Instant at={entry.at} />
+        <span>
+          <b>{entry.actor}</b> {verb} <Subject entry={entry} />
+          {rest === "" ? null : <span className="quiet">, {rest}</span>}
+        </span>
+        <button type="button" className="unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <span className="hidden">Show </span>
+          {changedText(entry)}
+        </button>
+      </div>
+      {isOpen ? (
         <div className="audit-more">
           {entry.changes.length > 0 ? <Changes changes={entry.changes} /> : <Detail entry={entry} />}
           <p className="quiet">{originText(entry)}</p>
         </div>
-      </details>
+      ) : null}
     </li>
   );
 }
@@ -65,7 +70,7 @@ function Detail({ entry }: { entry: AuditEntry }) {
 }
 
 function changedText({ changes }: AuditEntry): string {
-  if (changes.length === 0 || changes[0]?.path === "") return "";
+  if (changes.length === 0 || changes[0]?.path === "") return "details";
   const [first, second] = changes;
   const named = [first, second].flatMap((change) => (change === undefined ? [] : [change.path]));
   return changes.length > 2 ? `${named.join(", ")} and ${changes.length - 2} more` : named.join(", ");

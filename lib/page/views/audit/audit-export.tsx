@@ -1,6 +1,7 @@
 import type { AuditEntry, AuditFilter } from "../../../client/audit.ts";
 import { useSession } from "../../app/session-context.ts";
-import type { ExportList } from "../../data/export-rows.ts";
+import type { ExportList } from "../../data/export/export-rows.ts";
+import { listCommands } from "../../data/export/list-commands.ts";
 import { ExportButton } from "../../parts/export-dialog.tsx";
 
 const pageLength = 100;
@@ -27,6 +28,7 @@ export function AuditExport({ filter }: { filter: AuditFilter }) {
         columns,
         page: (cursor, signal) => carillon.audit({ ...filter, limit: pageLength, signal }).page(cursor),
       }}
+      commands={listCommands({ command: "audit", path: "/v1/audit", filter })}
     />
   );
 }

@@ -2,7 +2,7 @@ import type { AuditEntry } from "../../../client/audit.ts";
 import type { Json } from "../../../client/json.ts";
 import { numberText } from "../../data/amounts.ts";
 
-/** What was done, before the name of its subject, and what follows that name. */
+/** The change in words: the verb before the name of its subject, and the rest after it. */
 export interface AuditSentence {
   verb: string;
   rest: string;
@@ -50,7 +50,7 @@ export function auditSentence({ action, detail }: AuditEntry): AuditSentence {
     isEnd ? null : text(fields, "until", (until) => `until ${until.slice(0, 16).replace("T", " ")} UTC`),
     count(fields, "done", "changed"),
     count(fields, "failed", "failed"),
-    count(fields, "jobs", "jobs"),
+    count(fields, "jobs", fields["jobs"] === 1 ? "job" : "jobs"),
     count(fields, "accepted", "jobs made"),
     text(fields, "reason", (reason) => `“${reason}”`),
   ].filter((part) => part !== null);

@@ -30,7 +30,7 @@ export function Audit() {
           <AuditExport filter={filter} />
         </span>
       </header>
-      <search className="filters">
+      <search className="filters narrow-fields">
         <TextFilter label="Subject" value={search.subject} onChange={(subject) => change({ subject })} />
         <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
         <TextFilter
@@ -50,7 +50,7 @@ export function Audit() {
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
-        <div className="table">
+        <div className="list">
           <ol className="audit">
             {entries.map((entry) => (
               <AuditRow key={entry.id} entry={entry} />

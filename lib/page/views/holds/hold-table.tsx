@@ -27,7 +27,7 @@ export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
 }
 
 const columns: readonly Column<BoardHold>[] = [
-  { name: "Held", className: "name", cell: NameCell },
+  { name: "Held", className: "name", cell: (hold) => <NameCell {...hold} /> },
   { name: "Owner", className: "owner", cell: ({ owner }) => owner ?? "" },
   {
     name: "Reason",
@@ -40,7 +40,7 @@ const columns: readonly Column<BoardHold>[] = [
     cell: ({ members }) => (members === null ? "" : numberText(members)),
   },
   { name: "Since", className: "since", cell: ({ since }) => (since === null ? "" : <Instant at={since} />) },
-  { name: "Ends", className: "end", cell: EndCell },
+  { name: "Ends", className: "end", cell: (hold) => <EndCell {...hold} /> },
 ];
 
 function NameCell({ scope, name }: BoardHold) {
@@ -50,11 +50,17 @@ function NameCell({ scope, name }: BoardHold) {
         {name}
       </Link>
     );
-  const search = scope === "group" ? { group: name } : scope === "tag" ? { tag: name } : null;
-  if (search === null) return <span className="mono">{name}</span>;
+  if (scope === "group")
+    return (
+      <Link to="/groups/$group" params={{ group: name }}>
+        <span className="quiet">group </span>
+        <span className="mono">{name}</span>
+      </Link>
+    );
+  if (scope === "filter") return <span className="mono">{name}</span>;
   return (
-    <Link to="/schedules" search={search}>
-      <span className="quiet">{scope} </span>
+    <Link to="/schedules" search={{ tag: name }}>
+      <span className="quiet">tag </span>
       <span className="mono">{name}</span>
     </Link>
   );

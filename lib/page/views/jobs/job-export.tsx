@@ -1,6 +1,7 @@
 import type { JobFilter, JobSummary } from "../../../client/job.ts";
 import { useSession } from "../../app/session-context.ts";
-import type { ExportList } from "../../data/export-rows.ts";
+import type { ExportList } from "../../data/export/export-rows.ts";
+import { listCommands } from "../../data/export/list-commands.ts";
 import { ExportButton } from "../../parts/export-dialog.tsx";
 
 const pageLength = 100;
@@ -33,6 +34,7 @@ export function JobExport({ filter }: { filter: JobFilter }) {
         columns,
         page: (cursor, signal) => carillon.jobs.list({ ...filter, limit: pageLength, signal }).page(cursor),
       }}
+      commands={listCommands({ command: "jobs", path: "/v1/jobs", filter })}
     />
   );
 }

@@ -22,7 +22,7 @@ export function LimitTable({ limits, hasMore, onEnd, onEdit }: LimitTableProps) 
       keyOf={({ target }) => target}
       hasMore={hasMore}
       onEnd={onEnd}
-      empty="No schedule has a target yet."
+      empty="No target has a limit: their jobs start as fast as workers take them."
     />
   );
 }

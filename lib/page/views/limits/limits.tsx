@@ -7,6 +7,7 @@ import { useMay } from "../../data/token-query.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { EditLimits } from "./edit-limits.tsx";
 import { LimitTable } from "./limit-table.tsx";
+import { TargetForm } from "./target-form.tsx";
 import "../../look/table.css";
 import "../../look/more.css";
 
@@ -27,6 +28,7 @@ export function LimitsView() {
         <h1>Limits</h1>
         <p className="quiet">of targets: how many of their jobs run at once, and start per unit of time</p>
       </header>
+      {mayEdit ? <TargetForm onOpen={open} /> : null}
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
         <LimitTable

@@ -23,9 +23,12 @@ export function RefusedRow({ of, command, isOpen, onToggle }: RefusedRowProps) {
           <Instant at={refusedAt} />
           <span>
             <span className="mono">{key ?? "no readable key"}</span>
-            <span className="refused-why">
-              {why} {faults.map(({ path, message }) => `${path} ${message}`.trim()).join("; ")}
-            </span>
+            <span className="refused-why">{why}</span>
+            {faults.map(({ path, message }) => (
+              <span key={`${path} ${message}`} className="faults">
+                <span className="mono">{path}</span> {message}
+              </span>
+            ))}
           </span>
         </summary>
         {isOpen ? <Opened of={of} command={command} /> : null}
@@ -46,15 +49,12 @@ function Opened({ of, command: { id, key, at, from } }: Pick<RefusedRowProps, "o
           </>
         )}
         {of === "queue" ? "in" : "by"} <span className="mono">{from}</span>
-        {key === null ? null : (
-          <>
-            {" · "}
-            <Link to="/schedules/$key" params={{ key }} className="link">
-              the schedule as it is
-            </Link>
-          </>
-        )}
       </p>
+      {key === null ? null : (
+        <Link to="/schedules/$key" params={{ key }} className="link">
+          The schedule as it is now
+        </Link>
+      )}
       <AnswerState error={read.error} isPending={read.isPending} retry={() => void read.refetch()} />
       {read.data === undefined ? null : <SendAgain of={of} command={read.data} />}
     </div>

@@ -53,7 +53,7 @@ export function Refused() {
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
-        <div className="table">
+        <div className="list">
           <ol className="refused">
             {commands.map((command) => (
               <RefusedRow

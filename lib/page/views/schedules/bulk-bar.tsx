@@ -12,6 +12,7 @@ interface BulkBarProps {
 export function BulkBar({ filter, selection: { keys, clear } }: BulkBarProps) {
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const isSelected = keys.size > 0;
+  const others = isFiltered ? "all that match" : "all";
   return (
     <section className="bulk-bar" aria-label="Change many schedules">
       {isSelected ? (
@@ -24,10 +25,10 @@ export function BulkBar({ filter, selection: { keys, clear } }: BulkBarProps) {
       {isSelected ? (
         <BulkActions selection={{ keys: [...keys] }} what="these" />
       ) : (
-        <BulkActions
-          selection={isFiltered ? { filter } : { all: true }}
-          what={isFiltered ? "all that match" : "all"}
-        />
+        <details>
+          <summary className="link">change {others}</summary>
+          <BulkActions selection={isFiltered ? { filter } : { all: true }} what={others} />
+        </details>
       )}
       {isSelected ? (
         <button type="button" className="button" onClick={clear}>

@@ -1,6 +1,7 @@
 import type { ScheduleFilter, ScheduleSummary } from "../../../client/schedule.ts";
 import { useSession } from "../../app/session-context.ts";
-import type { ExportList } from "../../data/export-rows.ts";
+import type { ExportList } from "../../data/export/export-rows.ts";
+import { listCommands } from "../../data/export/list-commands.ts";
 import { ExportButton } from "../../parts/export-dialog.tsx";
 
 const pageLength = 100;
@@ -37,6 +38,7 @@ export function ScheduleExport({ filter }: { filter: ScheduleFilter }) {
         page: (cursor, signal) =>
           carillon.schedules.list({ ...filter, limit: pageLength, signal }).page(cursor),
       }}
+      commands={listCommands({ command: "ls", path: "/v1/schedules", filter })}
     />
   );
 }

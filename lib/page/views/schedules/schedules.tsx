@@ -42,6 +42,11 @@ export function Schedules() {
       <header className="title">
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
+        {search.group === undefined ? null : (
+          <Link to="/groups/$group" params={{ group: search.group }} className="link">
+            Show the group
+          </Link>
+        )}
         <span className="actions">
           <ScheduleExport filter={filter} />
           {mayMake ? (

@@ -44,7 +44,7 @@ const columns: readonly Column<TokenSummary>[] = [
       expiresAt === null ? <span className="faint">never</span> : <Instant at={expiresAt} as="relative" />,
   },
   { name: "Made by", className: "by", cell: ({ createdBy }) => createdBy },
-  { name: "Change", className: "change", cell: RevokeCell },
+  { name: "Change", className: "change", cell: (token) => <RevokeCell token={token} /> },
 ];
 
 function UsedCell({ lastUsedAt }: TokenSummary) {
@@ -55,7 +55,7 @@ function UsedCell({ lastUsedAt }: TokenSummary) {
   );
 }
 
-function RevokeCell({ id, name }: TokenSummary) {
+function RevokeCell({ token: { id, name } }: { token: TokenSummary }) {
   const { carillon } = useSession();
   const own = useQuery(ownTokenQuery(carillon));
   if (!useMay("deleteToken")) return null;

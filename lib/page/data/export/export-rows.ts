@@ -1,6 +1,6 @@
-import { pause } from "../../client/request/backoff.ts";
-import type { Page } from "../../client/request/pages.ts";
-import { CarillonProblem, CarillonUnreachable } from "../../client/request/problem.ts";
+import { pause } from "../../../client/request/backoff.ts";
+import type { Page } from "../../../client/request/pages.ts";
+import { CarillonProblem, CarillonUnreachable } from "../../../client/request/problem.ts";
 import { csvLine } from "./csv.ts";
 
 /** A list that can be written into a file. */
@@ -15,7 +15,7 @@ export interface ExportList<Item extends object> {
 
 export type ExportFormat = "csv" | "json";
 
-/** What was read so far. The texts of pages are blobs, which the browser may keep on disk. */
+/** The rows read so far. The texts of pages are blobs, which the browser may keep on disk. */
 export interface Exported {
   parts: Blob[];
   rows: number;

@@ -11,7 +11,7 @@ const views = [
   { to: "/refused", name: "Refused commands", operation: "listDeadCommands" },
 ] as const;
 
-/** Those that the token may see. None until that is known. */
+/** The menu has the views that the token may see, and none until that is known. */
 export function useMoreViews() {
   const { carillon } = useSession();
   const { data } = useQuery(ownTokenQuery(carillon));
