@@ -2,10 +2,12 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/app.tsx";
 import { takeTokenFromAddress } from "./app/session.ts";
+import { keptTheme, showTheme } from "./app/theme.ts";
 import "./look/tokens.css";
 import "./look/base.css";
 
 takeTokenFromAddress();
+showTheme(keptTheme());
 const root = document.getElementById("page");
 if (root === null) throw new Error("The document has no element with the id `page`.");
 createRoot(root).render(

@@ -1,9 +1,18 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type KeyboardEvent, useEffect, useEffectEvent, useId, useState } from "react";
+import {
+  type KeyboardEvent,
+  useEffect,
+  useEffectEvent,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { useMoreViews } from "./more-views.tsx";
 import { useSession } from "./session-context.ts";
+import { contentElement } from "./skip-link.tsx";
 import "../look/dialog.css";
 import "../look/palette.css";
 
@@ -19,10 +28,21 @@ const shownMax = 8;
 /** Ctrl+K or ⌘K: go to a view, a schedule by the begin of its key, or a job by its id. */
 export function Palette() {
   const [isOpen, setOpen] = useState(false);
+  /** Where the focus goes when it closes: back, or into the place that was gone to. */
+  const back = useRef<HTMLElement | null>(null);
+  const change = (open: boolean) => {
+    if (open) back.current = focusedElement();
+    setOpen(open);
+  };
+  // The content is no control, so the dialog would choose the first control in it.
+  const giveBack = () => {
+    back.current?.focus();
+    return back.current === null;
+  };
   const onKey = useEffectEvent((event: globalThis.KeyboardEvent) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    setOpen(!isOpen);
+    change(!isOpen);
   });
   useEffect(() => {
     const listen = (event: globalThis.KeyboardEvent) => onKey(event);
@@ -30,24 +50,40 @@ export function Palette() {
     return () => removeEventListener("keydown", listen);
   }, []);
   return (
-    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
-      <Dialog.Trigger className="find">
+    <Dialog.Root open={isOpen} onOpenChange={change}>
+      <Dialog.Trigger className="find" aria-keyshortcuts="Control+K">
+        <svg className="glass" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+          <path d="M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10ZM10.7 10.7 14 14" />
+        </svg>
         <span>Go to a key, a job, a view</span>
         <kbd>Ctrl K</kbd>
       </Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="palette">
+        <Dialog.Popup className="palette" finalFocus={giveBack}>
           <Dialog.Title className="hidden">Go to</Dialog.Title>
-          <Finder onGone={() => setOpen(false)} />
+          <Finder
+            onGone={() => {
+              back.current = contentElement();
+              setOpen(false);
+            }}
+          />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   );
 }
 
+const focusedElement = () =>
+  document.activeElement instanceof HTMLElement && document.activeElement !== document.body
+    ? document.activeElement
+    : null;
+
 function Finder({ onGone }: { onGone(): void }) {
   const listId = useId();
+  const field = useRef<HTMLInputElement>(null);
+  // At once, so that no letter typed right after Ctrl+K is lost.
+  useLayoutEffect(() => field.current?.focus(), []);
   const [typed, setTyped] = useState("");
   const [place, setPlace] = useState(0);
   const targets = useTargets(typed.trim());
@@ -68,6 +104,7 @@ function Finder({ onGone }: { onGone(): void }) {
   return (
     <>
       <input
+        ref={field}
         role="combobox"
         aria-expanded
         aria-controls={listId}

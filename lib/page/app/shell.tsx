@@ -1,9 +1,14 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { Bell } from "../parts/bell.tsx";
+import { StaleNotice } from "../parts/stale-notice.tsx";
+import { Keys } from "./keys.tsx";
 import { LiveProvider } from "./live.tsx";
 import { MoreMenu } from "./more-menu.tsx";
 import { Palette } from "./palette.tsx";
+import { contentId, SkipLink } from "./skip-link.tsx";
+import { ViewChange } from "./view-change.tsx";
 import { ZoneSwitch } from "./zone-switch.tsx";
+import "../look/parts.css";
 import "../look/shell.css";
 
 const views = [
@@ -18,9 +23,8 @@ const views = [
 export function Shell() {
   return (
     <LiveProvider>
-      <a className="skip-link" href="#main">
-        Skip to the content
-      </a>
+      <ViewChange />
+      <SkipLink />
       <header className="bar">
         <Link to="/" className="brand">
           <Bell /> Carillon
@@ -32,7 +36,7 @@ export function Shell() {
                 key={to}
                 to={to}
                 activeProps={{ "aria-current": "page" }}
-                activeOptions={{ exact: to === "/" }}
+                activeOptions={{ exact: to === "/", includeSearch: false }}
               >
                 {name}
               </Link>
@@ -42,10 +46,12 @@ export function Shell() {
         </nav>
         <Palette />
         <ZoneSwitch />
+        <Keys />
       </header>
-      <main id="main" tabIndex={-1}>
+      <main id={contentId} tabIndex={-1}>
         <Outlet />
       </main>
+      <StaleNotice />
     </LiveProvider>
   );
 }

@@ -1,5 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { Bell } from "../parts/bell.tsx";
+import "../look/parts.css";
+import "../look/shell.css";
 
 /** Asks for a token. It stays in this tab. */
 export function SignIn({ refused, onToken }: { refused: string | null; onToken: (token: string) => void }) {

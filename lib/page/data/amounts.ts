@@ -39,6 +39,17 @@ function partsOf(seconds: number): [number, string][] {
     .filter(([count], at) => at === 0 || count > 0);
 }
 
+const minuteMs = 60_000;
+/** The age of an answer below which it is new. */
+const newMs = 15_000;
+
+/** `just now`, `40 s ago`, `3 min ago`: so coarse that it does not change each second. */
+export function ageText(ms: number): string {
+  if (ms < newMs) return "just now";
+  const step = ms < minuteMs ? 10_000 : minuteMs;
+  return `${spanText(Math.floor(ms / step) * step)} ago`;
+}
+
 /** `in 7 h 4 min`, `24 min ago`, `now`. */
 export function relativeText(at: number, now: number): string {
   const away = at - now;

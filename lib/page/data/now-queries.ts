@@ -3,7 +3,7 @@ import type { Carillon } from "../../client/carillon.ts";
 
 const hourMs = 3_600_000;
 
-/** What is wrong, the worst first. */
+/** The problems, the worst first. */
 export const problemsQuery = (carillon: Carillon) =>
   queryOptions({ queryKey: ["problems"], queryFn: ({ signal }) => carillon.problems({ signal }) });
 

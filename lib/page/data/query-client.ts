@@ -22,7 +22,10 @@ export function makeQueries(
     defaultOptions: {
       queries: {
         staleTime: 5_000,
+        // A browser may be wrong about being offline, and an answer from this computer needs no network.
+        networkMode: "always",
         retry: (failures, error) => failures < 3 && !isFinal(error),
+        retryDelay: (failures) => 300 * 3 ** failures,
         refetchOnWindowFocus: true,
       },
     },

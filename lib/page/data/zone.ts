@@ -39,9 +39,15 @@ export const minuteText = (at: number, zone: string) => formatsOf(zone).minute.f
 export const dayText = (at: number, zone: string) => formatsOf(zone).day.format(at);
 export const dateText = (at: number, zone: string) => formatsOf(zone).date.format(at);
 
-/** `today 09:00`, `tomorrow 09:00`, `Mon, 30 Nov 09:00`: the day only where it is another one. */
-export function wallText(at: number, { zone, now }: { zone: string; now: number }): string {
-  const time = minuteText(at, zone);
+/** `2026-03-29 03:00` of the server's `2026-03-29T03:00:00+02:00`. */
+export const wallMinute = (wall: string) => wall.slice(0, 16).replace("T", " ");
+
+/** `09:00` of today, `tomorrow 09:00`, `Mon, 30 Nov 09:00`: the day only where it is another one. */
+export function wallText(
+  at: number,
+  { zone, now, isExact }: { zone: string; now: number; isExact: boolean },
+): string {
+  const time = isExact ? clockText(at, zone) : minuteText(at, zone);
   const day = dateText(at, zone);
   if (day === dateText(now, zone)) return time;
   if (day === dateText(now + dayMs, zone)) return `tomorrow ${time}`;

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { CarillonProblem, CarillonUnreachable } from "../../client/request/problem.ts";
 
 interface AnswerStateProps {
@@ -6,12 +6,10 @@ interface AnswerStateProps {
   /** Whether the first answer is awaited still. */
   isPending: boolean;
   retry(): void;
-  /** Shown while the first answer is awaited: it keeps the room of the answer. */
-  placeholder?: ReactNode;
 }
 
 /** The place of an answer that is awaited or has failed: what is the case, and what to do. */
-export function AnswerState({ error, isPending, retry, placeholder }: AnswerStateProps) {
+export function AnswerState({ error, isPending, retry }: AnswerStateProps) {
   if (error !== null)
     return (
       <div className="notice bad" role="alert">
@@ -21,7 +19,24 @@ export function AnswerState({ error, isPending, retry, placeholder }: AnswerStat
         </button>
       </div>
     );
-  return isPending ? <div aria-busy="true">{placeholder ?? <p className="rows-none">…</p>}</div> : null;
+  return isPending ? <Pending /> : null;
+}
+
+/** An answer that takes longer than this is slow. */
+const slowMs = 3_000;
+
+/** The place of an answer that is awaited. Of a slow one it says so. */
+export function Pending(): ReactNode {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), slowMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <p className="rows-none" aria-busy="true" role="status">
+      {isSlow ? "The API takes long to answer. The page waits for it; there is nothing to do." : "…"}
+    </p>
+  );
 }
 
 export function sentenceOf(error: Error): string {

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from "react";
 import { sentenceOf } from "./answer-state.tsx";
 import "../look/dialog.css";
 
-interface ConfirmProps<Preview> {
+export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */
   button: string;
   title: string;
@@ -22,6 +22,7 @@ interface ConfirmProps<Preview> {
   hasNoReason?: boolean;
   /** What the action needs besides the reason. Its values are the caller's. */
   fields?: ReactNode;
+  onOpenChange?: (isOpen: boolean) => void;
 }
 
 /** A button whose action is shown, counted by the server, before it is done. */
@@ -31,6 +32,7 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
   const [hasActed, setActed] = useState(false);
   const change = (opens: boolean) => {
     setOpen(opens);
+    props.onOpenChange?.(opens);
     // Not before: with its subject the button may go, and with it the sentence on what was done.
     if (!opens && hasActed) void queryClient.invalidateQueries();
     setActed(false);

@@ -1,4 +1,6 @@
 import { useEffect, useEffectEvent, useState } from "react";
+import "../look/table.css";
+import "../look/cards.css";
 
 /** The pause after the last key before a typed text is searched for. */
 const typingMs = 150;
@@ -36,7 +38,9 @@ export function TextFilter({ label, placeholder, value = "", onChange }: TextFil
 
 interface ChoiceFilterProps<Choice extends string> {
   label: string;
-  /** Each choice with its word; the first line of the list stands for none. */
+  /** The word for no choice; "any" without one. */
+  none?: string;
+  /** Each choice with its word. */
   choices: readonly (readonly [Choice, string])[];
   value: Choice | undefined;
   onChange(value: Choice | undefined): void;
@@ -44,6 +48,7 @@ interface ChoiceFilterProps<Choice extends string> {
 
 export function ChoiceFilter<Choice extends string>({
   label,
+  none,
   choices,
   value,
   onChange,
@@ -55,7 +60,7 @@ export function ChoiceFilter<Choice extends string>({
         value={value ?? ""}
         onChange={(event) => onChange(choices.find(([choice]) => choice === event.target.value)?.[0])}
       >
-        <option value="">any</option>
+        <option value="">{none ?? "any"}</option>
         {choices.map(([choice, word]) => (
           <option key={choice} value={choice}>
             {word}

@@ -11,7 +11,7 @@ interface InstantProps {
   /** The occurrence to explain, where the instant shown is another one, such as its due time. */
   search?: string;
   /** Which of the two comes first; the other one is in the hint. */
-  as?: "wall" | "relative";
+  as?: "wall" | "exact" | "relative";
 }
 
 /** A time of the screen's zone, with the same time in words of now and in UTC as a hint. */
@@ -19,12 +19,12 @@ export function Instant({ at, of, search = at, as = "wall" }: InstantProps) {
   const zone = useZone();
   const now = useNow();
   const instant = Date.parse(at);
-  const wall = wallText(instant, { zone, now });
+  const wall = wallText(instant, { zone, now, isExact: as === "exact" });
   const relative = relativeText(instant, now);
   const hint = `${dateText(instant, zone)} ${clockText(instant, zone)} ${zone}\n${at}\n${relative}`;
   const text = (
     <time dateTime={at} title={hint}>
-      {as === "wall" ? wall : relative}
+      {as === "relative" ? relative : wall}
     </time>
   );
   if (of === undefined) return text;

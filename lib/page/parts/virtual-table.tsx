@@ -1,10 +1,13 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import "../look/table.css";
+import "../look/cards.css";
 
 export interface Column<Row> {
   name: string;
   /** The class of its cells, by which the style sheet gives widths and hides it on a phone. */
   className: string;
+  /** What the cell shows. A function, not a component: what needs hooks is a component in it. */
   cell(row: Row): ReactNode;
 }
 
@@ -82,6 +85,7 @@ export function VirtualTable<Row>({
                 key={key}
                 ref={virtualizer.measureElement}
                 data-index={index}
+                data-row
                 aria-rowindex={index + 2}
                 className="row"
                 style={{ transform: `translateY(${start - offset}px)` }}

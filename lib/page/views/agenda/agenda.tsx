@@ -6,6 +6,7 @@ import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
 import { numberText } from "../../data/amounts.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { TextFilter } from "../../parts/filter-fields.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { AgendaExport } from "./agenda-export.tsx";
 import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
@@ -32,6 +33,7 @@ export function Agenda() {
             ? "…"
             : `${counts.data.exact ? "" : "about "}${numberText(counts.data.occurrences)} occurrences of ${numberText(counts.data.cadences)} cadences`}
         </p>
+        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
         <span className="actions">
           <AgendaExport window={window} />
         </span>

@@ -4,6 +4,7 @@ import { useSession } from "../../app/session-context.ts";
 import { holdsQuery } from "../../data/hold-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CheckFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { filterOf, type HoldSearch } from "./hold-search.ts";
 import { HoldTable } from "./hold-table.tsx";
 import "../../look/table.css";
@@ -20,6 +21,7 @@ export function Holds() {
     <>
       <header className="title">
         <h1>Holds</h1>
+        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
       </header>
       <search className="filters">
         <TextFilter label="Owner" value={search.owner} onChange={(owner) => change({ owner })} />

@@ -5,8 +5,11 @@ import { useSession } from "../../app/session-context.ts";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
+import { JobActions } from "./job-actions.tsx";
 import "../../look/schedule.css";
 
 const refreshMs = 5_000;
@@ -39,10 +42,18 @@ export function JobView() {
           </Link>
           : {job.data.state}
         </p>
+        <div className="head-actions">
+          <JobActions job={job.data} />
+          <Freshness at={job.dataUpdatedAt} />
+        </div>
       </header>
       <Panel title="What happened">
         <div className="why">
-          {explanation.data === undefined ? null : <p className="sentence">{explanation.data.sentence}</p>}
+          {explanation.data === undefined ? null : (
+            <p className="sentence">
+              <Sentence text={explanation.data.sentence} of={job.data.key} />
+            </p>
+          )}
           <Stages job={job.data} />
           <CopyButton text={`carillon job ${id}`} />
         </div>

@@ -1,5 +1,5 @@
 import type { JobGroups } from "../../../client/job.ts";
-import { countText } from "../../data/amounts.ts";
+import { countText, numberText } from "../../data/amounts.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -21,7 +21,9 @@ export function ErrorGroups({ groups, onChoose }: ErrorGroupsProps) {
               {error ?? "no error"}
               <span className="quiet">
                 {" "}
-                at {target ?? "an unknown target"}, {schedules} schedules, last <Instant at={lastAt} />
+                at {target ?? "an unknown target"},{" "}
+                {schedules === 1 ? "1 schedule" : `${numberText(schedules)} schedules`}, last{" "}
+                <Instant at={lastAt} />
               </span>
             </p>
             {errorGroup === null ? null : (

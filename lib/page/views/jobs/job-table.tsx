@@ -69,7 +69,7 @@ const columns: readonly Column<JobSummary>[] = [
     name: "Job",
     className: "job",
     cell: ({ id }) => (
-      <Link to="/jobs/$id" params={{ id }} className="link">
+      <Link to="/jobs/$id" params={{ id }} className="link" data-open>
         show
       </Link>
     ),

@@ -4,6 +4,7 @@ import { useSession } from "../../app/session-context.ts";
 import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { JobExport } from "./job-export.tsx";
 import { filterOf, type JobSearch, retryFilterOf, stateWords } from "./job-search.ts";
@@ -27,6 +28,7 @@ export function Jobs() {
     <>
       <header className="title">
         <h1>Jobs</h1>
+        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
         <span className="actions">
           {state === "dead" || state === "cancelled" ? <RetryAll filter={retryFilterOf(search)} /> : null}
           <JobExport filter={filterOf(search)} />

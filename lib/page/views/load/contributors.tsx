@@ -1,11 +1,17 @@
 import { Link } from "@tanstack/react-router";
 import type { Forecast } from "../../../client/forecast.ts";
 import { numberText } from "../../data/amounts.ts";
-import { Instant } from "../../parts/instant.tsx";
+import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
+interface ContributorsProps {
+  forecast: Forecast;
+  /** The schedules that are looked at. */
+  prefix: string | undefined;
+}
+
 /** The busiest minutes with what makes them, and the largest contributors of the whole time. */
-export function Contributors({ forecast }: { forecast: Forecast }) {
+export function Contributors({ forecast, prefix }: ContributorsProps) {
   const { heaviest, by, total } = forecast;
   return (
     <div className="two">
@@ -15,7 +21,7 @@ export function Contributors({ forecast }: { forecast: Forecast }) {
             <li key={at}>
               <b>{numberText(fires)}</b>
               <p>
-                <Instant at={at} />{" "}
+                <MinuteLink at={at} prefix={prefix} />{" "}
                 <span className="quiet">
                   {most
                     .slice(0, 3)

@@ -4,15 +4,15 @@ import { choiceIn, textsIn } from "../../data/search-texts.ts";
 export const spreads = ["1m", "2m", "5m", "10m", "15m", "30m", "1h"] as const;
 type Spread = (typeof spreads)[number];
 
+/** Without a choice, by prefix. */
 export const byWords = [
-  ["prefix", "prefix"],
   ["tag", "tag"],
   ["target", "target"],
   ["key", "key"],
 ] as const;
 type By = (typeof byWords)[number][0];
 
-const lengths = ["60", "240", "1440"] as const;
+const lengths = ["60", "1440"] as const;
 
 export interface LoadSearch {
   minutes?: (typeof lengths)[number] | undefined;
@@ -23,7 +23,11 @@ export interface LoadSearch {
 
 export function readLoadSearch(search: Record<string, unknown>): LoadSearch {
   const minutes = choiceIn(search, "minutes", lengths);
-  const by = choiceIn(search, "by", ["prefix", "tag", "target", "key"]);
+  const by = choiceIn(
+    search,
+    "by",
+    byWords.map(([each]) => each),
+  );
   const spread = choiceIn(search, "spread", spreads);
   return {
     ...textsIn(search, ["prefix"]),
@@ -35,6 +39,6 @@ export function readLoadSearch(search: Record<string, unknown>): LoadSearch {
 
 const defaultMinutes = 240;
 
-export function paramsOf({ minutes, by = "prefix", ...search }: LoadSearch): ForecastParams {
-  return { ...search, by, minutes: minutes === undefined ? defaultMinutes : Number(minutes) };
+export function paramsOf({ minutes, by, ...search }: LoadSearch): ForecastParams {
+  return { ...search, by: by ?? "prefix", minutes: minutes === undefined ? defaultMinutes : Number(minutes) };
 }

@@ -5,6 +5,7 @@ import { numberText } from "../../data/amounts.ts";
 import { forecastQuery } from "../../data/load-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { Contributors } from "./contributors.tsx";
 import { LoadCurve } from "./load-curve.tsx";
 import { byWords, type LoadSearch, paramsOf, spreads } from "./load-search.ts";
@@ -25,19 +26,26 @@ export function Load() {
       <header className="title">
         <h1>Load</h1>
         {data === undefined ? null : <p className="quiet">{data.suggestion.text}</p>}
+        <Freshness at={forecast.dataUpdatedAt} refresh={() => void forecast.refetch()} />
       </header>
       <search className="filters">
         <ChoiceFilter
           label="Ahead"
+          none="4 hours"
           choices={[
             ["60", "1 hour"],
-            ["240", "4 hours"],
             ["1440", "1 day"],
           ]}
           value={search.minutes}
           onChange={(minutes) => change({ minutes })}
         />
-        <ChoiceFilter label="By" choices={byWords} value={search.by} onChange={(by) => change({ by })} />
+        <ChoiceFilter
+          label="By"
+          none="prefix"
+          choices={byWords}
+          value={search.by}
+          onChange={(by) => change({ by })}
+        />
         <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
       </search>
       <AnswerState
@@ -58,7 +66,7 @@ export function Load() {
                 : `the busiest minute has ${numberText(data.spread.peak)} runs instead of ${numberText(data.suggestion.peak)}`
             }
           />
-          <Contributors forecast={data} />
+          <Contributors forecast={data} prefix={search.prefix} />
         </>
       )}
     </>

@@ -3,6 +3,8 @@ import { countText } from "../../data/amounts.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
+import { SeeLink } from "./see-link.tsx";
 
 /** The mark of each kind: a shape and a word, never colour alone. */
 const looks: Readonly<
@@ -23,18 +25,18 @@ const looks: Readonly<
   "old-holds": { word: "Held", mark: "‖", look: "info" },
 };
 
-export function Attention({ problems }: { problems: readonly Problem[] | undefined }) {
+export function Attention({ problems }: { problems: readonly Problem[] }) {
   return (
     <Panel title="Needs attention" note="the worst first">
-      {problems === undefined ? <p className="rows-none">…</p> : null}
-      {problems?.length === 0 ? (
+      {problems.length === 0 ? (
         <p className="rows-none">Nothing. Every job has run or waits for its time.</p>
-      ) : null}
-      <ul className="problems">
-        {problems?.map((problem) => (
-          <ProblemRow key={`${problem.kind} ${problem.command}`} problem={problem} />
-        ))}
-      </ul>
+      ) : (
+        <ul className="problems">
+          {problems.map((problem) => (
+            <ProblemRow key={`${problem.kind} ${problem.command}`} problem={problem} />
+          ))}
+        </ul>
+      )}
     </Panel>
   );
 }
@@ -42,12 +44,14 @@ export function Attention({ problems }: { problems: readonly Problem[] | undefin
 function ProblemRow({ problem }: { problem: Problem }) {
   const { word, mark, look } = looks[problem.kind];
   return (
-    <li>
+    <li data-row>
       <span className={`sort ${look}`}>
         <i aria-hidden="true">{mark}</i>
         {word}
       </span>
-      <p>{problem.text}</p>
+      <p>
+        <Sentence text={problem.text} />
+      </p>
       <span className="quiet since">
         {problem.since === null ? (
           countText(problem.count)
@@ -57,7 +61,10 @@ function ProblemRow({ problem }: { problem: Problem }) {
           </>
         )}
       </span>
-      <CopyButton text={problem.command} />
+      <span className="problem-actions">
+        <CopyButton text={problem.command} />
+        <SeeLink see={problem.see} about={problem.text} />
+      </span>
     </li>
   );
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import type { Counts, Stats } from "../../../client/stats.ts";
 import { countText, numberText, spanText } from "../../data/amounts.ts";
-import { Instant } from "../../parts/instant.tsx";
+import { MinuteLink } from "../../parts/minute-link.tsx";
 
 /** Six figures, each with a sentence. */
 export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast: Forecast | undefined }) {
@@ -38,7 +38,7 @@ export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast:
         runs in the busiest minute ahead
         {heaviest === undefined ? null : (
           <>
-            , <Instant at={heaviest.at} />
+            , <MinuteLink at={heaviest.at} />
           </>
         )}
       </Fact>

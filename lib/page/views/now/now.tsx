@@ -8,6 +8,9 @@ import {
   problemsQuery,
   statsQuery,
 } from "../../data/now-queries.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { FirstSchedule } from "../../parts/first-schedule.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { Attention } from "./attention.tsx";
 import { ComingRuns } from "./coming-runs.tsx";
 import { Facts } from "./facts.tsx";
@@ -28,12 +31,30 @@ export function Now() {
   const lastHour = useQuery({ ...lastHourQuery(carillon), ...often });
   const nextHour = useQuery({ ...nextHourQuery(carillon), ...seldom });
   const nextRuns = useQuery({ ...nextRunsQuery(carillon), ...seldom });
+  if (problems.data === undefined)
+    return (
+      <>
+        <header className="title">
+          <h1>Now</h1>
+        </header>
+        <AnswerState
+          error={problems.error}
+          isPending={problems.isPending}
+          retry={() => void problems.refetch()}
+        />
+      </>
+    );
   return (
     <>
-      <VerdictLine problems={problems} stats={stats.data} />
+      <VerdictLine problems={problems.data} stats={stats.data} at={problems.dataUpdatedAt} />
+      {stats.data?.schedules.total === 0 ? (
+        <Panel title="The first schedule">
+          <FirstSchedule />
+        </Panel>
+      ) : null}
       <Facts stats={stats.data} forecast={nextHour.data} />
       <Timeline past={lastHour.data?.items} coming={nextHour.data?.minutes} />
-      <Attention problems={problems.data?.problems} />
+      <Attention problems={problems.data.problems} />
       <ComingRuns page={nextRuns.data} />
     </>
   );

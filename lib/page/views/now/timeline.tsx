@@ -5,12 +5,15 @@ import { useNow } from "../../app/use-now.ts";
 import { useZone } from "../../app/use-zone.ts";
 import { numberText } from "../../data/amounts.ts";
 import { minuteText } from "../../data/zone.ts";
+import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
 const minuteMs = 60_000;
 const minutesShown = 60;
 const size = { width: 1_200, height: 150, floor: 128, top: 10 };
 const slot = size.width / (2 * minutesShown);
+/** A tick nearer to an end than this would be cut off on a phone. */
+const edge = 72;
 
 /** One kind of what a minute holds, from the bottom of its bar to the top. */
 const kinds = [
@@ -33,7 +36,7 @@ interface TimelineProps {
 export function Timeline({ past = [], coming = [] }: TimelineProps) {
   const now = useNow();
   const zone = useZone();
-  const [shown, setShown] = useState<Minute | null>(null);
+  const [chosen, setChosen] = useState<number | null>(null);
   const begin = Math.floor(now / minuteMs) * minuteMs - minutesShown * minuteMs;
   const minutes = minutesOf(past, coming).filter(
     ({ at }) => at >= begin && at < begin + 2 * minutesShown * minuteMs,
@@ -43,22 +46,27 @@ export function Timeline({ past = [], coming = [] }: TimelineProps) {
   const ticks = Array.from(
     { length: 9 },
     (_, quarter) => Math.ceil(begin / quarterMs) * quarterMs + quarter * quarterMs,
-  );
+  ).filter((at) => x(at) > edge && x(at) < size.width - edge);
+  const shown = minutes.find(({ at }) => at === chosen) ?? null;
+  const place = ((shown?.at ?? now) - begin) / minuteMs;
   return (
-    <Panel
-      title="From an hour ago to an hour ahead"
-      note={shown === null ? <Legend /> : minuteSentence(shown, zone)}
-    >
+    <Panel title="From an hour ago to an hour ahead" note={<Legend />}>
       <svg
         className="timeline"
         viewBox={`0 0 ${size.width} ${size.height}`}
         preserveAspectRatio="none"
         role="img"
         aria-label={`Runs of each minute; the most are ${numberText(most)}.`}
-        onPointerLeave={() => setShown(null)}
       >
         {minutes.map((minute) => (
-          <Bar key={minute.at} minute={minute} x={x(minute.at)} most={most} onShow={setShown} />
+          <Bar
+            key={minute.at}
+            minute={minute}
+            x={x(minute.at)}
+            most={most}
+            isChosen={minute === shown}
+            onShow={() => setChosen(minute.at)}
+          />
         ))}
         <line className="floor" x1={0} x2={size.width} y1={size.floor} y2={size.floor} />
         <line className="now" x1={x(now)} x2={x(now)} y1={size.top} y2={size.floor} />
@@ -70,6 +78,25 @@ export function Timeline({ past = [], coming = [] }: TimelineProps) {
           </li>
         ))}
       </ol>
+      <input
+        type="range"
+        className="minute-slider"
+        aria-label="A minute of the timeline"
+        min={0}
+        max={2 * minutesShown - 1}
+        value={Math.floor(place)}
+        aria-valuetext={shown === null ? "now" : `${minuteText(shown.at, zone)}: ${countsText(shown.counts)}`}
+        onChange={(event) => setChosen(begin + Number(event.target.value) * minuteMs)}
+      />
+      <p className="minute-note quiet">
+        {shown === null ? (
+          totalsText(minutes)
+        ) : (
+          <>
+            <MinuteLink at={new Date(shown.at).toISOString()} />: {countsText(shown.counts)}
+          </>
+        )}
+      </p>
     </Panel>
   );
 }
@@ -99,14 +126,15 @@ interface BarProps {
   minute: Minute;
   x: number;
   most: number;
-  onShow: (minute: Minute) => void;
+  isChosen: boolean;
+  onShow(): void;
 }
 
-function Bar({ minute, x, most, onShow }: BarProps) {
+function Bar({ minute, x, most, isChosen, onShow }: BarProps) {
   let y = size.floor;
   const scale = (size.floor - size.top) / most;
   return (
-    <g onPointerEnter={() => onShow(minute)}>
+    <g className={isChosen ? "chosen" : undefined} onPointerEnter={onShow}>
       <rect className="reach" x={x} y={0} width={slot} height={size.floor} />
       {kinds.map(({ kind }) => {
         const height = (minute.counts[kind] ?? 0) * scale;
@@ -132,10 +160,18 @@ function Legend() {
   );
 }
 
-function minuteSentence({ at, counts }: Minute, zone: string): string {
+function countsText(counts: Minute["counts"]): string {
   const parts = kinds.flatMap(({ kind, word }) => {
     const count = counts[kind] ?? 0;
     return count === 0 ? [] : [`${numberText(count)} ${word}`];
   });
-  return `${minuteText(at, zone)}: ${parts.length === 0 ? "nothing" : parts.join(", ")}`;
+  return parts.length === 0 ? "nothing" : parts.join(", ");
+}
+
+/** All minutes on the screen together: `431 succeeded, 12 dead, 612 planned`. */
+function totalsText(minutes: readonly Minute[]): string {
+  const sums: Partial<Record<Kind, number>> = {};
+  for (const { counts } of minutes)
+    for (const { kind } of kinds) sums[kind] = (sums[kind] ?? 0) + (counts[kind] ?? 0);
+  return `Both hours: ${countsText(sums)}.`;
 }

@@ -1,45 +1,56 @@
-import type { UseQueryResult } from "@tanstack/react-query";
 import type { Problems, Stats } from "../../../client/stats.ts";
-import { useLive } from "../../app/live.tsx";
 import { useNow } from "../../app/use-now.ts";
-import { relativeText, spanText } from "../../data/amounts.ts";
+import { numberText, relativeText, spanText } from "../../data/amounts.ts";
+import { Freshness } from "../../parts/freshness.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 
-const verdicts: Readonly<Record<Problems["verdict"], { word: string; look: string }>> = {
-  "on-time": { word: "On time", look: "ok" },
-  late: { word: "Late", look: "warn" },
-  stopped: { word: "Stopped", look: "bad" },
+const looks: Readonly<Record<Problems["verdict"], string>> = {
+  "on-time": "ok",
+  late: "warn",
+  stopped: "bad",
 };
 
 interface VerdictLineProps {
-  problems: UseQueryResult<Problems>;
+  problems: Problems;
   stats: Stats | undefined;
+  /** When the problems arrived. */
+  at: number;
 }
 
 /** The verdict in words, and how old it is. */
-export function VerdictLine({ problems: { data, error, dataUpdatedAt }, stats }: VerdictLineProps) {
+export function VerdictLine({ problems: { verdict, text }, stats, at }: VerdictLineProps) {
   const now = useNow();
-  const { isLive, toggle } = useLive();
-  const verdict = data === undefined ? null : verdicts[data.verdict];
+  // The server's text begins with the verdict: "Late by 3 min. 12 jobs are late …"
+  const [, headline = text, rest = ""] = /^(.*?)\.(?:\s+(.*))?$/s.exec(text) ?? [];
   const tick = stats?.plan.lastTickAt;
-  const age = now - dataUpdatedAt;
   return (
     <div className="verdict">
       <h1 aria-live="polite">
-        <span className={`lamp ${verdict?.look ?? "none"}`} aria-hidden="true" />
-        {verdict?.word ?? (error === null ? "…" : "No answer")}
+        <span className={`lamp ${looks[verdict]}`} aria-hidden="true" />
+        {headline}
       </h1>
       <p className="quiet">
-        {data?.text}
+        {rest === "" ? stats && punctualText(stats) : <Sentence text={rest} />}
         {tick === undefined || tick === null
           ? null
           : ` The last tick was ${relativeText(Date.parse(tick), now)}.`}
       </p>
-      <p className="refresh faint">
-        {dataUpdatedAt === 0 ? null : <span>updated {age < 1_500 ? "now" : `${spanText(age)} ago`}</span>}
-        <button type="button" className="text-button" aria-pressed={!isLive} onClick={toggle}>
-          {isLive ? "pause" : "resume"}
-        </button>
-      </p>
+      <Freshness at={at} />
     </div>
   );
+}
+
+/** The resolution of the figures. */
+const stepMs = 100;
+const minuteMs = 60_000;
+
+/** `99 of 100 jobs of the last 5 minutes started within 0.3 s.` */
+function punctualText({ asOf, lastMinutes }: Stats): string {
+  const { jobs, p99Ms } = lastMinutes?.lateness ?? { jobs: 0, p99Ms: null };
+  const minutes =
+    lastMinutes === null ? 0 : Math.round((Date.parse(asOf) - Date.parse(lastMinutes.from)) / minuteMs);
+  if (minutes === 0) return "";
+  if (jobs === 0 || p99Ms === null) return `No job has started in the last ${minutes} minutes.`;
+  const part = jobs < 100 ? `All ${numberText(jobs)} jobs` : "99 of 100 jobs";
+  return `${part} of the last ${minutes} minutes started within ${spanText(Math.max(stepMs, p99Ms))}.`;
 }

@@ -1,4 +1,6 @@
 import type { NextOccurrences } from "../../../client/time.ts";
+import { wallMinute } from "../../data/zone.ts";
+import { Pending } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -7,16 +9,17 @@ const shown = 12;
 export function ComingList({ name, next }: { name: string; next: NextOccurrences | undefined }) {
   return (
     <Panel title="Next runs" note={next?.timezone}>
+      {next === undefined ? <Pending /> : null}
       {next?.details.length === 0 ? <p className="rows-none">No run comes.</p> : null}
       <ol className="past">
+        {next === undefined ? <Pending /> : null}
         {next?.details.slice(0, shown).map(({ at, wall, note, held }) => (
-          <li key={at}>
+          <li key={at} data-row>
             <Instant at={at} of={name} />
-            <span className="mono quiet">{wall}</span>
+            <span className="mono quiet">{wallMinute(wall)}</span>
             <span className="quiet">
               {[held ? "held" : null, note].filter((part) => part !== null).join(", ")}
             </span>
-            <span />
           </li>
         ))}
       </ol>

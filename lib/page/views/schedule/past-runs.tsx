@@ -1,40 +1,55 @@
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import { spanText } from "../../data/amounts.ts";
+import { Pending } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
+/** How many are shown at first. */
+const firstShown = 12;
+
 /** Past occurrences, newest first: those that did not run too. */
 export function PastRuns({ name, strip }: { name: string; strip: Strip | undefined }) {
+  const [isWhole, setWhole] = useState(false);
+  const items = strip?.items ?? [];
   return (
     <Panel title="Past occurrences" note="the last week, newest first">
+      {strip === undefined ? <Pending /> : null}
       {strip?.items.length === 0 ? <p className="rows-none">None in the last week.</p> : null}
       <ol className="past">
-        {strip?.items.map(({ occurrence, kind, outcome, reason, latenessMs, durationMs, job, note }) => (
-          <li key={`${occurrence} ${kind} ${job}`}>
-            <Instant at={occurrence} of={name} />
-            <OutcomeWord outcome={outcome} />
-            <span className="quiet">
-              {[
-                latenessMs !== null && latenessMs > 1_000 ? `${spanText(latenessMs)} late` : null,
-                durationMs === null ? null : `took ${spanText(durationMs)}`,
-                outcome === "skipped" ? reason : null,
-                note,
-              ]
-                .filter((part) => part !== null)
-                .join(", ")}
-            </span>
-            {job === null ? (
-              <span />
-            ) : (
-              <Link className="link" to="/jobs/$id" params={{ id: job }}>
-                job
-              </Link>
-            )}
-          </li>
-        ))}
+        {items
+          .slice(0, isWhole ? items.length : firstShown)
+          .map(({ occurrence, kind, outcome, reason, latenessMs, durationMs, job, note }) => (
+            <li key={`${occurrence} ${kind} ${job}`} data-row>
+              <Instant at={occurrence} of={name} />
+              <OutcomeWord outcome={outcome} />
+              <span className="quiet">
+                {[
+                  latenessMs !== null && latenessMs > 1_000 ? `${spanText(latenessMs)} late` : null,
+                  durationMs === null ? null : `took ${spanText(durationMs)}`,
+                  outcome === "skipped" ? reason : null,
+                  note,
+                ]
+                  .filter((part) => part !== null)
+                  .join(", ")}
+              </span>
+              {job === null ? (
+                <span />
+              ) : (
+                <Link className="link" to="/jobs/$id" params={{ id: job }}>
+                  job
+                </Link>
+              )}
+            </li>
+          ))}
       </ol>
+      {isWhole || items.length <= firstShown ? null : (
+        <button type="button" className="text-button more-rows" onClick={() => setWhole(true)}>
+          Show all {items.length}
+        </button>
+      )}
     </Panel>
   );
 }

@@ -1,19 +1,25 @@
 import { Link } from "@tanstack/react-router";
 import type { Strip } from "../../../client/agenda.ts";
 import type { Schedule } from "../../../client/schedule.ts";
+import { Freshness } from "../../parts/freshness.tsx";
 import { Instant } from "../../parts/instant.tsx";
 
 interface ScheduleHeadProps {
+  /** When the answer on the screen arrived. */
+  at: number;
   name: string;
   schedule: Schedule | undefined;
   deleted: Strip["deleted"];
 }
 
 /** What the schedule is, in a sentence and in its fields. */
-export function ScheduleHead({ name, schedule, deleted }: ScheduleHeadProps) {
+export function ScheduleHead({ at, name, schedule, deleted }: ScheduleHeadProps) {
   return (
     <header className="schedule-head">
-      <h1 className="mono">{name}</h1>
+      <div className="head-actions">
+        <h1 className="mono">{name}</h1>
+        <Freshness at={at} />
+      </div>
       {schedule === undefined ? null : (
         <p className="quiet">
           {schedule.cadenceText}; {stateText(schedule)}

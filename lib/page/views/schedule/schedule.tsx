@@ -31,7 +31,12 @@ export function ScheduleView() {
   const newest = past.data?.items.find(({ occurrence }) => Date.parse(occurrence) <= past.dataUpdatedAt);
   return (
     <>
-      <ScheduleHead name={key} schedule={current} deleted={past.data?.deleted ?? null} />
+      <ScheduleHead
+        at={schedule.dataUpdatedAt}
+        name={key}
+        schedule={current}
+        deleted={past.data?.deleted ?? null}
+      />
       {current === undefined ? null : <Actions schedule={current} />}
       {isMissing ? <Missing name={key} /> : null}
       {current === undefined && past.data?.deleted == null && !isMissing ? (

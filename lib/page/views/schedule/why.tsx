@@ -3,9 +3,11 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { useSession } from "../../app/session-context.ts";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
+import { wallMinute } from "../../data/zone.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
 
 interface WhyProps {
@@ -30,7 +32,7 @@ export function Why({ name, at, timezone }: WhyProps) {
   };
   const data = at === undefined ? undefined : explanation.data;
   return (
-    <Panel title="Why?" note={data === undefined ? undefined : `${data.wall} ${timezone ?? ""}`}>
+    <Panel title="Why?" note={data === undefined ? undefined : `${wallMinute(data.wall)} ${timezone ?? ""}`}>
       <div className="why">
         <form onSubmit={ask}>
           <label className="hidden" htmlFor="why-at">
@@ -58,7 +60,9 @@ export function Why({ name, at, timezone }: WhyProps) {
         ) : null}
         {data === undefined ? null : (
           <>
-            <p className="sentence">{data.sentence}</p>
+            <p className="sentence">
+              <Sentence text={data.sentence} of={name} />
+            </p>
             {data.note === undefined ? null : <p className="quiet">{data.note}</p>}
             {job.data === undefined ? null : <Stages job={job.data} />}
             <CopyButton text={`carillon explain ${name} ${data.at}`} />

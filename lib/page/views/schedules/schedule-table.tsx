@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { LastRun } from "../../../client/agenda.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
 import { stripLength } from "../../data/schedule-queries.ts";
+import { FirstSchedule } from "../../parts/first-schedule.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -12,11 +13,19 @@ interface ScheduleTableProps {
   strips: ReadonlyMap<string, readonly LastRun[]>;
   /** Null where the token may change nothing. */
   selection: KeySelection | null;
+  isFiltered: boolean;
   hasMore: boolean;
   onEnd(): void;
 }
 
-export function ScheduleTable({ schedules, strips, selection, hasMore, onEnd }: ScheduleTableProps) {
+export function ScheduleTable({
+  schedules,
+  strips,
+  selection,
+  isFiltered,
+  hasMore,
+  onEnd,
+}: ScheduleTableProps) {
   return (
     <VirtualTable
       label="Schedules"
@@ -26,7 +35,7 @@ export function ScheduleTable({ schedules, strips, selection, hasMore, onEnd }: 
       keyOf={({ id }) => id}
       hasMore={hasMore}
       onEnd={onEnd}
-      empty="No schedule matches."
+      empty={isFiltered ? "No schedule matches." : <FirstSchedule />}
     />
   );
 }
@@ -75,7 +84,7 @@ const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSumma
       return runs === undefined ? null : <RunsStrip runs={runs} room={stripLength} />;
     },
   },
-  { name: "State", className: "state", cell: StateCell },
+  { name: "State", className: "state", cell: (schedule) => <StateCell {...schedule} /> },
 ];
 
 function StateCell({ state, holds }: ScheduleSummary) {

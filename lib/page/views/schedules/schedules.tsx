@@ -6,6 +6,7 @@ import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/sc
 import { useMay } from "../../data/token-query.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
 import { ScheduleExport } from "./schedule-export.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
 import { filterOf, type ScheduleSearch } from "./schedule-search.ts";
@@ -42,6 +43,7 @@ export function Schedules() {
       <header className="title">
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
+        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
         {search.group === undefined ? null : (
           <Link to="/groups/$group" params={{ group: search.group }} className="link">
             Show the group
@@ -64,6 +66,7 @@ export function Schedules() {
           schedules={schedules}
           strips={strips}
           selection={mayChange ? selection : null}
+          isFiltered={Object.keys(filter).length > 0}
           hasMore={pages.hasNextPage}
           onEnd={() => {
             if (!pages.isFetchingNextPage) void pages.fetchNextPage();
