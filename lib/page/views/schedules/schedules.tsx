@@ -6,14 +6,14 @@ import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/sc
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
-import { filterOf, type ScheduleSearch } from "./schedule-search.ts";
+import { filterOf, readScheduleSearch, type ScheduleSearch } from "./schedule-search.ts";
 import { ScheduleTable } from "./schedule-table.tsx";
 import "../../look/table.css";
 
 /** All schedules of a filter, with the strip of their last runs. */
 export function Schedules() {
   const { carillon } = useSession();
-  const search = useSearch({ from: "/schedules" });
+  const search = readScheduleSearch(useSearch({ from: "/schedules" }));
   const navigate = useNavigate({ from: "/schedules" });
   const filter = filterOf(search);
   const pages = useInfiniteQuery(schedulesQuery(carillon, filter));
