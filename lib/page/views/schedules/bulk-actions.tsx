@@ -6,7 +6,8 @@ import { useMay } from "../../data/token-query.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
 import { BulkSamples } from "./bulk-samples.tsx";
-import { changeAll } from "./change-all.ts";
+import { changeAll, doneText } from "./change-all.ts";
+import { PatchMany } from "./patch-many.tsx";
 
 interface BulkActionsProps {
   selection: Selection;
@@ -15,17 +16,19 @@ interface BulkActionsProps {
 }
 
 /**
- * Hold, release and delete the schedules of a selection, each counted by the server first. All that
+ * Hold, release, change and delete the schedules of a selection, each counted by the server first. All that
  * there are cannot be deleted at once.
  */
 export function BulkActions(props: BulkActionsProps) {
   const mayHold = useMay("pauseManySchedules");
   const mayRelease = useMay("resumeManySchedules");
+  const mayPatch = useMay("patchManySchedules");
   const mayDelete = useMay("deleteManySchedules");
   return (
     <>
       {mayHold ? <HoldMany {...props} /> : null}
       {mayRelease ? <ReleaseMany {...props} /> : null}
+      {mayPatch ? <PatchMany {...props} /> : null}
       {mayDelete && props.selection.all === undefined ? <DeleteMany {...props} /> : null}
     </>
   );
@@ -110,19 +113,4 @@ function DeleteMany(props: BulkActionsProps) {
 
 function verbText(verb: string, { count, more }: BulkPreview): string | null {
   return count === 0 && !more ? null : `${verb} ${countText({ count, more })} schedules`;
-}
-
-function doneText(
-  { done, unchanged, failed, failures }: Awaited<ReturnType<typeof changeAll>>,
-  word: string,
-) {
-  const [first] = failures;
-  const parts = [
-    `${numberText(done)} schedules are ${word}.`,
-    unchanged === 0 ? null : `${numberText(unchanged)} were so already.`,
-    failed === 0
-      ? null
-      : `${numberText(failed)} could not be${first === undefined ? "" : `, such as ${first.key}: ${first.detail}`}.`,
-  ];
-  return parts.filter((part) => part !== null).join(" ");
 }

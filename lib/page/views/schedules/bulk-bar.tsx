@@ -27,7 +27,9 @@ export function BulkBar({ filter, selection: { keys, clear } }: BulkBarProps) {
       ) : (
         <details>
           <summary className="link">change {others}</summary>
-          <BulkActions selection={isFiltered ? { filter } : { all: true }} what={others} />
+          <div className="bulk-bar">
+            <BulkActions selection={isFiltered ? { filter } : { all: true }} what={others} />
+          </div>
         </details>
       )}
       {isSelected ? (

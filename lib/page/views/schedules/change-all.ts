@@ -1,5 +1,6 @@
 import type { Carillon } from "../../../client/carillon.ts";
 import type { BulkAction, BulkDone } from "../../../client/schedule.ts";
+import { numberText } from "../../data/amounts.ts";
 
 /** Repeats a bulk action until none is left, and adds up what each call did. */
 export async function changeAll(
@@ -19,4 +20,20 @@ export async function changeAll(
     onProgress(total.done);
   } while (cursor !== undefined);
   return total;
+}
+
+/** A sentence on what was done. */
+export function doneText(
+  { done, unchanged, failed, failures }: Omit<BulkDone, "cursor">,
+  word: string,
+): string {
+  const [first] = failures;
+  const parts = [
+    `${numberText(done)} schedules are ${word}.`,
+    unchanged === 0 ? null : `${numberText(unchanged)} were so already.`,
+    failed === 0
+      ? null
+      : `${numberText(failed)} could not be${first === undefined ? "" : `, such as ${first.key}: ${first.detail}`}.`,
+  ];
+  return parts.filter((part) => part !== null).join(" ");
 }
