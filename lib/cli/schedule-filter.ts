@@ -10,6 +10,7 @@ export const scheduleFilterOptions = {
   state: { value: "state", about: "active, paused or ended" },
   target: { value: "target", about: "A kind of target, such as webhook, or one: webhook/api.example.com" },
   "created-by": { value: "token", about: "Only schedules created with the token of this name" },
+  calendar: { value: "calendar", about: "Only schedules that use this calendar" },
   failing: { about: "Only schedules with a dead job and no success since" },
   "next-from": {
     value: "instant",
@@ -27,12 +28,16 @@ export const bulkFilterOptions = {
   state: scheduleFilterOptions.state,
   target: scheduleFilterOptions.target,
   "created-by": scheduleFilterOptions["created-by"],
+  "with-calendar": scheduleFilterOptions.calendar,
   failing: scheduleFilterOptions.failing,
   "next-from": scheduleFilterOptions["next-from"],
   "next-to": scheduleFilterOptions["next-to"],
 } as const satisfies Record<string, OptionSpec>;
 
-export function bulkFilterFrom(call: Call<keyof typeof bulkFilterOptions>): ScheduleFilter {
+/** The options that have the same name in lists and in bulk edits. */
+type CommonOption = Exclude<keyof typeof bulkFilterOptions, "with-calendar">;
+
+function commonFilterFrom(call: Call<CommonOption>): ScheduleFilter {
   const { given } = call;
   return {
     prefix: given.text("prefix"),
@@ -45,10 +50,19 @@ export function bulkFilterFrom(call: Call<keyof typeof bulkFilterOptions>): Sche
   };
 }
 
+export function bulkFilterFrom(call: Call<keyof typeof bulkFilterOptions>): ScheduleFilter {
+  return { ...commonFilterFrom(call), calendar: call.given.text("with-calendar") };
+}
+
 export function scheduleFilterFrom(call: Call<keyof typeof scheduleFilterOptions>): ScheduleFilter {
   const { given } = call;
-  const prefix = argumentOr(call, "prefix");
-  return { ...bulkFilterFrom(call), prefix, group: given.text("group"), tag: given.text("tag") };
+  return {
+    ...commonFilterFrom(call),
+    prefix: argumentOr(call, "prefix"),
+    group: given.text("group"),
+    tag: given.text("tag"),
+    calendar: given.text("calendar"),
+  };
 }
 
 /** The value of an option that takes one of these words. */

@@ -132,6 +132,8 @@ export interface ScheduleFilter {
   target?: TargetKind | (string & {}) | undefined;
   /** The name of the token that created it. */
   createdBy?: string | undefined;
+  /** The name of the calendar that it uses. */
+  calendar?: string | undefined;
   /** Schedules with a dead job whose newest due job has not succeeded since. */
   failing?: true | undefined;
   /** Schedules whose next job is due at this instant or later. */

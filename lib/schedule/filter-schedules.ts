@@ -8,6 +8,8 @@ export interface HeadFilter {
   /** A kind of target (`webhook`), or one target by its name (`webhook/api.example.com`). */
   target?: string | undefined;
   createdBy?: string | undefined;
+  /** The calendar that it uses, by its name. */
+  calendar?: string | undefined;
   /** Whether the schedule is on hold now. */
   held?: boolean | undefined;
   /** Schedules with these keys. */
@@ -37,13 +39,17 @@ const sortedMax = 5_000;
  * many; every index gives the order of keys.
  */
 export async function accessFor(tx: Tx, filter: HeadFilter): Promise<Access> {
-  const { group, tag, target, createdBy, held, keys } = filter;
+  const { group, tag, target, createdBy, calendar, held, keys } = filter;
   if (keys !== undefined) return { by: "ids", ids: await idsOf(tx, keys) };
   if (group !== undefined) return { by: "group", group };
   if (tag !== undefined) return { by: "tag", tag };
   if (target?.includes("/")) return { by: "targets", ids: await targetsNamed(tx, target) };
   if (createdBy !== undefined) {
     const ids = await madeBy(tx, createdBy);
+    if (ids.length <= sortedMax) return { by: "ids", ids };
+  }
+  if (calendar !== undefined) {
+    const ids = await usersOf(tx, calendar);
     if (ids.length <= sortedMax) return { by: "ids", ids };
   }
   if (held === true) return { by: "held" };
@@ -89,12 +95,23 @@ async function madeBy(tx: Tx, name: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/** The schedules of one calendar; one more than `sortedMax` means that there may be many more. */
+async function usersOf(tx: Tx, name: string): Promise<string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select s.id from carillon.calendars c cross join lateral (
+      select s.id from carillon.schedules s
+      where s.calendar_id is not null and s.calendar_id >= c.id and s.calendar_id <= c.id and s.deleted_at is null
+      order by s.calendar_id, s.id limit ${sortedMax + 1}) s
+    where c.name = ${name} and c.deleted_at is null`;
+  return rows.map(({ id }) => id);
+}
+
 /** Whether the index alone already gives exactly the schedules of the filter. */
 export function isCovered(
   access: Access,
-  { group, tag, target, createdBy, held, keys }: HeadFilter,
+  { group, tag, target, createdBy, calendar, held, keys }: HeadFilter,
 ): boolean {
-  if (keys !== undefined) return false;
+  if (keys !== undefined || calendar !== undefined) return false;
   const named = { group, tag, targets: target, ids: createdBy, held, key: undefined }[access.by];
   return [group, tag, target, createdBy, held].every((each) => each === undefined || each === named);
 }
@@ -118,7 +135,7 @@ export function keysBehind(after: string | undefined, prefix = ""): KeyRange | n
 }
 
 const head = (tx: Tx) => tx`
-  s.id, s.key, s.shard, s.group_key, s.tags, s.target_id, s.target_kind, s.created_by, s.held_since, s.held_until, s.spec_version, s.max_fires,
+  s.id, s.key, s.shard, s.group_key, s.tags, s.target_id, s.target_kind, s.created_by, s.calendar_id, s.held_since, s.held_until, s.spec_version, s.max_fires,
   s.rule, s.phase, s.lagged`;
 
 /**
@@ -171,13 +188,14 @@ export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange
 }
 
 /** SQL: whether a schedule `s` matches the filter. */
-export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held, keys }: HeadFilter) {
+export function fits(tx: Tx, { prefix, group, tag, target, createdBy, calendar, held, keys }: HeadFilter) {
   return tx`(true
     ${prefix === undefined ? tx`` : tx`and ${isUnder(tx, prefix)}`}
     ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
     ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text]`}
     ${target === undefined ? tx`` : goesTo(tx, target)}
     ${createdBy === undefined ? tx`` : tx`and s.created_by = ${createdBy}`}
+    ${calendar === undefined ? tx`` : tx`and s.calendar_id = (select c.id from carillon.calendars c where c.name = ${calendar} and c.deleted_at is null)`}
     ${held === undefined ? tx`` : tx`and ${isHeld(tx)} = ${held}`}
     ${keys === undefined ? tx`` : tx`and s.key = any(${[...keys]}::text[])`})`;
 }

@@ -14,10 +14,18 @@ const pageShape = z.object({
 beforeAll(async () => {
   api = await ownApi();
   await api.tick();
+  const days = JSON.stringify({ dates: ["12-25"] });
+  expect((await api.send("PUT", "/v1/calendars/days", { body: days, as: "admin" })).status).toBe(201);
   const schedules: Record<string, object> = {
-    "a:1": { when: "in 2h", target: { queue: "orders" }, tags: ["x"] },
+    "a:1": { when: "in 2h", target: { queue: "orders" }, tags: ["x"], calendar: { name: "days" } },
     "a:2": { when: "in 1h", target: { queue: "mail" }, tags: ["x"], group: "g" },
-    "b:1": { when: "in 3h", target: { queue: "orders" }, group: "g", paused: true },
+    "b:1": {
+      when: "in 3h",
+      target: { queue: "orders" },
+      group: "g",
+      paused: true,
+      calendar: { name: "days" },
+    },
     "b:2": { when: "in 30m", target: { event: {} }, tags: ["x", "y"] },
   };
   for (const [key, body] of Object.entries(schedules)) {
@@ -47,6 +55,9 @@ describe("GET /v1/schedules", () => {
     ["createdBy=nobody", []],
     ["createdBy=writeer", ["b:2"]],
     ["createdBy=adminer&tag=x", ["a:1", "a:2"]],
+    ["calendar=days", ["a:1", "b:1"]],
+    ["calendar=days&group=g", ["b:1"]],
+    ["calendar=none", []],
     ["state=paused", ["b:1"]],
     ["failing=true", []],
     ["prefix=b&tag=y", ["b:2"]],
@@ -102,6 +113,7 @@ describe("a token with a prefix", () => {
     "target=queue",
     "group=g",
     "createdBy=adminer",
+    "calendar=days",
     `nextFrom=${iso(0)}`,
     "state=active",
   ])("A token with a prefix finds and counts its own keys only: %s", async (query) => {

@@ -28,6 +28,7 @@ const searched = {
   state: "active",
   target: "queue",
   createdBy: "ann",
+  calendar: "days",
   failing: true,
   nextFrom: at,
   nextTo: at,

@@ -6,6 +6,7 @@ import {
   orderOf,
   type ScheduleFilter,
 } from "../../lib/history/search-schedules.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, minute, second } from "../support/instants.ts";
@@ -38,6 +39,7 @@ function bodyOf(n: number): object {
     group: n % 4 === 0 ? `g${n % 3}` : null,
     tags: n % 3 === 0 ? ["even", `t${n % 4}`] : [],
     retry: { attempts: 1 },
+    ...(n % 10 === 1 ? { calendar: { name: "days" } } : {}),
     ...(n % 11 === 0 ? { maxFires: 3 } : {}),
     ...(n % 13 === 0 && when.startsWith("every 1") ? { endsAt: "2026-03-02T11:30:00Z" } : {}),
     ...(n % 17 === 0 ? { spread: "20m" } : {}),
@@ -53,6 +55,14 @@ function targetOf(n: number): object {
 beforeAll(async () => {
   world = await carillon();
   await world.tick();
+  await putCalendar(
+    { sql: world.sql, queue: world.queue },
+    {
+      name: "days",
+      body: { description: null, rules: { dates: ["2030-01-01"], weekly: [] } },
+      caller: { name: "ann" },
+    },
+  );
   for (const n of numbers) await world.put(keyOf(n), bodyOf(n), n % 6 === 0 ? "ben" : "ann");
   await world.tick();
   for (const key of ["a:3", "b:10", "c:26"]) await world.pause(key);
@@ -94,7 +104,7 @@ const nameOf = ({ body: { target } }: ScheduleRead) => {
 
 /** Applies the filter to a schedule as it is read. */
 function isMeant(read: ScheduleRead, filter: ScheduleFilter): boolean {
-  const { prefix = "", group, tag, target, createdBy, state, nextFrom, nextTo } = filter;
+  const { prefix = "", group, tag, target, createdBy, calendar, state, nextFrom, nextTo } = filter;
   const next = read.nextAt;
   const now = at(80 * minute + 20 * second);
   return (
@@ -103,6 +113,7 @@ function isMeant(read: ScheduleRead, filter: ScheduleFilter): boolean {
     (tag === undefined || read.body.tags.includes(tag)) &&
     (target === undefined || kindOf(read) === target || nameOf(read) === target) &&
     (createdBy === undefined || read.createdBy === createdBy) &&
+    (calendar === undefined || read.body.calendar?.name === calendar) &&
     (state === undefined || read.state === state) &&
     (filter.failing === undefined || failing.has(read.key)) &&
     (nextFrom === undefined || (next !== null && next >= nextFrom && next >= now)) &&
@@ -147,6 +158,8 @@ const heads: ScheduleFilter[] = [
   { target: "queue/q1" },
   { createdBy: "ben" },
   { createdBy: "ben", tag: "even" },
+  { calendar: "days" },
+  { calendar: "days", prefix: "b:" },
   { group: "g0", tag: "even", target: "queue/q0" },
 ];
 

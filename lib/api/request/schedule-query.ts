@@ -22,6 +22,7 @@ export const filterFields = {
   state: z.enum(["active", "paused", "ended"]).optional().describe("The schedule's state."),
   target: targetFilter.optional(),
   createdBy: storableText({ max: 200 }).optional().describe("The token that created it, by its name."),
+  calendar: keyShape.optional().describe("The calendar that it uses, by its name."),
   nextFrom: instantShape
     .optional()
     .describe(

@@ -21,7 +21,7 @@ export function Keys() {
   const [isOpen, setOpen] = useState(false);
   const [isOn, setOn] = useState(() => localStorage.getItem(storageKey) !== "off");
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    if (!isOn || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (!isOn || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
     if (document.querySelector("[role=dialog], [role=alertdialog]") !== null) return;
     if (event.key === "?") setOpen(true);
     else if (event.key === "j") moveInRows(1);
@@ -69,9 +69,13 @@ export function Keys() {
   );
 }
 
-/** Whether a letter belongs to a field. */
-const isTyping = (target: EventTarget | null) =>
-  target instanceof HTMLElement && (target.isContentEditable || target.matches("input, select, textarea"));
+/** Whether a letter belongs to a field. Outside of its shadow root, the JSON editor is no field. */
+function isTyping(event: KeyboardEvent): boolean {
+  const [target] = event.composedPath();
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || target.matches("input, select, textarea"))
+  );
+}
 
 function ThemeSwitch() {
   const [theme, setTheme] = useState(keptTheme);

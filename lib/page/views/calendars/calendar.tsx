@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { isNotFound } from "../../../client/request/problem.ts";
 import { useSession } from "../../app/session-context.ts";
 import { numberText } from "../../data/amounts.ts";
@@ -26,7 +26,9 @@ export function CalendarView() {
         {isMissing ? <p className="quiet">There is no calendar of this name yet.</p> : null}
         {data === undefined || isMissing ? null : (
           <p className="quiet">
-            {usedText(data)}
+            <Link to="/schedules" search={{ calendar: name }} className="link">
+              {usedText(data)}
+            </Link>
             {data.pending === 0
               ? ""
               : `, ${numberText(data.pending)} of them are still planned by older rules`}

@@ -5,14 +5,14 @@ import { holdsQuery } from "../../data/hold-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CheckFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
-import { filterOf, type HoldSearch } from "./hold-search.ts";
+import { filterOf, type HoldSearch, readHoldSearch } from "./hold-search.ts";
 import { HoldTable } from "./hold-table.tsx";
 import "../../look/table.css";
 
 /** The board of holds: owner, reason, members, and how long they last still. */
 export function Holds() {
   const { carillon } = useSession();
-  const search = useSearch({ from: "/holds" });
+  const search = readHoldSearch(useSearch({ from: "/holds" }));
   const navigate = useNavigate({ from: "/holds" });
   const pages = useInfiniteQuery(holdsQuery(carillon, filterOf(search)));
   const change = (changed: Partial<HoldSearch>) =>

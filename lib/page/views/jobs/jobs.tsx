@@ -7,14 +7,14 @@ import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { JobExport } from "./job-export.tsx";
-import { filterOf, type JobSearch, retryFilterOf, stateWords } from "./job-search.ts";
+import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } from "./job-search.ts";
 import { JobTable } from "./job-table.tsx";
 import { RetryAll } from "./retry-all.tsx";
 import "../../look/table.css";
 
 export function Jobs() {
   const { carillon } = useSession();
-  const search = useSearch({ from: "/jobs" });
+  const search = readJobSearch(useSearch({ from: "/jobs" }));
   const navigate = useNavigate({ from: "/jobs" });
   const pages = useInfiniteQuery(jobsQuery(carillon, filterOf(search)));
   const { state, prefix, key, tag, group, target, from, to } = search;

@@ -8,14 +8,14 @@ import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Contributors } from "./contributors.tsx";
 import { LoadCurve } from "./load-curve.tsx";
-import { byWords, type LoadSearch, paramsOf, spreads } from "./load-search.ts";
+import { byWords, type LoadSearch, paramsOf, readLoadSearch, spreads } from "./load-search.ts";
 import { SpreadSlider } from "./spread-slider.tsx";
 import "../../look/load.css";
 
 /** When it will be busy, of which schedules, and by how much a spread flattens it. */
 export function Load() {
   const { carillon } = useSession();
-  const search = useSearch({ from: "/load" });
+  const search = readLoadSearch(useSearch({ from: "/load" }));
   const navigate = useNavigate({ from: "/load" });
   const forecast = useQuery(forecastQuery(carillon, paramsOf(search)));
   const change = (changed: Partial<LoadSearch>) =>

@@ -23,6 +23,7 @@ export function ScheduleFilters({ search, onChange }: ScheduleFiltersProps) {
         value={search.target}
         onChange={(target) => onChange({ target })}
       />
+      <TextFilter label="Calendar" value={search.calendar} onChange={(calendar) => onChange({ calendar })} />
       <ChoiceFilter
         label="State"
         choices={stateWords}

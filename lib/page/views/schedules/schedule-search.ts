@@ -7,6 +7,7 @@ export interface ScheduleSearch {
   tag?: string | undefined;
   group?: string | undefined;
   target?: string | undefined;
+  calendar?: string | undefined;
   state?: ScheduleState | undefined;
   failing?: "true" | undefined;
 }
@@ -26,7 +27,7 @@ export function readScheduleSearch(search: Record<string, unknown>): ScheduleSea
   );
   const failing = choiceIn(search, "failing", ["true"]);
   return {
-    ...textsIn(search, ["prefix", "tag", "group", "target"]),
+    ...textsIn(search, ["prefix", "tag", "group", "target", "calendar"]),
     ...(state === undefined ? {} : { state }),
     ...(failing === undefined ? {} : { failing }),
   };

@@ -9,7 +9,7 @@ import { Freshness } from "../../parts/freshness.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ScheduleExport } from "./schedule-export.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
-import { filterOf, type ScheduleSearch } from "./schedule-search.ts";
+import { filterOf, readScheduleSearch, type ScheduleSearch } from "./schedule-search.ts";
 import { ScheduleTable } from "./schedule-table.tsx";
 import { useKeySelection } from "./selection.ts";
 import "../../look/table.css";
@@ -18,7 +18,7 @@ import "../../look/bulk.css";
 /** All schedules of a filter, with the strip of their last runs. */
 export function Schedules() {
   const { carillon } = useSession();
-  const search = useSearch({ from: "/schedules" });
+  const search = readScheduleSearch(useSearch({ from: "/schedules" }));
   const navigate = useNavigate({ from: "/schedules" });
   const filter = filterOf(search);
   const pages = useInfiniteQuery(schedulesQuery(carillon, filter));
