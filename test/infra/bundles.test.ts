@@ -25,7 +25,8 @@ beforeAll(() => {
     Plain: { archiveBucket },
     Own: { archiveBucket, handlersEntry },
   }));
-}, 120_000);
+  // Beside other tests, esbuild and the page's build take several times as long as alone.
+}, 300_000);
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
 test("every function is bundled into one file, which loads by itself, without this repository", async () => {
