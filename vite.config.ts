@@ -6,8 +6,6 @@ export default defineConfig({
   root: path.join(import.meta.dirname, "lib", "page"),
   base: "./",
   build: {
-    outDir: path.join(import.meta.dirname, "dist", "page"),
-    emptyOutDir: true,
     target: "es2023",
     // Inlined files would need a wider Content-Security-Policy.
     assetsInlineLimit: 0,

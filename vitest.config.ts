@@ -9,6 +9,7 @@ const long = [
   "test/functions/migrate.test.ts",
   "test/crash/workers.test.ts",
   "test/crash/ticks.test.ts",
+  "test/page/views.test.ts",
   "test/release/previous-functions.test.ts",
   "test/local/start-killed.test.ts",
   "test/local/start-stops.test.ts",
@@ -66,7 +67,7 @@ export default defineConfig({
       CARILLON_SEED: String(seed),
       NODE_COMPILE_CACHE: path.join(import.meta.dirname, "node_modules", ".cache", "compiled"),
     },
-    globalSetup: ["test/support/postgres.ts"],
+    globalSetup: ["test/support/postgres.ts", "test/support/page-folder.ts"],
     setupFiles: ["test/support/fixed-seed.ts", "test/support/after-file.ts"],
     // The default of 1 s is too short for a loaded machine to start a process or to be granted a
     // lock.

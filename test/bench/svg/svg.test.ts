@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { chromium } from "../../support/chromium.ts";
 import { bars } from "./bars.ts";
 import { distribution } from "./distribution.ts";
 import { linearScale, logScale, shortNumber } from "./scale.ts";
@@ -111,9 +112,6 @@ describe("an axis", () => {
 
 const boxes = z.array(
   z.object({ text: z.string(), left: z.number(), right: z.number(), top: z.number(), bottom: z.number() }),
-);
-const chromium = ["chromium", "chromium-browser", "google-chrome"].find(
-  (name) => spawnSync(name, ["--version"]).status === 0,
 );
 
 /** Every text of a picture with its position, as a browser lays it out. */

@@ -1,0 +1,176 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium } from "../support/chromium.ts";
+import { until } from "../support/until.ts";
+import { type OwnBrowser, ownBrowser, settled } from "./browser.ts";
+import { deadKey, filledPage, gapKey } from "./filled.ts";
+import type { OwnPage } from "./own-page.ts";
+
+/** The text of the control that has the focus; empty if none has it. */
+const focused = (page: Page) =>
+  page.evaluate<string>(`(() => {
+    const at = document.activeElement;
+    return at.matches("a, button, input, select") ? (at.getAttribute("aria-label") ?? at.textContent) : "";
+  })()`);
+
+/** Waits until an expression is true in the page. */
+const holds = (page: Page, expression: string) =>
+  until(`${expression} is true`, () => page.evaluate<boolean>(expression));
+
+const stepsMax = 60;
+
+/** Presses a key until the focus is on an element with this text. */
+async function reach(page: Page, text: string, key = "Tab"): Promise<void> {
+  const seen: string[] = [];
+  for (let step = 0; step < stepsMax; step++) {
+    const at = await focused(page);
+    if (at.includes(text)) return;
+    seen.push(at.slice(0, 40));
+    await page.keyboard.press(key);
+  }
+  throw new Error(`${key} does not reach “${text}”: ${seen.join(" | ")}`);
+}
+
+describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  beforeAll(async () => {
+    own = await filledPage();
+    browser = await ownBrowser(own);
+  });
+
+  afterAll(async () => {
+    await browser.stop();
+    await own.stop();
+  });
+
+  test("Ctrl+K goes to a key by its beginning, and the focus is in the content then", async () => {
+    const tab = await browser.tab();
+    await tab.open("/");
+    await tab.page.keyboard.press("Control+k");
+    await tab.page.getByRole("combobox", { name: "Go to a key" }).waitFor();
+    await tab.page.keyboard.type("billing:");
+    await tab.page.getByRole("option", { name: gapKey }).waitFor();
+    await tab.page.keyboard.press("Enter");
+    await tab.page.getByRole("heading", { name: gapKey }).waitFor();
+    await holds(tab.page, `document.activeElement.id === "main"`);
+    expect(await tab.page.title()).toBe(`${gapKey} · Carillon`);
+    await tab.page.keyboard.press("Control+k");
+    await tab.page.keyboard.press("Escape");
+    await tab.page.getByRole("dialog").waitFor({ state: "detached" });
+    await holds(tab.page, `document.activeElement.id === "main"`);
+    await tab.close();
+  });
+
+  test("A dead job is retried from Now without a mouse, and the dialog keeps and returns the focus", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/");
+    await reach(page, "HTTP 503");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    await settled(page);
+    await reach(page, "show");
+    await page.keyboard.press("Enter");
+    await page.getByText(`a cadence job of ${deadKey}: dead`).waitFor();
+    await reach(page, "Retry …");
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("alertdialog");
+    await dialog.getByText("It starts again at once").waitFor();
+    for (let step = 0; step < 8; step++) {
+      await page.keyboard.press("Tab");
+      await holds(page, `document.activeElement.closest("[role=alertdialog]") !== null`);
+    }
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(await focused(page)).toBe("Retry …");
+    await page.keyboard.press("Enter");
+    await reach(page, "Retry the job");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("The job waits for its next attempt").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText(`a cadence job of ${deadKey}: retrying`).waitFor();
+    await tab.close();
+  });
+
+  test("The first Tab reaches a link that skips the bar, in a view of any depth", async () => {
+    const tab = await browser.tab();
+    for (const view of ["/", `/schedules/${gapKey}`]) {
+      await tab.open(view);
+      await tab.page.keyboard.press("Tab");
+      expect(await focused(tab.page)).toBe("Skip to the content");
+      await tab.page.keyboard.press("Enter");
+      expect(await tab.page.evaluate("document.activeElement.id")).toBe("main");
+      expect(tab.page.url()).toBe(`${own.url}${encodeURI(view)}`);
+    }
+    await tab.close();
+  });
+
+  test.each(["/", "/schedules?prefix=sync", `/schedules/${gapKey}`, "/jobs?state=dead", "/load", "/holds"])(
+    "Tab reaches every control of %s that a mouse can click",
+    async (view) => {
+      const tab = await browser.tab();
+      await tab.open(view);
+      const controls = await tab.page.evaluate<number>(`(() => {
+        const all = [...document.querySelectorAll("a, button, input, select, textarea")];
+        const usable = all.filter((each) => !each.disabled && each.checkVisibility());
+        usable.forEach((each, place) => each.setAttribute("data-place", place));
+        return usable.length;
+      })()`);
+      const reached = new Set<string | null>();
+      for (let step = 0; step < controls + 3; step++) {
+        await tab.page.keyboard.press("Tab");
+        reached.add(await tab.page.evaluate(`document.activeElement.getAttribute("data-place")`));
+      }
+      const missed = Array.from({ length: controls }, (_, place) => String(place)).filter(
+        (place) => !reached.has(place),
+      );
+      expect(missed).toEqual([]);
+      await tab.close();
+    },
+  );
+
+  test("j and k move in the rows, Enter opens one, and letters typed into a field stay letters", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules?prefix=crm:");
+    const keyAt = (place: number) => `crm:contact:${String(place).padStart(4, "0")}`;
+    await page.keyboard.press("j");
+    expect(await focused(page)).toBe(keyAt(0));
+    for (let step = 0; step < 40; step++) await page.keyboard.press("j");
+    expect(await focused(page)).toBe(keyAt(40));
+    await page.keyboard.press("k");
+    expect(await focused(page)).toBe(keyAt(39));
+    const isUncovered = `(() => { const { left, top } = document.activeElement.getBoundingClientRect();
+      return document.elementFromPoint(left + 2, top + 2) === document.activeElement; })()`;
+    expect(await page.evaluate(isUncovered)).toBe(true);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: keyAt(39) }).waitFor();
+    await tab.open("/schedules");
+    await page.getByLabel("Tag").focus();
+    await page.keyboard.type("jk?");
+    expect(await page.getByLabel("Tag").inputValue()).toBe("jk?");
+    await tab.close();
+  });
+
+  test("? lists the keys, turns off those without Ctrl, and changes the theme for later visits", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys and settings" }).waitFor();
+    await page.getByLabel("dark").check();
+    await page.getByLabel("Keys without Ctrl").uncheck();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.keyboard.press("?");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.reload();
+    await settled(page);
+    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+    await page.keyboard.press("j");
+    expect(await page.evaluate("document.activeElement === document.body")).toBe(true);
+    await tab.close();
+  });
+});

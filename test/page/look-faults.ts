@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { buildSync } from "esbuild";
+import type { Page } from "playwright-core";
+
+const bundled = buildSync({
+  entryPoints: [path.join(import.meta.dirname, "in-browser", "text-faults.ts")],
+  bundle: true,
+  write: false,
+  format: "iife",
+  globalName: "inBrowser",
+});
+const texts = bundled.outputFiles[0]?.text ?? "";
+
+/** Texts of a page that overlap, are cut off, or show a fault of the code. */
+export function textFaults(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => { ${texts} return inBrowser.textFaults(); })()`);
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Finding {
+  id: string;
+  impact: string | null;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** The serious and critical findings of axe, each with the first elements that it names. */
+export const axeFaults = (page: Page) => faultsOf(page, {});
+
+/** Texts without enough contrast: all that another theme can change. */
+export const contrastFaults = (page: Page) => faultsOf(page, { runOnly: ["color-contrast"] });
+
+async function faultsOf(page: Page, options: object): Promise<string[]> {
+  await page.evaluate(axe);
+  const given = JSON.stringify({ resultTypes: ["violations"], ...options });
+  const found = await page.evaluate<Finding[]>(
+    `axe.run(document, ${given}).then(({ violations }) => violations)`,
+  );
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(describeNode).join("; ")}`);
+}
+
+const describeNode = ({ html, failureSummary }: Finding["nodes"][number]) =>
+  `${html.slice(0, 160)} (${failureSummary.replaceAll(/\s+/g, " ").slice(0, 200)})`;

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium } from "../support/chromium.ts";
+import { type OwnBrowser, ownBrowser } from "./browser.ts";
+import { deadKey, filledPage } from "./filled.ts";
+import { textFaults } from "./look-faults.ts";
+import type { OwnPage } from "./own-page.ts";
+
+describe.runIf(chromium !== undefined)("tokens with fewer rights in a browser (need Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+  let dead: string;
+
+  beforeAll(async () => {
+    own = await filledPage();
+    browser = await ownBrowser(own);
+    const [job] = (await own.client.jobs.list({ state: "dead", key: deadKey, limit: 1 }).page()).items;
+    dead = job?.id ?? "";
+  });
+
+  afterAll(async () => {
+    await browser.stop();
+    await own.stop();
+  });
+
+  const buttonsOf = async (token: string, view: string) => {
+    const tab = await browser.tab({ token });
+    await tab.open(view);
+    const buttons = await tab.page.locator("main").getByRole("button").allTextContents();
+    await tab.close();
+    return buttons;
+  };
+
+  test("A read token sees no button that changes something", async () => {
+    const { token } = await own.client.tokens.create({ name: "reader", scope: "read" });
+    const changing = /retry|cancel|hold|resume|delete|fire/i;
+    for (const view of ["/jobs?state=dead", `/jobs/${dead}`, `/schedules/${deadKey}`, "/holds"]) {
+      const buttons = await buttonsOf(token, view);
+      expect([view, buttons.filter((text) => changing.test(text))]).toEqual([view, []]);
+    }
+    expect(await buttonsOf("admin-token", `/jobs/${dead}`)).toContain("Retry …");
+    expect(await buttonsOf("admin-token", "/jobs?state=dead")).toContain("Retry all that match …");
+  });
+
+  test("A token with a prefix sees its own schedules in every view, and no error", async () => {
+    const { token } = await own.client.tokens.create({ name: "team", scope: "write", prefix: "hooks:" });
+    const tab = await browser.tab({ token });
+    for (const view of ["/", "/schedules", "/jobs?state=dead", "/agenda", "/load", "/holds"]) {
+      await tab.open(view);
+      const text = await tab.page.locator("main").textContent();
+      expect([view, await tab.page.getByRole("alert").allTextContents()]).toEqual([view, []]);
+      expect([view, /crm:|device:|billing:/.test(text ?? "")]).toEqual([view, false]);
+      expect([view, await textFaults(tab.page)]).toEqual([view, []]);
+    }
+    expect(await buttonsOf(token, "/jobs?state=dead")).toContain("Retry all that match …");
+    await tab.close();
+  });
+});
