@@ -46,12 +46,12 @@ const columns: readonly Column<AgendaItem>[] = [
   { name: "More", className: "more", cell: moreText },
 ];
 
-function moreText({ passedOver, latenessMs, durationMs, reason, note }: AgendaItem): string {
+function moreText({ outcome, passedOver, latenessMs, durationMs, reason, note }: AgendaItem): string {
   const parts = [
     passedOver === null || passedOver.count === null || passedOver.count === 1
       ? null
       : `${numberText(passedOver.count)} occurrences`,
-    reason,
+    outcome === "skipped" ? reason : null,
     latenessMs !== null && latenessMs > onTimeMs ? `${spanText(latenessMs)} late` : null,
     durationMs === null ? null : `took ${spanText(durationMs)}`,
     note,

@@ -62,7 +62,7 @@ const columns: readonly Column<JobSummary>[] = [
   },
   {
     name: "Why",
-    className: "why",
+    className: "cause",
     cell: ({ error, reason }) => <span title={error ?? undefined}>{error ?? reason ?? ""}</span>,
   },
   {

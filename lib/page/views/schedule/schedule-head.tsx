@@ -3,6 +3,7 @@ import type { Strip } from "../../../client/agenda.ts";
 import type { Schedule } from "../../../client/schedule.ts";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Instant } from "../../parts/instant.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 
 interface ScheduleHeadProps {
   /** When the answer on the screen arrived. */
@@ -22,7 +23,7 @@ export function ScheduleHead({ at, name, schedule, deleted }: ScheduleHeadProps)
       </div>
       {schedule === undefined ? null : (
         <p className="quiet">
-          {schedule.cadenceText}; {stateText(schedule)}
+          <Sentence text={schedule.cadenceText} of={name} />; {stateText(schedule)}
           {schedule.calendar === null ? null : (
             <>
               ; calendar{" "}

@@ -4,6 +4,7 @@ import type { ScheduleSummary } from "../../../client/schedule.ts";
 import { stripLength } from "../../data/schedule-queries.ts";
 import { FirstSchedule } from "../../parts/first-schedule.tsx";
 import { Instant } from "../../parts/instant.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import type { KeySelection } from "./selection.ts";
@@ -68,7 +69,11 @@ const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSumma
   {
     name: "When",
     className: "when",
-    cell: ({ cadenceText, cadence }) => <span title={cadence}>{cadenceText}</span>,
+    cell: ({ cadenceText, cadence }) => (
+      <span title={cadence}>
+        <Sentence text={cadenceText} />
+      </span>
+    ),
   },
   {
     name: "Next run",
@@ -81,7 +86,7 @@ const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSumma
     className: "runs",
     cell: ({ key }) => {
       const runs = strips.get(key);
-      return runs === undefined ? null : <RunsStrip runs={runs} room={stripLength} />;
+      return runs === undefined || runs.length === 0 ? null : <RunsStrip runs={runs} room={stripLength} />;
     },
   },
   { name: "State", className: "state", cell: (schedule) => <StateCell {...schedule} /> },

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium } from "../support/chromium.ts";
+import { type OwnBrowser, ownBrowser } from "./browser.ts";
+import { axeFaults, textFaults } from "./look-faults.ts";
+import { type OwnPage, ownPage } from "./own-page.ts";
+
+const begin = "2027-03-26T12:00:00.000Z";
+
+const daily = {
+  when: "0 9 * * *",
+  timezone: "Europe/Berlin",
+  target: { queue: "reports" },
+  calendar: { name: "holidays", on: "skip" },
+} as const;
+
+describe.runIf(chromium !== undefined)("calendars in a browser (need Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  beforeAll(async () => {
+    own = await ownPage(begin);
+    browser = await ownBrowser(own);
+    await own.client.calendars.put("holidays", { dates: ["12-25"], weekly: ["sun"] });
+    await own.client.schedules.put("reports:daily", daily);
+    await own.client.schedules.put("reports:free", { ...daily, calendar: null });
+  });
+
+  afterAll(async () => {
+    await browser.stop();
+    await own.stop();
+  });
+
+  test("A day that is chosen shows whose runs move before the calendar is saved", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/calendars");
+    await page.getByRole("link", { name: "holidays" }).click();
+    const day = page.getByRole("button", { name: "2027-03-30: runs" });
+    await day.click();
+    await page.getByText("1 of 1 compared").waitFor();
+    const moved = page.getByRole("region", { name: "reports:daily" });
+    await moved.locator("li.gone").first().waitFor();
+    expect((await own.client.calendars.get("holidays")).version).toBe(1);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved.").waitFor();
+    expect(await own.client.calendars.get("holidays")).toMatchObject({
+      version: 2,
+      dates: ["12-25", "2027-03-30"],
+      weekly: ["sun"],
+    });
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
+
+  test("A day that a rule excludes becomes a working day by an exception", async () => {
+    await own.client.calendars.put("weekly", { weekly: ["sun"] });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/calendars/weekly?month=2027-04");
+    await page.getByRole("button", { name: "2027-04-04: no runs" }).click();
+    await page.getByRole("button", { name: "2027-04-04: runs" }).waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved.").waitFor();
+    expect(await own.client.calendars.get("weekly")).toMatchObject({ except: ["2027-04-04"], dates: [] });
+    await tab.close();
+  });
+
+  test("A version of a calendar that another caller saves meanwhile is not overwritten unseen", async () => {
+    await own.client.calendars.put("shared", { dates: ["12-25"] });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/calendars/shared");
+    await page.getByLabel("Description").fill("mine");
+    await page.getByText("0 of 0 compared").waitFor();
+    await own.client.calendars.put("shared", { dates: ["12-26"] });
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("saved version 2 while you edited version 1").waitFor();
+    expect((await own.client.calendars.get("shared")).dates).toEqual(["12-26"]);
+    await tab.close();
+  });
+
+  test.each([
+    { width: 390, theme: "dark" },
+    { width: 1_440, theme: "light" },
+  ] as const)("A calendar can be read at $width px in the $theme theme", async (look) => {
+    const tab = await browser.tab(look);
+    const faults: string[] = [];
+    for (const path of ["/calendars", "/calendars/holidays", "/calendars/holidays?month=2027-12"]) {
+      await tab.open(path);
+      const found = [...(await textFaults(tab.page)), ...(await axeFaults(tab.page))];
+      faults.push(...found.map((fault) => `${path}: ${fault}`));
+    }
+    expect([...faults, ...tab.faults]).toEqual([]);
+    await tab.close();
+  });
+});
