@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium } from "../support/chromium.ts";
+import { type OwnBrowser, ownBrowser, settled, type Tab } from "./browser.ts";
+import type { OwnPage } from "./own-page.ts";
+import { formulaKey, group, restPage, target } from "./rest-filled.ts";
+
+describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  beforeAll(async () => {
+    own = await restPage();
+    browser = await ownBrowser(own);
+  });
+
+  afterAll(async () => {
+    await browser.stop();
+    await own.stop();
+  });
+
+  async function tabAt(path: string): Promise<Tab> {
+    const tab = await browser.tab();
+    await tab.open(path);
+    return tab;
+  }
+
+  const button = ({ page }: Tab, name: string | RegExp) => page.getByRole("button", { name });
+  const said = ({ page }: Tab) => page.getByRole("alertdialog").getByRole("status").textContent();
+
+  test("A new token's secret is shown once and is nowhere else, and the token can be revoked", async () => {
+    const tab = await tabAt("/tokens");
+    const { page } = tab;
+    await button(tab, "New token …").click();
+    await page.getByLabel(/^Name/).fill("nightly");
+    await page.getByLabel(/^Scope/).selectOption("write");
+    await page.getByLabel(/^Keys begin with/).fill("nightly:");
+    await button(tab, "Make the token").click();
+    const secret = ((await page.locator(".dialog .copy").textContent()) ?? "").replace("Copy ", "");
+    expect((await own.client.tokens.list().take(9)).find(({ name }) => name === "nightly")).toMatchObject({
+      scope: "write",
+      prefix: "nightly:",
+    });
+    expect(page.url()).not.toContain(secret);
+    await button(tab, "I have it").click();
+    await settled(page);
+    const kept = await page.evaluate(
+      "JSON.stringify([{ ...sessionStorage }, { ...localStorage }, history.state, document.documentElement.outerHTML])",
+    );
+    expect(secret.length).toBeGreaterThan(20);
+    expect(kept).not.toContain(secret);
+    await page
+      .getByRole("row", { name: /nightly/ })
+      .getByRole("button", { name: "Revoke …" })
+      .click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Revoke", exact: true }).click();
+    expect(await said(tab)).toContain("nightly is revoked");
+    expect((await own.client.tokens.list().take(9)).map(({ name }) => name)).not.toContain("nightly");
+    await tab.close();
+  });
+
+  test("Limits are set and cleared, and another edit meanwhile is a conflict", async () => {
+    const tab = await tabAt(`/limits?target=${encodeURIComponent(target)}`);
+    const { page } = tab;
+    const atOnce = page.getByLabel(/^Jobs at once/);
+    await atOnce.fill("25");
+    await own.client.limits.put(target, { concurrency: 7 });
+    await button(tab, "Set the limits").click();
+    await page.getByText("7", { exact: true }).first().waitFor();
+    expect(await own.client.limits.get(target)).toMatchObject({ concurrency: 7 });
+    await atOnce.fill("30");
+    await button(tab, "Set the limits").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await own.client.limits.get(target)).toMatchObject({ concurrency: 30 });
+    await button(tab, `Change the limits of ${target}`).click();
+    await button(tab, /^Clear/).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await own.client.limits.get(target)).toMatchObject({ concurrency: null, setAt: null });
+    await tab.close();
+  });
+
+  test("A group is held after the server's count, and released", async () => {
+    const tab = await tabAt(`/groups/${encodeURIComponent(group)}`);
+    const { page } = tab;
+    await button(tab, "Hold …").click();
+    await page.getByText("120 schedules do not run").waitFor();
+    await page.getByLabel(/^Reason/).fill("in dispute");
+    await button(tab, "Hold the group").click();
+    expect(await said(tab)).toContain("120 schedules");
+    await button(tab, "Close").click();
+    await page.getByText("in dispute").waitFor();
+    expect(await own.client.schedules.count({ group, state: "paused" })).toMatchObject({ count: 120 });
+    await button(tab, "Release …").click();
+    await button(tab, "Release the group").click();
+    expect(await said(tab)).toContain("120 schedules are released");
+    await tab.close();
+  });
+
+  test("A selected range of schedules is held and deleted together, with the server's dry run", async () => {
+    const tab = await tabAt("/schedules?prefix=crm:contact:00");
+    const { page } = tab;
+    const box = (key: string) => page.getByRole("checkbox", { name: `Select ${key}` });
+    await box("crm:contact:0001").click();
+    await box("crm:contact:0005").click({ modifiers: ["Shift"] });
+    await page.getByText("5 selected").waitFor();
+    await button(tab, "Hold these …").click();
+    await page.getByRole("button", { name: "Hold 5 schedules" }).waitFor();
+    await page.getByLabel(/^Reason/).fill("to be checked");
+    await page.getByRole("button", { name: "4 h", exact: true }).click();
+    await button(tab, "Hold 5 schedules").click();
+    expect(await said(tab)).toContain("5 schedules are held.");
+    await button(tab, "Close").click();
+    expect(await own.client.schedules.get("crm:contact:0003")).toMatchObject({
+      state: "paused",
+      holds: [{ reason: "to be checked", until: expect.any(String) }],
+    });
+    await button(tab, "Delete these …").click();
+    await button(tab, "Delete 5 schedules").click();
+    expect(await said(tab)).toContain("5 schedules are deleted.");
+    expect(await own.client.schedules.count({ prefix: "crm:contact:000" })).toMatchObject({ count: 5 });
+    await tab.close();
+  });
+
+  test("Fields of all schedules that match are changed, once their runs before and after were shown", async () => {
+    const tab = await tabAt("/schedules?prefix=hooks:");
+    const { page } = tab;
+    await page.getByText("change all that match", { exact: true }).click();
+    await button(tab, "Change all that match …").click();
+    const act = page.getByRole("alertdialog").getByRole("button", { name: /Nothing to do|Change 1/ });
+    expect(await act.isDisabled()).toBe(true);
+    await page.getByLabel(/^Fields to change/).fill('{ "when": "0 9 * * *", "timezone": "Europe/Berlin" }');
+    await button(tab, "Show what changes").click();
+    await page.getByRole("button", { name: "Change 1 schedules" }).click();
+    expect(await said(tab)).toContain("1 schedules are changed.");
+    expect(await own.client.schedules.get("hooks:orders")).toMatchObject({ when: "0 9 * * *" });
+    await tab.close();
+  });
+
+  test("A refused command is checked, mended and sent again, and leaves the list", async () => {
+    const tab = await tabAt("/refused?id=1");
+    const { page } = tab;
+    const text = page.getByLabel("The command");
+    await button(tab, "Check when it would run").click();
+    await page.getByRole("alert").waitFor();
+    await text.fill((await text.inputValue()).replace("evry 1h", "every 1h"));
+    await button(tab, "Check when it would run").click();
+    await page.getByText("next").waitFor();
+    await button(tab, "Send the mended text").click();
+    await page.getByText("No command was refused.").waitFor();
+    expect(await own.client.schedules.get("order:1234")).toMatchObject({ when: "every 1h" });
+    await tab.close();
+  });
+
+  test("The export has all rows that match, and no text that a spreadsheet carries out", async () => {
+    const tab = await tabAt("/schedules?prefix=crm:");
+    const { page } = tab;
+    await button(tab, "Export …").click();
+    const [download] = await Promise.all([page.waitForEvent("download"), button(tab, "CSV").click()]);
+    expect(download.suggestedFilename()).toMatch(/^carillon-schedules-prefix-crm_-2026-03-29T[\d-]+Z\.csv$/);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(Buffer.from(chunk));
+    const lines = Buffer.concat(chunks).toString().trim().split("\r\n");
+    const { count } = await own.client.schedules.count({ prefix: "crm:" });
+    expect(lines).toHaveLength(count + 1);
+    expect(lines.find((line) => line.startsWith(`${formulaKey},`))).toContain(`"'=HYPERLINK(`);
+    await tab.close();
+  });
+
+  test("The audit says in a sentence who changed what, and shows the values", async () => {
+    const tab = await tabAt("/audit?action=schedule.patched&subject=hooks:orders");
+    const { page } = tab;
+    const entry = page.getByRole("listitem").filter({ hasText: "ops changed hooks:orders" });
+    await entry.getByRole("button").click();
+    const row = entry.getByRole("row", { name: /^when/ });
+    expect(await row.getByRole("cell").allTextContents()).toEqual(["every 5m", "every 10m"]);
+    await tab.close();
+  });
+});

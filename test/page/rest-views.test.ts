@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium } from "../support/chromium.ts";
+import { type OwnBrowser, ownBrowser } from "./browser.ts";
+import { axeFaults, textFaults } from "./look-faults.ts";
+import type { OwnPage } from "./own-page.ts";
+import { group, restPage } from "./rest-filled.ts";
+
+const views = [
+  `/groups/${encodeURIComponent(group)}`,
+  "/limits",
+  "/tokens",
+  "/audit?action=schedule.patched",
+  "/refused?id=1",
+  "/refused?of=inbox",
+  "/schedules?prefix=crm:",
+];
+
+const looks = [390, 1_440].flatMap((width) =>
+  (["light", "dark"] as const).map((theme) => ({ width, theme })),
+);
+
+describe.runIf(chromium !== undefined)("the views of the menu (need Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  beforeAll(async () => {
+    own = await restPage();
+    browser = await ownBrowser(own);
+  });
+
+  afterAll(async () => {
+    await browser.stop();
+    await own.stop();
+  });
+
+  test.each(looks)("Every view of the menu can be read at $width px in the $theme theme", async (look) => {
+    const tab = await browser.tab(look);
+    const faults: string[] = [];
+    for (const view of views) {
+      await tab.open(view);
+      const closed = tab.page.locator("main details:not([open]) > summary, main .unfold");
+      if ((await closed.count()) > 0) await closed.first().click();
+      const found = [
+        ...(await textFaults(tab.page)),
+        ...(await axeFaults(tab.page)),
+        ...tab.faults.splice(0),
+      ];
+      faults.push(...found.map((fault) => `${view}: ${fault}`));
+    }
+    await tab.close();
+    expect(faults).toEqual([]);
+  });
+
+  test("A token with little scope sees only the views of the menu that it may read", async () => {
+    const { token } = await own.client.tokens.create({ name: "reader", scope: "read", prefix: "crm:" });
+    const tab = await browser.tab({ token });
+    await tab.open("/");
+    await tab.page.getByRole("button", { name: "More" }).click();
+    expect(await tab.page.locator(".more-list a").allTextContents()).toEqual(["Calendars", "Tokens"]);
+    await tab.open("/tokens");
+    expect(await tab.page.getByRole("button", { name: "New token" }).count()).toBe(0);
+    await tab.open("/schedules");
+    expect(await tab.page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(0);
+    await tab.open(`/groups/${encodeURIComponent(group)}`);
+    expect(await tab.page.getByRole("button", { name: "Hold" }).count()).toBe(0);
+    await tab.close();
+  });
+
+  test("The requests of these views are those of the API's document", () => {
+    expect(own.contradictions).toEqual([]);
+  });
+});
