@@ -1,6 +1,5 @@
 import { useEffect, useEffectEvent, useState } from "react";
-import "../look/table.css";
-import "../look/cards.css";
+import "../look/tables.css";
 
 /** The pause after the last key before a typed text is searched for. */
 const typingMs = 150;

@@ -1,7 +1,6 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
-import "../look/table.css";
-import "../look/cards.css";
+import "../look/tables.css";
 
 export interface Column<Row> {
   name: string;

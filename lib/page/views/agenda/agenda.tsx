@@ -11,7 +11,7 @@ import { AgendaExport } from "./agenda-export.tsx";
 import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
 import { WindowFields } from "./window-fields.tsx";
-import "../../look/table.css";
+import "../../look/tables.css";
 
 /** What runs, or ran, between two instants. */
 export function Agenda() {

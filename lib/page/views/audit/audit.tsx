@@ -8,7 +8,7 @@ import { OptionalInstant } from "../../parts/optional-instant.tsx";
 import { AuditRow } from "./audit-entry.tsx";
 import { AuditExport } from "./audit-export.tsx";
 import { type AuditSearch, actionChoices, auditFilterOf } from "./audit-search.ts";
-import "../../look/table.css";
+import "../../look/tables.css";
 import "../../look/more.css";
 
 /** Every recorded change, newest first. */

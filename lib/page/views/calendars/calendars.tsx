@@ -9,7 +9,7 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import "../../look/calendars.css";
-import "../../look/table.css";
+import "../../look/tables.css";
 
 /** The shared lists of days on which schedules do not run. */
 export function Calendars() {

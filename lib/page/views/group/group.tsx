@@ -9,7 +9,7 @@ import { GroupFacts } from "./group-facts.tsx";
 import { GroupHolds } from "./group-holds.tsx";
 import { GroupJobs } from "./group-jobs.tsx";
 import { MemberTable } from "./member-table.tsx";
-import "../../look/table.css";
+import "../../look/tables.css";
 import "../../look/more.css";
 
 const refreshMs = 10_000;

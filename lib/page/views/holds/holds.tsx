@@ -7,7 +7,7 @@ import { CheckFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
 import { filterOf, type HoldSearch, readHoldSearch } from "./hold-search.ts";
 import { HoldTable } from "./hold-table.tsx";
-import "../../look/table.css";
+import "../../look/tables.css";
 
 /** The board of holds: owner, reason, members, and how long they last still. */
 export function Holds() {

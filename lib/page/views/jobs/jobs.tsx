@@ -10,7 +10,7 @@ import { JobExport } from "./job-export.tsx";
 import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } from "./job-search.ts";
 import { JobTable } from "./job-table.tsx";
 import { RetryAll } from "./retry-all.tsx";
-import "../../look/table.css";
+import "../../look/tables.css";
 
 export function Jobs() {
   const { carillon } = useSession();

@@ -8,7 +8,7 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { EditLimits } from "./edit-limits.tsx";
 import { LimitTable } from "./limit-table.tsx";
 import { TargetForm } from "./target-form.tsx";
-import "../../look/table.css";
+import "../../look/tables.css";
 import "../../look/more.css";
 
 const refreshMs = 10_000;

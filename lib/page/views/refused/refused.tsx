@@ -7,7 +7,7 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { TextFilter } from "../../parts/filter-fields.tsx";
 import { RefusedRow } from "./refused-row.tsx";
 import type { RefusedSearch } from "./refused-search.ts";
-import "../../look/table.css";
+import "../../look/tables.css";
 import "../../look/more.css";
 
 const refreshMs = 15_000;

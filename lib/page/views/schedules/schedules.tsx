@@ -12,7 +12,7 @@ import { ScheduleFilters } from "./schedule-filters.tsx";
 import { filterOf, readScheduleSearch, type ScheduleSearch } from "./schedule-search.ts";
 import { ScheduleTable } from "./schedule-table.tsx";
 import { useKeySelection } from "./selection.ts";
-import "../../look/table.css";
+import "../../look/tables.css";
 import "../../look/bulk.css";
 
 /** All schedules of a filter, with the strip of their last runs. */

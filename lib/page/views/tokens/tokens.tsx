@@ -5,7 +5,7 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { NewTokenButton } from "./new-token.tsx";
 import { OwnTokenPanel } from "./own-token-panel.tsx";
 import { TokenTable } from "./token-table.tsx";
-import "../../look/table.css";
+import "../../look/tables.css";
 import "../../look/more.css";
 
 /** What this token may do, and the other tokens. */
