@@ -67,7 +67,7 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
     const { events } = stack.urls;
     const seen = async () => (await fetch(`${events}/events`)).text();
     await expect.poll(seen, { timeout: 60_000 }).toContain('"data":{"n":2}');
-    expect(await (await fetch(events)).text()).toContain("carillon.job.due");
+    expect(await seen()).toContain("carillon.job.due");
   });
 
   test("the stack leaves the address of its API in its data directory, where the CLI reads it", () => {
