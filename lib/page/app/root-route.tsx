@@ -3,7 +3,7 @@ import { NotFound } from "./not-found.tsx";
 import { Shell } from "./shell.tsx";
 import { ViewFault } from "./view-fault.tsx";
 
-/** What every view's address may have. */
+/** The search parameters that every view's address may have. */
 interface EverySearch {
   /** The zone of all times: a name, or absent for the reader's. */
   zone?: string | undefined;

@@ -8,7 +8,7 @@ export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */
   button: string;
   title: string;
-  /** What the action would do, by the server: nothing is changed. */
+  /** Asks the server for the effect of the action. Nothing is changed. */
   preview(signal: AbortSignal): Promise<Preview>;
   /** Identifies the preview: the action and its filter. */
   previewKey: readonly unknown[];
@@ -20,7 +20,7 @@ export interface ConfirmProps<Preview> {
   isDangerous?: boolean;
   /** The API takes no reason for the action. */
   hasNoReason?: boolean;
-  /** What the action needs besides the reason. Its values are the caller's. */
+  /** Fields that the action needs besides the reason. The caller keeps their values. */
   fields?: ReactNode;
   onOpenChange?: (isOpen: boolean) => void;
 }
@@ -51,7 +51,7 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
   );
 }
 
-/** It exists while the dialog is open, so that each opening asks the server anew. */
+/** The content exists only while the dialog is open, so each opening asks the server again. */
 function Question<Preview>({
   preview,
   previewKey,

@@ -10,7 +10,7 @@ interface CopyAsProps {
   curl: string;
 }
 
-/** What a view does, to be copied into a shell. */
+/** Commands that do the same as the view, to be copied into a shell. */
 export function CopyAs({ carillon, curl }: CopyAsProps) {
   const [copied, setCopied] = useState<string | null>(null);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { CopyButton } from "./copy-button.tsx";
 
-/** What to do where there is no schedule yet. */
+/** The first steps, shown where there is no schedule yet. */
 export function FirstSchedule() {
   return (
     <span className="first">

@@ -5,7 +5,7 @@ import "../look/month.css";
 interface MonthGridProps {
   month: string;
   onMonth(month: string): void;
-  /** What a day holds. */
+  /** The content of a day. */
   day(date: string): ReactNode;
   /** The class of a day. */
   look(date: string): string | undefined;

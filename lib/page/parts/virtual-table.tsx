@@ -6,7 +6,7 @@ export interface Column<Row> {
   name: string;
   /** The class of its cells, by which the style sheet gives widths and hides it on a phone. */
   className: string;
-  /** What the cell shows. A function, not a component: what needs hooks is a component in it. */
+  /** The content of the cell. It is called as a function: content with hooks must be a component in it. */
   cell(row: Row): ReactNode;
 }
 
@@ -25,7 +25,7 @@ interface VirtualTableProps<Row> {
 
 /** The height of a row before it is measured. */
 const rowHeight = 44;
-/** So many rows before the end the next page is asked for. */
+/** The next page is requested this many rows before the end. */
 const ahead = 40;
 
 /**
@@ -44,7 +44,7 @@ export function VirtualTable<Row>({
 }: VirtualTableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [offset, setOffset] = useState(0);
-  // What is above the table may grow when its answer comes.
+  // The content above the table may grow when its answer comes.
   useLayoutEffect(() => {
     if (body.current !== null) setOffset(Math.round(body.current.getBoundingClientRect().top + scrollY));
   });

@@ -13,7 +13,7 @@ import { AgendaTable } from "./agenda-table.tsx";
 import { WindowFields } from "./window-fields.tsx";
 import "../../look/tables.css";
 
-/** What runs, or ran, between two instants. */
+/** The occurrences between two instants, past and coming. */
 export function Agenda() {
   const { carillon } = useSession();
   const search = readAgendaSearch(useSearch({ from: "/agenda" }));

@@ -62,7 +62,7 @@ function Subject({ entry }: { entry: AuditEntry }) {
   return <span className="mono">{subject}</span>;
 }
 
-/** What calendars, limits, holds and tokens were and are. */
+/** The values of calendars, limits, holds and tokens before and after. */
 function Detail({ entry }: { entry: AuditEntry }) {
   const { before, ...after } = fieldsOf(entry.detail);
   if (Object.keys(after).length === 0 && before === undefined) return null;

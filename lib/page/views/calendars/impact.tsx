@@ -12,7 +12,7 @@ interface ImpactProps {
   isStale: boolean;
 }
 
-/** Whose runs the change moves, by the server, before it is saved. */
+/** The schedules whose runs the change moves, as the server finds them before it is saved. */
 export function Impact({ preview, isStale }: ImpactProps) {
   return (
     <Panel title="Whose runs move" note="before it is saved">
@@ -54,7 +54,7 @@ interface InstantsProps {
   title: string;
   runs: readonly string[];
   others: readonly string[];
-  /** Of the runs that are not among the others. */
+  /** The look of runs that only one of the two lists has. */
   look: "gone" | "new";
 }
 

@@ -127,7 +127,7 @@ function useSave(key: string | undefined, version: number | null, refetch: () =>
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    // What is in the document the server decides; the types name the fields that it takes.
+    // The server checks the document; the types only name the fields that it takes.
     mutationFn: (body: JsonObject): Promise<Edited> =>
       key === undefined
         ? carillon.schedules.create(body as object as KeyedScheduleBody)

@@ -42,7 +42,7 @@ const keyField: FormField = {
   kind: "text",
 };
 
-/** What runs, and by which rules. */
+/** The target, the payload, the labels and the policies. */
 export function JobsForm({ draft, isReadable }: Omit<FormProps, "isNew">) {
   return (
     <Panel title="Jobs" note="fields that are not here stay in the JSON">

@@ -20,7 +20,7 @@ interface ReadingProps {
   onFrom(from: string | undefined): void;
 }
 
-/** What the server reads in the edited text: words, warnings, and the coming runs before and after. */
+/** The server's reading of the edited text: words, warnings, and the coming runs before and after. */
 export function Reading({ preview, stored, moves, isRefused, isStale, from, onFrom }: ReadingProps) {
   const timezone = preview?.timezone ?? stored?.next?.timezone ?? "UTC";
   return (
@@ -122,7 +122,7 @@ interface RunsProps {
   title: string;
   runs: readonly Occurrence[];
   others: readonly Occurrence[];
-  /** Of the runs that are not among the others. */
+  /** The look of runs that only one of the two lists has. */
   mark: { sign: string; word: string; look: "new" | "gone" };
 }
 

@@ -7,7 +7,7 @@ import { Confirm, type ConfirmProps } from "../../parts/confirm.tsx";
 
 type Action = "retry" | "cancel";
 
-/** What can be done with one job: retry it once it has ended badly, cancel it before it has ended. */
+/** The actions on one job: retry after it is dead or cancelled, cancel before it has ended. */
 export function JobActions({ job }: { job: Job }) {
   const { carillon } = useSession();
   const may = { retry: useMay("retryJob"), cancel: useMay("cancelJob") };

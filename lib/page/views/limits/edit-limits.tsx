@@ -108,7 +108,7 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
   );
 }
 
-/** What holds again once the limits are cleared. */
+/** The limits that apply again once these are cleared. */
 function definedText({ defined: { concurrency, rate } }: VersionedLimits): string {
   const parts = [concurrency === null ? null : `${numberText(concurrency)} at once`, rate];
   const given = parts.filter((part) => part !== null).join(", ");

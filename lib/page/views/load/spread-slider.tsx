@@ -2,11 +2,11 @@ interface SpreadSliderProps<Spread extends string> {
   choices: readonly Spread[];
   value: Spread | undefined;
   onChange(spread: Spread | undefined): void;
-  /** What the chosen spread does. */
+  /** The effect of the chosen spread. */
   result: string | null;
 }
 
-/** What if all these schedules had a spread? The server computes the curve. */
+/** Tries one spread for all these schedules. The server computes the curve. */
 export function SpreadSlider<Spread extends string>({
   choices,
   value,

@@ -11,7 +11,7 @@ import { Instant } from "../../parts/instant.tsx";
 
 const runsShown = 5;
 
-/** What can be done with a schedule, each after the server has shown what it concerns. */
+/** The actions on a schedule. Before each one, the server's preview is shown. */
 export function Actions({ schedule }: { schedule: Schedule }) {
   const { key, holds } = schedule;
   const mayEdit = useMay("putSchedule");

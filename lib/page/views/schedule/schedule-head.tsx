@@ -13,7 +13,7 @@ interface ScheduleHeadProps {
   deleted: Strip["deleted"];
 }
 
-/** What the schedule is, in a sentence and in its fields. */
+/** Describes the schedule in a sentence and by its fields. */
 export function ScheduleHead({ at, name, schedule, deleted }: ScheduleHeadProps) {
   return (
     <header className="schedule-head">

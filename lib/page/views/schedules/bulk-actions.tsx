@@ -11,7 +11,7 @@ import { PatchMany } from "./patch-many.tsx";
 
 interface BulkActionsProps {
   selection: Selection;
-  /** What is selected, in words: `12 selected`, `all that match`. */
+  /** The selection in words: `12 selected`, `all that match`. */
   what: string;
 }
 

@@ -8,7 +8,7 @@ interface BulkBarProps {
   selection: KeySelection;
 }
 
-/** What can be done with the selected schedules, or without a selection with all that match. */
+/** The actions on the selected schedules or, without a selection, on all that match. */
 export function BulkBar({ filter, selection: { keys, clear } }: BulkBarProps) {
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const isSelected = keys.size > 0;

@@ -8,7 +8,7 @@ import { TokenTable } from "./token-table.tsx";
 import "../../look/tables.css";
 import "../../look/more.css";
 
-/** What this token may do, and the other tokens. */
+/** The rights of this token, and the other tokens. */
 export function Tokens() {
   return (
     <>
