@@ -18,6 +18,8 @@ export interface StackProcess {
   child: ChildProcess;
   /** All output so far. */
   printed(): string;
+  /** The same without the one line that names the token: the link that signs in to the page. */
+  logged(): string;
   request(method: string, path: string, body?: unknown): Promise<Response>;
   end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
@@ -56,6 +58,7 @@ export async function startProcess(dataDir: string, env: Record<string, string> 
     urls,
     child,
     printed: () => lines.join("\n"),
+    logged: () => lines.filter((line) => !line.startsWith(`The page: ${urls.api}/#token=`)).join("\n"),
     request: (method, where, body) =>
       fetch(`${urls.api}${where}`, {
         method,

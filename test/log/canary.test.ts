@@ -188,7 +188,7 @@ test("no token, secret, header or payload gets into a line of the log, with ever
   );
   await stack.end("SIGTERM");
   const leaked = stack
-    .printed()
+    .logged()
     .split("\n")
     .filter((line) => /canary/i.test(line) || allCanaries().some((each) => line.includes(each)));
   expect(leaked).toEqual([]);
