@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser } from "./browser.ts";
+import type { OwnBrowser } from "./browser.ts";
 import { axeFaults, textFaults } from "./look-faults.ts";
 import { type OwnPage, ownPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 const begin = "2027-03-26T12:00:00.000Z";
 
@@ -17,18 +18,15 @@ describe.runIf(chromium !== undefined)("calendars in a browser (need Chromium)",
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await ownPage(begin);
-    browser = await ownBrowser(own);
-    await own.client.calendars.put("holidays", { dates: ["12-25"], weekly: ["sun"] });
-    await own.client.schedules.put("reports:daily", daily);
-    await own.client.schedules.put("reports:free", { ...daily, calendar: null });
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
-  });
+  withBrowser(
+    () => ownPage(begin),
+    async (opened) => {
+      ({ own, browser } = opened);
+      await own.client.calendars.put("holidays", { dates: ["12-25"], weekly: ["sun"] });
+      await own.client.schedules.put("reports:daily", daily);
+      await own.client.schedules.put("reports:free", { ...daily, calendar: null });
+    },
+  );
 
   test("A day that is chosen shows whose runs move before the calendar is saved", async () => {
     const tab = await browser.tab();

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isNotFound } from "../../lib/client/main.ts";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser } from "./browser.ts";
+import type { OwnBrowser } from "./browser.ts";
 import { axeFaults, textFaults } from "./look-faults.ts";
 import { type OwnPage, ownPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 /** Two days before the clocks of Berlin go forward. */
 const begin = "2027-03-26T12:00:00.000Z";
@@ -14,15 +15,12 @@ describe.runIf(chromium !== undefined)("the actions on a schedule in a browser (
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await ownPage(begin);
-    browser = await ownBrowser(own);
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
-  });
+  withBrowser(
+    () => ownPage(begin),
+    (opened) => {
+      ({ own, browser } = opened);
+    },
+  );
 
   test("The month shows the runs to come, and marks the day of a clock change and a day off", async () => {
     await own.client.calendars.put("easter", { dates: ["2027-03-29"] });

@@ -1,10 +1,11 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isNotFound } from "../../lib/client/main.ts";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser, type Tab } from "./browser.ts";
+import type { OwnBrowser, Tab } from "./browser.ts";
 import { axeFaults, textFaults } from "./look-faults.ts";
 import { type OwnPage, ownPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 /** Two days before the clocks of Berlin go forward. */
 const begin = "2027-03-26T12:00:00.000Z";
@@ -21,15 +22,12 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await ownPage(begin);
-    browser = await ownBrowser(own);
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
-  });
+  withBrowser(
+    () => ownPage(begin),
+    (opened) => {
+      ({ own, browser } = opened);
+    },
+  );
 
   test("A run in the missing hour is seen before the schedule is created", async () => {
     const tab = await browser.tab();

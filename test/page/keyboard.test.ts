@@ -1,10 +1,11 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
 import { until } from "../support/until.ts";
-import { type OwnBrowser, ownBrowser, settled } from "./browser.ts";
+import { type OwnBrowser, settled } from "./browser.ts";
 import { deadKey, filledPage, gapKey } from "./filled.ts";
 import type { OwnPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 /** The text of the control that has the focus; empty if none has it. */
 const focused = (page: Page) =>
@@ -35,14 +36,8 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await filledPage();
-    browser = await ownBrowser(own);
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
+  withBrowser(filledPage, (opened) => {
+    ({ own, browser } = opened);
   });
 
   test("Ctrl+K goes to a key by its beginning, and the focus is in the content then", async () => {

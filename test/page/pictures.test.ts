@@ -1,9 +1,9 @@
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
-import { type Look, type OwnBrowser, ownBrowser } from "./browser.ts";
+import type { Look, OwnBrowser } from "./browser.ts";
 import { deadKey, filledPage, gapKey } from "./filled.ts";
-import type { OwnPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 /** `npm run pictures` keeps them in docs/page. */
 const folder = process.env["CARILLON_PICTURES"];
@@ -22,17 +22,10 @@ const pictures: Picture[] = [
 ];
 
 describe.runIf(chromium !== undefined)("the pictures of docs/page.md (need Chromium)", () => {
-  let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await filledPage();
-    browser = await ownBrowser(own);
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
+  withBrowser(filledPage, (opened) => {
+    browser = opened.browser;
   });
 
   test.each(pictures)("The picture `$name` of docs/page.md can be taken", async ({ name, view, look }) => {

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser, settled, type Tab } from "./browser.ts";
+import { type OwnBrowser, settled, type Tab } from "./browser.ts";
 import type { OwnPage } from "./own-page.ts";
 import { formulaKey, group, restPage, target } from "./rest-filled.ts";
+import { withBrowser } from "./with-browser.ts";
 
 describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)", () => {
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await restPage();
-    browser = await ownBrowser(own);
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
+  withBrowser(restPage, (opened) => {
+    ({ own, browser } = opened);
   });
 
   async function tabAt(path: string): Promise<Tab> {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser } from "./browser.ts";
+import type { OwnBrowser } from "./browser.ts";
 import { axeFaults, textFaults } from "./look-faults.ts";
 import type { OwnPage } from "./own-page.ts";
 import { group, restPage } from "./rest-filled.ts";
+import { withBrowser } from "./with-browser.ts";
 
 const views = [
   `/groups/${encodeURIComponent(group)}`,
@@ -23,14 +24,8 @@ describe.runIf(chromium !== undefined)("the views of the menu (need Chromium)", 
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await restPage();
-    browser = await ownBrowser(own);
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
+  withBrowser(restPage, (opened) => {
+    ({ own, browser } = opened);
   });
 
   test.each(looks)("Every view of the menu can be read at $width px in the $theme theme", async (look) => {

@@ -1,25 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser } from "./browser.ts";
+import type { OwnBrowser } from "./browser.ts";
 import { deadKey, filledPage } from "./filled.ts";
 import { textFaults } from "./look-faults.ts";
 import type { OwnPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 describe.runIf(chromium !== undefined)("tokens with fewer rights in a browser (need Chromium)", () => {
   let own: OwnPage;
   let browser: OwnBrowser;
   let dead: string;
 
-  beforeAll(async () => {
-    own = await filledPage();
-    browser = await ownBrowser(own);
+  withBrowser(filledPage, async (opened) => {
+    ({ own, browser } = opened);
     const [job] = (await own.client.jobs.list({ state: "dead", key: deadKey, limit: 1 }).page()).items;
     dead = job?.id ?? "";
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
   });
 
   const buttonsOf = async (token: string, view: string) => {

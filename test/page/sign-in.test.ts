@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser, settled } from "./browser.ts";
+import { type OwnBrowser, settled } from "./browser.ts";
 import { emptyPage } from "./filled.ts";
 import { adminToken, type OwnPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 describe.runIf(chromium !== undefined)("the sign-in in a browser (needs Chromium)", () => {
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await emptyPage();
-    browser = await ownBrowser(own);
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
+  withBrowser(emptyPage, (opened) => {
+    ({ own, browser } = opened);
   });
 
   test("A token in a link's fragment signs in, and stays in the storage of the tab alone", async () => {

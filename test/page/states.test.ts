@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser } from "./browser.ts";
+import type { OwnBrowser } from "./browser.ts";
 import { filledPage } from "./filled.ts";
 import type { OwnPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 const views = ["/", "/schedules", "/jobs", "/agenda", "/load", "/holds"];
 
@@ -10,14 +11,8 @@ describe.runIf(chromium !== undefined)("the states of the page (need Chromium)",
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  beforeAll(async () => {
-    own = await filledPage();
-    browser = await ownBrowser(own);
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
+  withBrowser(filledPage, (opened) => {
+    ({ own, browser } = opened);
   });
 
   test("A view that has no answer yet says that the API is away, and comes back with it", async () => {

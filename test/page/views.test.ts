@@ -2,10 +2,11 @@ import path from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
-import { type OwnBrowser, ownBrowser, type Tab } from "./browser.ts";
+import type { OwnBrowser, Tab } from "./browser.ts";
 import { deadKey, filledPage, gapKey } from "./filled.ts";
 import { axeFaults, contrastFaults, textFaults } from "./look-faults.ts";
 import type { OwnPage } from "./own-page.ts";
+import { withBrowser } from "./with-browser.ts";
 
 /** `CARILLON_PICTURES=<folder>` keeps a picture of each view, to be looked at. */
 const pictures = process.env["CARILLON_PICTURES"];
@@ -42,16 +43,10 @@ describe.runIf(chromium !== undefined)("the views in a browser (need Chromium)",
   let browser: OwnBrowser;
   let dead: string;
 
-  beforeAll(async () => {
-    own = await filledPage();
-    browser = await ownBrowser(own);
+  withBrowser(filledPage, async (opened) => {
+    ({ own, browser } = opened);
     const [job] = (await own.client.jobs.list({ state: "dead", key: deadKey, limit: 1 }).page()).items;
     dead = job?.id ?? "";
-  });
-
-  afterAll(async () => {
-    await browser.stop();
-    await own.stop();
   });
 
   describe.each(widths)("at %i px", (width) => {

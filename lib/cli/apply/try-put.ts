@@ -1,4 +1,5 @@
 import { isNotFound, type Json, type Preview, type Schedule } from "../../client/main.ts";
+import { timeFields } from "../../client/time-fields.ts";
 import { isRelative } from "../../schedule/resolve-spec.ts";
 import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
 import type { Call } from "../command.ts";
@@ -105,20 +106,8 @@ function holdsText(paused: boolean | undefined, saved: Schedule | null): string 
   return direct.length === 0 ? null : "your own hold is released, if it has one";
 }
 
-const ofTimes = new Set([
-  "when",
-  "timezone",
-  "startsAt",
-  "endsAt",
-  "maxFires",
-  "calendar",
-  "spread",
-  "slot",
-  "dst",
-]);
-
 function movesTimes({ changes, countsAnew }: Outcome): boolean {
-  return countsAnew || changes.some(({ path }) => ofTimes.has(path));
+  return countsAnew || changes.some(({ path }) => timeFields.has(path));
 }
 
 function verbOf({ changes, countsAnew, credentials, holds }: Outcome, saved: Schedule | null): string {

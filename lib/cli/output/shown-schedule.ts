@@ -1,4 +1,5 @@
-import type { Edited, Json, Schedule, ScheduleSummary } from "../../client/main.ts";
+import type { Edited, Schedule, ScheduleSummary } from "../../client/main.ts";
+import { scheduleDefaults } from "../../client/schedule-defaults.ts";
 import { measuredText, type Times } from "../times.ts";
 import type { Output } from "./output.ts";
 import { printable, stateColour } from "./style.ts";
@@ -94,29 +95,13 @@ function lastText({ times, paint }: Output, job: NonNullable<Schedule["lastJob"]
   return `${paint(job.state, stateColour(job.state))} ${times.both(job.startedAt ?? job.dueAt)}${lateness}${words}`;
 }
 
-/** Fields that differ from their defaults. */
+const withOwnLine: ReadonlySet<string> = new Set(["timezone", "payload", "group", "tags", "description"]);
+
+/** Fields that differ from their defaults, without those that have a line of their own. */
 function unusual(schedule: Schedule): Record<string, string> {
-  const usual: { [name: string]: Json } = {
-    serial: false,
-    priority: "normal",
-    startsAt: null,
-    endsAt: null,
-    maxFires: null,
-    calendar: null,
-    catchUp: { policy: "latest", within: null, limit: 100 },
-    deadline: null,
-    overlap: "allow",
-    spread: "0s",
-    slot: null,
-    dst: null,
-    retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h", jitter: "full" },
-    timeout: "30s",
-    holdAfter: null,
-    delivery: "ledger",
-    deleteOnEnd: false,
-  };
   const found: Record<string, string> = {};
-  for (const [name, value] of Object.entries(usual)) {
+  for (const [name, value] of Object.entries(scheduleDefaults)) {
+    if (withOwnLine.has(name)) continue;
     const own: unknown = Reflect.get(schedule, name);
     const text = JSON.stringify(own, sortedNames(own));
     if (own !== undefined && text !== JSON.stringify(value, sortedNames(value)))

@@ -1,9 +1,10 @@
 import type { Json } from "../../client/json.ts";
 import { puttable } from "../../client/puttable.ts";
 import type { Schedule } from "../../client/schedule.ts";
+import { scheduleDefaults } from "../../client/schedule-defaults.ts";
+import { timeFields } from "../../client/time-fields.ts";
 import { isObject, type JsonObject } from "./json-text.ts";
 import { differingFields, sameJson } from "./same-json.ts";
-import { scheduleDefaults } from "./schedule-defaults.ts";
 
 /**
  * The text of a stored schedule as it is edited: without what the server fills in. Putting it back
@@ -32,18 +33,8 @@ export function newDocument(key: string | undefined): string {
   return JSON.stringify({ ...(key === undefined ? {} : { key }), when: "", target: { queue: "" } }, null, 2);
 }
 
-const timingFields: ReadonlySet<string> = new Set([
-  "when",
-  "timezone",
-  "startsAt",
-  "endsAt",
-  "maxFires",
-  "calendar",
-  "spread",
-  "slot",
-  "dst",
-  "delivery",
-]);
+/** With another delivery, the default of the spread may differ. */
+const timingFields: ReadonlySet<string> = new Set([...timeFields, "delivery"]);
 
 /** Whether an edit changes when a schedule runs. If not, an interval keeps counting from its start. */
 export function movesTimes(before: JsonObject, after: JsonObject): boolean {

@@ -4,6 +4,7 @@ import { useSession } from "../../app/session-context.ts";
 import { auditQuery } from "../../data/audit-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { OlderButton } from "../../parts/older-button.tsx";
 import { OptionalInstant } from "../../parts/optional-instant.tsx";
 import { AuditRow } from "./audit-entry.tsx";
 import { AuditExport } from "./audit-export.tsx";
@@ -59,18 +60,7 @@ export function Audit() {
           {entries.length === 0 && !pages.hasNextPage ? (
             <p className="rows-none">No change matches.</p>
           ) : null}
-          {pages.hasNextPage ? (
-            <p className="older">
-              <button
-                type="button"
-                className="button"
-                disabled={pages.isFetchingNextPage}
-                onClick={() => void pages.fetchNextPage()}
-              >
-                {pages.isFetchingNextPage ? "Reading …" : "Show older changes"}
-              </button>
-            </p>
-          ) : null}
+          <OlderButton pages={pages} text="Show older changes" />
         </div>
       )}
     </>

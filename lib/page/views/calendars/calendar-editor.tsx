@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Calendar, PutCalendar } from "../../../client/calendars.ts";
-import { CarillonProblem, isPreconditionFailed } from "../../../client/request/problem.ts";
+import { isPreconditionFailed } from "../../../client/request/problem.ts";
 import { useSession } from "../../app/session-context.ts";
 import { useSettled } from "../../app/use-settled.ts";
 import { numberText } from "../../data/amounts.ts";
@@ -9,8 +9,8 @@ import { calendarPreviewQuery } from "../../data/calendar-queries.ts";
 import { apiUrl } from "../../data/query-client.ts";
 import { curlText, quoted } from "../../data/shell-text.ts";
 import { useMay } from "../../data/token-query.ts";
-import { sentenceOf } from "../../parts/answer-state.tsx";
 import { CopyAs } from "../../parts/copy-as.tsx";
+import { FaultItems } from "../../parts/fault-items.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { LeaveGuard } from "../edit/leave-guard.tsx";
 import { bodyOf, emptyRules, type Rules, rulesOf } from "./calendar-rules.ts";
@@ -184,15 +184,9 @@ function useSaveCalendar(
 }
 
 function RuleFaults({ error }: { error: Error }) {
-  const faults = error instanceof CarillonProblem ? error.errors : [];
   return (
     <ul className="notice bad" role="alert">
-      {faults.length === 0 ? <li>{sentenceOf(error)}</li> : null}
-      {faults.map(({ path, message }) => (
-        <li key={`${path} ${message}`}>
-          <code>{path}</code> {message}
-        </li>
-      ))}
+      <FaultItems error={error} />
     </ul>
   );
 }

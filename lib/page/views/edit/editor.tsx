@@ -18,6 +18,7 @@ import { curlText, quoted } from "../../data/shell-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { CopyAs } from "../../parts/copy-as.tsx";
+import { FaultItems } from "../../parts/fault-items.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Conflict } from "./conflict.tsx";
@@ -182,15 +183,9 @@ function Problems({ error, unread }: { error: Error | null; unread: string | nul
       </p>
     );
   if (error === null) return null;
-  const faults = error instanceof CarillonProblem ? error.errors : [];
   return (
     <ul className="faults" role="status">
-      {faults.length === 0 ? <li>{sentenceOf(error)}</li> : null}
-      {faults.map(({ path, message }) => (
-        <li key={`${path} ${message}`}>
-          <code>{path}</code> {message}
-        </li>
-      ))}
+      <FaultItems error={error} />
     </ul>
   );
 }

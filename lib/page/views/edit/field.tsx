@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useState } from "react";
 import type { Json } from "../../../client/json.ts";
+import { scheduleDefaults } from "../../../client/schedule-defaults.ts";
 import { useSession } from "../../app/session-context.ts";
 import { calendarsQuery } from "../../data/calendar-queries.ts";
 import { valueAt } from "../../data/json-text.ts";
-import { scheduleDefaults } from "../../data/schedule-defaults.ts";
 import { type Draft, setValue } from "./draft.ts";
 import { faultsOf } from "./faults.ts";
 import type { FormField } from "./form-fields.ts";

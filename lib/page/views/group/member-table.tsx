@@ -1,7 +1,6 @@
-import { Link } from "@tanstack/react-router";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+import { keyColumn, nextColumn, whenColumn } from "../schedules/schedule-columns.tsx";
 
 interface MemberTableProps {
   schedules: readonly ScheduleSummary[];
@@ -25,26 +24,9 @@ export function MemberTable({ schedules, hasMore, onEnd }: MemberTableProps) {
 }
 
 const columns: readonly Column<ScheduleSummary>[] = [
-  {
-    name: "Key",
-    className: "key",
-    cell: ({ key }) => (
-      <Link to="/schedules/$key" params={{ key }} className="mono">
-        {key}
-      </Link>
-    ),
-  },
-  {
-    name: "When",
-    className: "when",
-    cell: ({ cadenceText, cadence }) => <span title={cadence}>{cadenceText}</span>,
-  },
-  {
-    name: "Next run",
-    className: "next",
-    cell: ({ key, nextAt }) =>
-      nextAt === null ? <span className="faint">–</span> : <Instant at={nextAt} of={key} />,
-  },
+  keyColumn,
+  whenColumn,
+  nextColumn,
   {
     name: "State",
     className: "state",

@@ -5,6 +5,7 @@ import { useSession } from "../../app/session-context.ts";
 import { type RefusedSource, refusedQuery } from "../../data/refused-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { TextFilter } from "../../parts/filter-fields.tsx";
+import { OlderButton } from "../../parts/older-button.tsx";
 import { RefusedRow } from "./refused-row.tsx";
 import type { RefusedSearch } from "./refused-search.ts";
 import "../../look/tables.css";
@@ -70,18 +71,7 @@ export function Refused() {
           {commands.length === 0 && !pages.hasNextPage ? (
             <p className="rows-none">No command was refused.</p>
           ) : null}
-          {pages.hasNextPage ? (
-            <p className="older">
-              <button
-                type="button"
-                className="button"
-                disabled={pages.isFetchingNextPage}
-                onClick={() => void pages.fetchNextPage()}
-              >
-                {pages.isFetchingNextPage ? "Reading …" : "Show older ones"}
-              </button>
-            </p>
-          ) : null}
+          <OlderButton pages={pages} text="Show older ones" />
         </div>
       )}
     </>

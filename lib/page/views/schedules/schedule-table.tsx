@@ -1,12 +1,10 @@
-import { Link } from "@tanstack/react-router";
 import type { LastRun } from "../../../client/agenda.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
 import { stripLength } from "../../data/schedule-queries.ts";
 import { FirstSchedule } from "../../parts/first-schedule.tsx";
-import { Instant } from "../../parts/instant.tsx";
-import { Sentence } from "../../parts/sentence.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+import { keyColumn, nextColumn, whenColumn } from "./schedule-columns.tsx";
 import type { KeySelection } from "./selection.ts";
 
 interface ScheduleTableProps {
@@ -57,30 +55,9 @@ const choiceColumn = ({ keys, toggle }: KeySelection): Column<ScheduleSummary> =
 });
 
 const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSummary>[] => [
-  {
-    name: "Key",
-    className: "key",
-    cell: ({ key }) => (
-      <Link to="/schedules/$key" params={{ key }} className="mono">
-        {key}
-      </Link>
-    ),
-  },
-  {
-    name: "When",
-    className: "when",
-    cell: ({ cadenceText, cadence }) => (
-      <span title={cadence}>
-        <Sentence text={cadenceText} />
-      </span>
-    ),
-  },
-  {
-    name: "Next run",
-    className: "next",
-    cell: ({ key, nextAt }) =>
-      nextAt === null ? <span className="faint">–</span> : <Instant at={nextAt} of={key} />,
-  },
+  keyColumn,
+  whenColumn,
+  nextColumn,
   {
     name: "Last runs",
     className: "runs",

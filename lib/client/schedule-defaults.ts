@@ -1,4 +1,4 @@
-import type { Json } from "../../client/json.ts";
+import type { Json } from "./json.ts";
 
 /** The value of each field that a schedule leaves out. A test compares it with the API's. */
 export const scheduleDefaults: Readonly<Record<string, Json>> = {

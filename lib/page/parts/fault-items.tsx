@@ -1,0 +1,13 @@
+import { CarillonProblem } from "../../client/request/problem.ts";
+import { sentenceOf } from "./answer-state.tsx";
+
+/** The faults of a refused request, each with its path. An error without faults is one item. */
+export function FaultItems({ error }: { error: Error }) {
+  const faults = error instanceof CarillonProblem ? error.errors : [];
+  if (faults.length === 0) return <li>{sentenceOf(error)}</li>;
+  return faults.map(({ path, message }) => (
+    <li key={`${path} ${message}`}>
+      <code>{path}</code> {message}
+    </li>
+  ));
+}
