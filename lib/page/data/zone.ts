@@ -1,14 +1,19 @@
-/** The zone of all times on the screen. In the address: `reader`, `UTC` or a zone's name. */
-export const readerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+let reader: string | undefined;
 
-export const isZone = (name: string): boolean => {
+/** The browser's zone. Asking for it takes a millisecond, and every time on the screen asks. */
+export function readerZone(): string {
+  reader ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return reader;
+}
+
+export function isZone(name: string): boolean {
   try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
+    formatsOf(name);
     return true;
   } catch {
     return false;
   }
-};
+}
 
 /** The formats of one zone. Making one takes a millisecond, so they are kept. */
 interface Formats {

@@ -1,5 +1,15 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import {
+  memo,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import "../look/tables.css";
 
 export interface Column<Row> {
@@ -43,20 +53,21 @@ export function VirtualTable<Row>({
   empty,
 }: VirtualTableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
-  const [offset, setOffset] = useState(0);
-  // The content above the table may grow when its answer comes.
-  useLayoutEffect(() => {
-    if (body.current !== null) setOffset(Math.round(body.current.getBoundingClientRect().top + scrollY));
-  });
+  const offset = useOffset(body);
+  // With a new function the virtualizer would go through all rows in each frame of scrolling.
+  const getItemKey = useCallback(
+    (index: number) => {
+      const row = rows[index];
+      return row === undefined ? index : keyOf(row);
+    },
+    [rows, keyOf],
+  );
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => rowHeight,
     overscan: 12,
     scrollMargin: offset,
-    getItemKey: (index) => {
-      const row = rows[index];
-      return row === undefined ? index : keyOf(row);
-    },
+    getItemKey,
   });
   const shown = virtualizer.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
@@ -80,21 +91,14 @@ export function VirtualTable<Row>({
           {shown.map(({ index, start, key }) => {
             const row = rows[index];
             return row === undefined ? null : (
-              <tr
+              <TableRow
                 key={key}
-                ref={virtualizer.measureElement}
-                data-index={index}
-                data-row
-                aria-rowindex={index + 2}
-                className="row"
-                style={{ transform: `translateY(${start - offset}px)` }}
-              >
-                {columns.map(({ name, className: of, cell }) => (
-                  <td key={name} className={of}>
-                    {cell(row)}
-                  </td>
-                ))}
-              </tr>
+                measure={virtualizer.measureElement}
+                index={index}
+                top={start - offset}
+                row={row}
+                columns={columns}
+              />
             );
           })}
         </tbody>
@@ -103,3 +107,50 @@ export function VirtualTable<Row>({
     </div>
   );
 }
+
+/** The distance of an element from the top of the document. */
+function useOffset(element: RefObject<HTMLElement | null>): number {
+  const [offset, setOffset] = useState(0);
+  // The content above the element may grow when its answer comes, and then the body grows too. To
+  // measure after each render would lay out the page twice in each frame of scrolling.
+  useLayoutEffect(() => {
+    const measure = () => {
+      if (element.current !== null)
+        setOffset(Math.round(element.current.getBoundingClientRect().top + scrollY));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [element]);
+  return offset;
+}
+
+interface TableRowProps<Row> {
+  measure(element: HTMLElement | null): void;
+  index: number;
+  /** Its distance from the first row. */
+  top: number;
+  row: Row;
+  columns: readonly Column<Row>[];
+}
+
+/** Scrolling by a row renders the rows that come, and not again all that stay. */
+const TableRow = memo(function TableRow<Row>({ measure, index, top, row, columns }: TableRowProps<Row>) {
+  return (
+    <tr
+      ref={measure}
+      data-index={index}
+      data-row
+      aria-rowindex={index + 2}
+      className="row"
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      {columns.map(({ name, className, cell }) => (
+        <td key={name} className={className}>
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}) as <Row>(props: TableRowProps<Row>) => ReactNode;
