@@ -62,8 +62,8 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     const save = page.getByRole("button", { name: "Save", exact: true });
     expect(await save.isDisabled()).toBe(true);
     await page.getByLabel("When", { exact: true }).fill("0 10 * * *");
-    await page.locator(".runs li.gone", { hasText: "2027-03-27 09:00:00" }).waitFor();
-    await page.locator(".runs li.new", { hasText: "2027-03-27 10:00:00" }).waitFor();
+    await page.locator(".run-list li.gone", { hasText: "2027-03-27 09:00:00" }).waitFor();
+    await page.locator(".run-list li.new", { hasText: "2027-03-27 10:00:00" }).waitFor();
     await save.click();
     await page.waitForURL((url) => !url.pathname.endsWith("/edit"));
     expect(await own.client.schedules.get("a:b c@d")).toMatchObject({ version: 2, when: "0 10 * * *" });
@@ -193,7 +193,7 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     const tab = await browser.tab(look);
     await tab.open("/schedules/looked-at/edit");
     await tab.page.getByLabel("When", { exact: true }).fill("30 2 * * *");
-    await tab.page.locator(".runs li.new").first().waitFor();
+    await tab.page.locator(".run-list li.new").first().waitFor();
     expect([...(await textFaults(tab.page)), ...(await axeFaults(tab.page)), ...faultsOf(tab)]).toEqual([]);
     await tab.close();
   });

@@ -53,6 +53,40 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     await tab.close();
   });
 
+  test("A token gets a new secret, which is shown once, and the old one ends when it is said to", async () => {
+    const { id, token: old } = await own.client.tokens.create({ name: "weekly", scope: "read" });
+    const tab = await tabAt("/tokens");
+    const { page } = tab;
+    await page
+      .getByRole("row", { name: /weekly/ })
+      .getByRole("button", { name: "Rotate …" })
+      .click();
+    await page.getByLabel("The old secret stays valid").selectOption("0s");
+    await button(tab, "Rotate").click();
+    const secret = ((await page.locator(".dialog .copy").textContent()) ?? "").replace("Copy ", "");
+    await button(tab, "I have it").click();
+    const own_ = (token: string) =>
+      fetch(`${own.url}/v1/token`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await (await own_(secret)).json()).toMatchObject({ id });
+    expect((await own_(old)).status).toBe(401);
+    await tab.close();
+  });
+
+  test("Rows in quarantine are listed and retried at the next tick, after they were counted", async () => {
+    const tab = await tabAt("/quarantine");
+    const { page } = tab;
+    await page.getByRole("row", { name: /hooks:orders/ }).waitFor();
+    await button(tab, "Retry now …").click();
+    await page.getByText("2 rows are tried at the next tick").waitFor();
+    await button(tab, "Retry at the next tick").click();
+    expect(await said(tab)).toContain("2 rows are tried at the next tick");
+    const entries = await own.client.quarantine.list().take(9);
+    expect(entries.map(({ nextAt }) => Date.parse(nextAt) <= Date.parse("2026-03-29T00:31:00.000Z"))).toEqual(
+      [true, true],
+    );
+    await tab.close();
+  });
+
   test("Limits are set and cleared, and another edit meanwhile is a conflict", async () => {
     const tab = await tabAt(`/limits?target=${encodeURIComponent(target)}`);
     const { page } = tab;
@@ -124,8 +158,8 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     expect(await act.isDisabled()).toBe(true);
     await page.getByLabel(/^Fields to change/).fill('{ "when": "0 9 * * *", "timezone": "Europe/Berlin" }');
     await button(tab, "Show what changes").click();
-    await page.getByRole("button", { name: "Change 1 schedules" }).click();
-    expect(await said(tab)).toContain("1 schedules are changed.");
+    await page.getByRole("button", { name: "Change 1 schedule" }).click();
+    expect(await said(tab)).toContain("1 schedule is changed.");
     expect(await own.client.schedules.get("hooks:orders")).toMatchObject({ when: "0 9 * * *" });
     await tab.close();
   });

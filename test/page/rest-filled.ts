@@ -34,5 +34,14 @@ export async function restPage(): Promise<OwnPage> {
     insert into carillon.dead_commands (message_id, place, command_id, key, refused_at, refusal, command)
     values ('0c5d5e3b', 0, 'evt-81', 'order:1234', carillon.clock(), ${JSON.stringify(refusal)}::text::jsonb,
       ${JSON.stringify(command)}::text::jsonb)`;
+  await world.sql`
+    insert into carillon.outages (what, from_at, to_at, noted_at)
+    values ('tick', carillon.clock() - interval '2 h', carillon.clock() - interval '1 h 54 min', carillon.clock()),
+      ('fast-workers', carillon.clock() - interval '5 min', null, carillon.clock())`;
+  await world.sql`
+    insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
+    select 'ended', id::text, id, 'PostgresError: 55P03 canceling statement due to lock timeout', carillon.clock() - interval '1 h',
+      carillon.clock(), 4, carillon.clock() + interval '8 min'
+    from carillon.schedules where key in ('hooks:orders', ${`crm:contact:0003`})`;
   return own;
 }

@@ -14,6 +14,8 @@ const views = [
   "/refused?id=1",
   "/refused?of=inbox",
   "/schedules?prefix=crm:",
+  "/outages",
+  "/quarantine",
 ];
 
 const looks = [390, 1_440].flatMap((width) =>
@@ -51,13 +53,38 @@ describe.runIf(chromium !== undefined)("the views of the menu (need Chromium)", 
     const tab = await browser.tab({ token });
     await tab.open("/");
     await tab.page.getByRole("button", { name: "More" }).click();
-    expect(await tab.page.locator(".more-list a").allTextContents()).toEqual(["Calendars", "Tokens"]);
+    expect(await tab.page.locator(".more-list a").allTextContents()).toEqual([
+      "Calendars",
+      "Tokens",
+      "Outages",
+      "Quarantine",
+    ]);
     await tab.open("/tokens");
     expect(await tab.page.getByRole("button", { name: "New token" }).count()).toBe(0);
     await tab.open("/schedules");
     expect(await tab.page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(0);
     await tab.open(`/groups/${encodeURIComponent(group)}`);
     expect(await tab.page.getByRole("button", { name: "Hold" }).count()).toBe(0);
+    await tab.close();
+  });
+
+  test("Each problem of the first view leads to the list of what it counted", async () => {
+    const tab = await browser.tab();
+    await tab.open("/");
+    await tab.page.locator(".problems a.button").first().waitFor();
+    const links = await tab.page.evaluate<string[]>(
+      `[...document.querySelectorAll(".problems a.button")].map(({ pathname, search }) => pathname + search)`,
+    );
+    expect(links).toEqual(
+      expect.arrayContaining(["/outages", "/refused", "/refused?of=inbox", "/quarantine"]),
+    );
+    await tab.page.locator('.problems a[href$="/outages"]').click();
+    await tab.page
+      .getByRole("row", { name: /No tick ran/ })
+      .getByRole("link", { name: /Late jobs/ })
+      .click();
+    await tab.page.getByLabel("Late by at least").waitFor();
+    expect(await tab.page.getByLabel("Late by at least").inputValue()).toBe("1s");
     await tab.close();
   });
 

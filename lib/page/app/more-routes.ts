@@ -40,4 +40,18 @@ const refused = createRoute({
   validateSearch: readRefusedSearch,
 });
 
-export const moreRoutes = [group, limits, tokens, audit, refused] as const;
+const outages = createRoute({
+  getParentRoute: () => root,
+  path: "/outages",
+  component: lazyRouteComponent(() => import("../views/outages/outages.tsx"), "Outages"),
+});
+
+const quarantine = createRoute({
+  getParentRoute: () => root,
+  path: "/quarantine",
+  component: lazyRouteComponent(() => import("../views/quarantine/quarantine.tsx"), "Quarantine"),
+  validateSearch: (search: Record<string, unknown>): { prefix?: string | undefined } =>
+    textsIn(search, ["prefix"]),
+});
+
+export const moreRoutes = [group, limits, tokens, audit, refused, outages, quarantine] as const;

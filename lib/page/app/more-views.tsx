@@ -9,6 +9,8 @@ const views = [
   { to: "/tokens", name: "Tokens", operation: "getOwnToken" },
   { to: "/audit", name: "Audit", operation: "getAudit" },
   { to: "/refused", name: "Refused commands", operation: "listDeadCommands" },
+  { to: "/outages", name: "Outages", operation: "listOutages" },
+  { to: "/quarantine", name: "Quarantine", operation: "listQuarantine" },
 ] as const;
 
 /** The menu has the views that the token may see, and none until that is known. */

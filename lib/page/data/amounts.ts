@@ -3,6 +3,11 @@ export function countText({ count, more }: { count: number; more: boolean }): st
   return `${numberText(count)}${more ? "+" : ""}`;
 }
 
+/** `1 schedule`, `3,021,448 schedules`, `10,000+ schedules`. */
+export function amountText(amount: { count: number; more: boolean }, one: string, many = `${one}s`): string {
+  return `${countText(amount)} ${amount.count === 1 && !amount.more ? one : many}`;
+}
+
 const whole = new Intl.NumberFormat("en");
 
 export const numberText = (value: number) => whole.format(value);

@@ -6,7 +6,7 @@ interface FreshnessProps {
   /** When the answer on the screen arrived; 0 before the first one. */
   at: number;
   /** Asks again. Without it the view refreshes by itself, which can be paused. */
-  refresh?: () => void;
+  refresh?: (() => void) | undefined;
 }
 
 /** How old a view is, and the button that changes it. */

@@ -1,12 +1,13 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import { useListRefresh } from "../../app/list-refresh.ts";
 import { useSession } from "../../app/session-context.ts";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
 import { numberText } from "../../data/amounts.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { TextFilter } from "../../parts/filter-fields.tsx";
-import { Freshness } from "../../parts/freshness.tsx";
+import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { AgendaExport } from "./agenda-export.tsx";
 import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
@@ -20,7 +21,7 @@ export function Agenda() {
   const navigate = useNavigate({ from: "/agenda" });
   const [openedAt] = useState(Date.now);
   const window = windowOf(search, openedAt);
-  const pages = useInfiniteQuery(agendaQuery(carillon, window));
+  const pages = useInfiniteQuery({ ...agendaQuery(carillon, window), refetchInterval: useListRefresh() });
   const counts = useQuery(agendaCountsQuery(carillon, window));
   const change = (changed: Partial<AgendaSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
@@ -33,7 +34,7 @@ export function Agenda() {
             ? "…"
             : `${counts.data.exact ? "" : "about "}${numberText(counts.data.occurrences)} occurrences of ${numberText(counts.data.cadences)} cadences`}
         </p>
-        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
+        <ListFreshness pages={pages} />
         <span className="actions">
           <AgendaExport window={window} />
         </span>

@@ -4,7 +4,7 @@ import type { Calendar, PutCalendar } from "../../../client/calendars.ts";
 import { isPreconditionFailed } from "../../../client/request/problem.ts";
 import { useSession } from "../../app/session-context.ts";
 import { useSettled } from "../../app/use-settled.ts";
-import { numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
 import { calendarPreviewQuery } from "../../data/calendar-queries.ts";
 import { apiUrl } from "../../data/query-client.ts";
 import { curlText, quoted } from "../../data/shell-text.ts";
@@ -154,7 +154,7 @@ function stateText(saved: PutCalendar | undefined, isDirty: boolean): string {
   if (saved === undefined) return isDirty ? "Not saved yet." : "Nothing is changed.";
   const { replanned, pending } = saved;
   const later = pending === 0 ? "" : `, ${numberText(pending)} follow with the next ticks`;
-  return `Saved. ${numberText(replanned)} schedules are planned again${later}.`;
+  return `Saved. ${amountText({ count: replanned, more: false }, "schedule is", "schedules are")} planned again${later}.`;
 }
 
 function useSaveCalendar(

@@ -39,7 +39,7 @@ export function Impact({ preview, isStale }: ImpactProps) {
                 {cadence}, {timezone}
               </span>
             </h3>
-            <div className="runs">
+            <div className="run-list">
               <Instants title="Before" runs={before} others={after} look="gone" />
               <Instants title="After" runs={after} others={before} look="new" />
             </div>

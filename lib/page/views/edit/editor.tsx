@@ -191,9 +191,11 @@ function Problems({ error, unread }: { error: Error | null; unread: string | nul
 }
 
 function commandsOf(text: string, key: string | undefined, version: number | null) {
+  // The API makes a key up, the CLI wants one.
+  const hasKey = readOrEmpty(text)["key"] !== undefined;
   const put =
     key === undefined
-      ? "carillon put --create -f -"
+      ? `carillon put ${hasKey ? "" : "KEY "}--create -f -`
       : `carillon put ${quoted(key)} --if-match ${version} -f -`;
   return {
     carillon: `${put} <<'JSON'\n${text}\nJSON`,

@@ -82,7 +82,9 @@ function drawn(field: FormField, { value, set, ...input }: Drawn): ReactNode {
           value={typeof value === "string" ? value : ""}
           onChange={(event) => set(event.target.value || undefined)}
         >
-          <option value="">{byDefault === "" ? "as usual" : `${byDefault} (default)`}</option>
+          <option value="">
+            {byDefault === "" ? "by the kind of time (default)" : `${byDefault} (default)`}
+          </option>
           {field.choices.map((choice) => (
             <option key={choice}>{choice}</option>
           ))}

@@ -29,7 +29,7 @@ export function Reading({ preview, stored, moves, isRefused, isStale, from, onFr
         <Words preview={preview} isRefused={isRefused} />
         <From timezone={timezone} from={from} onFrom={onFrom} />
         {stored === undefined ? (
-          <div className="runs one">
+          <div className="run-list one">
             {preview === undefined ? null : (
               <Runs title="Coming runs" runs={preview.details} others={preview.details} mark={isNew} />
             )}
@@ -97,7 +97,7 @@ interface BeforeAfterProps {
 function BeforeAfter({ stored, edited, moves }: BeforeAfterProps) {
   const before = stored.next?.details ?? [];
   return (
-    <div className="runs">
+    <div className="run-list">
       <Runs
         title={`Version ${stored.version}, as stored`}
         runs={before}

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { SharedHold } from "../../../client/groups.ts";
 import { useSession } from "../../app/session-context.ts";
-import { countText, numberText } from "../../data/amounts.ts";
+import { amountText, countText, numberText } from "../../data/amounts.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
@@ -56,8 +56,9 @@ function HoldGroup({ group }: { group: string }) {
       preview={useCounts(group)}
       describe={({ all, held }) => (
         <p>
-          <b>{countText(all)}</b> schedules do not run until the hold ends, and those that join the group
-          later neither. {held.count === 0 ? "" : `${countText(held)} of them are on hold already.`}
+          <b>{amountText(all, "schedule does", "schedules do")}</b> not run until the hold ends, and those
+          that join the group later neither.{" "}
+          {held.count === 0 ? "" : `${countText(held)} of them are on hold already.`}
         </p>
       )}
       fields={<HoldEnd until={until} onChange={setUntil} />}
@@ -65,7 +66,7 @@ function HoldGroup({ group }: { group: string }) {
       act={async ({ reason, progress }) => {
         const params = { until, ...(reason === "" ? {} : { reason }) };
         const done = await inParts((cursor) => carillon.groups.pause(group, params, { cursor }), progress);
-        return `The group is on hold: ${numberText(done)} schedules.`;
+        return `The group is on hold: ${amountText({ count: done, more: false }, "schedule")}.`;
       }}
     />
   );
@@ -88,7 +89,7 @@ function ReleaseGroup({ group }: { group: string }) {
       verb={() => "Release the group"}
       act={async ({ progress }) => {
         const done = await inParts((cursor) => carillon.groups.resume(group, {}, { cursor }), progress);
-        return `Your hold has ended: ${numberText(done)} schedules are released.`;
+        return `Your hold has ended: ${amountText({ count: done, more: false }, "schedule is", "schedules are")} released.`;
       }}
       hasNoReason
     />
@@ -105,15 +106,15 @@ function DeleteGroup({ group }: { group: string }) {
       preview={useCounts(group)}
       describe={({ all }) => (
         <p>
-          <b>{countText(all)}</b> schedules are deleted. Their waiting jobs are cancelled, and running ones
-          are told to stop.
+          <b>{amountText(all, "schedule is", "schedules are")}</b> deleted. Waiting jobs are cancelled, and
+          running ones are told to stop.
         </p>
       )}
-      verb={({ all }) => (all.count === 0 ? null : `Delete ${countText(all)} schedules`)}
+      verb={({ all }) => (all.count === 0 ? null : `Delete ${amountText(all, "schedule")}`)}
       act={async ({ reason, progress }) => {
         const params = reason === "" ? {} : { reason };
         const done = await inParts((cursor) => carillon.groups.cancel(group, params, { cursor }), progress);
-        return `${numberText(done)} schedules are deleted.`;
+        return `${amountText({ count: done, more: false }, "schedule is", "schedules are")} deleted.`;
       }}
       isDangerous
     />

@@ -1,5 +1,5 @@
 import type { SharedHold } from "../../../client/groups.ts";
-import { numberText } from "../../data/amounts.ts";
+import { amountText } from "../../data/amounts.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -34,7 +34,7 @@ export function GroupHolds({ holds }: { holds: readonly SharedHold[] }) {
 }
 
 function progressText({ progress, members }: SharedHold): string {
-  const reached = members === null ? "" : `, ${numberText(members)} schedules`;
+  const reached = members === null ? "" : `, ${amountText({ count: members, more: false }, "schedule")}`;
   if (progress === "setting") return `${reached} so far`;
   return progress === "releasing" ? `${reached} released so far` : reached;
 }

@@ -1,10 +1,11 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useListRefresh } from "../../app/list-refresh.ts";
 import { useSession } from "../../app/session-context.ts";
 import { holdsQuery } from "../../data/hold-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CheckFilter, TextFilter } from "../../parts/filter-fields.tsx";
-import { Freshness } from "../../parts/freshness.tsx";
+import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { filterOf, type HoldSearch, readHoldSearch } from "./hold-search.ts";
 import { HoldTable } from "./hold-table.tsx";
 import "../../look/tables.css";
@@ -14,14 +15,17 @@ export function Holds() {
   const { carillon } = useSession();
   const search = readHoldSearch(useSearch({ from: "/holds" }));
   const navigate = useNavigate({ from: "/holds" });
-  const pages = useInfiniteQuery(holdsQuery(carillon, filterOf(search)));
+  const pages = useInfiniteQuery({
+    ...holdsQuery(carillon, filterOf(search)),
+    refetchInterval: useListRefresh(),
+  });
   const change = (changed: Partial<HoldSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
     <>
       <header className="title">
         <h1>Holds</h1>
-        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
+        <ListFreshness pages={pages} />
       </header>
       <search className="filters">
         <TextFilter label="Owner" value={search.owner} onChange={(owner) => change({ owner })} />

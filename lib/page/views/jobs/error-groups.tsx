@@ -1,5 +1,5 @@
 import type { JobGroups } from "../../../client/job.ts";
-import { countText, numberText } from "../../data/amounts.ts";
+import { amountText, countText } from "../../data/amounts.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -22,8 +22,7 @@ export function ErrorGroups({ groups, onChoose }: ErrorGroupsProps) {
               <span className="quiet">
                 {" "}
                 at {target ?? "an unknown target"},{" "}
-                {schedules === 1 ? "1 schedule" : `${numberText(schedules)} schedules`}, last{" "}
-                <Instant at={lastAt} />
+                {amountText({ count: schedules, more: false }, "schedule")}, last <Instant at={lastAt} />
               </span>
             </p>
             {errorGroup === null ? null : (

@@ -1,10 +1,11 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useListRefresh } from "../../app/list-refresh.ts";
 import { useSession } from "../../app/session-context.ts";
 import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
-import { Freshness } from "../../parts/freshness.tsx";
+import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { JobExport } from "./job-export.tsx";
 import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } from "./job-search.ts";
@@ -16,7 +17,10 @@ export function Jobs() {
   const { carillon } = useSession();
   const search = readJobSearch(useSearch({ from: "/jobs" }));
   const navigate = useNavigate({ from: "/jobs" });
-  const pages = useInfiniteQuery(jobsQuery(carillon, filterOf(search)));
+  const pages = useInfiniteQuery({
+    ...jobsQuery(carillon, filterOf(search)),
+    refetchInterval: useListRefresh(),
+  });
   const { state, prefix, key, tag, group, target, from, to } = search;
   const groups = useQuery({
     ...errorGroupsQuery(carillon, { prefix, key, tag, group, target, from, to }),
@@ -28,7 +32,7 @@ export function Jobs() {
     <>
       <header className="title">
         <h1>Jobs</h1>
-        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
+        <ListFreshness pages={pages} />
         <span className="actions">
           {state === "dead" || state === "cancelled" ? <RetryAll filter={retryFilterOf(search)} /> : null}
           <JobExport filter={filterOf(search)} />

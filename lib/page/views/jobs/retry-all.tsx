@@ -1,6 +1,6 @@
 import type { JobsDryRun, RetryFilter } from "../../../client/job.ts";
 import { useSession } from "../../app/session-context.ts";
-import { countText, numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 
@@ -17,8 +17,8 @@ export function RetryAll({ filter }: { filter: RetryFilter }) {
       describe={(preview) => (
         <>
           <p>
-            <b>{countText(preview)}</b> jobs start again at once, with all attempts of their retry policy.
-            Their schedules are not changed.
+            <b>{amountText(preview, "job starts", "jobs start")}</b> again at once, with all attempts of the
+            retry policy. Schedules are not changed.
           </p>
           <ul>
             {preview.samples.map(({ id, key, error }) => (
@@ -30,7 +30,7 @@ export function RetryAll({ filter }: { filter: RetryFilter }) {
           </ul>
         </>
       )}
-      verb={(preview) => (preview.count === 0 ? null : `Retry ${countText(preview)} jobs`)}
+      verb={(preview) => (preview.count === 0 ? null : `Retry ${amountText(preview, "job")}`)}
       act={async ({ reason, progress }) => {
         let done = 0;
         let failed = 0;
@@ -45,7 +45,7 @@ export function RetryAll({ filter }: { filter: RetryFilter }) {
           cursor = part.cursor;
           progress(`${numberText(done)} jobs retried …`);
         } while (cursor !== undefined);
-        return `${numberText(done)} jobs are retried.${failed === 0 ? "" : ` ${numberText(failed)} could not be: their rows are locked or cannot be written.`}`;
+        return `${amountText({ count: done, more: false }, "job is", "jobs are")} retried.${failed === 0 ? "" : ` ${numberText(failed)} could not be: their rows are locked or cannot be written.`}`;
       }}
     />
   );

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link, type LinkProps } from "@tanstack/react-router";
 import type { Problem } from "../../../client/stats.ts";
 import { readHoldSearch } from "../holds/hold-search.ts";
 import { readJobSearch } from "../jobs/job-search.ts";
@@ -9,7 +9,15 @@ interface SeeLinkProps {
   about: string;
 }
 
-/** The view that lists what a problem has counted. */
+/** The views of requests that a problem has without a filter. */
+const unfiltered: Readonly<Record<string, LinkProps>> = {
+  "/v1/outages": { to: "/outages" },
+  "/v1/commands/dead": { to: "/refused" },
+  "/v1/inbox/errors": { to: "/refused", search: { of: "inbox" } },
+  "/v1/quarantine": { to: "/quarantine" },
+};
+
+/** The view that lists what a problem has counted. Stats and series have none. */
 export function SeeLink({ see: { path, query }, about }: SeeLinkProps) {
   const text = (
     <>
@@ -28,5 +36,10 @@ export function SeeLink({ see: { path, query }, about }: SeeLinkProps) {
         {text}
       </Link>
     );
-  return null;
+  const to = unfiltered[path];
+  return to === undefined ? null : (
+    <Link {...to} className="button">
+      {text}
+    </Link>
+  );
 }

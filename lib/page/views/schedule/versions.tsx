@@ -73,7 +73,7 @@ function Restore({ name, version, current }: { name: string; version: number; cu
             <Changes changes={fields} />
           )}
           <p>The next runs, before and after:</p>
-          <div className="runs">
+          <div className="run-list">
             <Runs title="Before" runs={before} />
             <Runs title="After" runs={after} />
           </div>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { BulkAction, BulkPreview, Selection } from "../../../client/schedule.ts";
 import { useSession } from "../../app/session-context.ts";
-import { countText, numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
@@ -63,8 +63,8 @@ function HoldMany(props: BulkActionsProps) {
       preview={preview({ verb: "pause", ...props.selection })}
       describe={(seen) => (
         <BulkSamples preview={seen}>
-          do not run until the hold ends. Schedules that are made later are not held; for those, hold a group
-          or a tag.
+          no run until the hold ends. Schedules that are made later are not held; for those, hold a group or a
+          tag.
         </BulkSamples>
       )}
       fields={<HoldEnd until={until} onChange={setUntil} />}
@@ -84,7 +84,7 @@ function ReleaseMany(props: BulkActionsProps) {
       previewKey={[...previewKey, "release"]}
       preview={preview(action)}
       describe={(seen) => (
-        <BulkSamples preview={seen}>lose your hold, if they have it. Holds of others stay.</BulkSamples>
+        <BulkSamples preview={seen}>your hold ends, where there is one. Holds of others stay.</BulkSamples>
       )}
       verb={(seen) => verbText("Release", seen)}
       act={act(action, "released")}
@@ -101,9 +101,7 @@ function DeleteMany(props: BulkActionsProps) {
       title="Delete these schedules?"
       previewKey={[...previewKey, "delete"]}
       preview={preview(action)}
-      describe={(seen) => (
-        <BulkSamples preview={seen}>are deleted, and their waiting jobs are cancelled.</BulkSamples>
-      )}
+      describe={(seen) => <BulkSamples preview={seen}>deleted, and waiting jobs are cancelled.</BulkSamples>}
       verb={(seen) => verbText("Delete", seen)}
       act={act(action, "deleted")}
       isDangerous
@@ -112,5 +110,5 @@ function DeleteMany(props: BulkActionsProps) {
 }
 
 function verbText(verb: string, { count, more }: BulkPreview): string | null {
-  return count === 0 && !more ? null : `${verb} ${countText({ count, more })} schedules`;
+  return count === 0 && !more ? null : `${verb} ${amountText({ count, more }, "schedule")}`;
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { BulkPreview } from "../../../client/schedule.ts";
-import { countText } from "../../data/amounts.ts";
+import { amountText } from "../../data/amounts.ts";
 
 /** How many schedules the server counted, and the first of them. */
 export function BulkSamples({
@@ -13,7 +13,7 @@ export function BulkSamples({
   return (
     <>
       <p>
-        <b>{countText({ count, more })}</b> schedules {children}
+        <b>{amountText({ count, more }, "schedule")}</b>: {children}
       </p>
       <ul>
         {samples.map(({ key }) => (

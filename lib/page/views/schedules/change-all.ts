@@ -1,6 +1,6 @@
 import type { Carillon } from "../../../client/carillon.ts";
 import type { BulkAction, BulkDone } from "../../../client/schedule.ts";
-import { numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
 
 /** Repeats a bulk action until none is left, and adds up what each call did. */
 export async function changeAll(
@@ -29,8 +29,8 @@ export function doneText(
 ): string {
   const [first] = failures;
   const parts = [
-    `${numberText(done)} schedules are ${word}.`,
-    unchanged === 0 ? null : `${numberText(unchanged)} were so already.`,
+    `${amountText({ count: done, more: false }, "schedule is", "schedules are")} ${word}.`,
+    unchanged === 0 ? null : `${amountText({ count: unchanged, more: false }, "was", "were")} so already.`,
     failed === 0
       ? null
       : `${numberText(failed)} could not be${first === undefined ? "" : `, such as ${first.key}: ${first.detail}`}.`,

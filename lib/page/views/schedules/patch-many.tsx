@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { BulkPreview, SchedulePatch, Selection } from "../../../client/schedule.ts";
 import { useSession } from "../../app/session-context.ts";
-import { countText, numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { changeAll, doneText } from "./change-all.ts";
@@ -58,7 +58,7 @@ export function PatchMany({ selection, what }: PatchManyProps) {
       verb={(seen) =>
         seen === null || !isTried || (seen.count === 0 && !seen.more)
           ? null
-          : `Change ${countText(seen)} schedules`
+          : `Change ${amountText(seen, "schedule")}`
       }
       act={async ({ reason, progress }) => {
         const action = { verb: "patch", ...selection, patch: tried ?? {} } as const;
@@ -88,7 +88,7 @@ function Tried({ preview }: { preview: BulkPreview }) {
   return (
     <>
       <p>
-        <b>{countText(preview)}</b> schedules are changed. The first of them:
+        Changed: <b>{amountText(preview, "schedule")}</b>. The first of them:
       </p>
       <ul>
         {preview.samples.map(({ key, changes, refused }) => (

@@ -1,11 +1,12 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useListRefresh } from "../../app/list-refresh.ts";
 import { useSession } from "../../app/session-context.ts";
 import { countText } from "../../data/amounts.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
-import { Freshness } from "../../parts/freshness.tsx";
+import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ScheduleExport } from "./schedule-export.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
@@ -21,16 +22,18 @@ export function Schedules() {
   const search = readScheduleSearch(useSearch({ from: "/schedules" }));
   const navigate = useNavigate({ from: "/schedules" });
   const filter = filterOf(search);
-  const pages = useInfiniteQuery(schedulesQuery(carillon, filter));
+  const refresh = useListRefresh();
+  const pages = useInfiniteQuery({ ...schedulesQuery(carillon, filter), refetchInterval: refresh });
   const count = useQuery(scheduleCountQuery(carillon, filter));
   const schedules = pages.data?.pages.flatMap(({ items }) => items) ?? [];
   const strips = useQueries({
-    queries: (pages.data?.pages ?? []).map(({ items }) =>
-      lastRunsQuery(
+    queries: (pages.data?.pages ?? []).map(({ items }) => ({
+      ...lastRunsQuery(
         carillon,
         items.map(({ key }) => key),
       ),
-    ),
+      refetchInterval: refresh({ state: pages }),
+    })),
     combine: (answers) => new Map(answers.flatMap(({ data }) => [...(data ?? [])])),
   });
   const mayChange = useMay("pauseManySchedules");
@@ -43,7 +46,7 @@ export function Schedules() {
       <header className="title">
         <h1>Schedules</h1>
         <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
-        <Freshness at={pages.dataUpdatedAt} refresh={() => void pages.refetch()} />
+        <ListFreshness pages={pages} />
         {search.group === undefined ? null : (
           <Link to="/groups/$group" params={{ group: search.group }} className="link">
             Show the group
@@ -59,7 +62,7 @@ export function Schedules() {
         </span>
       </header>
       <ScheduleFilters search={search} onChange={change} />
-      {mayChange ? <BulkBar filter={filter} selection={selection} /> : null}
+      {mayChange && schedules.length > 0 ? <BulkBar filter={filter} selection={selection} /> : null}
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
         <ScheduleTable

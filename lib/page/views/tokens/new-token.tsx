@@ -4,7 +4,7 @@ import { type FormEvent, useState } from "react";
 import type { Scope, TokenBody } from "../../../client/tokens.ts";
 import { useSession } from "../../app/session-context.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
-import { CopyButton } from "../../parts/copy-button.tsx";
+import { IssuedToken } from "./issued-token.tsx";
 import "../../look/dialog.css";
 
 export function NewTokenButton() {
@@ -33,18 +33,9 @@ function NewToken() {
   });
   if (making.data !== undefined)
     return (
-      <>
-        <div className="dialog-text">
-          <p>
-            The token <b className="mono">{making.data.name}</b> is made. Copy it now: it is shown only this
-            once, and Carillon keeps no copy.
-          </p>
-          <CopyButton text={making.data.token} />
-        </div>
-        <footer>
-          <Dialog.Close className="button primary">I have it</Dialog.Close>
-        </footer>
-      </>
+      <IssuedToken token={making.data.token}>
+        The token <b className="mono">{making.data.name}</b> is made.
+      </IssuedToken>
     );
   return <TokenForm onMake={making.mutate} error={making.error} isPending={making.isPending} />;
 }

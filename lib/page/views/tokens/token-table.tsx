@@ -5,6 +5,7 @@ import { ownTokenQuery, useMay } from "../../data/token-query.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+import { RotateToken } from "./rotate-token.tsx";
 
 interface TokenTableProps {
   tokens: readonly TokenSummary[];
@@ -44,7 +45,7 @@ const columns: readonly Column<TokenSummary>[] = [
       expiresAt === null ? <span className="faint">never</span> : <Instant at={expiresAt} as="relative" />,
   },
   { name: "Made by", className: "by", cell: ({ createdBy }) => createdBy },
-  { name: "Change", className: "change", cell: (token) => <RevokeCell token={token} /> },
+  { name: "Change", className: "change", cell: (token) => <ChangeCell token={token} /> },
 ];
 
 function UsedCell({ lastUsedAt }: TokenSummary) {
@@ -55,10 +56,18 @@ function UsedCell({ lastUsedAt }: TokenSummary) {
   );
 }
 
-function RevokeCell({ token: { id, name } }: { token: TokenSummary }) {
+function ChangeCell({ token }: { token: TokenSummary }) {
+  return (
+    <span className="token-actions">
+      {useMay("rotateToken") ? <RotateToken token={token} /> : null}
+      {useMay("deleteToken") ? <RevokeToken token={token} /> : null}
+    </span>
+  );
+}
+
+function RevokeToken({ token: { id, name } }: { token: TokenSummary }) {
   const { carillon } = useSession();
   const own = useQuery(ownTokenQuery(carillon));
-  if (!useMay("deleteToken")) return null;
   return (
     <Confirm<TokenSummary>
       button="Revoke …"

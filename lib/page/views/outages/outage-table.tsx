@@ -1,0 +1,62 @@
+import { Link } from "@tanstack/react-router";
+import type { Outage } from "../../../client/stats.ts";
+import { useNow } from "../../app/use-now.ts";
+import { spanText } from "../../data/amounts.ts";
+import { Instant } from "../../parts/instant.tsx";
+import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+import { readJobSearch } from "../jobs/job-search.ts";
+
+interface OutageTableProps {
+  outages: readonly Outage[];
+  hasMore: boolean;
+  onEnd(): void;
+}
+
+export function OutageTable({ outages, hasMore, onEnd }: OutageTableProps) {
+  return (
+    <VirtualTable
+      label="Outages"
+      className="outages"
+      columns={columns}
+      rows={outages}
+      keyOf={idOf}
+      hasMore={hasMore}
+      onEnd={onEnd}
+      empty="None is recorded. Gaps between ticks of up to 150 seconds are no outage."
+    />
+  );
+}
+
+const idOf = ({ id }: Outage) => id;
+
+const words: Readonly<Record<Outage["what"], string>> = {
+  tick: "No tick ran",
+  database: "No tick reached the database",
+  "fast-workers": "No worker claimed from the fast queue",
+  "slow-workers": "No worker claimed from the slow queue",
+};
+
+const columns: readonly Column<Outage>[] = [
+  { name: "Outage", className: "what", cell: ({ what }) => words[what] },
+  { name: "From", className: "from", cell: ({ from }) => <Instant at={from} as="exact" /> },
+  {
+    name: "To",
+    className: "to",
+    cell: ({ to }) => (to === null ? <b className="lasts">■ lasts still</b> : <Instant at={to} as="exact" />),
+  },
+  { name: "Lasted", className: "lasted", cell: (outage) => <Lasted {...outage} /> },
+  {
+    name: "Jobs",
+    className: "late",
+    cell: ({ see, from }) => (
+      <Link to="/jobs" search={readJobSearch(see.query)} className="link">
+        Late jobs<span className="hidden"> of the outage from {from}</span>
+      </Link>
+    ),
+  },
+];
+
+function Lasted({ from, to }: Outage) {
+  const now = useNow();
+  return spanText((to === null ? now : Date.parse(to)) - Date.parse(from));
+}

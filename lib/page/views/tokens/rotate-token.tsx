@@ -1,0 +1,88 @@
+import { Dialog } from "@base-ui/react/dialog";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { TokenSummary } from "../../../client/tokens.ts";
+import { useSession } from "../../app/session-context.ts";
+import { ownTokenQuery } from "../../data/token-query.ts";
+import { sentenceOf } from "../../parts/answer-state.tsx";
+import { IssuedToken } from "./issued-token.tsx";
+import "../../look/dialog.css";
+
+/** Gives a token a new secret. The old one stays valid for a while, so that its users can change over. */
+export function RotateToken({ token }: { token: TokenSummary }) {
+  return (
+    <Dialog.Root disablePointerDismissal>
+      <Dialog.Trigger className="button">Rotate …</Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="dialog">
+          <Dialog.Title className="dialog-title">A new secret for {token.name}?</Dialog.Title>
+          <Rotation token={token} />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+const overlaps = [
+  ["1h", "for an hour"],
+  ["24h", "for a day"],
+  ["7d", "for a week"],
+  ["0s", "no longer: it is refused at once"],
+] as const;
+
+function Rotation({ token: { id, name } }: { token: TokenSummary }) {
+  const { carillon } = useSession();
+  const queryClient = useQueryClient();
+  const own = useQuery(ownTokenQuery(carillon));
+  const [overlap, setOverlap] = useState<string>("24h");
+  const rotation = useMutation({
+    mutationFn: () => carillon.tokens.rotate(id, { overlap }),
+    // Asked with the old secret of this session, which may have ended.
+    onSuccess: () =>
+      own.data?.id === id ? undefined : queryClient.invalidateQueries({ queryKey: ["tokens"] }),
+    gcTime: 0,
+  });
+  if (rotation.data !== undefined)
+    return (
+      <IssuedToken token={rotation.data.token}>
+        The token <b className="mono">{name}</b> has a new secret.
+      </IssuedToken>
+    );
+  return (
+    <div className="dialog-form">
+      <label>
+        The old secret stays valid
+        <select value={overlap} onChange={(event) => setOverlap(event.target.value)}>
+          {overlaps.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p className="quiet">At most four secrets of a token are valid at a time.</p>
+      {own.data?.id === id ? (
+        <p className="notice bad">
+          This is your own token: sign in with the new secret before the old one ends.
+        </p>
+      ) : null}
+      {rotation.error === null ? null : (
+        <p className="notice bad" role="alert">
+          {sentenceOf(rotation.error)}
+        </p>
+      )}
+      <footer>
+        <Dialog.Close className="button">Leave it</Dialog.Close>
+        <button
+          type="button"
+          className="button primary"
+          disabled={rotation.isPending}
+          onClick={() => rotation.mutate()}
+        >
+          {rotation.isPending ? "…" : "Rotate"}
+        </button>
+      </footer>
+    </div>
+  );
+}
