@@ -17,24 +17,61 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   if (executablePath === undefined)
     throw new Error("No Chromium was found: set CHROMIUM_PATH, or install one (`apt-get install chromium`).");
   say(machine());
-  const figures: Figures = {};
+  const figures: Partial<PageFigures> = {};
   await withMess(options, say, async (mess) => {
     const browser = await driver.launch({ executablePath, args: ["--no-sandbox"] });
     try {
-      say(`Chromium ${browser.version()}`);
+      figures.browser = browser.version();
+      say(`Chromium ${figures.browser}`);
       const newTab = async (): Promise<Page> => {
         const context = await browser.newContext({ viewport: { width: 1_440, height: 900 } });
         return context.newPage();
       };
       figures["first view"] = await firstView(newTab, mess, number(options, "runs"), say);
-      figures["steps"] = await steps(await newTab(), mess, number(options, "runs"), say);
-      figures["scroll"] = await scroll(await newTab(), mess, number(options, "rows"), say);
-      figures["memory"] = await memory(await newTab(), mess, number(options, "minutes"), say);
+      figures.steps = await steps(await newTab(), mess, number(options, "runs"), say);
+      figures.scroll = await scroll(await newTab(), mess, number(options, "rows"), say);
+      figures.memory = await memory(await newTab(), mess, number(options, "minutes"), say);
     } finally {
       await browser.close();
     }
   });
   return { figures, machine: machine(), schedules: options["schedules"], jobs: options["jobs"] };
+}
+
+interface PageFigures {
+  browser: string;
+  "first view": { bytes: number; ms: number };
+  steps: Record<string, number>;
+  scroll: Scrolled;
+  memory: Record<"before" | "after", Heap> & { minutes: number };
+}
+
+interface Measured extends Figures {
+  figures: PageFigures;
+  schedules: string;
+  jobs: string;
+}
+
+const budget = { bytes: 180_000, stepMs: 300 };
+
+export function page({ figures, schedules, jobs }: Measured): string {
+  const { browser, "first view": first, steps: measured, scroll: scrolled, memory: heaps } = figures;
+  const whole = (value: number | string) => Number(value).toLocaleString("en");
+  const verdict = (isMet: boolean) => (isMet ? "met" : "**missed**");
+  const rows = Object.entries(measured).map(
+    ([step, ms]) => `| ${step} | ${Math.round(ms)} ms | ${verdict(ms <= budget.stepMs)} |`,
+  );
+  const { before, after, minutes } = heaps;
+  return `The page in Chromium ${browser}, headless and without a GPU, at 1,440 × 900 pixels, on a running installation with
+${whole(schedules)} more schedules and ${whole(jobs)} more jobs. The browser, Carillon and Postgres share the machine. Medians:
+
+| step | time | within ${budget.stepMs} ms |
+|---|--:|---|
+${rows.join("\n")}
+
+- Before the first view is usable: ${(first.bytes / 1_000).toFixed(1)} kB compressed (budget ${budget.bytes / 1_000} kB: ${verdict(first.bytes <= budget.bytes)}), ${Math.round(first.ms)} ms without any cache.
+- Scrolling ${whole(scrolled.rows)} rows, four a frame: ${whole(scrolled.dropped)} of ${whole(scrolled.frames)} frames took longer than two of the screen's, the longest ${Math.round(scrolled.longestMs)} ms.
+- ${minutes} minutes of live refresh, on a clock that runs ahead: heap ${megabytes(before.bytes)} → ${megabytes(after.bytes)}, nodes ${before.nodes} → ${after.nodes}, listeners ${before.listeners} → ${after.listeners}.`;
 }
 
 const signInLink = ({ url, dataDir }: RunningMess, view = "/") =>
@@ -112,7 +149,7 @@ async function memory(page: Page, mess: RunningMess, minutes: number, say: Say) 
   say(
     `${minutes} minutes of live refresh: heap ${megabytes(before.bytes)} → ${megabytes(after.bytes)}, nodes ${before.nodes} → ${after.nodes}, listeners ${before.listeners} → ${after.listeners}`,
   );
-  return { before, after };
+  return { before, after, minutes };
 }
 
 const warmUpMinutes = 3;
@@ -128,7 +165,13 @@ function quietOf(page: Page): () => Promise<void> {
   };
 }
 
-async function heap(page: Page): Promise<{ bytes: number; nodes: number; listeners: number }> {
+interface Heap {
+  bytes: number;
+  nodes: number;
+  listeners: number;
+}
+
+async function heap(page: Page): Promise<Heap> {
   const session = await page.context().newCDPSession(page);
   await session.send("HeapProfiler.collectGarbage");
   const { usedSize } = await session.send("Runtime.getHeapUsage");

@@ -54,6 +54,19 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     await tab.close();
   });
 
+  test("A double click on Create makes one schedule, also without a key", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/new");
+    await page.getByLabel("When", { exact: true }).fill("0 5 1 1 *");
+    await page.getByLabel("Queue name, URL or ARN").fill("once");
+    await page.getByLabel("Group", { exact: true }).fill("double");
+    await page.getByRole("button", { name: "Create" }).dblclick();
+    await page.waitForURL(/schedules\/[0-9a-f-]{36}/);
+    expect(await own.client.schedules.count({ group: "double" })).toMatchObject({ count: 1 });
+    await tab.close();
+  });
+
   test("An edit shows which runs go and which are new, and is saved as the next version", async () => {
     await own.client.schedules.put("a:b c@d", daily);
     const tab = await browser.tab();

@@ -88,6 +88,18 @@ describe.runIf(chromium !== undefined)("the views of the menu (need Chromium)", 
     await tab.close();
   });
 
+  test("A filter of a link that has no field is shown, and can be dropped", async () => {
+    const tab = await browser.tab();
+    await tab.open("/jobs?state=dead&errorGroup=6bd632d72a69");
+    const chips = tab.page.getByRole("list", { name: "Further filters" });
+    expect(await chips.textContent()).toContain("6bd632d72a69");
+    await tab.page.getByRole("button", { name: "Drop the filter error group" }).click();
+    await chips.waitFor({ state: "detached" });
+    expect(tab.page.url()).not.toContain("errorGroup");
+    expect(tab.page.url()).toContain("state=dead");
+    await tab.close();
+  });
+
   test("The requests of these views are those of the API's document", () => {
     expect(own.contradictions).toEqual([]);
   });

@@ -28,10 +28,13 @@ export const draftPreviewQuery = (carillon: Carillon, { body, key, from }: Previ
   });
 };
 
-/** The coming runs of the stored version. */
-export const storedRunsQuery = (carillon: Carillon, key: string, from: string | undefined) =>
+/** The coming runs of the stored version. Another version has runs of its own. */
+export const storedRunsQuery = (
+  carillon: Carillon,
+  { key, version, from }: { key: string; version: number | undefined; from: string | undefined },
+) =>
   queryOptions({
-    queryKey: ["schedule", key, "next", "editor", from],
+    queryKey: ["schedule", key, "next", "editor", version, from],
     queryFn: ({ signal }) => carillon.schedules.next(key, { n: runsShown, from }, { signal }),
     placeholderData: (before) => before,
   });

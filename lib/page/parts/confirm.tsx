@@ -1,8 +1,10 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useId, useState } from "react";
 import { sentenceOf } from "./answer-state.tsx";
+import { onDoneClick } from "./done-click.ts";
 import "../look/dialog.css";
+import { useAction } from "../app/use-action.ts";
 
 export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */
@@ -30,7 +32,10 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
   const queryClient = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const [hasActed, setActed] = useState(false);
+  const [isActing, setActing] = useState(false);
   const change = (opens: boolean) => {
+    // Closed in the middle, the dialog could not say what was done and what was not.
+    if (isActing) return;
     setOpen(opens);
     props.onOpenChange?.(opens);
     // Not before: with its subject the button may go, and with it the sentence on what was done.
@@ -44,7 +49,13 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup className="dialog">
           <AlertDialog.Title className="dialog-title">{props.title}</AlertDialog.Title>
-          <Question {...props} onActed={() => setActed(true)} />
+          <Question
+            {...props}
+            onActing={(acts) => {
+              setActing(acts);
+              if (acts) setActed(true);
+            }}
+          />
         </AlertDialog.Popup>
       </AlertDialog.Portal>
     </AlertDialog.Root>
@@ -61,8 +72,8 @@ function Question<Preview>({
   isDangerous,
   hasNoReason,
   fields,
-  onActed,
-}: ConfirmProps<Preview> & { onActed(): void }) {
+  onActing,
+}: ConfirmProps<Preview> & { onActing(acts: boolean): void }) {
   const reasonId = useId();
   const [reason, setReason] = useState("");
   const [progress, setProgress] = useState<string | null>(null);
@@ -72,9 +83,10 @@ function Question<Preview>({
     staleTime: 0,
     gcTime: 0,
   });
-  const action = useMutation({
+  const action = useAction({
     mutationFn: () => act({ reason, progress: setProgress }),
-    onSettled: onActed,
+    onMutate: () => onActing(true),
+    onSettled: () => onActing(false),
   });
   const doing = seen.data === undefined ? null : verb(seen.data);
   if (action.isSuccess)
@@ -82,7 +94,9 @@ function Question<Preview>({
       <>
         <p role="status">{action.data}</p>
         <footer>
-          <AlertDialog.Close className="button primary">Close</AlertDialog.Close>
+          <AlertDialog.Close className="button primary" onClick={onDoneClick}>
+            Close
+          </AlertDialog.Close>
         </footer>
       </>
     );
@@ -107,14 +121,16 @@ function Question<Preview>({
         </label>
       )}
       <footer>
-        <AlertDialog.Close className="button">Leave it</AlertDialog.Close>
+        <AlertDialog.Close className="button" disabled={action.isPending}>
+          Leave it
+        </AlertDialog.Close>
         <button
           type="button"
           className={`button ${isDangerous === true ? "danger" : "primary"}`}
           disabled={doing === null || action.isPending}
-          onClick={() => action.mutate()}
+          onClick={() => action.act()}
         >
-          {action.isPending ? "…" : (doing ?? "Nothing to do")}
+          {action.isPending ? "Working …" : (doing ?? (seen.isPending ? "Counting …" : "Nothing to do"))}
         </button>
       </footer>
     </>

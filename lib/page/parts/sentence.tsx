@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { Instant } from "./instant.tsx";
 
-const instant = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g;
+/** An instant, or a name of the API between backticks. */
+const marked = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z|`([^`]+)`/g;
 
 interface SentenceProps {
   text: string;
@@ -9,13 +10,14 @@ interface SentenceProps {
   of?: string;
 }
 
-/** A sentence of the server, its instants on the clocks of the screen's zone. */
+/** A sentence of the server, its instants on the clocks of the screen's zone, its names as code. */
 export function Sentence({ text, of }: SentenceProps): ReactNode {
   let end = 0;
-  const parts = [...text.matchAll(instant)].flatMap(({ 0: at, index }) => {
+  const parts = [...text.matchAll(marked)].flatMap(({ 0: whole, 1: name, index }) => {
     const before = text.slice(end, index);
-    end = index + at.length;
-    return [before, <Instant key={index} as="exact" at={at} {...(of === undefined ? {} : { of })} />];
+    end = index + whole.length;
+    if (name !== undefined) return [before, <code key={index}>{name}</code>];
+    return [before, <Instant key={index} as="exact" at={whole} {...(of === undefined ? {} : { of })} />];
   });
   return (
     <>

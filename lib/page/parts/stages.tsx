@@ -40,8 +40,13 @@ export function Stages({ job }: { job: Job }) {
                 at === null || before == null
                   ? 0
                   : Date.parse(at) - Math.max(Date.parse(before), Date.parse(job.dueAt));
+              // Where a failed attempt ended: the target gave no good answer.
+              const hasFailed = name === "target ended" && attempt.outcome !== "succeeded";
               return (
-                <li key={name} className={waited > slowMs ? "stage slow" : "stage"}>
+                <li
+                  key={name}
+                  className={`stage${waited > slowMs ? " slow" : ""}${hasFailed ? " failed" : ""}`}
+                >
                   <b>{at === null ? "–" : clockText(Date.parse(at), zone)}</b>
                   {name}
                   {waited > slowMs ? <span> after {spanText(waited)}</span> : null}

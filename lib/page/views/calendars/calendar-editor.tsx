@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Calendar, PutCalendar } from "../../../client/calendars.ts";
 import { isPreconditionFailed } from "../../../client/request/problem.ts";
 import { useSession } from "../../app/session-context.ts";
+import { useAction } from "../../app/use-action.ts";
 import { useSettled } from "../../app/use-settled.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { calendarPreviewQuery } from "../../data/calendar-queries.ts";
@@ -70,7 +71,7 @@ export function CalendarEditor({ name, stored, refetch }: CalendarEditorProps) {
           verb={base === undefined ? "Create" : "Save"}
           canSave={isDirty && theirs === null && preview.isSuccess && !save.isPending}
           status={stateText(save.data, isDirty)}
-          onSave={() => save.mutate(rules)}
+          onSave={() => save.act(rules)}
           commands={commandsOf(name, rules, base?.version)}
         />
       ) : null}
@@ -165,7 +166,7 @@ function useSaveCalendar(
 ) {
   const { carillon } = useSession();
   const queryClient = useQueryClient();
-  return useMutation({
+  return useAction({
     mutationFn: (rules: Rules) =>
       carillon.calendars.put(
         name,

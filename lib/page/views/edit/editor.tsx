@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import {
@@ -29,6 +29,7 @@ import { readOrEmpty, useText } from "./use-text.ts";
 import "../../look/schedule.css";
 import "../../look/schedule-parts.css";
 import "../../look/edit.css";
+import { useAction } from "../../app/use-action.ts";
 
 const typingMs = 250;
 
@@ -49,7 +50,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
   const settled = useSettled(value, typingMs);
   const preview = useQuery(draftPreviewQuery(carillon, { body: settled, key: stored?.key, from }));
   const runs = useQuery({
-    ...storedRunsQuery(carillon, stored?.key ?? "", from),
+    ...storedRunsQuery(carillon, { key: stored?.key ?? "", version: stored?.version, from }),
     enabled: stored !== undefined,
   });
   const save = useSave(stored?.key, version, refetch);
@@ -83,8 +84,9 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         isNew={stored === undefined}
         canSave={isDirty && read.ok && theirs === null && !save.isPending}
         isDirty={isDirty}
+        isSaving={save.isPending}
         error={save.error}
-        onSave={() => save.mutate(value)}
+        onSave={() => save.act(value)}
         commands={commandsOf(text, stored?.key, version)}
       />
       <div className="editor">
@@ -127,7 +129,7 @@ function useSave(key: string | undefined, version: number | null, refetch: () =>
   const { carillon } = useSession();
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  return useMutation({
+  return useAction({
     // The server checks the document; the types only name the fields that it takes.
     mutationFn: (body: JsonObject): Promise<Edited> =>
       key === undefined
@@ -147,12 +149,13 @@ interface SaveLineProps {
   isNew: boolean;
   canSave: boolean;
   isDirty: boolean;
+  isSaving: boolean;
   error: Error | null;
   onSave(): void;
   commands: { carillon: string; curl: string };
 }
 
-function SaveLine({ isNew, canSave, isDirty, error, onSave, commands }: SaveLineProps) {
+function SaveLine({ isNew, canSave, isDirty, isSaving, error, onSave, commands }: SaveLineProps) {
   const maySave = useMay(isNew ? "createSchedule" : "putSchedule");
   return (
     <div className="save-line">
@@ -162,16 +165,26 @@ function SaveLine({ isNew, canSave, isDirty, error, onSave, commands }: SaveLine
         </button>
       ) : null}
       <span className="quiet" role="status">
-        {isDirty ? "Not saved yet." : "Nothing is changed."}
+        {isSaving ? "Saving …" : isDirty ? "Not saved yet." : "Nothing is changed."}
+        {maySave ? "" : " Your token may not save: try times here, and copy the command."}
       </span>
       <CopyAs {...commands} />
       {error === null ? null : (
         <p className="notice bad" role="alert">
-          Not saved: {error instanceof CarillonProblem ? error.detail : sentenceOf(error)}
+          Not saved: {refusalOf(error)}
         </p>
       )}
     </div>
   );
+}
+
+/** The first fault with its field: that the schedule is not understood would not help. */
+function refusalOf(error: Error): string {
+  if (!(error instanceof CarillonProblem)) return sentenceOf(error);
+  const [fault, ...others] = error.errors;
+  if (fault === undefined) return error.detail;
+  const more = others.length === 0 ? "" : ` ${others.length} more below the JSON.`;
+  return `${fault.path} ${fault.message}.${more}`;
 }
 
 /** All faults with their paths, also of fields that the form does not draw. */

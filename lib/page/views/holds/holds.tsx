@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useListRefresh } from "../../app/list-refresh.ts";
 import { useSession } from "../../app/session-context.ts";
 import { holdsQuery } from "../../data/hold-queries.ts";
@@ -25,6 +25,13 @@ export function Holds() {
     <>
       <header className="title">
         <h1>Holds</h1>
+        <p className="quiet">
+          A schedule is held in its own view, and many at once in{" "}
+          <Link to="/schedules" className="link">
+            Schedules
+          </Link>
+          .
+        </p>
         <ListFreshness pages={pages} />
       </header>
       <search className="filters">

@@ -4,6 +4,7 @@ import { useListRefresh } from "../../app/list-refresh.ts";
 import { useSession } from "../../app/session-context.ts";
 import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
+import { FilterChips } from "../../parts/filter-chips.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
@@ -12,6 +13,15 @@ import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } fr
 import { JobTable } from "./job-table.tsx";
 import { RetryAll } from "./retry-all.tsx";
 import "../../look/tables.css";
+
+/** Filters of links, which have no field. */
+const unseen = [
+  { name: "errorGroup", label: "error group" },
+  { name: "key", label: "key" },
+  { name: "reason", label: "reason" },
+  { name: "from", label: "from" },
+  { name: "to", label: "to" },
+] as const;
 
 export function Jobs() {
   const { carillon } = useSession();
@@ -56,6 +66,13 @@ export function Jobs() {
           onChange={(text) => change({ lateBy: text })}
         />
       </search>
+      <FilterChips
+        chips={unseen.map(({ name, label }) => ({
+          label,
+          text: search[name],
+          drop: () => change({ [name]: undefined }),
+        }))}
+      />
       {groups.data === undefined ? null : (
         <ErrorGroups groups={groups.data} onChoose={(errorGroup) => change({ errorGroup })} />
       )}

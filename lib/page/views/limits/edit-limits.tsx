@@ -1,5 +1,5 @@
 import { Dialog } from "@base-ui/react/dialog";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { LimitsBody, VersionedLimits } from "../../../client/limits.ts";
 import { useSession } from "../../app/session-context.ts";
@@ -7,6 +7,7 @@ import { numberText } from "../../data/amounts.ts";
 import { limitQuery } from "../../data/limit-queries.ts";
 import { AnswerState, sentenceOf } from "../../parts/answer-state.tsx";
 import "../../look/dialog.css";
+import { useAction } from "../../app/use-action.ts";
 
 interface EditLimitsProps {
   target: string | undefined;
@@ -47,7 +48,7 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
   const [concurrency, setConcurrency] = useState(String(limits.concurrency ?? ""));
   const [rate, setRate] = useState(limits.rate ?? "");
   const { target, version: ifMatch } = limits;
-  const saving = useMutation({
+  const saving = useAction({
     mutationFn: async (body: Change) => {
       if (body === null) await carillon.limits.delete(target, { ifMatch });
       else await carillon.limits.put(target, body, { ifMatch });
@@ -59,7 +60,7 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
   const isChanged = concurrency !== String(limits.concurrency ?? "") || rate !== (limits.rate ?? "");
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    saving.mutate({
+    saving.act({
       concurrency: concurrency === "" ? null : Number(concurrency),
       rate: rate === "" ? null : rate,
     });
@@ -94,7 +95,7 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
             type="button"
             className="button apart"
             disabled={saving.isPending}
-            onClick={() => saving.mutate(null)}
+            onClick={() => saving.act(null)}
           >
             Clear{definedText(limits)}
           </button>

@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import type { Counts, Stats } from "../../../client/stats.ts";
@@ -26,10 +27,14 @@ export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast:
         figure={stats && countText(stats.jobs.dead)}
         look={stats && stats.jobs.dead.count > 0 ? "bad" : "plain"}
       >
-        dead jobs
+        <Link to="/jobs" search={{ state: "dead" }}>
+          dead jobs
+        </Link>
       </Fact>
       <Fact figure={stats && numberText(stats.schedules.paused)} look="plain">
-        schedules on hold
+        <Link to="/schedules" search={{ state: "paused" }}>
+          schedules on hold
+        </Link>
       </Fact>
       <Fact
         figure={heaviest && numberText(heaviest.fires)}

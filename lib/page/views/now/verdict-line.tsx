@@ -18,7 +18,7 @@ interface VerdictLineProps {
 }
 
 /** The verdict in words, and how old it is. */
-export function VerdictLine({ problems: { verdict, text }, stats, at }: VerdictLineProps) {
+export function VerdictLine({ problems: { verdict, text, problems }, stats, at }: VerdictLineProps) {
   const now = useNow();
   // The server's text begins with the verdict: "Late by 3 min. 12 jobs are late …"
   const [, headline = text, rest = ""] = /^(.*?)\.(?:\s+(.*))?$/s.exec(text) ?? [];
@@ -31,6 +31,9 @@ export function VerdictLine({ problems: { verdict, text }, stats, at }: VerdictL
       </h1>
       <p className="quiet">
         {rest === "" ? stats && punctualText(stats) : <Sentence text={rest} />}
+        {rest === "" && problems.length > 0
+          ? ` ${problems.length === 1 ? "1 problem needs" : `${problems.length} problems need`} attention, below.`
+          : null}
         {tick === undefined || tick === null
           ? null
           : ` The last tick was ${relativeText(Date.parse(tick), now)}.`}
@@ -40,6 +43,8 @@ export function VerdictLine({ problems: { verdict, text }, stats, at }: VerdictL
   );
 }
 
+/** As the guarantee says: a job starts within a second after its due time. */
+const lateMs = 1_000;
 /** The resolution of the figures. */
 const stepMs = 100;
 const minuteMs = 60_000;
@@ -51,6 +56,8 @@ function punctualText({ asOf, lastMinutes }: Stats): string {
     lastMinutes === null ? 0 : Math.round((Date.parse(asOf) - Date.parse(lastMinutes.from)) / minuteMs);
   if (minutes === 0) return "";
   if (jobs === 0 || p99Ms === null) return `No job has started in the last ${minutes} minutes.`;
+  if (p99Ms > lateMs)
+    return `Jobs of the last ${minutes} minutes started up to ${spanText(p99Ms)} late (99 of 100); none is late now.`;
   const part = jobs < 100 ? `All ${numberText(jobs)} jobs` : "99 of 100 jobs";
   return `${part} of the last ${minutes} minutes started within ${spanText(Math.max(stepMs, p99Ms))}.`;
 }

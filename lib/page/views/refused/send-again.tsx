@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import type { Preview } from "../../../client/time.ts";
 import { useSession } from "../../app/session-context.ts";
+import { useAction } from "../../app/use-action.ts";
 import type { RefusedCommand, RefusedSource } from "../../data/refused-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
@@ -27,14 +28,14 @@ export function SendAgain({ of, command }: SendAgainProps) {
   const maySend = useMay("batchSchedules");
   const mayForget = useMay("deleteDeadCommand") && of === "queue";
   const onSettled = () => queryClient.invalidateQueries();
-  const checking = useMutation({
+  const checking = useAction({
     mutationFn: () => {
       const { put } = readOperation(text);
       if (put === undefined) throw new Error("Only a put has runs to be shown.");
       return carillon.schedules.preview({ ...put, n: 3 });
     },
   });
-  const sending = useMutation({
+  const sending = useAction({
     mutationFn: async () => {
       const done = await sendOperation(carillon, readOperation(text));
       if (mayForget) await carillon.commands.delete(command.id);
@@ -42,7 +43,7 @@ export function SendAgain({ of, command }: SendAgainProps) {
     },
     onSettled,
   });
-  const retrying = useMutation({
+  const retrying = useAction({
     mutationFn: async () => {
       const { change, key } = await carillon.commands.retry(command.id);
       return `${key}: ${change}.`;
@@ -76,7 +77,7 @@ export function SendAgain({ of, command }: SendAgainProps) {
       {sending.data === undefined ? null : <p role="status">{sending.data}</p>}
       {retrying.data === undefined ? null : <p role="status">{retrying.data}</p>}
       <div className="send-again">
-        <button type="button" className="button" disabled={isBusy} onClick={() => checking.mutate()}>
+        <button type="button" className="button" disabled={isBusy} onClick={() => checking.act()}>
           Check when it would run
         </button>
         {maySend ? (
@@ -85,7 +86,7 @@ export function SendAgain({ of, command }: SendAgainProps) {
             className={`button ${text === original ? "" : "primary"}`}
             disabled={isBusy || text === original}
             title="It counts as sent now: it goes over every older command and edit of its key."
-            onClick={() => sending.mutate()}
+            onClick={() => sending.act()}
           >
             Send the mended text
           </button>
@@ -96,7 +97,7 @@ export function SendAgain({ of, command }: SendAgainProps) {
             className="button"
             disabled={isBusy || text !== original}
             title="It keeps its own time: a newer command for its key wins."
-            onClick={() => retrying.mutate()}
+            onClick={() => retrying.act()}
           >
             Retry as it is
           </button>

@@ -34,7 +34,12 @@ export function ComparedVersions({ versions }: { versions: readonly Version[] })
 
 function Compared({ changes }: { changes: readonly Change[] }) {
   if (changes.length === 0)
-    return <p className="quiet">They have the same fields, but for the payload perhaps.</p>;
+    return (
+      <p className="quiet">
+        All fields are the same. A hold or its end makes a version too. Payloads are not compared here: the
+        changes of each version, below, have them.
+      </p>
+    );
   return <Changes changes={changes} />;
 }
 

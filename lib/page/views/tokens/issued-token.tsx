@@ -1,6 +1,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import type { ReactNode } from "react";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { onDoneClick } from "../../parts/done-click.ts";
 
 /** A secret, which exists only in the dialog around it. */
 export function IssuedToken({ token, children }: { token: string; children: ReactNode }) {
@@ -11,7 +12,9 @@ export function IssuedToken({ token, children }: { token: string; children: Reac
         <CopyButton text={token} />
       </div>
       <footer>
-        <Dialog.Close className="button primary">I have it</Dialog.Close>
+        <Dialog.Close className="button primary" onClick={onDoneClick}>
+          I have it
+        </Dialog.Close>
       </footer>
     </>
   );

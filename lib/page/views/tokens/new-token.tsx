@@ -1,11 +1,12 @@
 import { Dialog } from "@base-ui/react/dialog";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { Scope, TokenBody } from "../../../client/tokens.ts";
 import { useSession } from "../../app/session-context.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { IssuedToken } from "./issued-token.tsx";
 import "../../look/dialog.css";
+import { useAction } from "../../app/use-action.ts";
 
 export function NewTokenButton() {
   return (
@@ -26,7 +27,7 @@ export function NewTokenButton() {
 function NewToken() {
   const { carillon } = useSession();
   const queryClient = useQueryClient();
-  const making = useMutation({
+  const making = useAction({
     mutationFn: (body: TokenBody) => carillon.tokens.create(body),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["tokens"] }),
     gcTime: 0,
@@ -37,7 +38,7 @@ function NewToken() {
         The token <b className="mono">{making.data.name}</b> is made.
       </IssuedToken>
     );
-  return <TokenForm onMake={making.mutate} error={making.error} isPending={making.isPending} />;
+  return <TokenForm onMake={making.act} error={making.error} isPending={making.isPending} />;
 }
 
 const dayMs = 86_400_000;

@@ -1,5 +1,5 @@
 import { Dialog } from "@base-ui/react/dialog";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { TokenSummary } from "../../../client/tokens.ts";
 import { useSession } from "../../app/session-context.ts";
@@ -7,6 +7,7 @@ import { ownTokenQuery } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { IssuedToken } from "./issued-token.tsx";
 import "../../look/dialog.css";
+import { useAction } from "../../app/use-action.ts";
 
 /** Gives a token a new secret. The old one stays valid for a while, so that its users can change over. */
 export function RotateToken({ token }: { token: TokenSummary }) {
@@ -36,7 +37,7 @@ function Rotation({ token: { id, name } }: { token: TokenSummary }) {
   const queryClient = useQueryClient();
   const own = useQuery(ownTokenQuery(carillon));
   const [overlap, setOverlap] = useState<string>("24h");
-  const rotation = useMutation({
+  const rotation = useAction({
     mutationFn: () => carillon.tokens.rotate(id, { overlap }),
     // Asked with the old secret of this session, which may have ended.
     onSuccess: () =>
@@ -78,7 +79,7 @@ function Rotation({ token: { id, name } }: { token: TokenSummary }) {
           type="button"
           className="button primary"
           disabled={rotation.isPending}
-          onClick={() => rotation.mutate()}
+          onClick={() => rotation.act()}
         >
           {rotation.isPending ? "…" : "Rotate"}
         </button>

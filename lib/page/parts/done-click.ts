@@ -1,0 +1,9 @@
+import type { MouseEvent } from "react";
+
+/**
+ * For a button that closes a dialog and appears where its action was: the second click of a double
+ * click on the action does not close the dialog, whose result or secret would be lost.
+ */
+export function onDoneClick(event: MouseEvent & { preventBaseUIHandler(): void }): void {
+  if (event.detail > 1) event.preventBaseUIHandler();
+}
