@@ -7,6 +7,14 @@ const whole = new Intl.NumberFormat("en");
 
 export const numberText = (value: number) => whole.format(value);
 
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+/** Below this a number is short anyway. */
+const longFrom = 10_000;
+
+/** `9,999`, `12.3K`, `1.25M`: where a whole number has no room. */
+export const shortNumberText = (value: number) =>
+  value < longFrom ? numberText(value) : compact.format(value);
+
 /** `0.3 s`, `41 s`, `5 min 51 s`, `2 h 4 min`, `3 d 2 h`: two units at most. */
 export function spanText(ms: number): string {
   const seconds = ms / 1_000;
