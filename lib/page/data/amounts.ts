@@ -26,6 +26,9 @@ export function spanText(ms: number): string {
     .join(" ");
 }
 
+/** `80 ms`, and from a second on as any span. */
+export const fineSpanText = (ms: number) => (ms < 1_000 ? `${Math.round(ms)} ms` : spanText(ms));
+
 const units = [
   [86_400, "d"],
   [3_600, "h"],
