@@ -18,6 +18,7 @@ const views = [
   `/schedules/${gapKey}`,
   `/schedules/${gapKey}?why=2026-03-29T01:00:00.000Z`,
   `/schedules/${deadKey}`,
+  "/schedules/crm:contact:0001?zone=America/New_York",
   "/jobs?zone=UTC",
   "/jobs?state=dead",
   "/jobs/{dead}",
