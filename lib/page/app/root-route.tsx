@@ -1,4 +1,4 @@
-import { createRootRoute } from "@tanstack/react-router";
+import { createRootRoute, retainSearchParams } from "@tanstack/react-router";
 import { NotFound } from "./not-found.tsx";
 import { Shell } from "./shell.tsx";
 import { ViewFault } from "./view-fault.tsx";
@@ -18,4 +18,6 @@ export const root = createRootRoute({
     const zone = search["zone"];
     return typeof zone === "string" && zone !== "" ? { zone } : {};
   },
+  // A link says where to go; the zone is chosen by its switch alone.
+  search: { middlewares: [retainSearchParams(["zone"])] },
 });

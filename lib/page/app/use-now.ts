@@ -23,3 +23,10 @@ function subscribe(listener: () => void): () => void {
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => current);
 }
+
+const hourMs = 3_600_000;
+
+/** When the running hour began. */
+export function useHour(): number {
+  return useSyncExternalStore(subscribe, () => Math.floor(current / hourMs) * hourMs);
+}

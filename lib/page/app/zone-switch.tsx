@@ -1,14 +1,16 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { scheduleQuery } from "../data/one-schedule-queries.ts";
 import { readerZone } from "../data/zone.ts";
+import { useSession } from "./session-context.ts";
 
-/** The zone of all times on the screen: the reader's, UTC, or the one that the address names. */
+/** The zone of all times on the screen: the reader's, UTC, that of the schedule, or the address's. */
 export function ZoneSwitch() {
   const { zone } = useSearch({ from: "__root__" });
   const navigate = useNavigate();
   const own = readerZone();
-  const others = ["UTC", ...(zone === undefined || zone === "UTC" ? [] : [zone])].filter(
-    (each) => each !== own,
-  );
+  const ofSchedule = useScheduleZone();
+  const named = [own, "UTC", ofSchedule, zone].filter((each) => each !== undefined);
   const choose = (chosen: string) =>
     void navigate({
       to: ".",
@@ -19,13 +21,19 @@ export function ZoneSwitch() {
     <label className="zone">
       <span className="hidden">Zone of all times</span>
       <select value={zone ?? own} onChange={(event) => choose(event.target.value)}>
-        <option value={own}>{own}</option>
-        {others.map((each) => (
+        {[...new Set(named)].map((each) => (
           <option key={each} value={each}>
-            {each}
+            {each === ofSchedule ? `${each}, of this schedule` : each}
           </option>
         ))}
       </select>
     </label>
   );
+}
+
+/** The zone of the schedule on the screen, which its view has asked for. */
+function useScheduleZone(): string | undefined {
+  const { carillon } = useSession();
+  const { key } = useParams({ strict: false });
+  return useQuery({ ...scheduleQuery(carillon, key ?? ""), enabled: false }).data?.timezone;
 }

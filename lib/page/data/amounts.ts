@@ -12,6 +12,14 @@ const whole = new Intl.NumberFormat("en");
 
 export const numberText = (value: number) => whole.format(value);
 
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+/** Below this a number is short anyway. */
+const longFrom = 10_000;
+
+/** `9,999`, `12.3K`, `1.25M`: where a whole number has no room. */
+export const shortNumberText = (value: number) =>
+  value < longFrom ? numberText(value) : compact.format(value);
+
 /** `0.3 s`, `41 s`, `5 min 51 s`, `2 h 4 min`, `3 d 2 h`: two units at most. */
 export function spanText(ms: number): string {
   const seconds = ms / 1_000;
@@ -22,6 +30,9 @@ export function spanText(ms: number): string {
     .map(([count, unit]) => `${count} ${unit}`)
     .join(" ");
 }
+
+/** `80 ms`, and from a second on as any span. */
+export const fineSpanText = (ms: number) => (ms < 1_000 ? `${Math.round(ms)} ms` : spanText(ms));
 
 const units = [
   [86_400, "d"],

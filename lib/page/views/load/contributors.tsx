@@ -16,7 +16,7 @@ export function Contributors({ forecast, prefix }: ContributorsProps) {
   return (
     <div className="two">
       <Panel title="Busiest minutes">
-        <ol className="groups">
+        <ol className="groups parts">
           {heaviest.map(({ at, fires, most }) => (
             <li key={at}>
               <b>{numberText(fires)}</b>
@@ -37,7 +37,7 @@ export function Contributors({ forecast, prefix }: ContributorsProps) {
         </ol>
       </Panel>
       <Panel title="Largest parts" note={`of ${numberText(total)} runs`}>
-        <ol className="groups">
+        <ol className="groups parts">
           {by.map(({ name, fires }) => (
             <li key={name ?? ""}>
               <b>{numberText(fires)}</b>

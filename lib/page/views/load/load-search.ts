@@ -14,7 +14,11 @@ type By = (typeof byWords)[number][0];
 
 const lengths = ["60", "1440"] as const;
 
+/** Without a choice, the curve. */
+const views = ["day", "week"] as const;
+
 export interface LoadSearch {
+  view?: (typeof views)[number] | undefined;
   minutes?: (typeof lengths)[number] | undefined;
   by?: By | undefined;
   prefix?: string | undefined;
@@ -22,6 +26,7 @@ export interface LoadSearch {
 }
 
 export function readLoadSearch(search: Record<string, unknown>): LoadSearch {
+  const view = choiceIn(search, "view", views);
   const minutes = choiceIn(search, "minutes", lengths);
   const by = choiceIn(
     search,
@@ -31,6 +36,7 @@ export function readLoadSearch(search: Record<string, unknown>): LoadSearch {
   const spread = choiceIn(search, "spread", spreads);
   return {
     ...textsIn(search, ["prefix"]),
+    ...(view === undefined ? {} : { view }),
     ...(minutes === undefined ? {} : { minutes }),
     ...(by === undefined ? {} : { by }),
     ...(spread === undefined ? {} : { spread }),
@@ -38,7 +44,9 @@ export function readLoadSearch(search: Record<string, unknown>): LoadSearch {
 }
 
 const defaultMinutes = 240;
+const dayMinutes = 1_440;
 
-export function paramsOf({ minutes, by, ...search }: LoadSearch): ForecastParams {
-  return { ...search, by: by ?? "prefix", minutes: minutes === undefined ? defaultMinutes : Number(minutes) };
+export function paramsOf({ view, minutes, by, prefix, spread }: LoadSearch): ForecastParams {
+  const length = minutes === undefined ? defaultMinutes : Number(minutes);
+  return { prefix, spread, by: by ?? "prefix", minutes: view === "day" ? dayMinutes : length };
 }

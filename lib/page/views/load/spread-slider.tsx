@@ -29,7 +29,7 @@ export function SpreadSlider<Spread extends string>({
         onChange={(event) => onChange(choices[Number(event.target.value) - 1])}
       />
       <output htmlFor="spread">
-        {result === null ? "Move the slider to see the curve." : `With a spread of ${value}, ${result}.`}
+        {result === null ? "Move the slider to see the effect." : `With a spread of ${value}, ${result}.`}
       </output>
     </section>
   );

@@ -10,6 +10,7 @@ import { ComingList } from "./coming-list.tsx";
 import { Missing } from "./missing.tsx";
 import { PastRuns } from "./past-runs.tsx";
 import { RunMonth } from "./run-month.tsx";
+import { RunTimes } from "./run-times.tsx";
 import { ScheduleHead } from "./schedule-head.tsx";
 import { Versions } from "./versions.tsx";
 import { Why } from "./why.tsx";
@@ -50,6 +51,7 @@ export function ScheduleView() {
         <PastRuns name={key} strip={past.data} />
         <Why name={key} at={why ?? newest?.occurrence} timezone={current?.timezone} />
       </div>
+      <RunTimes name={key} strip={past.data} />
       <div className="two">
         <ComingList name={key} next={next.data} />
         {current === undefined ? null : <RunMonth name={key} timezone={current.timezone} month={month} />}

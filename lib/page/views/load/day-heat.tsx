@@ -1,0 +1,97 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type KeyboardEvent, useMemo, useState } from "react";
+import type { Forecast } from "../../../client/forecast.ts";
+import { useZone } from "../../app/use-zone.ts";
+import { numberText } from "../../data/amounts.ts";
+import { type DayCell, dayMapOf } from "../../data/load/day-map.ts";
+import { minuteText } from "../../data/zone.ts";
+import { MinuteLink } from "../../parts/minute-link.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { columns, DayGrid } from "./day-grid.tsx";
+import { HeatLegend } from "./heat-legend.tsx";
+
+const minuteMs = 60_000;
+
+interface DayHeatProps {
+  forecast: Forecast;
+  /** The schedules that are looked at. */
+  prefix: string | undefined;
+}
+
+/** The next day: a row for each hour of the clock, a cell for each minute. */
+export function DayHeat({ forecast, prefix }: DayHeatProps) {
+  const zone = useZone();
+  const navigate = useNavigate();
+  const [chosenAt, setChosenAt] = useState<number | null>(null);
+  const map = useMemo(() => dayMapOf(forecast, zone), [forecast, zone]);
+  const { rows, cells, bounds, busiest } = map;
+  const place = cells.findIndex(({ at }) => at === chosenAt);
+  const chosen = cells[place];
+  const choose = (cell: DayCell | undefined) => setChosenAt(cell?.at ?? null);
+  const open = (cell: DayCell | undefined) => {
+    if (cell === undefined) return;
+    const [from, to] = [cell.at, cell.at + minuteMs].map((at) => new Date(at).toISOString());
+    void navigate({ to: "/agenda", search: { from, to, prefix } });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowUp: -columns, ArrowDown: columns }[event.key];
+    if (event.key === "Enter") open(chosen);
+    else if (step !== undefined) choose(cells[Math.max(0, place) + step] ?? chosen);
+    else return;
+    event.preventDefault();
+  };
+  const text = (cell: DayCell) => `${minuteText(cell.at, zone)}: ${runsText(cell)}`;
+  const most = busiestText(busiest, zone);
+  return (
+    <Panel
+      title="The next day, minute by minute"
+      note={`${numberText(forecast.total)} runs; hours of ${zone}`}
+    >
+      <DayGrid
+        map={map}
+        label={`Planned runs of ${numberText(cells.length)} minutes: ${most}.`}
+        text={text}
+        chosen={chosen}
+        onChoose={choose}
+        onOpen={open}
+      />
+      <input
+        type="range"
+        className="minute-slider"
+        aria-label="A minute of the map; up and down move by an hour, Enter opens its agenda"
+        min={0}
+        max={Math.max(0, cells.length - 1)}
+        value={Math.max(0, place)}
+        aria-valuetext={chosen === undefined ? "no minute is chosen" : text(chosen)}
+        onChange={(event) => choose(cells[Number(event.target.value)])}
+        onKeyDown={onKeyDown}
+      />
+      <p className="minute-note quiet">
+        {chosen === undefined ? (
+          `Of these minutes ${most}.`
+        ) : (
+          <>
+            <MinuteLink at={new Date(chosen.at).toISOString()} prefix={prefix} />: {runsText(chosen)}
+          </>
+        )}
+      </p>
+      <HeatLegend bounds={bounds} unit="runs a minute">
+        {busiest.length === 0 ? null : (
+          <span>
+            <i className="heat-peak" aria-hidden="true" />
+            the busiest minutes
+          </span>
+        )}
+        {rows.map(({ at, note }) => (note === null ? null : <span key={at}>△ {note}</span>))}
+      </HeatLegend>
+    </Panel>
+  );
+}
+
+const runsText = ({ fires, isBeyond }: DayCell) =>
+  `${numberText(fires)} ${fires === 1 ? "run" : "runs"}${isBeyond ? ", more than the workers have settled in any minute of the last day" : ""}`;
+
+function busiestText([first]: readonly DayCell[], zone: string): string {
+  if (first === undefined) return "none has a run";
+  return `the busiest is ${minuteText(first.at, zone)} with ${runsText(first)}`;
+}

@@ -1,0 +1,72 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
+import { Freshness } from "../../parts/freshness.tsx";
+import { byWords, type LoadSearch } from "./load-search.ts";
+
+const views = [
+  { view: undefined, name: "Curve" },
+  { view: "day", name: "Next day" },
+  { view: "week", name: "Coming week" },
+] as const;
+
+interface LoadHeadProps {
+  search: LoadSearch;
+  /** A sentence about the load. */
+  text?: string | undefined;
+  /** When the answer on the screen arrived. */
+  at: number;
+  refresh(): void;
+}
+
+/** The title with the choice of the view and of the schedules. */
+export function LoadHead({ search, text, at, refresh }: LoadHeadProps) {
+  const navigate = useNavigate({ from: "/load" });
+  const change = (changed: Partial<LoadSearch>) =>
+    void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
+  return (
+    <>
+      <header className="title">
+        <h1>Load</h1>
+        {text === undefined ? null : <p className="quiet">{text}</p>}
+        <Freshness at={at} refresh={refresh} />
+      </header>
+      <search className="filters">
+        <nav className="segments" aria-label="View of the load">
+          {views.map(({ view, name }) => (
+            <Link
+              key={name}
+              to="/load"
+              search={(before) => ({ ...before, view })}
+              activeOptions={{ exact: true }}
+              className="segment"
+            >
+              {name}
+            </Link>
+          ))}
+        </nav>
+        {search.view === undefined ? (
+          <ChoiceFilter
+            label="Ahead"
+            none="4 hours"
+            choices={[
+              ["60", "1 hour"],
+              ["1440", "1 day"],
+            ]}
+            value={search.minutes}
+            onChange={(minutes) => change({ minutes })}
+          />
+        ) : null}
+        {search.view === "week" ? null : (
+          <ChoiceFilter
+            label="By"
+            none="prefix"
+            choices={byWords}
+            value={search.by}
+            onChange={(by) => change({ by })}
+          />
+        )}
+        <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
+      </search>
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useSession } from "../../app/session-context.ts";
+import { numberText } from "../../data/amounts.ts";
+import { forecastQuery } from "../../data/load/load-queries.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { Contributors } from "./contributors.tsx";
+import { DayHeat } from "./day-heat.tsx";
+import { Estimated } from "./estimated.tsx";
+import { LoadCurve } from "./load-curve.tsx";
+import { LoadHead } from "./load-head.tsx";
+import { type LoadSearch, paramsOf, spreads } from "./load-search.ts";
+import { SpreadSlider } from "./spread-slider.tsx";
+
+/** The coming minutes as a curve, or those of a day as a map; whose they are, and what a spread does. */
+export function MinutesLoad({ search }: { search: LoadSearch }) {
+  const { carillon } = useSession();
+  const navigate = useNavigate({ from: "/load" });
+  const forecast = useQuery(forecastQuery(carillon, paramsOf(search)));
+  const { data } = forecast;
+  return (
+    <>
+      <LoadHead
+        search={search}
+        text={data?.suggestion.text}
+        at={forecast.dataUpdatedAt}
+        refresh={() => void forecast.refetch()}
+      />
+      <AnswerState
+        error={forecast.error}
+        isPending={forecast.isPending}
+        retry={() => void forecast.refetch()}
+      />
+      {data === undefined ? null : (
+        <>
+          {search.view === "day" ? (
+            <DayHeat forecast={data} prefix={search.prefix} />
+          ) : (
+            <LoadCurve forecast={data} />
+          )}
+          <Estimated days={data.exact ? 0 : 1} of={1} />
+          <SpreadSlider
+            choices={spreads}
+            value={search.spread}
+            onChange={(spread) =>
+              void navigate({ search: (before) => ({ ...before, spread }), replace: true })
+            }
+            result={
+              data.spread === null
+                ? null
+                : `the busiest minute has ${numberText(data.spread.peak)} runs instead of ${numberText(data.suggestion.peak)}`
+            }
+          />
+          <Contributors forecast={data} prefix={search.prefix} />
+        </>
+      )}
+    </>
+  );
+}

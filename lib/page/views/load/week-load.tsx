@@ -1,0 +1,85 @@
+import { useQueries } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { useSession } from "../../app/session-context.ts";
+import { useHour } from "../../app/use-now.ts";
+import { useZone } from "../../app/use-zone.ts";
+import { numberText } from "../../data/amounts.ts";
+import { heatBounds } from "../../data/load/heat.ts";
+import { dayAheadQuery } from "../../data/load/load-queries.ts";
+import { hourSums, weekOf } from "../../data/load/week-map.ts";
+import { AnswerState } from "../../parts/answer-state.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Estimated } from "./estimated.tsx";
+import { HeatLegend } from "./heat-legend.tsx";
+import { LoadHead } from "./load-head.tsx";
+import type { LoadSearch } from "./load-search.ts";
+import { cellText, type WeekCell, WeekHeat, windowOf } from "./week-heat.tsx";
+
+/** The coming week, hour by weekday. Each day is shown when its answer arrives. */
+export function WeekLoad({ search }: { search: LoadSearch }) {
+  const { carillon } = useSession();
+  const zone = useZone();
+  const hour = useHour();
+  const days = useMemo(() => weekOf(hour, zone), [hour, zone]);
+  const asks = days.flatMap((day) => day.asks);
+  const answers = useQueries({ queries: asks.map((ask) => dayAheadQuery(carillon, ask, search.prefix)) });
+  const [chosen, setChosen] = useState<WeekCell | null>(null);
+  const arrived = answers.filter(({ data }) => data !== undefined).length;
+  const failed = answers.filter(({ error }) => error !== null);
+  let place = 0;
+  const rows = days.map((day) => {
+    const own = answers.slice(place, place + day.asks.length).map(({ data }) => data);
+    place += day.asks.length;
+    const sums = hourSums(day, own);
+    return { day, cells: day.hours.map((each, at): WeekCell => ({ ...each, day, fires: sums[at] ?? null })) };
+  });
+  const cells = rows.flatMap((row) => row.cells);
+  const busiest = cells.reduce<WeekCell | null>(
+    (most, cell) => ((cell.fires ?? 0) > (most?.fires ?? 0) ? cell : most),
+    null,
+  );
+  const bounds = heatBounds(cells.map(({ fires }) => fires ?? 0));
+  const total = cells.reduce((sum, { fires }) => sum + (fires ?? 0), 0);
+  const shown = cells.find((cell) => cell.from === chosen?.from && cell.hour === chosen.hour) ?? busiest;
+  return (
+    <>
+      <LoadHead
+        search={search}
+        at={Math.max(...answers.map(({ dataUpdatedAt }) => dataUpdatedAt))}
+        refresh={() => answers.forEach((answer) => void answer.refetch())}
+      />
+      <AnswerState
+        error={failed[0]?.error ?? null}
+        isPending={false}
+        retry={() => failed.forEach((answer) => void answer.refetch())}
+      />
+      <Panel title="The coming week, hour by weekday" note={`${numberText(total)} runs; hours of ${zone}`}>
+        <WeekHeat rows={rows} bounds={bounds} prefix={search.prefix} onChoose={setChosen} />
+        {arrived + failed.length < asks.length ? (
+          <p className="minute-note quiet" role="status" aria-busy="true">
+            {arrived} of {asks.length} days have arrived …
+          </p>
+        ) : null}
+        <p className="minute-note quiet">
+          {shown === null ? (
+            "No hour has a run."
+          ) : (
+            <>
+              {shown === busiest ? "The busiest hour: " : null}
+              <Link className="instant" to="/agenda" search={{ ...windowOf(shown), prefix: search.prefix }}>
+                {cellText(shown)}
+              </Link>
+            </>
+          )}
+        </p>
+        <HeatLegend bounds={bounds} unit="runs an hour">
+          {cells.some(({ isTwice, state }) => isTwice || state === "missing") ? (
+            <span>△ the clocks change: the hour does not exist, or is the sum of two</span>
+          ) : null}
+        </HeatLegend>
+        <Estimated days={answers.filter(({ data }) => data?.exact === false).length} of={asks.length} />
+      </Panel>
+    </>
+  );
+}
