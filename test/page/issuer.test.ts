@@ -183,6 +183,22 @@ describe.runIf(chromium !== undefined)("the sign-in with an issuer in a browser 
     expect(tokenRequests()).toBe(0);
   });
 
+  test.each([
+    ["nonce", "does not fit this sign-in"],
+    ["verifier", "refused the sign-in"],
+  ])("An answer to a sign-in with another %s gives the page no token", async (name, sentence) => {
+    await tab.context.addInitScript(`if (location.search.includes("code=")) {
+      const kept = JSON.parse(sessionStorage.getItem("carillon.sign-in"));
+      sessionStorage.setItem("carillon.sign-in", JSON.stringify({ ...kept, ${name}: "${"x".repeat(43)}" }));
+    }`);
+    await tab.open("/holds");
+    await issuerButton().click();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("alert").filter({ hasText: sentence }).waitFor();
+    expect(await stored()).toEqual({});
+    expect(page.url()).toBe(`${own.url}/holds`);
+  });
+
   test("An issuer that does not answer is said to, and nothing is lost", async () => {
     await page.route(`${opened.issuer.url}/**`, (route) => route.abort("connectionrefused"));
     await tab.open("/holds");
