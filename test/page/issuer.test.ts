@@ -183,6 +183,11 @@ describe.runIf(chromium !== undefined)("the sign-in with an issuer in a browser 
     expect(tokenRequests()).toBe(0);
   });
 
+  test("A view whose path looks like another host is returned to, too", async () => {
+    await signIn("//example.com/holds?zone=UTC");
+    expect(page.url()).toBe(`${own.url}//example.com/holds?zone=UTC`);
+  });
+
   test.each([
     ["nonce", "does not fit this sign-in"],
     ["verifier", "refused the sign-in"],

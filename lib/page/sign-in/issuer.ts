@@ -49,7 +49,7 @@ export async function beginSignIn(settings: SignInSettings): Promise<string> {
     code_challenge_method: "S256",
   };
   for (const [name, value] of Object.entries(own)) url.searchParams.set(name, value);
-  keepPending({ state, nonce, verifier, address: location.pathname + location.search });
+  keepPending({ state, nonce, verifier, address: location.href.replace(/#.*$/, "") });
   return url.href;
 }
 

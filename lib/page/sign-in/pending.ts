@@ -3,7 +3,7 @@ export interface Pending {
   state: string;
   nonce: string;
   verifier: string;
-  /** The path and the query of the view that the reader came from. */
+  /** The whole address of the view that the reader came from: a path alone may begin with `//`. */
   address: string;
 }
 
