@@ -100,7 +100,7 @@ export class Carillon extends Construct {
     });
     const shared = { network, database, queues: [fast, slow], targets, webhooks, logRetention, code };
 
-    const page = hasPage(settings) ? new Page(this, "Page", { code, logRetention }) : undefined;
+    const page = hasPage(settings) ? new Page(this, "Page", { settings, code, logRetention }) : undefined;
     const api = new Api(this, "Api", { ...shared, settings, page });
     const ingest = new IngestQueue(this, "Ingest", {
       ...shared,

@@ -13,6 +13,7 @@ export function checkApi(settings: Settings): void {
   const faults = [
     ...ofTheKind(settings),
     ...ofTheCallers(settings),
+    ...ofThePage(settings),
     ...ofTheDomain(settings),
     ...tooLong(settings),
   ];
@@ -56,6 +57,34 @@ function ofTheCallers({ apiAuth, apiKind, ...settings }: Settings): string[] {
     faults.push("apiJwtIssuer, apiJwtAudience, apiJwtPrefixClaim: they need apiAuth jwt; set it");
   if (settings.apiJwtPrefixEnd !== undefined && settings.apiJwtPrefixClaim === undefined)
     faults.push("apiJwtPrefixEnd: it needs a claim; name the claim in apiJwtPrefixClaim");
+  return faults;
+}
+
+/** The page makes these parameters itself. */
+const ownParameters: readonly string[] = [
+  ...["client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce"],
+  ...["code_challenge", "code_challenge_method", "request", "request_uri"],
+];
+
+function ofThePage(settings: Settings): string[] {
+  const faults: string[] = [];
+  const { apiAuth, page, pageClientId, pageScopes, pageSignInParameters } = settings;
+  if (pageClientId === undefined) {
+    const ofSignIn = { pageScopes, pageSignInParameters, pageConnectOrigins: settings.pageConnectOrigins };
+    for (const [name, list] of Object.entries(ofSignIn))
+      if (list.length > 0) faults.push(`${name}: it needs a client of the page; give pageClientId`);
+  } else {
+    if (apiAuth !== "jwt")
+      faults.push("pageClientId: the page signs in with an issuer only with apiAuth jwt; set it");
+    if (!page) faults.push("pageClientId: the page is off; set page to true, or leave the client out");
+  }
+  if (pageScopes.length > 0 && !pageScopes.includes("openid"))
+    faults.push("pageScopes: without openid the page cannot check whom the answer is for; add it");
+  const taken = pageSignInParameters.flatMap((each) =>
+    ownParameters.filter((name) => each.startsWith(`${name}=`)),
+  );
+  if (taken.length > 0)
+    faults.push(`pageSignInParameters: the page sets ${taken.join(", ")} itself; leave them out`);
   return faults;
 }
 

@@ -1,5 +1,6 @@
 import { Aws, Duration } from "aws-cdk-lib";
 import {
+  CfnRoute,
   HttpApi,
   HttpMethod,
   HttpRoute,
@@ -69,25 +70,63 @@ function addRoutes(httpApi: HttpApi, { fn, page, settings }: ApiGatewayProps): v
   }
   const add = (path: string, method: HttpMethod, open?: "open") =>
     httpApi.addRoutes({ path, methods: [method], integration, ...(open ? {} : { authorizer }) });
-  add("/{proxy+}", HttpMethod.ANY);
+  const every = add(everyPath, HttpMethod.ANY);
   // Health probes and the browsers' preflight requests carry no signature.
-  add("/health", HttpMethod.GET, "open");
-  if (settings.apiCorsOrigins.length > 0) add("/{proxy+}", HttpMethod.OPTIONS, "open");
+  add(ofApi.health, HttpMethod.GET, "open");
+  const preflights = settings.apiCorsOrigins.length > 0;
+  if (preflights) add(everyPath, HttpMethod.OPTIONS, "open");
+  if (page === undefined) return;
+  const longer = [
+    ...add(ofApi.root, HttpMethod.ANY),
+    ...add(ofApi.below, HttpMethod.ANY),
+    ...add(ofApi.health, HttpMethod.ANY, "open"),
+    // The route for preflight requests of every path has a shorter path than the one that needs a JWT.
+    ...(preflights ? add(ofApi.below, HttpMethod.OPTIONS, "open") : []),
+  ];
+  const roots = httpApi.addRoutes({ path: "/", integration: toPage(page) });
+  for (const root of roots) {
+    root.node.addDependency(...longer);
+    for (const route of every) turn(route, root, longer);
+  }
 }
+
+const everyPath = "/{proxy+}";
+const ofApi = {
+  root: `/${apiPaths.versioned}`,
+  below: `/${apiPaths.versioned}/{proxy+}`,
+  health: `/${apiPaths.health}`,
+} as const;
 
 /**
  * The routes have every method, so that paths alone decide: API Gateway takes the longer path, but
  * does not say whether a path with its method precedes a longer one with any method.
  */
 function addPage(httpApi: HttpApi, page: IFunction, toApi: HttpLambdaIntegration): void {
-  const toPage = new HttpLambdaIntegration("Page", page, { scopePermissionToRoute: false });
-  const add = (integration: HttpLambdaIntegration, ...paths: string[]) =>
-    paths.flatMap((path) => httpApi.addRoutes({ path, integration }));
-  const { versioned, health } = apiPaths;
-  const ofApi = add(toApi, `/${versioned}`, `/${versioned}/{proxy+}`, `/${health}`);
+  const longer = Object.values(ofApi).flatMap((path) => httpApi.addRoutes({ path, integration: toApi }));
+  const integration = toPage(page);
   // Made after the API's routes and deleted before them: otherwise the page would answer the API's
   // requests for some seconds of a deployment.
-  for (const route of add(toPage, "/", "/{proxy+}")) route.node.addDependency(...ofApi);
+  for (const path of ["/", everyPath])
+    for (const route of httpApi.addRoutes({ path, integration })) route.node.addDependency(...longer);
+}
+
+function toPage(page: IFunction): HttpLambdaIntegration {
+  return new HttpLambdaIntegration("Page", page, { scopePermissionToRoute: false });
+}
+
+/**
+ * Turns a route to the target of another one, without an authorizer, once the longer routes are
+ * there. An API has one route for a path and a method, so the page takes over the one that all
+ * paths have without it. That route keeps its logical id, so it is changed in place.
+ */
+function turn(route: HttpRoute, like: HttpRoute, longer: readonly HttpRoute[]): void {
+  const [own, other] = [route.node.defaultChild, like.node.defaultChild];
+  if (!(own instanceof CfnRoute && other instanceof CfnRoute))
+    throw new Error("The routes of this CDK have another form: infra/api/http-gateway.ts has to follow it.");
+  own.target = other.target;
+  own.authorizationType = "NONE";
+  own.authorizerId = undefined;
+  own.node.addDependency(...longer);
 }
 
 function authorizerOf(settings: ApiSettings): IHttpRouteAuthorizer | undefined {

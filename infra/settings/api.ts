@@ -38,10 +38,36 @@ export const apiSettings = {
    */
   apiRequireIfMatch: yesOrNo().default(false),
   /**
-   * Whether the page is served, at the root of the API's address. It signs in with a token of
-   * Carillon, so it is left out with apiAuth iam or jwt, and with apiKeyNames.
+   * Whether the page is served, at the root of the API's address. It is left out where it could not
+   * sign in: with apiAuth iam, with jwt and no pageClientId, and with apiKeyNames.
    */
   page: yesOrNo().default(true),
+  /**
+   * With jwt: the id of the page's public client (without a secret) at the issuer. Default: the page
+   * is left out.
+   */
+  pageClientId: textOrToken(/^[\x21-\x7e]{1,200}$/, "it takes the id of a client at the issuer").optional(),
+  /**
+   * With a client of the page: the scopes that its sign-in requests. Default: `openid` and Carillon's
+   * `read`. Issuers that give every allowed scope on request would give more than that to everyone.
+   */
+  pageScopes: textList(
+    z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, "it takes scopes, separated by commas"),
+    "name fewer",
+  ),
+  /**
+   * With a client of the page: further parameters of its sign-in that the issuer needs, such as
+   * `audience=https://carillon.example.com`. Default: none.
+   */
+  pageSignInParameters: textList(
+    z.string().regex(/^[\w.-]{1,100}=[\x21-\x7e]{1,500}$/, "it takes parameters such as audience=carillon"),
+    "name fewer",
+  ),
+  /**
+   * With a client of the page: origins of the issuer beside that of its own address, such as that of
+   * its token endpoint. Default: none.
+   */
+  pageConnectOrigins: textList(z.string().refine(isOrigin, originForm), "name fewer"),
   /**
    * How callers authenticate: by Carillon's own `token`s, by `iam` signatures, or by a `jwt` of an
    * issuer, which only an HTTP API can check.

@@ -1,6 +1,6 @@
 /** The origins that the page's document may call. */
 export interface PageReach {
-  /** Origins beside the page's own that it may call: the issuer of its sign-in. */
+  /** Origins beside the page's own that it may call: those of its sign-in. */
   connect: readonly string[];
 }
 

@@ -1,6 +1,8 @@
 import { type GatewayEvent, type Incoming, incomingFrom } from "../api/request/incoming.ts";
+import type { SignInSettings } from "../config/sign-in-settings.ts";
 import { type Encoding, madeFile, type PageFile, type PageFiles } from "./page-files.ts";
 import { assetHeaders, documentHeaders, type PageReach } from "./page-headers.ts";
+import { withSignIn } from "./page-sign-in.ts";
 
 /** A response of a function behind API Gateway. */
 export interface PageResponse {
@@ -10,20 +12,29 @@ export interface PageResponse {
   isBase64Encoded: boolean;
 }
 
+export interface PageSettings extends PageReach {
+  /** Undefined: readers sign in with tokens of Carillon only. */
+  signIn: SignInSettings | undefined;
+}
+
 /**
  * Answers GET and HEAD: files below `assets/`, and the document for every other path, because the
  * page finds its view itself.
  */
-export function makePage(files: PageFiles, reach: PageReach): (event: GatewayEvent) => PageResponse {
+export function makePage(
+  files: PageFiles,
+  { connect, signIn }: PageSettings,
+): (event: GatewayEvent) => PageResponse {
+  const document = withSignIn(files.document, signIn);
   const documents = new Map<number, PageFile>();
   const documentAt = (depth: number): PageFile => {
     const known = documents.get(depth);
     if (known !== undefined) return known;
-    const made = madeFile(withBase(files.document, depth), "text/html; charset=utf-8");
+    const made = madeFile(withBase(document, depth), "text/html; charset=utf-8");
     if (depth <= keptDepthMax) documents.set(depth, made);
     return made;
   };
-  const headers = documentHeaders(reach);
+  const headers = documentHeaders({ connect });
   const answerTo = (event: GatewayEvent, incoming: Incoming) => {
     const request = { incoming, isBinary: "rawPath" in event };
     const folder = rootWithoutSlash(event, incoming);

@@ -215,6 +215,16 @@ test.each([
   [{ ...jwt, apiJwtPrefixEnd: ":" }, "name the claim in apiJwtPrefixClaim"],
   [{ ...jwt, apiKind: "rest" }, "a REST API cannot check JWTs"],
   [{ ...jwt, apiAuth: "token" }, "they need apiAuth jwt"],
+  [{ pageClientId: "page" }, "pageClientId: the page signs in with an issuer only with apiAuth jwt"],
+  [{ ...jwt, pageClientId: "page", page: false }, "pageClientId: the page is off"],
+  [{ ...jwt, pageScopes: "openid" }, "pageScopes: it needs a client of the page; give pageClientId"],
+  [{ pageSignInParameters: "a=b" }, "pageSignInParameters: it needs a client of the page"],
+  [{ pageConnectOrigins: "https://a.example.com" }, "pageConnectOrigins: it needs a client of the page"],
+  [{ ...jwt, pageClientId: "page", pageScopes: "carillon/read" }, "pageScopes: without openid"],
+  [
+    { ...jwt, pageClientId: "page", pageSignInParameters: "audience=a,state=b,nonce=c" },
+    "pageSignInParameters: the page sets state, nonce itself; leave them out",
+  ],
   [{ apiDomainName: "carillon.example.com" }, "apiDomainName, apiCertificateArn: each needs the other"],
   [
     { apiDomainName: "a.example.com", apiCertificateArn: certificate, apiHostedZoneId: "Z1A" },
@@ -248,6 +258,10 @@ test.each([
   ["apiPrincipals", "* admin", "without a path before its name"],
   ["apiPrincipals", "arn:aws:iam::*:role/deployer admin", "without a path before its name"],
   ["apiCorsOrigins", "*", "it takes origins such as"],
+  ["pageClientId", "two words", "it takes the id of a client"],
+  ["pageScopes", 'openid,"read"', "it takes scopes, separated by commas"],
+  ["pageSignInParameters", "audience", "it takes parameters such as audience=carillon"],
+  ["pageConnectOrigins", "https://login.example.com/path", "it takes origins such as"],
   ["apiRatePerToken", "100", "it takes a rate such as"],
   ["apiJwtIssuer", "http://login.example.com", "it takes an address such as https://login.example.com/"],
 ])("the setting %s refuses %j", (name, value, sentence) => {

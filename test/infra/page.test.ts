@@ -3,6 +3,7 @@ import { z } from "zod";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 
 const jwt = { apiAuth: "jwt", apiJwtIssuer: "https://login.example.com", apiJwtAudience: "carillon" };
+const signIn = { ...jwt, pageClientId: "page-client" };
 const certificate = "arn:aws:acm:eu-central-1:123456789012:certificate/a";
 const iam = { apiAuth: "iam", apiPrincipals: "arn:aws:iam::123456789012:role/deployer admin" };
 
@@ -78,6 +79,110 @@ describe("the page behind an HTTP API", () => {
   });
 });
 
+describe("the page behind an HTTP API for JWTs", () => {
+  const stack = synthesised(signIn);
+
+  /** The authorizer of each route. */
+  const authorizersOf = (one: Synthesised) =>
+    Object.fromEntries(
+      one
+        .ofType("AWS::ApiGatewayV2::Route")
+        .map(([, { Properties }]) => [
+          Properties["RouteKey"],
+          [Properties["AuthorizationType"] ?? "NONE", "AuthorizerId" in Properties],
+        ]),
+    );
+
+  test("an HTTP API for JWTs sends the API's paths to the API with a JWT only, and all others to the page without one", () => {
+    expect(routesOf(stack)).toEqual({
+      "ANY /v1": "Api",
+      "ANY /v1/{proxy+}": "Api",
+      "GET /health": "Api",
+      "ANY /health": "Api",
+      "ANY /": "Page",
+      "ANY /{proxy+}": "Page",
+    });
+    const [jwtOnly, open] = [
+      ["JWT", true],
+      ["NONE", false],
+    ];
+    expect(authorizersOf(stack)).toEqual({
+      "ANY /v1": jwtOnly,
+      "ANY /v1/{proxy+}": jwtOnly,
+      "GET /health": open,
+      "ANY /health": open,
+      "ANY /": open,
+      "ANY /{proxy+}": open,
+    });
+  });
+
+  test("preflight requests of the API's paths need no JWT, and reach the API, where there is a page", () => {
+    const crossOrigin = synthesised({ ...signIn, apiCorsOrigins: "https://app.example.com" });
+    for (const route of ["OPTIONS /{proxy+}", "OPTIONS /v1/{proxy+}"]) {
+      expect(routesOf(crossOrigin)[route]).toBe("Api");
+      expect(authorizersOf(crossOrigin)[route]).toEqual(["NONE", false]);
+    }
+  });
+
+  test("the page opens no path of the API during a deployment: its routes are made after those with a JWT", () => {
+    const routes = stack.ofType("AWS::ApiGatewayV2::Route");
+    const idsOf = (keys: string[]) =>
+      routes.filter(([, { Properties }]) => keys.includes(String(Properties["RouteKey"]))).map(([id]) => id);
+    const ofApi = idsOf(["ANY /v1", "ANY /v1/{proxy+}", "ANY /health"]);
+    expect(ofApi).toHaveLength(3);
+    for (const id of idsOf(["ANY /", "ANY /{proxy+}"]))
+      expect(stack.resources[id]?.DependsOn).toEqual(expect.arrayContaining(ofApi));
+  });
+
+  test("the page keeps the logical ids of all that a stack for JWTs without it has", () => {
+    const settings = { apiCorsOrigins: "https://app.example.com" };
+    const without = synthesised({ ...jwt, ...settings });
+    const kept = (one: Synthesised) => Object.entries(one.resources).map(([id, { Type }]) => `${Type} ${id}`);
+    const page = synthesised({ ...signIn, ...settings });
+    expect(kept(page)).toEqual(expect.arrayContaining(kept(without)));
+    for (const [id, { Type, Properties }] of Object.entries(without.resources))
+      if (Type === "AWS::ApiGatewayV2::Route")
+        expect(page.resources[id]?.Properties["RouteKey"]).toBe(Properties["RouteKey"]);
+  });
+
+  test.each([
+    [
+      "by default it requests the least scope",
+      {},
+      {
+        PAGE_ISSUER: "https://login.example.com",
+        PAGE_CLIENT_ID: "page-client",
+        PAGE_SCOPES: "openid carillon/read",
+      },
+    ],
+    [
+      "all of its settings",
+      {
+        pageScopes: "openid,offline_access,carillon/write",
+        pageSignInParameters: "audience=https://carillon.example.com,prompt=login",
+        pageConnectOrigins: "https://tokens.example.com",
+      },
+      {
+        PAGE_SCOPES: "openid offline_access carillon/write",
+        PAGE_SIGN_IN_PARAMETERS: "audience=https://carillon.example.com prompt=login",
+        PAGE_CONNECT_ORIGINS: "https://tokens.example.com",
+      },
+    ],
+  ])("the page's function knows where its readers sign in: %s", (_, settings, expected) => {
+    const made = synthesised({ ...signIn, ...settings });
+    const [page] = made.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith("Page"));
+    expect(Object(page?.[1].Properties["Environment"]).Variables).toMatchObject(expected);
+  });
+
+  test("the page of an API with tokens has no variables of a sign-in", () => {
+    const [page] = synthesised()
+      .ofType("AWS::Lambda::Function")
+      .filter(([id]) => id.startsWith("Page"));
+    const { Variables } = Object(page?.[1].Properties["Environment"]);
+    expect(Object.keys(Variables).filter((name) => name.startsWith("PAGE_"))).toEqual(["PAGE_DIRECTORY"]);
+  });
+});
+
 describe("the page behind a REST API", () => {
   const stack = synthesised({ apiKind: "rest" });
 
@@ -114,6 +219,10 @@ describe("the setting of the page", () => {
     expect([parts.at(0), parts.at(-1)]).toEqual([start, end]);
   });
 
+  test("the stack outputs the address of a page that signs in with an issuer", () => {
+    expect(pagesOf(synthesised(signIn))).toEqual(["function", "PageUrl"]);
+  });
+
   test("the page of an API with a domain name has that name", () => {
     const name = { apiDomainName: "a.example.com", apiCertificateArn: certificate };
     synthesised(name).template.hasOutput("PageUrl", { Value: "https://a.example.com/" });
@@ -122,7 +231,7 @@ describe("the setting of the page", () => {
   test.each([
     ["page off", { page: "false" }],
     ["signed requests", iam],
-    ["JWTs", jwt],
+    ["JWTs without a client of the page", jwt],
     ["API keys", { apiKind: "rest", apiKeyNames: "billing" }],
   ])("a stack has no page where its reader could not sign in: %s", (_, settings) => {
     const stack = synthesised(settings);

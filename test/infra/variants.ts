@@ -164,6 +164,17 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiHostedZoneName: "example.com",
   },
 
+  "HTTP API for JWTs, with the page": {
+    apiAuth: "jwt",
+    apiJwtIssuer: "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_AbCdEfGhI",
+    apiJwtAudience: "1example23456789",
+    apiCorsOrigins: "https://app.example.com",
+    pageClientId: "1example23456789",
+    pageScopes: "openid,carillon/write",
+    pageSignInParameters: "identity_provider=Example",
+    pageConnectOrigins: "https://example.auth.eu-central-1.amazoncognito.com",
+  },
+
   "longest lists": {
     ingestPrefix: "p".repeat(255),
     metricsNamespace: "n".repeat(255),

@@ -33,16 +33,34 @@ export interface OwnPage {
   stop(): Promise<void>;
 }
 
-export async function ownPage(start: string): Promise<OwnPage> {
+/** The port, the settings and the authorizer of a page behind a gateway that authenticates callers. */
+export interface Behind {
+  port: number;
+  apiEnv: Readonly<Record<string, string>>;
+  pageEnv: Readonly<Record<string, string>>;
+  authorized(
+    event: APIGatewayProxyEventV2,
+    invoke: (event: APIGatewayProxyEventV2) => Promise<unknown>,
+  ): Promise<unknown>;
+}
+
+const byTokens: Behind = {
+  port: 0,
+  apiEnv: {},
+  pageEnv: {},
+  authorized: (event, invoke) => invoke(event),
+};
+
+export async function ownPage(start: string, behind: Behind = byTokens): Promise<OwnPage> {
   const stop = new AsyncDisposableStack();
   const world = await carillon({ start });
   stop.defer(() => world.stop());
-  const api = checked(await startApi(world, stop));
+  const api = checked(await startApi(world, stop, behind.apiEnv));
   const page = localFunction(
     {
       name: "page",
       assemble: assemblePage,
-      env: { PAGE_DIRECTORY: await builtPage() },
+      env: { PAGE_DIRECTORY: await builtPage(), ...behind.pageEnv },
       timeoutMs: 30_000,
       concurrency: 1,
     },
@@ -50,11 +68,18 @@ export async function ownPage(start: string): Promise<OwnPage> {
   );
   stop.defer(() => page.close(0));
   let server: LoopbackServer | null = null;
+  const invoke = (event: APIGatewayProxyEventV2) => behind.authorized(event, api.invoked.invoke);
   const serve = async (port: number) => {
-    server = await startHttp({ port, api: api.invoked, page, clock: systemClock, log: world.log });
+    server = await startHttp({
+      port,
+      api: { ...api.invoked, invoke },
+      page,
+      clock: systemClock,
+      log: world.log,
+    });
     return server;
   };
-  const { url, port } = await serve(0);
+  const { url, port } = await serve(behind.port);
   const goAway = async () => {
     await server?.close(0);
     server = null;
@@ -75,7 +100,7 @@ export async function ownPage(start: string): Promise<OwnPage> {
 
 type Api = LocalFunction<APIGatewayProxyEventV2, unknown>;
 
-async function startApi(world: Carillon, stop: AsyncDisposableStack): Promise<Api> {
+async function startApi(world: Carillon, stop: AsyncDisposableStack, apiEnv: Behind["apiEnv"]): Promise<Api> {
   const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-page-queues-"));
   stop.defer(() => rm(dataDir, { recursive: true, force: true }));
   const queues = await startQueues({
@@ -93,6 +118,7 @@ async function startApi(world: Carillon, stop: AsyncDisposableStack): Promise<Ap
     AWS_ACCESS_KEY_ID: "carillon",
     AWS_SECRET_ACCESS_KEY: "carillon",
     CARILLON_LOG: "silent",
+    ...apiEnv,
   };
   const hash = createHash("sha256").update(adminToken).digest();
   await world.sql`

@@ -5,7 +5,13 @@ import { httpEvent } from "../api/http-event.ts";
 import { assets, outside, script, smallPage, textOf } from "./small-page.ts";
 
 const page = smallPage();
-const issued = smallPage({ PAGE_ISSUER: "https://login.example.com https://keys.example.com" });
+const issued = smallPage({
+  PAGE_ISSUER: "https://login.example.com/team$&/",
+  PAGE_CLIENT_ID: 'page"><script>alert(1)</script>&amp;',
+  PAGE_SCOPES: "openid carillon/read",
+  PAGE_SIGN_IN_PARAMETERS: "audience=https://carillon.example.com/?a=b prompt=login",
+  PAGE_CONNECT_ORIGINS: "https://tokens.example.com https://login.example.com",
+});
 
 describe("the document", () => {
   test("The page's document runs no inline script or style, loads nothing from elsewhere, and is framed by no site", async () => {
@@ -27,11 +33,38 @@ describe("the document", () => {
     });
   });
 
-  test("The page may call the issuers of its sign-in, and no other origin", async () => {
+  test("The page may call the origins of its sign-in once each, and no other origin", async () => {
     const { headers } = await issued.get("/");
     expect(headers["content-security-policy"]).toContain(
-      "; connect-src 'self' https://login.example.com https://keys.example.com;",
+      "; connect-src 'self' https://login.example.com https://tokens.example.com;",
     );
+  });
+
+  test("The document tells the page where its readers sign in, and no setting ends its element", async () => {
+    const text = textOf(await issued.get("/schedules/a"));
+    const [, escaped = ""] =
+      /^.*<base href="..\/"><meta name="carillon-sign-in" content="([^"]*)">/.exec(text) ?? [];
+    expect(escaped).not.toContain("<");
+    const json = escaped.replaceAll("&lt;", "<").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
+    expect(JSON.parse(json)).toEqual({
+      issuer: "https://login.example.com/team$&/",
+      clientId: 'page"><script>alert(1)</script>&amp;',
+      scope: "openid carillon/read",
+      parameters: [
+        ["audience", "https://carillon.example.com/?a=b"],
+        ["prompt", "login"],
+      ],
+    });
+  });
+
+  test("A page with other settings of its sign-in has another ETag, and without them the document says nothing of it", async () => {
+    const [one, other] = [await issued.get("/"), await page.get("/")];
+    expect(one.headers["etag"]).not.toBe(other.headers["etag"]);
+    expect(textOf(other)).not.toContain("<meta");
+  });
+
+  test("A page without all that a sign-in needs does not start, and names the missing variable", () => {
+    expect(() => smallPage({ PAGE_ISSUER: "https://login.example.com" })).toThrow("PAGE_CLIENT_ID");
   });
 
   test.each([

@@ -1,22 +1,22 @@
 import { QueryCache, QueryClient } from "@tanstack/react-query";
 import { Carillon } from "../../client/carillon.ts";
 import { CarillonProblem, isDenied } from "../../client/request/problem.ts";
+import type { Bearer } from "../sign-in/bearer.ts";
 
 /** The API's address: the page's own, which the document's `base` names. */
 export const apiUrl = () => document.baseURI.replace(/\/$/, "");
 
-/** The client and the cache of one token. A token that the API refuses ends the session. */
+/** The client and the cache of one reader. A token that the API refuses ends the session. */
 export function makeQueries(
-  token: string,
+  { token, fetch, refusedText }: Bearer,
   onSignOut: (reason: string) => void,
 ): { queryClient: QueryClient; carillon: Carillon } {
   // The cache retries, so that a view can show that it does.
-  const carillon = new Carillon({ url: apiUrl(), token, retries: 0 });
+  const carillon = new Carillon({ url: apiUrl(), token, fetch, retries: 0 });
   const queryClient = new QueryClient({
     queryCache: new QueryCache({
       onError: (error) => {
-        if (error instanceof CarillonProblem && error.status === 401)
-          onSignOut("The API does not accept this token: it has expired, was revoked, or is mistyped.");
+        if (error instanceof CarillonProblem && error.status === 401) onSignOut(refusedText());
       },
     }),
     defaultOptions: {
