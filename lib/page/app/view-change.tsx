@@ -12,6 +12,10 @@ export function ViewChange() {
   useEffect(() => {
     document.title = `${nameOf(path)} · Carillon`;
     if (before.current !== path) focusContent();
+    // On a phone the views do not all fit in the bar.
+    document
+      .querySelector(".views-scroll [aria-current=page]")
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
     before.current = path;
   }, [path]);
   return null;

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import { scheduleQuery } from "../data/one-schedule-queries.ts";
 import { readerZone } from "../data/zone.ts";
 import { useSession } from "./session-context.ts";
@@ -10,7 +11,9 @@ export function ZoneSwitch() {
   const navigate = useNavigate();
   const own = readerZone();
   const ofSchedule = useScheduleZone();
-  const named = [own, "UTC", ofSchedule, zone].filter((each) => each !== undefined);
+  const named = new Set([own, "UTC", ofSchedule, zone].filter((each) => each !== undefined));
+  // Some 400 zones: no view waits for them.
+  const [others, setOthers] = useState<readonly string[]>([]);
   const choose = (chosen: string) =>
     void navigate({
       to: ".",
@@ -20,12 +23,25 @@ export function ZoneSwitch() {
   return (
     <label className="zone">
       <span className="hidden">Zone of all times</span>
-      <select value={zone ?? own} onChange={(event) => choose(event.target.value)}>
-        {[...new Set(named)].map((each) => (
+      <select
+        value={zone ?? own}
+        onChange={(event) => choose(event.target.value)}
+        onFocus={() => setOthers(Intl.supportedValuesOf("timeZone").filter((each) => !named.has(each)))}
+      >
+        {[...named].map((each) => (
           <option key={each} value={each}>
             {each === ofSchedule ? `${each}, of this schedule` : each}
           </option>
         ))}
+        {others.length === 0 ? null : (
+          <optgroup label="All zones">
+            {others.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </optgroup>
+        )}
       </select>
     </label>
   );

@@ -34,7 +34,7 @@ export function Pending(): ReactNode {
   }, []);
   return (
     <p className="rows-none" aria-busy="true" role="status">
-      {isSlow ? "The API takes long to answer. The page waits for it; there is nothing to do." : "…"}
+      {isSlow ? "The API takes long to answer. The page goes on waiting." : "Loading …"}
     </p>
   );
 }

@@ -101,7 +101,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
           onFrom={setFrom}
         />
         <JobsForm draft={draft} isReadable={read.ok} />
-        <Panel title="JSON" note="the truth; Tab leaves it">
+        <Panel title="JSON" note="all fields; Tab leaves the editor">
           <JsonEditor
             label="The schedule, JSON. Tab leaves the editor."
             text={text}

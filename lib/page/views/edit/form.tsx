@@ -25,7 +25,7 @@ interface FormProps {
 /** A view of the document: it draws the fields that it knows and leaves all others as they are. */
 export function TimesForm({ draft, isReadable, isNew }: FormProps) {
   return (
-    <Panel title="Times" note="a view of the JSON">
+    <Panel title="Times" note="edits the JSON below">
       <fieldset className="form" disabled={!isReadable}>
         {isNew ? <Fields fields={[keyField]} draft={draft} /> : null}
         <WhenField draft={draft} />

@@ -20,6 +20,7 @@ export function RetryAll({ filter }: { filter: RetryFilter }) {
             <b>{amountText(preview, "job starts", "jobs start")}</b> again at once, with all attempts of the
             retry policy. Schedules are not changed.
           </p>
+          {preview.samples.length < preview.count || preview.more ? <p>Some of them:</p> : null}
           <ul>
             {preview.samples.map(({ id, key, error }) => (
               <li key={id}>

@@ -45,6 +45,7 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
             onChange={(spread) =>
               void navigate({ search: (before) => ({ ...before, spread }), replace: true })
             }
+            isBusy={forecast.isPlaceholderData}
             result={
               data.spread === null
                 ? null

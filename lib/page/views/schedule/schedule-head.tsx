@@ -53,5 +53,5 @@ function stateText({ state, holds, version, updatedBy }: Schedule): string {
     .map(({ owner, reason }) => `${owner}${reason === null ? "" : ` (“${reason}”)`}`)
     .join(", ");
   const now = state === "paused" ? `held by ${held}` : state;
-  return `${now}; version ${version} by ${updatedBy}`;
+  return `${now}; version ${version}, saved by ${updatedBy}`;
 }

@@ -25,10 +25,11 @@ export function ScheduleView() {
   const { why, month } = useSearch({ from: "/schedules/$key" });
   const often = { refetchInterval: useRefreshMs(refreshMs) };
   const schedule = useQuery({ ...scheduleQuery(carillon, key), ...often });
-  const next = useQuery({ ...nextQuery(carillon, key), ...often });
+  const isGone = isNotFound(schedule.error);
+  const next = useQuery({ ...nextQuery(carillon, key), ...often, enabled: !isGone });
   const past = useQuery({ ...pastQuery(carillon, key), ...often });
-  const current = isNotFound(schedule.error) ? undefined : schedule.data;
-  const isMissing = isNotFound(schedule.error) && past.data?.deleted == null;
+  const current = isGone ? undefined : schedule.data;
+  const isMissing = isGone && past.data?.deleted == null && !past.isPending;
   const newest = past.data?.items.find(({ occurrence }) => Date.parse(occurrence) <= past.dataUpdatedAt);
   return (
     <>
@@ -40,23 +41,31 @@ export function ScheduleView() {
       />
       {current === undefined ? null : <Actions schedule={current} />}
       {isMissing ? <Missing name={key} /> : null}
-      {current === undefined && past.data?.deleted == null && !isMissing ? (
+      {current === undefined && !isGone ? (
         <AnswerState
           error={schedule.error}
           isPending={schedule.isPending}
           retry={() => void schedule.refetch()}
         />
       ) : null}
-      <div className="two">
-        <PastRuns name={key} strip={past.data} />
-        <Why name={key} at={why ?? newest?.occurrence} timezone={current?.timezone} />
-      </div>
-      <RunTimes name={key} strip={past.data} />
-      <div className="two">
-        <ComingList name={key} next={next.data} />
-        {current === undefined ? null : <RunMonth name={key} timezone={current.timezone} month={month} />}
-      </div>
-      <Versions name={key} current={current?.version} />
+      {isMissing ? null : (
+        <>
+          <div className="two">
+            <PastRuns name={key} strip={past.data} />
+            <Why name={key} at={why ?? newest?.occurrence} timezone={current?.timezone} />
+          </div>
+          <RunTimes name={key} strip={past.data} />
+        </>
+      )}
+      {isGone ? null : (
+        <>
+          <div className="two">
+            <ComingList name={key} next={next.data} />
+            {current === undefined ? null : <RunMonth name={key} timezone={current.timezone} month={month} />}
+          </div>
+          <Versions name={key} current={current?.version} />
+        </>
+      )}
     </>
   );
 }

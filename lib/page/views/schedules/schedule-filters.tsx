@@ -19,7 +19,7 @@ export function ScheduleFilters({ search, onChange }: ScheduleFiltersProps) {
       <TextFilter label="Group" value={search.group} onChange={(group) => onChange({ group })} />
       <TextFilter
         label="Target"
-        placeholder="webhook/api.example.com"
+        placeholder="queue/orders"
         value={search.target}
         onChange={(target) => onChange({ target })}
       />
