@@ -102,29 +102,34 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     await tab.close();
   });
 
-  test.each(["/", "/schedules?prefix=sync", `/schedules/${gapKey}`, "/jobs?state=dead", "/load", "/holds"])(
-    "Tab reaches every control of %s that a mouse can click",
-    async (view) => {
-      const tab = await browser.tab();
-      await tab.open(view);
-      const controls = await tab.page.evaluate<number>(`(() => {
+  test.each([
+    "/",
+    "/schedules?prefix=sync",
+    `/schedules/${gapKey}`,
+    "/jobs?state=dead",
+    "/load",
+    "/load?view=week",
+    "/holds",
+  ])("Tab reaches every control of %s that a mouse can click", async (view) => {
+    const tab = await browser.tab();
+    await tab.open(view);
+    const controls = await tab.page.evaluate<number>(`(() => {
         const all = [...document.querySelectorAll("a, button, input, select, textarea")];
         const usable = all.filter((each) => !each.disabled && each.checkVisibility());
         usable.forEach((each, place) => each.setAttribute("data-place", place));
         return usable.length;
       })()`);
-      const reached = new Set<string | null>();
-      for (let step = 0; step < controls + 3; step++) {
-        await tab.page.keyboard.press("Tab");
-        reached.add(await tab.page.evaluate(`document.activeElement.getAttribute("data-place")`));
-      }
-      const missed = Array.from({ length: controls }, (_, place) => String(place)).filter(
-        (place) => !reached.has(place),
-      );
-      expect(missed).toEqual([]);
-      await tab.close();
-    },
-  );
+    const reached = new Set<string | null>();
+    for (let step = 0; step < controls + 3; step++) {
+      await tab.page.keyboard.press("Tab");
+      reached.add(await tab.page.evaluate(`document.activeElement.getAttribute("data-place")`));
+    }
+    const missed = Array.from({ length: controls }, (_, place) => String(place)).filter(
+      (place) => !reached.has(place),
+    );
+    expect(missed).toEqual([]);
+    await tab.close();
+  });
 
   test("j and k move in the rows, Enter opens one, and letters typed into a field stay letters", async () => {
     const tab = await browser.tab();

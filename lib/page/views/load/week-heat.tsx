@@ -1,17 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type FocusEvent, type KeyboardEvent, useState } from "react";
-import { numberText, shortNumberText } from "../../data/amounts.ts";
-import { heatLevel } from "../../data/load/heat.ts";
-import type { WeekDay, WeekHour } from "../../data/load/week-map.ts";
-
-export interface WeekCell extends WeekHour {
-  day: WeekDay;
-  /** Null before its answer arrives, and for an hour without time. */
-  fires: number | null;
-}
+import { type KeyboardEvent, useState } from "react";
+import type { WeekCell, WeekRow } from "./use-week.ts";
+import { HourCell, isAhead, windowOf } from "./week-hour.tsx";
 
 interface WeekHeatProps {
-  rows: readonly { day: WeekDay; cells: readonly WeekCell[] }[];
+  rows: readonly WeekRow[];
   bounds: readonly number[];
   prefix: string | undefined;
   onChoose(cell: WeekCell): void;
@@ -53,62 +46,21 @@ export function WeekHeat({ rows, bounds, prefix, onChoose }: WeekHeatProps) {
           <tr key={day.date}>
             <th scope="row">{day.label}</th>
             {cells.map((cell) => (
-              <td
+              <HourCell
                 key={cell.hour}
-                // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: Enter opens it.
-                role="gridcell"
-                className={lookOf(cell, bounds)}
-                tabIndex={focus.day === row && focus.hour === cell.hour ? 0 : -1}
-                title={cellText(cell)}
-                onPointerEnter={() => onChoose(cell)}
-                onFocus={({ target }: FocusEvent) => {
-                  target.scrollIntoView({ block: "nearest" });
-                  setFocus({ day: row, hour: cell.hour });
-                  onChoose(cell);
-                }}
-                onClick={() => open(cell)}
-                onKeyDown={({ key }) => {
-                  if (key === "Enter") open(cell);
-                }}
-              >
-                {cell.isTwice || cell.state === "missing" ? <span aria-hidden="true">△</span> : null}
-                {cell.fires === null ? (
-                  <span className="hidden">{absences[cell.state]}</span>
-                ) : (
-                  shortNumberText(cell.fires)
-                )}
-              </td>
+                cell={cell}
+                bounds={bounds}
+                isStop={focus.day === row && focus.hour === cell.hour}
+                onChoose={() => onChoose(cell)}
+                onFocus={() => setFocus({ day: row, hour: cell.hour })}
+                onOpen={() => open(cell)}
+              />
             ))}
           </tr>
         ))}
       </tbody>
     </table>
   );
-}
-
-const isAhead = ({ state }: WeekHour) => state === "ahead";
-
-const absences = {
-  ahead: "not counted yet",
-  passed: "passed",
-  missing: "does not exist: the clocks go forward",
-};
-
-export const windowOf = ({ from, to }: WeekHour) => ({
-  from: new Date(from).toISOString(),
-  to: new Date(to).toISOString(),
-});
-
-/** `Sun, 29 Mar, 03:00: 1,204 runs`. */
-export function cellText({ day, hour, state, fires, isTwice }: WeekCell): string {
-  const name = `${day.label}, ${String(hour).padStart(2, "0")}:00`;
-  if (fires === null) return `${name}: ${absences[state]}`;
-  const both = isTwice ? ", the sum of both: the clocks go back and the hour occurs twice" : "";
-  return `${name}: ${numberText(fires)} ${fires === 1 ? "run" : "runs"}${both}`;
-}
-
-function lookOf({ state, fires }: WeekCell, bounds: readonly number[]): string {
-  return state === "ahead" ? `heat-${heatLevel(fires ?? 0, bounds)}` : state;
 }
 
 /** Where the table is turned, its days lie side by side. */

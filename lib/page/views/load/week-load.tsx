@@ -1,39 +1,25 @@
-import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
-import { useSession } from "../../app/session-context.ts";
-import { useHour } from "../../app/use-now.ts";
+import { useState } from "react";
 import { useZone } from "../../app/use-zone.ts";
 import { numberText } from "../../data/amounts.ts";
 import { heatBounds } from "../../data/load/heat.ts";
-import { dayAheadQuery } from "../../data/load/load-queries.ts";
-import { hourSums, weekOf } from "../../data/load/week-map.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Estimated } from "./estimated.tsx";
 import { HeatLegend } from "./heat-legend.tsx";
 import { LoadHead } from "./load-head.tsx";
 import type { LoadSearch } from "./load-search.ts";
-import { cellText, type WeekCell, WeekHeat, windowOf } from "./week-heat.tsx";
+import { useWeek, type WeekCell } from "./use-week.ts";
+import { WeekHeat } from "./week-heat.tsx";
+import { cellText, windowOf } from "./week-hour.tsx";
 
 /** The coming week, hour by weekday. Each day is shown when its answer arrives. */
 export function WeekLoad({ search }: { search: LoadSearch }) {
-  const { carillon } = useSession();
   const zone = useZone();
-  const hour = useHour();
-  const days = useMemo(() => weekOf(hour, zone), [hour, zone]);
-  const asks = days.flatMap((day) => day.asks);
-  const answers = useQueries({ queries: asks.map((ask) => dayAheadQuery(carillon, ask, search.prefix)) });
+  const { rows, answers } = useWeek(search.prefix);
   const [chosen, setChosen] = useState<WeekCell | null>(null);
   const arrived = answers.filter(({ data }) => data !== undefined).length;
   const failed = answers.filter(({ error }) => error !== null);
-  let place = 0;
-  const rows = days.map((day) => {
-    const own = answers.slice(place, place + day.asks.length).map(({ data }) => data);
-    place += day.asks.length;
-    const sums = hourSums(day, own);
-    return { day, cells: day.hours.map((each, at): WeekCell => ({ ...each, day, fires: sums[at] ?? null })) };
-  });
   const cells = rows.flatMap((row) => row.cells);
   const busiest = cells.reduce<WeekCell | null>(
     (most, cell) => ((cell.fires ?? 0) > (most?.fires ?? 0) ? cell : most),
@@ -56,9 +42,9 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
       />
       <Panel title="The coming week, hour by weekday" note={`${numberText(total)} runs; hours of ${zone}`}>
         <WeekHeat rows={rows} bounds={bounds} prefix={search.prefix} onChoose={setChosen} />
-        {arrived + failed.length < asks.length ? (
+        {arrived + failed.length < answers.length ? (
           <p className="minute-note quiet" role="status" aria-busy="true">
-            {arrived} of {asks.length} days have arrived …
+            {arrived} of {answers.length} days have arrived …
           </p>
         ) : null}
         <p className="minute-note quiet">
@@ -78,7 +64,7 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
             <span>△ the clocks change: the hour does not exist, or is the sum of two</span>
           ) : null}
         </HeatLegend>
-        <Estimated days={answers.filter(({ data }) => data?.exact === false).length} of={asks.length} />
+        <Estimated days={answers.filter(({ data }) => data?.exact === false).length} of={answers.length} />
       </Panel>
     </>
   );

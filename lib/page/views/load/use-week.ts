@@ -1,0 +1,40 @@
+import { type UseQueryResult, useQueries } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { Forecast } from "../../../client/forecast.ts";
+import { useSession } from "../../app/session-context.ts";
+import { useHour } from "../../app/use-now.ts";
+import { useZone } from "../../app/use-zone.ts";
+import { dayAheadQuery } from "../../data/load/load-queries.ts";
+import { hourSums, type WeekDay, type WeekHour, weekOf } from "../../data/load/week-map.ts";
+
+export interface WeekCell extends WeekHour {
+  day: WeekDay;
+  /** Null before its answer arrives, and for an hour without time. */
+  fires: number | null;
+}
+
+export interface WeekRow {
+  day: WeekDay;
+  cells: WeekCell[];
+}
+
+/** The coming week with the sums that have arrived, and its answers. */
+export function useWeek(prefix: string | undefined): {
+  rows: WeekRow[];
+  answers: UseQueryResult<Forecast>[];
+} {
+  const { carillon } = useSession();
+  const zone = useZone();
+  const hour = useHour();
+  const days = useMemo(() => weekOf(hour, zone), [hour, zone]);
+  const asks = days.flatMap((day) => day.asks);
+  const answers = useQueries({ queries: asks.map((ask) => dayAheadQuery(carillon, ask, prefix)) });
+  const rows = days.map((day) => {
+    const sums = hourSums(
+      day,
+      day.asks.map((ask) => answers[asks.indexOf(ask)]?.data),
+    );
+    return { day, cells: day.hours.map((each, place) => ({ ...each, day, fires: sums[place] ?? null })) };
+  });
+  return { rows, answers };
+}

@@ -1,0 +1,69 @@
+import { numberText, shortNumberText } from "../../data/amounts.ts";
+import { heatLevel } from "../../data/load/heat.ts";
+import type { WeekHour } from "../../data/load/week-map.ts";
+import type { WeekCell } from "./use-week.ts";
+
+interface HourCellProps {
+  cell: WeekCell;
+  bounds: readonly number[];
+  /** Whether Tab stops here. */
+  isStop: boolean;
+  onChoose(): void;
+  onFocus(): void;
+  onOpen(): void;
+}
+
+/** One hour of the week. */
+export function HourCell({ cell, bounds, isStop, onChoose, onFocus, onOpen }: HourCellProps) {
+  return (
+    <td
+      // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: Enter opens it.
+      role="gridcell"
+      className={lookOf(cell, bounds)}
+      tabIndex={isStop ? 0 : -1}
+      title={cellText(cell)}
+      onPointerEnter={onChoose}
+      onFocus={({ target }) => {
+        target.scrollIntoView({ block: "nearest" });
+        onFocus();
+        onChoose();
+      }}
+      onClick={onOpen}
+      onKeyDown={({ key }) => {
+        if (key === "Enter") onOpen();
+      }}
+    >
+      {cell.isTwice || cell.state === "missing" ? <span aria-hidden="true">△</span> : null}
+      {cell.fires === null ? (
+        <span className="hidden">{absences[cell.state]}</span>
+      ) : (
+        shortNumberText(cell.fires)
+      )}
+    </td>
+  );
+}
+
+export const isAhead = ({ state }: WeekHour) => state === "ahead";
+
+const absences = {
+  ahead: "not counted yet",
+  passed: "passed",
+  missing: "does not exist: the clocks go forward",
+};
+
+export const windowOf = ({ from, to }: WeekHour) => ({
+  from: new Date(from).toISOString(),
+  to: new Date(to).toISOString(),
+});
+
+/** `Sun, 29 Mar, 03:00: 1,204 runs`. */
+export function cellText({ day, hour, state, fires, isTwice }: WeekCell): string {
+  const name = `${day.label}, ${String(hour).padStart(2, "0")}:00`;
+  if (fires === null) return `${name}: ${absences[state]}`;
+  const both = isTwice ? ", the sum of both: the clocks go back and the hour occurs twice" : "";
+  return `${name}: ${numberText(fires)} ${fires === 1 ? "run" : "runs"}${both}`;
+}
+
+function lookOf({ state, fires }: WeekCell, bounds: readonly number[]): string {
+  return state === "ahead" ? `heat-${heatLevel(fires ?? 0, bounds)}` : state;
+}
