@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { scheduleDefaults } from "../../lib/client/schedule-defaults.ts";
-import { rangeOf, readObject, withText } from "../../lib/page/data/json-text.ts";
-import { movesTimes } from "../../lib/page/data/schedule-document.ts";
+import { rangeOf, readObject, withText } from "../../lib/page/data/document/json-text.ts";
+import { movesTimes } from "../../lib/page/data/document/schedule-document.ts";
 import { curlText } from "../../lib/page/data/shell-text.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 

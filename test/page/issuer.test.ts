@@ -103,7 +103,7 @@ describe.runIf(chromium !== undefined)("the sign-in with an issuer in a browser 
     await page.getByRole("button", { name: "pause" }).click();
     const before = tokenRequests();
     opened.gateway.refuseAccepted();
-    await page.getByRole("link", { name: "Schedules" }).click();
+    await page.getByRole("link", { name: "Schedules", exact: true }).click();
     await page.getByText("There is no schedule yet").waitFor();
     await page.getByRole("link", { name: "Load" }).click();
     await settled(page);
@@ -115,7 +115,8 @@ describe.runIf(chromium !== undefined)("the sign-in with an issuer in a browser 
     await signIn("/jobs?state=dead");
     await opened.issuer.endSessions();
     opened.gateway.refuseAccepted();
-    await page.getByRole("button", { name: "refresh" }).click();
+    // The list refreshes by itself.
+    await page.clock.fastForward(20_000);
     const alert = page.getByRole("alert").filter({ hasText: "has ended" });
     await alert.waitFor();
     expect(await alert.textContent()).toMatch(/^The session at 127\.0\.0\.1:\d+ has ended\. Sign in again;/);

@@ -11,6 +11,7 @@ export function ZoneSwitch() {
   const navigate = useNavigate();
   const own = readerZone();
   const ofSchedule = useScheduleZone();
+  const shown = zone ?? own;
   const named = new Set([own, "UTC", ofSchedule, zone].filter((each) => each !== undefined));
   // Some 400 zones: no view waits for them.
   const [others, setOthers] = useState<readonly string[]>([]);
@@ -24,13 +25,13 @@ export function ZoneSwitch() {
     <label className="zone">
       <span className="hidden">Zone of all times</span>
       <select
-        value={zone ?? own}
+        value={shown}
         onChange={(event) => choose(event.target.value)}
         onFocus={() => setOthers(Intl.supportedValuesOf("timeZone").filter((each) => !named.has(each)))}
       >
         {[...named].map((each) => (
           <option key={each} value={each}>
-            {each === ofSchedule ? `${each}, of this schedule` : each}
+            {each === ofSchedule && each !== shown ? `${each}, of this schedule` : each}
           </option>
         ))}
         {others.length === 0 ? null : (

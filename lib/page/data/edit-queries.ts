@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Carillon } from "../../client/carillon.ts";
 import type { Preview } from "../../client/time.ts";
-import { type JsonObject, valueAt } from "./json-text.ts";
+import { type JsonObject, valueAt } from "./document/json-text.ts";
 
 /** How many coming runs an editor shows. */
 const runsShown = 20;

@@ -4,7 +4,7 @@ import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { tags } from "@lezer/highlight";
 import { EditorView, minimalSetup } from "codemirror";
 import { useEffect, useEffectEvent, useRef } from "react";
-import type { TextRange } from "../data/json-text.ts";
+import type { TextRange } from "../data/document/json-text.ts";
 
 interface JsonEditorProps {
   label: string;

@@ -1,6 +1,6 @@
 import type { Schedule } from "../../../client/schedule.ts";
-import type { JsonObject } from "../../data/json-text.ts";
-import { differingFields } from "../../data/same-json.ts";
+import type { JsonObject } from "../../data/document/json-text.ts";
+import { differingFields } from "../../data/document/same-json.ts";
 import { Instant } from "../../parts/instant.tsx";
 
 interface ConflictProps {

@@ -10,10 +10,10 @@ import {
 import type { Edited, KeyedScheduleBody, Schedule, ScheduleBody } from "../../../client/schedule.ts";
 import { useSession } from "../../app/session-context.ts";
 import { useSettled } from "../../app/use-settled.ts";
+import { type JsonObject, type ReadText, rangeOf } from "../../data/document/json-text.ts";
+import { documentOf, movesTimes } from "../../data/document/schedule-document.ts";
 import { draftPreviewQuery, storedRunsQuery } from "../../data/edit-queries.ts";
-import { type JsonObject, type ReadText, rangeOf } from "../../data/json-text.ts";
 import { apiUrl } from "../../data/query-client.ts";
-import { documentOf, movesTimes } from "../../data/schedule-document.ts";
 import { curlText, quoted } from "../../data/shell-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";

@@ -4,7 +4,7 @@ import type { Json } from "../../../client/json.ts";
 import { scheduleDefaults } from "../../../client/schedule-defaults.ts";
 import { useSession } from "../../app/session-context.ts";
 import { calendarsQuery } from "../../data/calendar-queries.ts";
-import { valueAt } from "../../data/json-text.ts";
+import { valueAt } from "../../data/document/json-text.ts";
 import { type Draft, setValue } from "./draft.ts";
 import { faultsOf } from "./faults.ts";
 import type { FormField } from "./form-fields.ts";

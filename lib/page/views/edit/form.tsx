@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { isObject, valueAt } from "../../data/json-text.ts";
+import { isObject, valueAt } from "../../data/document/json-text.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { type Draft, setValue } from "./draft.ts";
 import { faultsOf } from "./faults.ts";

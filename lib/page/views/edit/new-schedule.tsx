@@ -1,5 +1,5 @@
 import { useSearch } from "@tanstack/react-router";
-import { newDocument } from "../../data/schedule-document.ts";
+import { newDocument } from "../../data/document/schedule-document.ts";
 import { Editor } from "./editor.tsx";
 
 export function NewSchedule() {

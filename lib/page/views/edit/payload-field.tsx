@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import { textAt, withText } from "../../data/json-text.ts";
+import { textAt, withText } from "../../data/document/json-text.ts";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import type { Draft } from "./draft.ts";
 import { faultsOf } from "./faults.ts";

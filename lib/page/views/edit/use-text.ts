@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 import type { Schedule } from "../../../client/schedule.ts";
-import { type JsonObject, type ReadText, readObject } from "../../data/json-text.ts";
-import { sameJson } from "../../data/same-json.ts";
-import { documentOf } from "../../data/schedule-document.ts";
+import { type JsonObject, type ReadText, readObject } from "../../data/document/json-text.ts";
+import { sameJson } from "../../data/document/same-json.ts";
+import { documentOf } from "../../data/document/schedule-document.ts";
 
 export interface EditedText {
   text: string;

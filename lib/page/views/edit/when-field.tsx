@@ -1,5 +1,5 @@
 import { useId } from "react";
-import { isObject } from "../../data/json-text.ts";
+import { isObject } from "../../data/document/json-text.ts";
 import { type Draft, setValue } from "./draft.ts";
 import { faultsOf, placedFault } from "./faults.ts";
 import { Faults } from "./field.tsx";

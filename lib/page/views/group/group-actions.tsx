@@ -4,7 +4,7 @@ import type { SharedHold } from "../../../client/groups.ts";
 import { useSession } from "../../app/session-context.ts";
 import { amountText, countText, numberText } from "../../data/amounts.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
 
 interface GroupActionsProps {

@@ -3,7 +3,7 @@ import type { Carillon } from "../../../client/carillon.ts";
 import type { Job } from "../../../client/job.ts";
 import { useSession } from "../../app/session-context.ts";
 import { useMay } from "../../data/token-query.ts";
-import { Confirm, type ConfirmProps } from "../../parts/confirm.tsx";
+import { Confirm, type ConfirmProps } from "../../parts/dialog/confirm.tsx";
 
 type Action = "retry" | "cancel";
 

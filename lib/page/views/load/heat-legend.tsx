@@ -4,7 +4,7 @@ import { heatLevel } from "../../data/load/heat.ts";
 
 interface HeatLegendProps {
   bounds: readonly number[];
-  /** What the numbers count, such as `runs a minute`. */
+  /** The unit of the numbers, such as `runs a minute`. */
   unit: string;
   /** Other marks of the map. */
   children?: ReactNode;

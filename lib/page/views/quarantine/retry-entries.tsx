@@ -1,7 +1,7 @@
 import { useSession } from "../../app/session-context.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
 
 /** Makes the listed entries due, so that the next tick retries them. */
 export function RetryEntries({ prefix }: { prefix: string | undefined }) {

@@ -1,6 +1,6 @@
 import type { DeadCommand } from "../../../client/commands.ts";
 import { useSession } from "../../app/session-context.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 
 /** Takes a refused command off the list, after a question. */

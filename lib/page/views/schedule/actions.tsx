@@ -5,7 +5,7 @@ import type { NextOccurrences } from "../../../client/time.ts";
 import { useSession } from "../../app/session-context.ts";
 import { serverWallText } from "../../data/server-wall.ts";
 import { useMay } from "../../data/token-query.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
 import { Instant } from "../../parts/instant.tsx";
 

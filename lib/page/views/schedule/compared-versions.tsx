@@ -1,7 +1,7 @@
 import { useId, useState } from "react";
 import type { Json } from "../../../client/json.ts";
 import type { Change, Version } from "../../../client/time.ts";
-import { differingFields } from "../../data/same-json.ts";
+import { differingFields } from "../../data/document/same-json.ts";
 import { Changes } from "../../parts/changes.tsx";
 
 type Fields = Readonly<Record<string, Json>>;

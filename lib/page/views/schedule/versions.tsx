@@ -6,7 +6,7 @@ import { versionsQuery } from "../../data/one-schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Changes } from "../../parts/changes.tsx";
-import { Confirm } from "../../parts/confirm.tsx";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { ComparedVersions } from "./compared-versions.tsx";

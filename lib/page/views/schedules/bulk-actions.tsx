@@ -3,7 +3,7 @@ import type { BulkAction, BulkPreview, Selection } from "../../../client/schedul
 import { useSession } from "../../app/session-context.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
 import { BulkSamples } from "./bulk-samples.tsx";
 import { changeAll, doneText } from "./change-all.ts";

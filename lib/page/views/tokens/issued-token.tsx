@@ -1,7 +1,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import type { ReactNode } from "react";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { onDoneClick } from "../../parts/done-click.ts";
+import { onDoneClick } from "../../parts/dialog/done-click.ts";
 
 /** A secret, which exists only in the dialog around it. */
 export function IssuedToken({ token, children }: { token: string; children: ReactNode }) {

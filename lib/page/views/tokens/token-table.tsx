@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { TokenSummary } from "../../../client/tokens.ts";
 import { useSession } from "../../app/session-context.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { RotateToken } from "./rotate-token.tsx";

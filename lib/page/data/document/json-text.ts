@@ -1,5 +1,5 @@
 import { jsonLanguage } from "@codemirror/lang-json";
-import type { Json } from "../../client/json.ts";
+import type { Json } from "../../../client/json.ts";
 
 export type JsonObject = { [name: string]: Json };
 

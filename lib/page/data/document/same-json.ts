@@ -1,4 +1,4 @@
-import type { Json } from "../../client/json.ts";
+import type { Json } from "../../../client/json.ts";
 
 /** Whether two values are the same JSON; the order of members does not matter. */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {

@@ -1,8 +1,8 @@
-import type { Json } from "../../client/json.ts";
-import { puttable } from "../../client/puttable.ts";
-import type { Schedule } from "../../client/schedule.ts";
-import { scheduleDefaults } from "../../client/schedule-defaults.ts";
-import { timeFields } from "../../client/time-fields.ts";
+import type { Json } from "../../../client/json.ts";
+import { puttable } from "../../../client/puttable.ts";
+import type { Schedule } from "../../../client/schedule.ts";
+import { scheduleDefaults } from "../../../client/schedule-defaults.ts";
+import { timeFields } from "../../../client/time-fields.ts";
 import { isObject, type JsonObject } from "./json-text.ts";
 import { differingFields, sameJson } from "./same-json.ts";
 

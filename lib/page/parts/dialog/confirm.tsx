@@ -1,10 +1,10 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useId, useState } from "react";
-import { sentenceOf } from "./answer-state.tsx";
+import { sentenceOf } from "../answer-state.tsx";
 import { onDoneClick } from "./done-click.ts";
-import "../look/dialog.css";
-import { useAction } from "../app/use-action.ts";
+import "../../look/dialog.css";
+import { useAction } from "../../app/use-action.ts";
 
 export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */
