@@ -28,7 +28,7 @@ test.each([
     expect(ended["queue succeeded"], line).toBeGreaterThan(100);
     await database.drop();
   },
-  240_000,
+  480_000,
 );
 
 async function withoutSweepOfLanes(databaseUrl: string): Promise<void> {

@@ -39,7 +39,7 @@ function Rotation({ token: { id, name } }: { token: TokenSummary }) {
   const [overlap, setOverlap] = useState<string>("24h");
   const rotation = useAction({
     mutationFn: () => carillon.tokens.rotate(id, { overlap }),
-    // Asked with the old secret of this session, which may have ended.
+    // After its own rotation this session has the old secret, which may have ended.
     onSuccess: () =>
       own.data?.id === id ? undefined : queryClient.invalidateQueries({ queryKey: ["tokens"] }),
     gcTime: 0,
