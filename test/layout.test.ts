@@ -127,12 +127,11 @@ describe("the layout of the sources", () => {
     expect(circlesOf(sources.flatMap(importsOf).map(({ from, to }) => [from, to]))).toEqual([]);
   });
 
-  // In the page, views use the shell's hooks, and the shell's router names the views.
-  test("no folders but the page's import each other in a circle, where a file beside subfolders counts as a folder", () => {
+  test("no folders import each other in a circle, where a file beside subfolders counts as a folder", () => {
     const folders = new Set(sources.map((file) => path.dirname(path.dirname(file))));
     const folderOf = (file: string) => (folders.has(path.dirname(file)) ? file : path.dirname(file));
     const between = sources
-      .filter((file) => file.startsWith("lib") && unitOf(file) !== "page")
+      .filter((file) => file.startsWith("lib"))
       .flatMap(importsOf)
       .map(({ from, to }) => [folderOf(from), folderOf(to)] as const);
     expect(circlesOf(between.filter(([from, to]) => from !== to))).toEqual([]);

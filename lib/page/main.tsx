@@ -1,9 +1,9 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/app.tsx";
-import { takeTokenFromAddress } from "./app/session.ts";
 import { keptTheme, showTheme } from "./app/theme.ts";
 import { arrive } from "./sign-in/arrive.ts";
+import { takeTokenFromAddress } from "./sign-in/kept-token.ts";
 import { signInSettings } from "./sign-in/settings.ts";
 import "./look/tokens.css";
 import "./look/base.css";

@@ -3,12 +3,12 @@ import { RouterProvider } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { SignInSettings } from "../../config/sign-in-settings.ts";
 import { makeQueries } from "../data/query-client.ts";
+import { SessionContext } from "../hooks/session-context.ts";
 import { forgetReader, keptBearer } from "../sign-in/arrive.ts";
 import { type Bearer, givenBearer } from "../sign-in/bearer.ts";
+import { keepToken } from "../sign-in/kept-token.ts";
 import { faultText } from "../sign-in/sign-in-fault.ts";
 import { makePageRouter } from "./router.tsx";
-import { keepToken } from "./session.ts";
-import { SessionContext } from "./session-context.ts";
 import { Arriving, SignIn } from "./sign-in.tsx";
 
 interface AppProps {

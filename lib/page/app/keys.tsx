@@ -1,7 +1,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useEffect, useEffectEvent, useId, useState } from "react";
+import { useSession } from "../hooks/session-context.ts";
 import { moveInRows } from "./row-keys.ts";
-import { useSession } from "./session-context.ts";
 import { keepTheme, keptTheme, type Theme, themes } from "./theme.ts";
 import "../look/dialog.css";
 

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ownTokenQuery } from "../data/token-query.ts";
-import { useSession } from "./session-context.ts";
+import { useSession } from "../hooks/session-context.ts";
 
 /** The views of the menu, each with the operation without which it is empty. */
 const views = [

@@ -10,8 +10,8 @@ import {
   useRef,
   useState,
 } from "react";
+import { useSession } from "../hooks/session-context.ts";
 import { useMoreViews } from "./more-views.tsx";
-import { useSession } from "./session-context.ts";
 import { contentElement } from "./skip-link.tsx";
 import "../look/dialog.css";
 import "../look/palette.css";

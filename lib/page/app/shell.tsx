@@ -1,8 +1,8 @@
 import { Link, Outlet } from "@tanstack/react-router";
+import { LiveProvider } from "../hooks/live.tsx";
 import { Bell } from "../parts/bell.tsx";
 import { StaleNotice } from "../parts/stale-notice.tsx";
 import { Keys } from "./keys.tsx";
-import { LiveProvider } from "./live.tsx";
 import { MoreMenu } from "./more-menu.tsx";
 import { Palette } from "./palette.tsx";
 import { contentId, SkipLink } from "./skip-link.tsx";

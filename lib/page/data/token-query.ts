@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useQuery } from "@tanstack/react-query";
 import type { Carillon } from "../../client/carillon.ts";
-import { useSession } from "../app/session-context.ts";
+import { useSession } from "../hooks/session-context.ts";
 
 const staleMs = 300_000;
 

@@ -1,6 +1,6 @@
-import { useLive } from "../app/live.tsx";
-import { useNow } from "../app/use-now.ts";
 import { ageText } from "../data/amounts.ts";
+import { useLive } from "../hooks/live.tsx";
+import { useNow } from "../hooks/use-now.ts";
 
 interface FreshnessProps {
   /** When the answer on the screen arrived; 0 before the first one. */

@@ -1,5 +1,5 @@
-import { useZone } from "../app/use-zone.ts";
 import { instantOfWall, wallInput } from "../data/wall-input.ts";
+import { useZone } from "../hooks/use-zone.ts";
 
 interface HoldEndProps {
   until: string | undefined;

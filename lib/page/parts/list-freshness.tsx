@@ -1,3 +1,4 @@
+import { isLong } from "../data/more.ts";
 import { Freshness } from "./freshness.tsx";
 
 interface ListFreshnessProps {
@@ -6,6 +7,10 @@ interface ListFreshnessProps {
 
 /** How old a list is. While only its first page is loaded it refreshes by itself. */
 export function ListFreshness({ pages }: ListFreshnessProps) {
-  const isLong = (pages.data?.pages.length ?? 0) > 1;
-  return <Freshness at={pages.dataUpdatedAt} refresh={isLong ? () => void pages.refetch() : undefined} />;
+  return (
+    <Freshness
+      at={pages.dataUpdatedAt}
+      refresh={isLong(pages.data) ? () => void pages.refetch() : undefined}
+    />
+  );
 }

@@ -1,7 +1,7 @@
 import type { Attempt, Job } from "../../client/job.ts";
-import { useZone } from "../app/use-zone.ts";
 import { spanText } from "../data/amounts.ts";
 import { clockText } from "../data/zone.ts";
+import { useZone } from "../hooks/use-zone.ts";
 
 interface Stage {
   name: string;

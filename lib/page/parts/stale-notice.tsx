@@ -1,7 +1,7 @@
 import { notifyManager, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { useNow } from "../app/use-now.ts";
 import { spanText } from "../data/amounts.ts";
+import { useNow } from "../hooks/use-now.ts";
 
 /** Says that what is on the screen is old because the API does not answer, and how old. */
 export function StaleNotice() {

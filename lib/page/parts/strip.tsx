@@ -1,7 +1,7 @@
 import type { LastRun } from "../../client/agenda.ts";
-import { useZone } from "../app/use-zone.ts";
 import { lookOf } from "../data/outcomes.ts";
 import { clockText, dateText } from "../data/zone.ts";
+import { useZone } from "../hooks/use-zone.ts";
 import { OutcomeShape } from "./outcome-mark.tsx";
 
 const pitch = 10.5;

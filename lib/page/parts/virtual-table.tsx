@@ -11,6 +11,7 @@ import {
   useState,
 } from "react";
 import "../look/tables.css";
+import type { More } from "../data/more.ts";
 
 export interface Column<Row> {
   name: string;
@@ -20,15 +21,12 @@ export interface Column<Row> {
   cell(row: Row): ReactNode;
 }
 
-interface VirtualTableProps<Row> {
+interface VirtualTableProps<Row> extends More {
   label: string;
   className: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf(row: Row): string;
-  hasMore: boolean;
-  /** Called when the reader comes near the last row that is loaded. */
-  onEnd(): void;
   /** Shown where there are no rows. */
   empty: ReactNode;
 }

@@ -1,7 +1,7 @@
 import type { SignInSettings } from "../../config/sign-in-settings.ts";
-import { forgetToken, keptToken } from "../app/session.ts";
 import { type Bearer, givenBearer, issuedBearer } from "./bearer.ts";
 import { forgetIssued, keepIssued, keptIssued } from "./issued-tokens.ts";
+import { forgetToken, keptToken } from "./kept-token.ts";
 import { takeAnswerFromAddress } from "./pending.ts";
 
 /** The reader of this tab, if it has signed in already. */

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from "react";
 import { sentenceOf } from "../answer-state.tsx";
 import { onDoneClick } from "./done-click.ts";
 import "../../look/dialog.css";
-import { useAction } from "../../app/use-action.ts";
+import { useAction } from "../../hooks/use-action.ts";
 
 export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */

@@ -1,8 +1,8 @@
 import type { AgendaItem, AgendaWindow } from "../../../client/agenda.ts";
-import { useSession } from "../../app/session-context.ts";
-import { useZone } from "../../app/use-zone.ts";
 import type { ExportList } from "../../data/export/export-rows.ts";
 import { listCommands } from "../../data/export/list-commands.ts";
+import { useSession } from "../../hooks/session-context.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { ExportButton } from "../../parts/export-dialog.tsx";
 
 const pageLength = 100;

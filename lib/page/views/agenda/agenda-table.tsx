@@ -1,14 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { AgendaItem } from "../../../client/agenda.ts";
 import { numberText, spanText } from "../../data/amounts.ts";
+import type { More } from "../../data/more.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
-interface AgendaTableProps {
+interface AgendaTableProps extends More {
   items: readonly AgendaItem[];
-  hasMore: boolean;
-  onEnd(): void;
 }
 
 export function AgendaTable({ items, hasMore, onEnd }: AgendaTableProps) {

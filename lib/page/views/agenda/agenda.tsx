@@ -1,10 +1,11 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { useListRefresh } from "../../app/list-refresh.ts";
-import { useSession } from "../../app/session-context.ts";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
 import { numberText } from "../../data/amounts.ts";
+import { moreOf } from "../../data/more.ts";
+import { useListRefresh } from "../../hooks/list-refresh.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
@@ -48,13 +49,7 @@ export function Agenda() {
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
-        <AgendaTable
-          items={pages.data.pages.flatMap(({ items }) => items)}
-          hasMore={pages.hasNextPage}
-          onEnd={() => {
-            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
-          }}
-        />
+        <AgendaTable items={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
       )}
     </>
   );

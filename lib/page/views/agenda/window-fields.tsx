@@ -1,6 +1,6 @@
 import type { AgendaWindow } from "../../../client/agenda.ts";
-import { useZone } from "../../app/use-zone.ts";
 import { instantOfWall, wallInput } from "../../data/wall-input.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import type { AgendaSearch } from "./agenda-search.ts";
 
 interface WindowFieldsProps {

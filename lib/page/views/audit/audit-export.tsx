@@ -1,7 +1,7 @@
 import type { AuditEntry, AuditFilter } from "../../../client/audit.ts";
-import { useSession } from "../../app/session-context.ts";
 import type { ExportList } from "../../data/export/export-rows.ts";
 import { listCommands } from "../../data/export/list-commands.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { ExportButton } from "../../parts/export-dialog.tsx";
 
 const pageLength = 100;

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { isNotFound } from "../../../client/request/problem.ts";
-import { useSession } from "../../app/session-context.ts";
 import { numberText } from "../../data/amounts.ts";
 import { calendarQuery } from "../../data/calendar-queries.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { CalendarEditor } from "./calendar-editor.tsx";

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useNow } from "../../app/use-now.ts";
+import { useNow } from "../../hooks/use-now.ts";
 import { MonthGrid } from "../../parts/month-grid.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { dayTest, type Rules, withDay } from "./calendar-rules.ts";

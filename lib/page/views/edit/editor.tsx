@@ -8,14 +8,14 @@ import {
   isPreconditionFailed,
 } from "../../../client/request/problem.ts";
 import type { Edited, KeyedScheduleBody, Schedule, ScheduleBody } from "../../../client/schedule.ts";
-import { useSession } from "../../app/session-context.ts";
-import { useSettled } from "../../app/use-settled.ts";
 import { type JsonObject, type ReadText, rangeOf } from "../../data/document/json-text.ts";
 import { documentOf, movesTimes } from "../../data/document/schedule-document.ts";
 import { draftPreviewQuery, storedRunsQuery } from "../../data/edit-queries.ts";
 import { apiUrl } from "../../data/query-client.ts";
 import { curlText, quoted } from "../../data/shell-text.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
+import { useSettled } from "../../hooks/use-settled.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { CopyAs } from "../../parts/copy-as.tsx";
 import { FaultItems } from "../../parts/fault-items.tsx";
@@ -29,7 +29,7 @@ import { readOrEmpty, useText } from "./use-text.ts";
 import "../../look/schedule.css";
 import "../../look/schedule-parts.css";
 import "../../look/edit.css";
-import { useAction } from "../../app/use-action.ts";
+import { useAction } from "../../hooks/use-action.ts";
 
 const typingMs = 250;
 

@@ -1,8 +1,8 @@
 import type { NextOccurrences, Occurrence, Preview } from "../../../client/time.ts";
-import { useNow } from "../../app/use-now.ts";
 import { relativeText } from "../../data/amounts.ts";
 import { serverWallText } from "../../data/server-wall.ts";
 import { instantOfWall, wallInput } from "../../data/wall-input.ts";
+import { useNow } from "../../hooks/use-now.ts";
 import { Panel } from "../../parts/panel.tsx";
 import "../../look/runs.css";
 

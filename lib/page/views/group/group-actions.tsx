@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { SharedHold } from "../../../client/groups.ts";
-import { useSession } from "../../app/session-context.ts";
 import { amountText, countText, numberText } from "../../data/amounts.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
 

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { OpenJob } from "../../../client/job.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
-import { useSession } from "../../app/session-context.ts";
 import { countText, numberText } from "../../data/amounts.ts";
 import { scheduleCountQuery } from "../../data/schedule-queries.ts";
+import { useSession } from "../../hooks/session-context.ts";
 
 interface GroupFactsProps {
   group: string;

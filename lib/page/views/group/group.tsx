@@ -1,8 +1,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useRefreshMs } from "../../app/live.tsx";
-import { useSession } from "../../app/session-context.ts";
 import { groupQuery } from "../../data/group-queries.ts";
+import { moreOf } from "../../data/more.ts";
+import { useRefreshMs } from "../../hooks/live.tsx";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { GroupActions } from "./group-actions.tsx";
 import { GroupFacts } from "./group-facts.tsx";
@@ -40,13 +41,7 @@ export function GroupView() {
           <GroupFacts group={group} schedules={schedules} jobs={jobs} hasMoreJobs={hasMoreJobs} />
           <GroupHolds holds={first.holds} />
           <GroupJobs group={group} jobs={jobs} hasMore={hasMoreJobs} />
-          <MemberTable
-            schedules={schedules}
-            hasMore={pages.hasNextPage}
-            onEnd={() => {
-              if (!pages.isFetchingNextPage) void pages.fetchNextPage();
-            }}
-          />
+          <MemberTable schedules={schedules} {...moreOf(pages)} />
         </>
       )}
     </>

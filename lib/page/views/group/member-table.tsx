@@ -1,11 +1,10 @@
 import type { ScheduleSummary } from "../../../client/schedule.ts";
+import type { More } from "../../data/more.ts";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { keyColumn, nextColumn, whenColumn } from "../schedules/schedule-columns.tsx";
 
-interface MemberTableProps {
+interface MemberTableProps extends More {
   schedules: readonly ScheduleSummary[];
-  hasMore: boolean;
-  onEnd(): void;
 }
 
 export function MemberTable({ schedules, hasMore, onEnd }: MemberTableProps) {

@@ -1,14 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { BoardHold } from "../../../client/holds.ts";
-import { useNow } from "../../app/use-now.ts";
 import { numberText, relativeText } from "../../data/amounts.ts";
+import type { More } from "../../data/more.ts";
+import { useNow } from "../../hooks/use-now.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
-interface HoldTableProps {
+interface HoldTableProps extends More {
   holds: readonly BoardHold[];
-  hasMore: boolean;
-  onEnd(): void;
 }
 
 export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {

@@ -1,8 +1,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useListRefresh } from "../../app/list-refresh.ts";
-import { useSession } from "../../app/session-context.ts";
 import { holdsQuery } from "../../data/hold-queries.ts";
+import { moreOf } from "../../data/more.ts";
+import { useListRefresh } from "../../hooks/list-refresh.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CheckFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
@@ -45,13 +46,7 @@ export function Holds() {
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
-        <HoldTable
-          holds={pages.data.pages.flatMap(({ items }) => items)}
-          hasMore={pages.hasNextPage}
-          onEnd={() => {
-            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
-          }}
-        />
+        <HoldTable holds={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
       )}
     </>
   );

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import type { Carillon } from "../../../client/carillon.ts";
 import type { Job } from "../../../client/job.ts";
-import { useSession } from "../../app/session-context.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { Confirm, type ConfirmProps } from "../../parts/dialog/confirm.tsx";
 
 type Action = "retry" | "cancel";

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useRefreshMs } from "../../app/live.tsx";
-import { useSession } from "../../app/session-context.ts";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
+import { useRefreshMs } from "../../hooks/live.tsx";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Freshness } from "../../parts/freshness.tsx";

@@ -2,14 +2,13 @@ import { Link } from "@tanstack/react-router";
 import type { JobState, JobSummary } from "../../../client/job.ts";
 import type { Outcome } from "../../../client/time.ts";
 import { spanText } from "../../data/amounts.ts";
+import type { More } from "../../data/more.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
-interface JobTableProps {
+interface JobTableProps extends More {
   jobs: readonly JobSummary[];
-  hasMore: boolean;
-  onEnd(): void;
 }
 
 export function JobTable({ jobs, hasMore, onEnd }: JobTableProps) {

@@ -1,8 +1,9 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useListRefresh } from "../../app/list-refresh.ts";
-import { useSession } from "../../app/session-context.ts";
 import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
+import { moreOf } from "../../data/more.ts";
+import { useListRefresh } from "../../hooks/list-refresh.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { FilterChips } from "../../parts/filter-chips.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
@@ -78,13 +79,7 @@ export function Jobs() {
       )}
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
-        <JobTable
-          jobs={pages.data.pages.flatMap(({ items }) => items)}
-          hasMore={pages.hasNextPage}
-          onEnd={() => {
-            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
-          }}
-        />
+        <JobTable jobs={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
       )}
     </>
   );

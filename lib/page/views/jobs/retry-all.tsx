@@ -1,7 +1,7 @@
 import type { JobsDryRun, RetryFilter } from "../../../client/job.ts";
-import { useSession } from "../../app/session-context.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 
 /** Retries all jobs that a filter selects, after the server has counted them. */

@@ -2,12 +2,12 @@ import { Dialog } from "@base-ui/react/dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { LimitsBody, VersionedLimits } from "../../../client/limits.ts";
-import { useSession } from "../../app/session-context.ts";
 import { numberText } from "../../data/amounts.ts";
 import { limitQuery } from "../../data/limit-queries.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState, sentenceOf } from "../../parts/answer-state.tsx";
 import "../../look/dialog.css";
-import { useAction } from "../../app/use-action.ts";
+import { useAction } from "../../hooks/use-action.ts";
 
 interface EditLimitsProps {
   target: string | undefined;

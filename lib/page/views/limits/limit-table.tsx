@@ -1,13 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { Limits } from "../../../client/limits.ts";
 import { numberText } from "../../data/amounts.ts";
+import type { More } from "../../data/more.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
-interface LimitTableProps {
+interface LimitTableProps extends More {
   limits: readonly Limits[];
-  hasMore: boolean;
-  onEnd(): void;
   /** Null where the token may not change limits. */
   onEdit: ((target: string) => void) | null;
 }

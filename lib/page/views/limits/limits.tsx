@@ -1,9 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useRefreshMs } from "../../app/live.tsx";
-import { useSession } from "../../app/session-context.ts";
 import { limitsQuery } from "../../data/limit-queries.ts";
+import { moreOf } from "../../data/more.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useRefreshMs } from "../../hooks/live.tsx";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { EditLimits } from "./edit-limits.tsx";
 import { LimitTable } from "./limit-table.tsx";
@@ -33,10 +34,7 @@ export function LimitsView() {
       {pages.data === undefined ? null : (
         <LimitTable
           limits={pages.data.pages.flatMap(({ items }) => items)}
-          hasMore={pages.hasNextPage}
-          onEnd={() => {
-            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
-          }}
+          {...moreOf(pages)}
           onEdit={mayEdit ? open : null}
         />
       )}

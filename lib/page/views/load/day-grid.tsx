@@ -1,8 +1,8 @@
 import type { MouseEvent } from "react";
-import { useZone } from "../../app/use-zone.ts";
 import { numberText } from "../../data/amounts.ts";
 import type { DayCell, DayMap } from "../../data/load/day-map.ts";
 import { minuteText } from "../../data/zone.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { DayCells } from "./day-cells.tsx";
 
 /** Minutes of an hour. */

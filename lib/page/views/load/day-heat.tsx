@@ -1,10 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useMemo, useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
-import { useZone } from "../../app/use-zone.ts";
 import { numberText } from "../../data/amounts.ts";
 import { type DayCell, dayMapOf } from "../../data/load/day-map.ts";
 import { minuteText } from "../../data/zone.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { columns, DayGrid } from "./day-grid.tsx";

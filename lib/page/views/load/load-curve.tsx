@@ -1,7 +1,7 @@
 import type { Forecast } from "../../../client/forecast.ts";
-import { useZone } from "../../app/use-zone.ts";
 import { numberText } from "../../data/amounts.ts";
 import { minuteText } from "../../data/zone.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
 
 const size = { width: 1_200, height: 200, top: 12 };

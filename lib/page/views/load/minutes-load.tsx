@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useSession } from "../../app/session-context.ts";
 import { numberText } from "../../data/amounts.ts";
 import { forecastQuery } from "../../data/load/load-queries.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Contributors } from "./contributors.tsx";
 import { DayHeat } from "./day-heat.tsx";

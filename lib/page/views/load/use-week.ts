@@ -1,11 +1,11 @@
 import { type UseQueryResult, useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
-import { useSession } from "../../app/session-context.ts";
-import { useHour } from "../../app/use-now.ts";
-import { useZone } from "../../app/use-zone.ts";
 import { dayAheadQuery } from "../../data/load/load-queries.ts";
 import { hourSums, type WeekDay, type WeekHour, weekOf } from "../../data/load/week-map.ts";
+import { useSession } from "../../hooks/session-context.ts";
+import { useHour } from "../../hooks/use-now.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 
 export interface WeekCell extends WeekHour {
   day: WeekDay;

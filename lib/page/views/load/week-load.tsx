@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useZone } from "../../app/use-zone.ts";
 import { numberText } from "../../data/amounts.ts";
 import { heatBounds } from "../../data/load/heat.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Estimated } from "./estimated.tsx";

@@ -1,6 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useRefreshMs } from "../../app/live.tsx";
-import { useSession } from "../../app/session-context.ts";
 import {
   lastHourQuery,
   nextHourQuery,
@@ -8,6 +6,8 @@ import {
   problemsQuery,
   statsQuery,
 } from "../../data/now-queries.ts";
+import { useRefreshMs } from "../../hooks/live.tsx";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { FirstSchedule } from "../../parts/first-schedule.tsx";
 import { Panel } from "../../parts/panel.tsx";

@@ -1,10 +1,10 @@
 import { useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import type { SeriesStep } from "../../../client/stats.ts";
-import { useNow } from "../../app/use-now.ts";
-import { useZone } from "../../app/use-zone.ts";
 import { numberText } from "../../data/amounts.ts";
 import { minuteText } from "../../data/zone.ts";
+import { useNow } from "../../hooks/use-now.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 

@@ -1,6 +1,6 @@
 import type { Problems, Stats } from "../../../client/stats.ts";
-import { useNow } from "../../app/use-now.ts";
 import { numberText, relativeText, spanText } from "../../data/amounts.ts";
+import { useNow } from "../../hooks/use-now.ts";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 

@@ -1,15 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import type { Outage } from "../../../client/stats.ts";
-import { useNow } from "../../app/use-now.ts";
 import { spanText } from "../../data/amounts.ts";
+import type { More } from "../../data/more.ts";
+import { useNow } from "../../hooks/use-now.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { readJobSearch } from "../jobs/job-search.ts";
 
-interface OutageTableProps {
+interface OutageTableProps extends More {
   outages: readonly Outage[];
-  hasMore: boolean;
-  onEnd(): void;
 }
 
 export function OutageTable({ outages, hasMore, onEnd }: OutageTableProps) {

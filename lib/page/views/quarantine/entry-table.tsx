@@ -1,13 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { QuarantineEntry } from "../../../client/quarantine.ts";
 import { numberText } from "../../data/amounts.ts";
+import type { More } from "../../data/more.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
-interface EntryTableProps {
+interface EntryTableProps extends More {
   entries: readonly QuarantineEntry[];
-  hasMore: boolean;
-  onEnd(): void;
 }
 
 export function EntryTable({ entries, hasMore, onEnd }: EntryTableProps) {

@@ -1,8 +1,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useListRefresh } from "../../app/list-refresh.ts";
-import { useSession } from "../../app/session-context.ts";
+import { moreOf } from "../../data/more.ts";
 import { quarantineQuery } from "../../data/quarantine-queries.ts";
+import { useListRefresh } from "../../hooks/list-refresh.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
@@ -41,13 +42,7 @@ export function Quarantine() {
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
-        <EntryTable
-          entries={pages.data.pages.flatMap(({ items }) => items)}
-          hasMore={pages.hasNextPage}
-          onEnd={() => {
-            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
-          }}
-        />
+        <EntryTable entries={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
       )}
     </>
   );

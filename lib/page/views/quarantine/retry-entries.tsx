@@ -1,6 +1,6 @@
-import { useSession } from "../../app/session-context.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 
 /** Makes the listed entries due, so that the next tick retries them. */

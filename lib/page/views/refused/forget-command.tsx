@@ -1,5 +1,5 @@
 import type { DeadCommand } from "../../../client/commands.ts";
-import { useSession } from "../../app/session-context.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 

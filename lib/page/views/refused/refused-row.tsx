@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useSession } from "../../app/session-context.ts";
 import { type RefusedCommand, type RefusedSource, refusedCommandQuery } from "../../data/refused-queries.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { SendAgain } from "./send-again.tsx";

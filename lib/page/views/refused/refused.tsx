@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useRefreshMs } from "../../app/live.tsx";
-import { useSession } from "../../app/session-context.ts";
 import { type RefusedSource, refusedQuery } from "../../data/refused-queries.ts";
+import { useRefreshMs } from "../../hooks/live.tsx";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { TextFilter } from "../../parts/filter-fields.tsx";
 import { OlderButton } from "../../parts/older-button.tsx";

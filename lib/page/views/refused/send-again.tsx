@@ -1,10 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import type { Preview } from "../../../client/time.ts";
-import { useSession } from "../../app/session-context.ts";
-import { useAction } from "../../app/use-action.ts";
 import type { RefusedCommand, RefusedSource } from "../../data/refused-queries.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
+import { useAction } from "../../hooks/use-action.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { operationText, readOperation, sendOperation } from "./edited-command.ts";

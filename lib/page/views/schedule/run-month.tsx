@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { StripItem } from "../../../client/agenda.ts";
-import { useSession } from "../../app/session-context.ts";
-import { useNow } from "../../app/use-now.ts";
 import { monthRunsQuery } from "../../data/one-schedule-queries.ts";
 import { dateText } from "../../data/zone.ts";
+import { useSession } from "../../hooks/session-context.ts";
+import { useNow } from "../../hooks/use-now.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { MonthGrid } from "../../parts/month-grid.tsx";
 import { Panel } from "../../parts/panel.tsx";

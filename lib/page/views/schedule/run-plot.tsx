@@ -1,9 +1,9 @@
 import { useEffect, useEffectEvent, useRef } from "react";
 import uPlot from "uplot";
-import { useLook } from "../../app/use-look.ts";
 import { fineSpanText } from "../../data/amounts.ts";
 import type { RunTime } from "../../data/run-times.ts";
 import { clockText, dateText, dayText, minuteText } from "../../data/zone.ts";
+import { useLook } from "../../hooks/use-look.ts";
 import "uplot/dist/uPlot.min.css";
 
 interface RunPlotProps {

@@ -1,11 +1,11 @@
 import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { Strip } from "../../../client/agenda.ts";
-import { useZone } from "../../app/use-zone.ts";
 import { fineSpanText, numberText } from "../../data/amounts.ts";
 import { lookOf } from "../../data/outcomes.ts";
 import { type Measure, type RunTime, runTimesOf, summaryOf } from "../../data/run-times.ts";
 import { dayText, minuteText } from "../../data/zone.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { Pending } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { isNotFound } from "../../../client/request/problem.ts";
-import { useRefreshMs } from "../../app/live.tsx";
-import { useSession } from "../../app/session-context.ts";
 import { nextQuery, pastQuery, scheduleQuery } from "../../data/one-schedule-queries.ts";
+import { useRefreshMs } from "../../hooks/live.tsx";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Actions } from "./actions.tsx";
 import { ComingList } from "./coming-list.tsx";

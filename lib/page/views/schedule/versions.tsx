@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { RestorePreview, Version } from "../../../client/time.ts";
-import { useSession } from "../../app/session-context.ts";
 import { versionsQuery } from "../../data/one-schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Changes } from "../../parts/changes.tsx";
 import { Confirm } from "../../parts/dialog/confirm.tsx";

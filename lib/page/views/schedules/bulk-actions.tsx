@@ -1,8 +1,8 @@
 import { useState } from "react";
 import type { BulkAction, BulkPreview, Selection } from "../../../client/schedule.ts";
-import { useSession } from "../../app/session-context.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
 import { BulkSamples } from "./bulk-samples.tsx";

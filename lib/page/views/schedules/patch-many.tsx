@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { BulkPreview, SchedulePatch, Selection } from "../../../client/schedule.ts";
-import { useSession } from "../../app/session-context.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { changeAll, doneText } from "./change-all.ts";

@@ -1,5 +1,6 @@
 import type { LastRun } from "../../../client/agenda.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
+import type { More } from "../../data/more.ts";
 import { stripLength } from "../../data/schedule-queries.ts";
 import { FirstSchedule } from "../../parts/first-schedule.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
@@ -7,14 +8,12 @@ import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { keyColumn, nextColumn, whenColumn } from "./schedule-columns.tsx";
 import type { KeySelection } from "./selection.ts";
 
-interface ScheduleTableProps {
+interface ScheduleTableProps extends More {
   schedules: readonly ScheduleSummary[];
   strips: ReadonlyMap<string, readonly LastRun[]>;
   /** Null where the token may change nothing. */
   selection: KeySelection | null;
   isFiltered: boolean;
-  hasMore: boolean;
-  onEnd(): void;
 }
 
 export function ScheduleTable({

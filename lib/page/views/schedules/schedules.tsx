@@ -1,10 +1,11 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useListRefresh } from "../../app/list-refresh.ts";
-import { useSession } from "../../app/session-context.ts";
 import { countText } from "../../data/amounts.ts";
+import { moreOf } from "../../data/more.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
+import { useListRefresh } from "../../hooks/list-refresh.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
@@ -70,10 +71,7 @@ export function Schedules() {
           strips={strips}
           selection={mayChange ? selection : null}
           isFiltered={Object.keys(filter).length > 0}
-          hasMore={pages.hasNextPage}
-          onEnd={() => {
-            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
-          }}
+          {...moreOf(pages)}
         />
       )}
     </>

@@ -2,11 +2,11 @@ import { Dialog } from "@base-ui/react/dialog";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { Scope, TokenBody } from "../../../client/tokens.ts";
-import { useSession } from "../../app/session-context.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { IssuedToken } from "./issued-token.tsx";
 import "../../look/dialog.css";
-import { useAction } from "../../app/use-action.ts";
+import { useAction } from "../../hooks/use-action.ts";
 
 export function NewTokenButton() {
   return (

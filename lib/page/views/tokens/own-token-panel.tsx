@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { OwnToken } from "../../../client/tokens.ts";
-import { useSession } from "../../app/session-context.ts";
 import { numberText } from "../../data/amounts.ts";
 import { ownTokenQuery } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";

@@ -2,12 +2,12 @@ import { Dialog } from "@base-ui/react/dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { TokenSummary } from "../../../client/tokens.ts";
-import { useSession } from "../../app/session-context.ts";
 import { ownTokenQuery } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { IssuedToken } from "./issued-token.tsx";
 import "../../look/dialog.css";
-import { useAction } from "../../app/use-action.ts";
+import { useAction } from "../../hooks/use-action.ts";
 
 /** Gives a token a new secret. The old one stays valid for a while, so that its users can change over. */
 export function RotateToken({ token }: { token: TokenSummary }) {

@@ -1,16 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import type { TokenSummary } from "../../../client/tokens.ts";
-import { useSession } from "../../app/session-context.ts";
+import type { More } from "../../data/more.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { RotateToken } from "./rotate-token.tsx";
 
-interface TokenTableProps {
+interface TokenTableProps extends More {
   tokens: readonly TokenSummary[];
-  hasMore: boolean;
-  onEnd(): void;
 }
 
 export function TokenTable({ tokens, hasMore, onEnd }: TokenTableProps) {

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useSession } from "../../app/session-context.ts";
+import { moreOf } from "../../data/more.ts";
 import { tokensQuery, useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { NewTokenButton } from "./new-token.tsx";
 import { OwnTokenPanel } from "./own-token-panel.tsx";
@@ -29,13 +30,7 @@ function AllTokens() {
     <>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
-        <TokenTable
-          tokens={pages.data.pages.flatMap(({ items }) => items)}
-          hasMore={pages.hasNextPage}
-          onEnd={() => {
-            if (!pages.isFetchingNextPage) void pages.fetchNextPage();
-          }}
-        />
+        <TokenTable tokens={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
       )}
     </>
   );

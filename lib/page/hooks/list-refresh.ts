@@ -1,3 +1,4 @@
+import { isLong } from "../data/more.ts";
 import { useRefreshMs } from "./live.tsx";
 
 const refreshMs = 15_000;
@@ -6,11 +7,8 @@ interface ListQuery {
   state: { data?: { pages: readonly unknown[] } | undefined };
 }
 
-/**
- * The pause between two refreshes of a list. A list of which more than its first page is loaded is
- * refreshed by its button only, because all its pages would be read again.
- */
+/** The pause between two refreshes of a list. A long list is refreshed by its button only. */
 export function useListRefresh(): (query: ListQuery) => number | false {
   const everyMs = useRefreshMs(refreshMs);
-  return ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : everyMs);
+  return ({ state }) => (isLong(state.data) ? false : everyMs);
 }
