@@ -53,7 +53,7 @@ grant select on carillon.attempts, carillon.error_groups, carillon.lifecycle, ca
   carillon.schedule_counts, carillon.schedule_tallies, carillon.shards, carillon.zone_data,
   carillon.zone_moves, carillon.zone_updates to carillon_api;
 grant insert, select on carillon.audit, carillon.cadences, carillon.calendar_versions,
-  carillon.inbox_refusals, carillon.job_requests, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
+  carillon.job_requests, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
   carillon.schedule_versions, carillon.tallies to carillon_api;
 grant delete, insert, select, update on carillon.backlog, carillon.holds, carillon.idempotency,
   carillon.jobs, carillon.lane_entries, carillon.parcels, carillon.quarantine,
@@ -62,8 +62,8 @@ grant insert, select, update on carillon.calendars, carillon.command_marks,
   carillon.earlier_secrets, carillon.schedules, carillon.token_allowances to carillon_api;
 grant delete, select on carillon.dead_commands, carillon.dead_jobs, carillon.failure_runs,
   carillon.inbox, carillon.wanted_holds to carillon_api;
-grant delete, insert, select on carillon.idempotency_steps, carillon.passed_over,
-  carillon.schedule_tags to carillon_api;
+grant delete, insert, select on carillon.idempotency_steps, carillon.inbox_refusals,
+  carillon.passed_over, carillon.schedule_tags to carillon_api;
 grant select, update on carillon.targets to carillon_api;
 grant select on carillon.taken_places to carillon_api;
 grant select on carillon.outages, carillon.parcel_times to carillon_api;

@@ -102,4 +102,9 @@ export class Inbox {
     return (await this.#send<InboxError>({ method: "GET", path: ["v1", "inbox", "errors", id], options }))
       .body;
   }
+
+  /** Takes a refused command off the list. It is not applied. */
+  async forget(id: string, options?: WriteOptions): Promise<void> {
+    await this.#send({ method: "DELETE", path: ["v1", "inbox", "errors", id], options });
+  }
 }

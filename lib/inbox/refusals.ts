@@ -95,6 +95,12 @@ export async function readOneRefused(sql: Sql, id: string): Promise<RefusedComma
   return found ?? null;
 }
 
+/** False if there is no such command. */
+export async function deleteRefused(tx: Tx, id: string): Promise<boolean> {
+  const gone = await tx`delete from carillon.inbox_refusals where id = ${id}`;
+  return gone.count > 0;
+}
+
 /** How long refused commands are kept: two weeks of holidays and a day. */
 export const refusedKeptDays = 15;
 

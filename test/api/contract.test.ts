@@ -273,6 +273,7 @@ describe("other documented statuses", () => {
       insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
       values (1, carillon.clock(), carillon.clock(), 'shop', 'walk', '{"delete": {"key": "walk"}}', 'No.', '[]') returning id`;
     await answers("GET", `/v1/inbox/errors/${refused?.id}`, 200);
+    await answers("DELETE", `/v1/inbox/errors/${refused?.id}`, 204);
     await answers("GET", "/v1/commands/dead", 200);
     const put = { key: "commanded", ...schedule };
     const job = { key: "commanded", target: put.target };

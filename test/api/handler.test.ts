@@ -102,6 +102,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     applyInbox: async () => operation("applyInbox")(undefined),
     listInboxErrors: operation("listInboxErrors"),
     readInboxError: async () => null,
+    removeInboxError: operation("removeInboxError"),
     listQuarantine: operation("listQuarantine"),
     retryQuarantine: operation("retryQuarantine"),
     commands: {

@@ -144,6 +144,10 @@ const missingCommand = (suffix: string): RouteCase => ({
   is: "missing",
   attempts: () => [theirs.command, "999999"].map((id) => ({ path: `/v1/commands/dead/${id}${suffix}` })),
 });
+const missingInboxError: RouteCase = {
+  is: "missing",
+  attempts: () => [theirs.inboxError, "999999"].map((id) => ({ path: `/v1/inbox/errors/${id}` })),
+};
 const label = (scope: string): Record<string, RouteCase> => ({
   [`GET /v1/${scope}s/{name}`]: shows(`/v1/${scope}s/shared`),
   [`POST /v1/${scope}s/{name}/pause`]: shows([`/v1/${scope}s/shared/pause`, { body: { reason: "ours" } }]),
@@ -295,10 +299,8 @@ const cases: Record<string, RouteCase> = {
   ),
   "POST /v1/inbox:apply": refused("/v1/inbox:apply"),
   "GET /v1/inbox/errors": shows("/v1/inbox/errors", ["/v1/inbox/errors", { query: "prefix=theirs:" }]),
-  "GET /v1/inbox/errors/{id}": {
-    is: "missing",
-    attempts: () => [theirs.inboxError, "999999"].map((id) => ({ path: `/v1/inbox/errors/${id}` })),
-  },
+  "GET /v1/inbox/errors/{id}": missingInboxError,
+  "DELETE /v1/inbox/errors/{id}": missingInboxError,
   "GET /v1/quarantine": shows(
     "/v1/quarantine",
     ["/v1/quarantine", { query: "prefix=theirs:" }],

@@ -71,3 +71,21 @@ test("A bulk carillon retry or cancel does what it can, counts failures, and exi
   expect(retried).toMatchObject({ code: 0 });
   expect(JSON.parse(retried.out)).toEqual({ done: 1, leftOut: 0, failed: 0 });
 });
+
+test("carillon inbox lists, shows and forgets a command that the SQL inbox refused", async () => {
+  await cli.api
+    .sql`select carillon.put_schedule('{"key": "n:1", "when": "evry 1h", "target": {"queue": "demo"}}')`;
+  expect(await cli.carillon(["inbox", "apply"])).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("1 refused"),
+  });
+  const { out: listed } = await cli.carillon(["inbox", "ls", "--json"]);
+  const { id } = JSON.parse(listed.split("\n")[0] ?? "");
+  const { out: shown } = await cli.carillon(["inbox", "get", id]);
+  expect(shown).toMatch(/key +n:1\n[\s\S]+put\.when [\s\S]+"when":"evry 1h"/);
+  expect(await cli.carillon(["inbox", "rm", id])).toMatchObject({ code: 0, out: `Forgot ${id}.\n` });
+  expect((await cli.carillon(["inbox", "ls"])).err).toContain("No command was refused.");
+  expect(await cli.carillon(["inbox", "rm", id])).toMatchObject({ code: 4 });
+  expect((await cli.carillon(["inbox", "rm"])).err).toContain("takes an id");
+  expect((await cli.carillon(["inbox", "ls", id])).err).toContain("takes no id");
+});

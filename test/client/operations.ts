@@ -244,6 +244,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "Page<InboxError>",
   },
   getInboxError: { call: (c) => c.inbox.error("1"), answer: "InboxError" },
+  deleteInboxError: { call: (c) => c.inbox.forget("1") },
   listDeadCommands: {
     call: (c) => page(c.commands.dead({ prefix: "k", ...listed })),
     answer: "Page<DeadCommand>",

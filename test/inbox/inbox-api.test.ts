@@ -119,6 +119,18 @@ describe("GET /v1/inbox/errors", () => {
     expect((await api.send("GET", `/v1/inbox/errors/${first?.id}`, asTeam)).status).toBe(404);
   });
 
+  test("A refused command is forgotten by an admin who reaches its key, and once only", async () => {
+    const { json } = await api.send("GET", "/v1/inbox/errors", { query: "prefix=other:&limit=1" });
+    const { items } = z.object({ items: z.array(z.object({ id: z.string() })) }).parse(json);
+    const path = `/v1/inbox/errors/${items[0]?.id}`;
+    expect((await api.send("DELETE", path, { as: "write" })).status).toBe(403);
+    expect((await api.send("DELETE", path, asTeam)).status).toBe(404);
+    expect((await api.send("DELETE", path)).status).toBe(204);
+    expect((await api.send("GET", path)).status).toBe(404);
+    expect((await api.send("DELETE", path)).status).toBe(404);
+    expect((await api.send("DELETE", "/v1/inbox/errors/0")).status).toBe(404);
+  });
+
   test("a list of refused commands is limited to the prefix of the query and of the token", async () => {
     expect(await keysOf("limit=1&prefix=team:")).toEqual(["team:3", "team:2", "team:1"]);
     expect(await keysOf("limit=2", asTeam)).toEqual(["team:3", "team:2", "team:1"]);

@@ -179,6 +179,23 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     await tab.close();
   });
 
+  test("A refused command of the SQL inbox is forgotten after a question, and leaves the list", async () => {
+    const { items } = await own.client.inbox.errors().page();
+    const tab = await tabAt(`/refused?of=inbox&id=${items[0]?.id}`);
+    const { page } = tab;
+    await button(tab, "Forget …").click();
+    await page.getByText("leaves this list and is not applied.").waitFor();
+    await button(tab, "Forget it").click();
+    expect(await said(tab)).toContain("The command is forgotten.");
+    await button(tab, "Close").click();
+    await page
+      .locator(".refused > li")
+      .nth(items.length - 1)
+      .waitFor({ state: "detached" });
+    expect((await own.client.inbox.errors().page()).items).toHaveLength(items.length - 1);
+    await tab.close();
+  });
+
   test("The export has all rows that match, and no text that a spreadsheet carries out", async () => {
     const tab = await tabAt("/schedules?prefix=crm:");
     const { page } = tab;

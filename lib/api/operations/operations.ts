@@ -41,6 +41,7 @@ import {
 import { type VersionRead, versionsOf } from "../../history/versions.ts";
 import { applyInboxAtOnce, type InboxApplied } from "../../inbox/apply-inbox.ts";
 import {
+  deleteRefused,
   listRefused,
   type RefusedCommand,
   type RefusedPlace,
@@ -196,6 +197,8 @@ export interface Operations extends BoardOperations {
   /** Newest first; a page may be short of its limit and still have a `next`. */
   listInboxErrors(search: RefusedSearch): Promise<Page<RefusedCommand, RefusedPlace>>;
   readInboxError(id: string): Promise<RefusedCommand | null>;
+  /** False where there is no such command. */
+  removeInboxError(id: string): Promise<boolean>;
   commands: CommandOperations;
   /** A page may be short of its limit and still have a `next`. */
   listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
@@ -288,6 +291,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
     listInboxErrors: (search) => listRefused(sql, search),
     readInboxError: (id) => readOneRefused(sql, id),
+    removeInboxError: (id) => sql.begin((tx) => deleteRefused(tx, id)),
     commands: commandOperations({ ...deps, acceptance: accept }),
     listQuarantine: (search) => listEntries(sql, search),
     retryQuarantine: (search) => retryEntries(sql, search),

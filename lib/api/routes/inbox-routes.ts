@@ -94,6 +94,15 @@ const errorDoc: RouteDoc = {
   problems: [404],
 };
 
+const forgetDoc: RouteDoc = {
+  summary: "Forget a command that the SQL inbox refused",
+  operation: "deleteInboxError",
+  description: "It leaves the list and is not applied.",
+  tag: "Batch and commands",
+  answers: { 204: { what: "The command is forgotten." } },
+  problems: [404],
+};
+
 const errorsDoc: RouteDoc = {
   summary: "List commands that the SQL inbox refused",
   operation: "listInboxErrors",
@@ -150,15 +159,39 @@ export function inboxRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: errorDoc,
       answer: async ({ parameter, token }) => {
-        const id = parameter("id");
-        const found = isId(id) ? await operations.readInboxError(id) : null;
-        // A command that the token does not reach is treated as missing.
-        if (found === null || !(token.prefix === null || (found.key !== null && reaches(token, found.key))))
-          throw new Refusal("missing", `The inbox has no error ${JSON.stringify(id.slice(0, 100))}.`);
+        const found = await reachable(operations, parameter("id"), token);
         return { status: 200, body: errorView(found) };
       },
     }),
+    route({
+      method: "DELETE",
+      path: "/v1/inbox/errors/{id}",
+      scope: "admin",
+      query: noQuery,
+      doc: forgetDoc,
+      answer: async ({ parameter, token }) => {
+        const { id } = await reachable(operations, parameter("id"), token);
+        if (!(await operations.removeInboxError(id))) throw noSuch(id);
+        return { status: 204 };
+      },
+    }),
   ];
+}
+
+/** A command that the token does not reach is treated as missing. */
+async function reachable(
+  operations: Operations,
+  id: string,
+  token: Parameters<typeof reaches>[0],
+): Promise<RefusedCommand> {
+  const found = isId(id) ? await operations.readInboxError(id) : null;
+  if (found === null || !(token.prefix === null || (found.key !== null && reaches(token, found.key))))
+    throw noSuch(id);
+  return found;
+}
+
+function noSuch(id: string): Refusal {
+  return new Refusal("missing", `The inbox has no error ${JSON.stringify(id.slice(0, 100))}.`);
 }
 
 const isId = (text: string) => /^[1-9]\d{0,17}$/.test(text);

@@ -48,11 +48,22 @@ export const refusedQuery = (carillon: Carillon, { of, prefix }: RefusedList) =>
 export const refusedCommandQuery = (carillon: Carillon, of: RefusedSource, id: string) =>
   queryOptions({
     queryKey: ["refused", of, "one", id],
-    queryFn: async ({ signal }) =>
-      of === "queue"
-        ? ofQueue(await carillon.commands.get(id, { signal }))
-        : ofInbox(await carillon.inbox.error(id, { signal })),
+    queryFn: ({ signal }) => readRefused(carillon, { of, id, signal }),
   });
+
+interface OneRefused {
+  of: RefusedSource;
+  id: string;
+  signal: AbortSignal;
+}
+
+export const readRefused = async (
+  carillon: Carillon,
+  { of, id, signal }: OneRefused,
+): Promise<RefusedCommand> =>
+  of === "queue"
+    ? ofQueue(await carillon.commands.get(id, { signal }))
+    : ofInbox(await carillon.inbox.error(id, { signal }));
 
 type DeadCommand = Awaited<ReturnType<Carillon["commands"]["get"]>>;
 type InboxError = Awaited<ReturnType<Carillon["inbox"]["error"]>>;

@@ -8,7 +8,7 @@ import { useAction } from "../../hooks/use-action.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { operationText, readOperation, sendOperation } from "./edited-command.ts";
-import { ForgetCommand } from "./forget-command.tsx";
+import { ForgetCommand, forgetCommand } from "./forget-command.tsx";
 
 interface SendAgainProps {
   of: RefusedSource;
@@ -26,7 +26,7 @@ export function SendAgain({ of, command }: SendAgainProps) {
   const [text, setText] = useState(original);
   const mayRetry = useMay("retryDeadCommand") && of === "queue";
   const maySend = useMay("batchSchedules");
-  const mayForget = useMay("deleteDeadCommand") && of === "queue";
+  const mayForget = useMay(of === "queue" ? "deleteDeadCommand" : "deleteInboxError");
   const onSettled = () => queryClient.invalidateQueries();
   const checking = useAction({
     mutationFn: () => {
@@ -38,7 +38,7 @@ export function SendAgain({ of, command }: SendAgainProps) {
   const sending = useAction({
     mutationFn: async () => {
       const done = await sendOperation(carillon, readOperation(text));
-      if (mayForget) await carillon.commands.delete(command.id);
+      if (mayForget) await forgetCommand(carillon, of, command.id);
       return done;
     },
     onSettled,
@@ -102,7 +102,7 @@ export function SendAgain({ of, command }: SendAgainProps) {
             Retry as it is
           </button>
         ) : null}
-        {mayForget ? <ForgetCommand id={command.id} /> : null}
+        {mayForget ? <ForgetCommand of={of} id={command.id} /> : null}
       </div>
     </>
   );
