@@ -19,6 +19,8 @@ export const scheduleSearches: Readonly<Record<string, ScheduleFilter>> = {
   "kind of many targets": { target: "webhook" },
   "common creator": { createdBy: "often1" },
   "rare creator": { createdBy: "rare" },
+  "common calendar": { calendar: "common" },
+  "rare calendar": { calendar: "rare" },
   paused: { state: "paused" },
   active: { state: "active" },
   ended: { state: "ended" },

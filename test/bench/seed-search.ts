@@ -21,6 +21,9 @@ export async function seedSearch(
     insert into carillon.targets (name) select name from (
       select 'queue/bench' as name union all select 'queue/rare' union all select 'handler/bench'
       union all select 'webhook/host' || i || '.example.com' from generate_series(0, 499) i) t`;
+  await sql`
+    insert into carillon.calendars (name, created_at, created_by, updated_at, updated_by)
+    select name, carillon.clock(), 'bench', carillon.clock(), 'bench' from unnest(array['common', 'rare']) name`;
   for (let from = 1; from <= schedules; from += chunk)
     await seedChunk(sql, from, Math.min(schedules, from + chunk - 1));
   await seedJobs(sql, schedules, jobs);
@@ -30,8 +33,9 @@ export async function seedSearch(
 async function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
   await sql`
     with named as (select array_agg(id order by name) filter (where name like 'webhook/%') as hosts,
-      min(id) filter (where name = 'queue/bench') as bench, min(id) filter (where name = 'queue/rare') as rare from carillon.targets)
-    insert into carillon.schedules (id, shard, queue, key, group_key, tags, target_kind, target_id, held_since, rule, phase, created_at, created_by, updated_at, updated_by)
+      min(id) filter (where name = 'queue/bench') as bench, min(id) filter (where name = 'queue/rare') as rare from carillon.targets),
+    calendars as (select min(id) filter (where name = 'common') as common, min(id) filter (where name = 'rare') as seldom from carillon.calendars)
+    insert into carillon.schedules (id, shard, queue, key, group_key, tags, target_kind, target_id, held_since, rule, phase, created_at, created_by, updated_at, updated_by, calendar_id)
     select n, n % 16, 'fast', chr(97 + (n % 20)::int) || ':' || md5(n::text), case when n % 4 = 0 then 'g' || n / 64 when n % 4 = 1 then 'huge' end,
       case when n % 30000 = 0 then '{rare,common}'::text[] when n % 3 = 0 then '{common}'::text[] else '{}'::text[] end,
       case when n % 10 = 0 then 'webhook' else 'queue' end,
@@ -40,8 +44,9 @@ async function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
       case when n % 5 = 0 then 0 else -864000000 end,
       case when n % 5 = 0 then (extract(epoch from carillon.clock()) * 1000)::bigint - 259200000
         else ((extract(epoch from carillon.clock()) * 1000)::bigint + n % 86400 * 10000) % 864000000 end,
-      carillon.clock(), case when n % 20011 = 0 then 'rare' else 'often' || n % 3 end, carillon.clock(), 'bench'
-    from generate_series(${from}::bigint, ${to}::bigint) n, named`;
+      carillon.clock(), case when n % 20011 = 0 then 'rare' else 'often' || n % 3 end, carillon.clock(), 'bench',
+      case when n % 20011 = 1 then seldom when n % 3 = 1 then common end
+    from generate_series(${from}::bigint, ${to}::bigint) n, named, calendars`;
   await sql`
     insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, once_at, first_at, every_ms, body, target, payload)
     select n, 1, 'created', carillon.clock(), 'bench', 1, false, case when n % 5 = 0 then carillon.clock() - interval '3 days' end,

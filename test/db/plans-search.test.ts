@@ -57,6 +57,8 @@ const bounds: Readonly<Record<string, number>> = {
   // More rows than this are not sorted.
   "common creator": 5_500,
   "rare creator": 1_000,
+  "common calendar": 5_500,
+  "rare calendar": 1_000,
   // Fewer are read, since each is looked up among the dead jobs.
   failing: 6_000,
   "failing of a tag": 8_000,
