@@ -2,8 +2,14 @@ import { useEffect, useState } from "react";
 
 const shownMs = 1_500;
 
+interface CopyButtonProps {
+  text: string;
+  /** Shown on the button in place of the text, where the text is shown beside it. */
+  label?: string;
+}
+
 /** Shows a text, and copies it. */
-export function CopyButton({ text }: { text: string }) {
+export function CopyButton({ text, label }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
@@ -13,8 +19,8 @@ export function CopyButton({ text }: { text: string }) {
   const copy = () => void navigator.clipboard.writeText(text).then(() => setCopied(true));
   return (
     <button type="button" className="copy mono" onClick={copy} title={`Copy: ${text}`}>
-      <span className="hidden">Copy </span>
-      {isCopied ? "copied" : text}
+      {label === undefined ? <span className="hidden">Copy </span> : null}
+      {isCopied ? "copied" : (label ?? text)}
     </button>
   );
 }

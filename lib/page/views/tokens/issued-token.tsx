@@ -9,7 +9,8 @@ export function IssuedToken({ token, children }: { token: string; children: Reac
     <>
       <div className="dialog-text">
         <p>{children} Copy it now: it is shown only this once, and Carillon keeps no copy.</p>
-        <CopyButton text={token} />
+        <p className="secret mono">{token}</p>
+        <CopyButton text={token} label="Copy the token" />
       </div>
       <footer>
         <Dialog.Close className="button primary" onClick={onDoneClick}>
