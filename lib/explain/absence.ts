@@ -7,6 +7,7 @@ import { unreadAdvice } from "../schedule/stored/versions-fault.ts";
 import { actorText } from "./actor.ts";
 import { editOf, explainElsewhere, firedVerdict } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
+import { madeUpText } from "./made-up.ts";
 import { type Nearest, type Place, placeOf, plannerOf, timetableIn, versionBy } from "./place.ts";
 import { explainPulse } from "./pulse.ts";
 import { explainRange } from "./skipped.ts";
@@ -130,7 +131,7 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   const by = `held by ${holdersText(heldBy)} since ${isoInstant(span.since)}`;
   const { catchUp } = version.body;
   if (isUncleared(facts) && span.until === facts.heldUntil) {
-    const sentence = `Was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: the next tick runs it or leaves it out, as \`catchUp\` ${catchUp.policy} decides.`;
+    const sentence = `Was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: at the next tick, ${madeUpText(catchUp)}.`;
     return { outcome: "held", sentence, heldBy };
   }
   const isCurrent = facts.heldSince !== null && due > facts.heldSince;
@@ -139,9 +140,9 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   if (span.until !== null && span.until <= facts.now)
     return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
   const end =
-    span.until === null ? "when the last hold ends" : `at ${isoInstant(span.until)}, when the hold ends`;
+    span.until === null ? "when the last hold ends" : `when the hold ends at ${isoInstant(span.until)}`;
   const verb = due > facts.now ? "Will be" : "Was";
-  const sentence = `${verb} due while the schedule is ${by}: \`catchUp\` ${catchUp.policy} decides whether it runs, ${end}.`;
+  const sentence = `${verb} due while the schedule is ${by}: ${end}, ${madeUpText(catchUp)}.`;
   return { outcome: "held", sentence, heldBy };
 }
 

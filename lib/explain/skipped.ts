@@ -179,13 +179,13 @@ function policyText(
 ): string {
   if (version === undefined) return "its catch-up policy passed it over";
   const { policy, within, limit } = version.body.catchUp;
-  if (policy === "skip") return "`catchUp` is skip";
-  const tooOld = within === null ? "" : `, no older than ${within}`;
-  if (policy === "all") return `\`catchUp\` is all, but runs only the newest ${limit}${tooOld}`;
+  if (policy === "skip") return "missed runs are not made up (`catchUp`: skip)";
+  const tooOld = within === null ? "" : `, if no older than ${within},`;
+  if (policy === "all") return `only the newest ${limit} missed runs${tooOld} are made up (\`catchUp\`: all)`;
   if (into !== undefined)
-    return `\`catchUp\` is latest: it is collapsed into the run of ${isoInstant(into.occurrence.getTime())}`;
+    return `of the missed runs only that of ${isoInstant(into.occurrence.getTime())}, the latest, is made up (\`catchUp\`: latest)`;
   const age = within === null ? "" : ` (it was ${spanText(decided - due)} old)`;
-  return `\`catchUp\` is latest: only the newest missed occurrence runs${tooOld}${age}`;
+  return `only the latest missed run${tooOld} is made up (\`catchUp\`: latest)${age}`;
 }
 
 function explainPaused(facts: Facts, version: VersionFact | undefined, passed: PassedOver): Verdict {
@@ -197,8 +197,8 @@ function explainPaused(facts: Facts, version: VersionFact | undefined, passed: P
   const policy = version?.body.catchUp.policy ?? "latest";
   const became =
     into === undefined
-      ? `; \`catchUp\` ${policy} did not run it afterwards`
-      : `; it is collapsed into the run of ${isoInstant(into.occurrence.getTime())}`;
+      ? `, and it was not made up afterwards (\`catchUp\`: ${policy})`
+      : `, and of the missed runs only that of ${isoInstant(into.occurrence.getTime())}, the latest, was made up (\`catchUp\`: ${policy})`;
   return {
     outcome: "skipped",
     reason: "paused",

@@ -23,20 +23,20 @@ function verdictOn(facts: Facts, job: JobRead, version: VersionFact | undefined)
       return withStart(facts, job, version, {
         outcome: "ran",
         lead: "Ran",
-        end: `and succeeded at ${instantText(job.finishedAt)}${attemptsText(job)}`,
+        end: ` and succeeded at ${instantText(job.finishedAt)}${attemptsText(job)}`,
       });
     case "running":
       return withStart(facts, job, version, {
         outcome: "running",
         lead: "Is running",
-        end: `and is not done yet${job.attempt > 0 ? `, at attempt ${job.attempt + 1}` : ""}${stopText(facts)}`,
+        end: ` and is not done yet${job.attempt > 0 ? `, at attempt ${job.attempt + 1}` : ""}${stopText(facts)}`,
       });
     case "dead":
       return {
         ...withStart(facts, job, version, {
           outcome: "dead",
           lead: "Ran",
-          end: `and is dead since ${instantText(job.finishedAt)}: ${deathText(job)}`,
+          end: deathText(job),
         }),
         ...(job.reason === null ? {} : { reason: job.reason }),
       };
@@ -59,11 +59,11 @@ function withStart(
 ): Verdict {
   const started = `due at ${instantText(job.dueAt)}, it started at ${instantText(job.startedAt)}`;
   const late = latenessOf(facts, job, version);
-  if (late === null) return { outcome, sentence: `${lead}, on time: ${started} ${end}.` };
+  if (late === null) return { outcome, sentence: `${lead}, on time: ${started}${end}.` };
   const { byMs, because, why, heldBy, outage } = late;
   return {
     outcome,
-    sentence: `${lead}, ${spanText(byMs)} late, because ${why}: ${started} ${end}.`,
+    sentence: `${lead}, ${spanText(byMs)} late, because ${why}: ${started}${end}.`,
     late: { byMs, because },
     ...(heldBy === undefined ? {} : { heldBy }),
     ...(outage === undefined ? {} : { outage }),
@@ -86,9 +86,15 @@ const finalReasons: Readonly<Record<string, string>> = {
 };
 
 function deathText(job: JobRead): string {
+  const dead = `and is dead since ${instantText(job.finishedAt)}`;
   const final = finalReasons[job.reason ?? ""];
-  if (final === undefined) return `all of its ${job.attempt} attempts failed${errorText(job)}`;
-  return `${final}${job.error === null ? "" : ` (${quote(job.error)})`}`;
+  if (final !== undefined) return ` ${dead}: ${final}${job.error === null ? "" : ` (${quote(job.error)})`}`;
+  return `, failed ${failuresText(job)}, ${dead}: no retry is left`;
+}
+
+function failuresText({ attempt, error }: JobRead): string {
+  if (attempt === 1) return `once${error === null ? "" : `, with ${quote(error)}`}`;
+  return `${attempt} times${error === null ? "" : `, the last time with ${quote(error)}`}`;
 }
 
 const shownMax = 200;

@@ -67,7 +67,8 @@ describe("holds", () => {
     expect(await told("often", "10:10:00")).toMatchObject({
       outcome: "held",
       heldBy,
-      sentence: expect.stringContaining("Will be due while"),
+      sentence:
+        'Will be due while the schedule is held by ann ("lunch") since 2026-03-02T10:00:00Z: when the hold ends at 2026-03-02T10:18:00Z, only the latest missed run is made up (`catchUp`: latest).',
     });
     expect(await told("often", "10:20:00")).toMatchObject({ outcome: "planned" });
     await live(world, at("10:17:00"));

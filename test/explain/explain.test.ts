@@ -98,7 +98,9 @@ describe("past and future instants", () => {
     await live(world, at("10:07:00"));
     expect(await told("poor", "10:05:00")).toMatchObject({
       outcome: "dead",
-      sentence: expect.stringMatching(/all of its 2 attempts failed, the last with "no luck 2"\.$/),
+      sentence: expect.stringMatching(
+        /failed 2 times, the last time with "no luck 2", and is dead since \S+: no retry is left\.$/,
+      ),
     });
   });
 
@@ -154,7 +156,9 @@ describe("past and future instants", () => {
     expect(await told("often", "10:10:00")).toMatchObject({
       outcome: "skipped",
       reason: "missed",
-      sentence: expect.stringContaining("`catchUp` is skip. It was backfilled too: that job is succeeded."),
+      sentence: expect.stringContaining(
+        "missed runs are not made up (`catchUp`: skip). It was backfilled too: that job is succeeded.",
+      ),
       beside: [{ kind: "backfill" }],
     });
   });
@@ -175,7 +179,7 @@ describe("occurrences planned late", () => {
       reason: "missed",
       collapsedInto: at("10:30:00"),
       sentence:
-        "Did not run: it was due at 2026-03-02T10:20:00Z and could only be planned 13 minutes later, because no tick ran from 2026-03-02T10:06:00Z to 2026-03-02T10:33:00Z, and an occurrence planned more than 2 minutes late is missed; `catchUp` is latest: it is collapsed into the run of 2026-03-02T10:30:00Z.",
+        "Did not run: it was due at 2026-03-02T10:20:00Z and could only be planned 13 minutes later, because no tick ran from 2026-03-02T10:06:00Z to 2026-03-02T10:33:00Z, and an occurrence planned more than 2 minutes late is missed; of the missed runs only that of 2026-03-02T10:30:00Z, the latest, is made up (`catchUp`: latest).",
     });
     expect(await told("often", "10:30:00")).toMatchObject({
       outcome: "ran",
@@ -202,7 +206,7 @@ describe("occurrences planned late", () => {
     expect(await told("all", "10:30:00")).toMatchObject({
       outcome: "skipped",
       reason: "missed",
-      sentence: expect.stringContaining("`catchUp` is all, but runs only the newest 20"),
+      sentence: expect.stringContaining("only the newest 20 missed runs are made up (`catchUp`: all)"),
     });
     expect(await told("all", "10:39:00")).toMatchObject({
       outcome: "ran",

@@ -288,7 +288,7 @@ describe("an occurrence that was passed over", () => {
     );
     expect(
       tell({ passed: { ...range, reason: "missed" }, versions: [version(), skipping] }).sentence,
-    ).toContain("`catchUp` is skip");
+    ).toContain("missed runs are not made up (`catchUp`: skip)");
     const young = version({}, { catchUp: { policy: "latest", within: "5m" } });
     expect(tell({ passed: { ...range, reason: "missed" }, versions: [young] }).sentence).toContain(
       "no older than 5m",
