@@ -1,3 +1,5 @@
+/** Two letters are no clue: `on` is not a mistyped `in`. */
+const LENGTH_MIN = 3;
 /** Longer words are not compared: the work must stay small for any text. */
 const LENGTH_MAX = 24;
 
@@ -5,7 +7,7 @@ const LENGTH_MAX = 24;
  * The probable word, for a hint: one that differs by one typing mistake, or by two in long words.
  */
 export function nearestWord(written: string, known: readonly string[]): string | null {
-  if (written.length < 2 || written.length > LENGTH_MAX) return null;
+  if (written.length < LENGTH_MIN || written.length > LENGTH_MAX) return null;
   const lower = written.toLowerCase();
   let nearest: string | null = null;
   let fewest = written.length < 5 ? 2 : 3;

@@ -144,6 +144,43 @@ describe("a refusal", () => {
     expect(parseWhen(when, context)).toMatchObject({ ok: false, message: expect.stringContaining(hint) });
   });
 
+  test.each([
+    ["daily at 02:30", "30 2 * * *"],
+    ["Daily 2:30", "30 2 * * *"],
+    ["daily at 12am", "0 0 * * *"],
+    ["daily at 9 pm", "0 21 * * *"],
+    ["weekly on monday at 9", "0 9 * * 1"],
+    ["Wednesdays at 17:45", "45 17 * * 3"],
+    ["hourly at :15", "15 * * * *"],
+    ["every hour at :05", "5 * * * *"],
+    ["every day at 09:00", "0 9 * * *"],
+    ["every weekday at 9:30", "30 9 * * 1-5"],
+    ["every sunday at 8", "0 8 * * 0"],
+  ])("The refusal of %j names the expression with the same meaning: %s", (when, meant) => {
+    expect(parseWhen(when, context)).toMatchObject({
+      ok: false,
+      message: expect.stringContaining(`did you mean ${meant}?`),
+    });
+    expect(parseWhen(meant, context)).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    "daily at 02:30 and 14:00",
+    "daily at 25:00",
+    "daily at 13pm",
+    "weekly at 9",
+    "hourly at 15",
+    "monthly on the 31st",
+    "every 2 days at 9",
+    "every other day at 9",
+    "daily shift at 9",
+    "on 2026-12-01",
+  ])("The refusal of %j names no expression with another meaning", (when) => {
+    const refused = parseWhen(when, context);
+    expect(refused).toMatchObject({ ok: false });
+    expect(refused).not.toMatchObject({ message: expect.stringContaining("did you mean") });
+  });
+
   test("a time counted from now is refused beside startsAt, and the refusal points at the time", () => {
     expect(parseWhen("in 3h", { ...context, startsAt: context.now })).toMatchObject({
       kind: "invalid",

@@ -33,10 +33,10 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open("/new");
-    await page.getByLabel("Key made by the server").fill("night:report");
+    await page.getByLabel("Key", { exact: true }).fill("night:report");
     await page.getByLabel("When", { exact: true }).fill("30 2 * * *");
     await page.getByLabel("Time zone").fill("Europe/Berlin");
-    await page.getByLabel("Queue name, URL or ARN").fill("reports");
+    await page.getByLabel("Queue", { exact: true }).fill("reports");
     await page.getByText("2027-03-28 02:30 does not exist in Europe/Berlin").waitFor();
     const run = page.getByRole("listitem").filter({ hasText: "2027-03-28 03:00:00" });
     expect(await run.innerText()).toContain("02:30 does not exist on this day");
@@ -59,7 +59,7 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     const { page } = tab;
     await tab.open("/new");
     await page.getByLabel("When", { exact: true }).fill("0 5 1 1 *");
-    await page.getByLabel("Queue name, URL or ARN").fill("once");
+    await page.getByLabel("Queue", { exact: true }).fill("once");
     await page.getByLabel("Group", { exact: true }).fill("double");
     await page.getByRole("button", { name: "Create" }).dblclick();
     await page.waitForURL(/schedules\/[0-9a-f-]{36}/);
@@ -126,6 +126,21 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     await tab.close();
   });
 
+  test("A field's hint is beneath it, and neither a part of its name nor in the place of its value", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/new");
+    const begins = page.getByLabel("Not before", { exact: true });
+    expect(await begins.getAttribute("placeholder")).toBe("none (default)");
+    const hint = await begins.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${hint}"]`).innerText()).toBe("e.g. 2026-12-01T09:00:00Z");
+    const examples = page.getByText("e.g. 0 9 * * 1-5", { exact: false });
+    const when = page.getByLabel("When", { exact: true });
+    expect(await when.getAttribute("aria-describedby")).toBe(await examples.getAttribute("id"));
+    expect(await when.getAttribute("placeholder")).toBe(null);
+    await tab.close();
+  });
+
   test("Fields that the form cannot draw are saved as they are written", async () => {
     const webhook = { url: "https://a.example/", headers: { "x-a": "1" } };
     const payload = { list: [{ amount: 1.5 }], "key.with.dots": null };
@@ -179,7 +194,7 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     await page.keyboard.press("Control+A");
     await page.keyboard.type('{ "key": "typed", "when": "every 2h", "description": "jk?" }');
     await page.getByText("Every 2 hours").first().waitFor();
-    expect(await page.getByLabel("Key made by the server").inputValue()).toBe("typed");
+    expect(await page.getByLabel("Key", { exact: true }).inputValue()).toBe("typed");
     expect(await page.getByLabel("Description").inputValue()).toBe("jk?");
     await page.keyboard.press("Shift+Tab");
     expect(await page.evaluate("document.activeElement.closest('.json-editor')")).toBe(null);

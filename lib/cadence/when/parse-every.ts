@@ -12,6 +12,7 @@ import { overrideOf, type ParsedWhen, type WhenContext } from "../parsed-when.ts
 import { MS_PER_DAY } from "../zone/civil.ts";
 import { zoneNamed } from "../zone/zone-spans.ts";
 import { parenthesised } from "./parentheses.ts";
+import { cronMeant } from "./spoken.ts";
 
 /** The average length of each unit in days, for the limit of an interval. */
 const meanDays: Readonly<Record<CalendarUnit, number>> = { day: 1, week: 7, month: 30.4375, year: 365.25 };
@@ -51,6 +52,10 @@ const units: readonly CalendarUnit[] = ["day", "week", "month", "year"];
 
 /** The fault of a text that has a calendar unit with other text beside it, or no number at all. */
 function faultOfMixture(body: string, bodyAt: number): WhenFault | null {
+  const cron = cronMeant(`every ${body}`);
+  if (cron !== null) {
+    return invalid(bodyAt, `Times of day are written as cron; did you mean ${cron}?`);
+  }
   const calendar = CALENDAR_WORD.exec(body);
   if (calendar !== null) {
     return invalid(

@@ -10,6 +10,7 @@ import { skipBlanks } from "./parentheses.ts";
 import { nicknames, parseCron } from "./parse-cron.ts";
 import { parseEvery, parseRate } from "./parse-every.ts";
 import { parseAt, parseEpoch, parseIn } from "./parse-once.ts";
+import { cronMeant } from "./spoken.ts";
 
 export type { WhenFault } from "../fault.ts";
 export type { ParsedWhen, WhenContext } from "../parsed-when.ts";
@@ -117,16 +118,19 @@ function parseForm(text: string, start: number, context: WhenContext): ParsedWhe
     default: {
       const expression = nicknames.get(head.toLowerCase());
       if (expression !== undefined && bodyAt === text.length) return parseCron(expression, 0, context);
-      return notUnderstood(head, start, expression !== undefined);
+      return notUnderstood(head, text.slice(start), start);
     }
   }
 }
 
 const heads = ["at", "in", "every", "rate", "cron", "@at", "@every", ...nicknames.keys()];
 
-function notUnderstood(head: string, start: number, known: boolean): WhenFault {
-  if (known) return invalid(start, `${quoted(head)} stands alone. ${FORMS}.`);
-  const meant = nearestWord(head, heads) ?? nearestWord(`@${head}`, heads);
-  const hint = meant === null ? "" : `; did you mean ${meant}?`;
-  return invalid(start, `${quoted(head)} is not understood${hint === "" ? "." : hint} ${FORMS}.`);
+/** A word that is close to a nickname means it only if it stands alone, as a nickname does. */
+function notUnderstood(head: string, phrase: string, start: number): WhenFault {
+  const isAlone = phrase === head;
+  if (nicknames.has(head.toLowerCase())) return invalid(start, `${quoted(head)} stands alone. ${FORMS}.`);
+  const near = nearestWord(head, heads) ?? nearestWord(`@${head}`, heads);
+  const meant = cronMeant(phrase) ?? (isAlone || !nicknames.has(near ?? "") ? near : null);
+  const hint = meant === null ? "." : `; did you mean ${meant}?`;
+  return invalid(start, `${quoted(head)} is not understood${hint} ${FORMS}.`);
 }

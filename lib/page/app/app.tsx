@@ -8,6 +8,7 @@ import { forgetReader, keptBearer } from "../sign-in/arrive.ts";
 import { type Bearer, givenBearer } from "../sign-in/bearer.ts";
 import { keepToken } from "../sign-in/kept-token.ts";
 import { faultText } from "../sign-in/sign-in-fault.ts";
+import { forgetAnyDraft } from "../views/edit/kept-draft.ts";
 import { makePageRouter } from "./router.tsx";
 import { Arriving, SignIn } from "./sign-in.tsx";
 
@@ -35,6 +36,7 @@ export function App({ signIn, arrival }: AppProps) {
   };
   const signOut = (reason: string | null) => {
     forgetReader();
+    if (reason === null) forgetAnyDraft();
     setRefused(reason);
     setBearer(null);
   };

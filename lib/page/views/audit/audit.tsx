@@ -36,7 +36,7 @@ export function Audit() {
         <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
         <TextFilter
           label="By"
-          placeholder="a token"
+          placeholder="name of a token"
           value={search.actor}
           onChange={(actor) => change({ actor })}
         />

@@ -54,7 +54,7 @@ export function CalendarEditor({ name, stored, refetch }: CalendarEditorProps) {
   };
   return (
     <>
-      <LeaveGuard isDirty={isDirty && base !== undefined} />
+      <LeaveGuard isDirty={isDirty && base !== undefined} onLose={() => {}} />
       {theirs === null || base === undefined ? null : (
         <OtherVersion
           mine={base.version}

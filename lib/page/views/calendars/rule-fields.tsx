@@ -1,4 +1,5 @@
 import { useEffect, useId, useState } from "react";
+import { Hint } from "../edit/field.tsx";
 import { allWeekdays, type Rules } from "./calendar-rules.ts";
 
 interface RuleFieldsProps {
@@ -44,7 +45,7 @@ export function RuleFields({ rules, isLocked, onChange }: RuleFieldsProps) {
       </fieldset>
       <Entries
         label="Days without runs"
-        hint="one a line: 2026-12-24, 12-25, 2026-12-28..2026-12-31, 12-24..01-02"
+        hint="one a line, e.g. 2026-12-24, 12-25, 2026-12-28..2026-12-31, 12-24..01-02"
         entries={rules.dates}
         onChange={(dates) => onChange({ ...rules, dates })}
       />
@@ -81,11 +82,10 @@ function Entries({ label, hint, entries, onChange }: EntriesProps) {
   );
   return (
     <div className="field">
-      <label htmlFor={id}>
-        {label} <span className="faint">{hint}</span>
-      </label>
+      <label htmlFor={id}>{label}</label>
       <textarea
         id={id}
+        aria-describedby={`${id}-hint`}
         className="mono"
         rows={5}
         spellCheck={false}
@@ -95,6 +95,7 @@ function Entries({ label, hint, entries, onChange }: EntriesProps) {
           onChange(entriesOf(event.target.value));
         }}
       />
+      <Hint id={`${id}-hint`}>{hint}</Hint>
     </div>
   );
 }

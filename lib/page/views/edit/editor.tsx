@@ -23,8 +23,10 @@ import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Conflict } from "./conflict.tsx";
 import { JobsForm, TimesForm } from "./form.tsx";
+import { forgetDraft } from "./kept-draft.ts";
 import { LeaveGuard } from "./leave-guard.tsx";
 import { Reading } from "./reading.tsx";
+import { Restored } from "./restored.tsx";
 import { readOrEmpty, useText } from "./use-text.ts";
 import "../../look/schedule.css";
 import "../../look/schedule-parts.css";
@@ -44,7 +46,7 @@ interface EditorProps {
 /** A schedule's JSON with the form beside it, and the server's reading of both. */
 export function Editor({ stored, begin, refetch }: EditorProps) {
   const { carillon } = useSession();
-  const edited = useText(begin, stored?.version ?? null);
+  const edited = useText({ key: stored?.key ?? null, version: stored?.version ?? null, text: begin });
   const { text, read, value, version, began, isDirty } = edited;
   const [from, setFrom] = useState<string | undefined>(undefined);
   const settled = useSettled(value, typingMs);
@@ -70,7 +72,13 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
   const draft = { text, value, faults, change: read.ok ? change : unchanged };
   return (
     <>
-      <LeaveGuard isDirty={isDirty && !save.isSuccess} />
+      <LeaveGuard isDirty={isDirty && !save.isSuccess} onLose={() => forgetDraft(stored?.key ?? null)} />
+      {edited.isRestored && isDirty ? (
+        <Restored
+          version={version}
+          onDiscard={() => (stored === undefined ? change(begin) : goOn(stored, "take"))}
+        />
+      ) : null}
       {theirs === null ? null : (
         <Conflict
           base={{ version: version ?? 0, value: began }}
@@ -136,6 +144,7 @@ function useSave(key: string | undefined, version: number | null, refetch: () =>
         ? carillon.schedules.create(body as object as KeyedScheduleBody)
         : carillon.schedules.put(key, body as object as ScheduleBody, { ifMatch: version ?? "*" }),
     onSuccess: async (edited) => {
+      forgetDraft(key ?? null);
       await navigate({ to: "/schedules/$key", params: { key: edited.key }, ignoreBlocker: true });
       await queryClient.invalidateQueries();
     },

@@ -19,22 +19,37 @@ export function Field({ field, draft }: FieldProps<FormField>) {
   const id = useId();
   const value = valueAt(draft.value, field.path);
   const faults = faultsOf(draft.faults, field.path);
-  const described = faults.length > 0 ? `${id}-fault` : undefined;
+  const hinted = field.hint === undefined ? undefined : `${id}-hint`;
+  const refused = faults.length > 0 ? `${id}-fault` : undefined;
   const set = (changed: Json | undefined) =>
     setValue(draft, field.path, changed === undefined && field.staysEmpty === true ? "" : changed);
-  const input = { id, "aria-describedby": described, "aria-invalid": faults.length > 0 };
+  const described = [hinted, refused].filter((each) => each !== undefined).join(" ");
+  const input = {
+    id,
+    "aria-describedby": described === "" ? undefined : described,
+    "aria-invalid": faults.length > 0,
+  };
   return (
     <div className={field.kind === "flag" ? "field flag" : "field"}>
-      <label htmlFor={id}>
-        {field.label} {field.hint === undefined ? null : <span className="faint">{field.hint}</span>}
-      </label>
+      <label htmlFor={id}>{field.label}</label>
       {isDrawable(field, value) ? (
         drawn(field, { ...input, value, set })
       ) : (
         <input {...input} disabled value="set in the JSON" />
       )}
-      <Faults id={described} messages={faults.map(({ message }) => message)} />
+      <Hint id={hinted}>{field.hint}</Hint>
+      <Faults id={refused} messages={faults.map(({ message }) => message)} />
     </div>
+  );
+}
+
+/** Beneath the field: in the field it would look like a value, in the label like a part of its name. */
+export function Hint({ id, children }: { id: string | undefined; children: ReactNode }) {
+  if (children === undefined) return null;
+  return (
+    <p id={id} className="hint">
+      {children}
+    </p>
   );
 }
 
@@ -65,6 +80,7 @@ function isDrawable({ kind }: FormField, value: Json | undefined): boolean {
 
 function drawn(field: FormField, { value, set, ...input }: Drawn): ReactNode {
   const byDefault = defaultText(field.path);
+  const placeholder = byDefault === "" ? "" : `${byDefault} (default)`;
   switch (field.kind) {
     case "flag":
       return (
@@ -82,9 +98,7 @@ function drawn(field: FormField, { value, set, ...input }: Drawn): ReactNode {
           value={typeof value === "string" ? value : ""}
           onChange={(event) => set(event.target.value || undefined)}
         >
-          <option value="">
-            {byDefault === "" ? "by the kind of time (default)" : `${byDefault} (default)`}
-          </option>
+          <option value="">{placeholder === "" ? "by the kind of time (default)" : placeholder}</option>
           {field.choices.map((choice) => (
             <option key={choice}>{choice}</option>
           ))}
@@ -96,7 +110,7 @@ function drawn(field: FormField, { value, set, ...input }: Drawn): ReactNode {
           {...input}
           type="number"
           min={1}
-          placeholder={byDefault}
+          placeholder={placeholder}
           value={typeof value === "number" ? value : ""}
           onChange={(event) =>
             set(Number.isNaN(event.target.valueAsNumber) ? undefined : event.target.valueAsNumber)
@@ -104,9 +118,11 @@ function drawn(field: FormField, { value, set, ...input }: Drawn): ReactNode {
         />
       );
     case "texts":
-      return <TextsInput {...input} value={value} set={set} placeholder={byDefault} />;
+      return <TextsInput {...input} value={value} set={set} placeholder={placeholder} />;
     case "suggested":
-      return <SuggestedInput {...input} from={field.from} value={value} set={set} placeholder={byDefault} />;
+      return (
+        <SuggestedInput {...input} from={field.from} value={value} set={set} placeholder={placeholder} />
+      );
     case "text":
       return (
         <input
@@ -114,7 +130,7 @@ function drawn(field: FormField, { value, set, ...input }: Drawn): ReactNode {
           className="mono"
           spellCheck={false}
           autoComplete="off"
-          placeholder={byDefault}
+          placeholder={placeholder}
           value={typeof value === "string" ? value : ""}
           onChange={(event) => set(event.target.value || undefined)}
         />
@@ -122,7 +138,7 @@ function drawn(field: FormField, { value, set, ...input }: Drawn): ReactNode {
   }
 }
 
-/** The default as a placeholder: it is shown and not written. */
+/** The default, which is shown and not written. */
 function defaultText(path: readonly string[]): string {
   const value = valueAt(scheduleDefaults, path);
   if (value === undefined) return "";

@@ -2,7 +2,7 @@
 export type FormField = {
   path: readonly string[];
   label: string;
-  /** Beside the label, such as a unit or an example. */
+  /** Beneath the field, such as a unit or an example. */
   hint?: string;
   /** Left empty it stays in the JSON, as an empty text. */
   staysEmpty?: true;
@@ -16,8 +16,8 @@ export type FormField = {
 export const timeFields: readonly FormField[] = [
   { path: ["timezone"], label: "Time zone", kind: "suggested", from: "zones" },
   { path: ["spread"], label: "Spread", hint: "up to 24h", kind: "text" },
-  { path: ["startsAt"], label: "Not before", hint: "2026-12-01T09:00:00Z", kind: "text" },
-  { path: ["endsAt"], label: "Not from", hint: "2027-12-01T09:00:00Z", kind: "text" },
+  { path: ["startsAt"], label: "Not before", hint: "e.g. 2026-12-01T09:00:00Z", kind: "text" },
+  { path: ["endsAt"], label: "Not from", hint: "e.g. 2027-12-01T09:00:00Z", kind: "text" },
   { path: ["calendar", "name"], label: "Calendar", kind: "suggested", from: "calendars" },
   { path: ["calendar", "on"], label: "On its days", kind: "choice", choices: ["skip", "next", "previous"] },
   { path: ["dst", "gap"], label: "A time that does not exist", kind: "choice", choices: ["next", "skip"] },
@@ -28,7 +28,7 @@ export const timeFields: readonly FormField[] = [
     choices: ["first", "last", "both"],
   },
   { path: ["maxFires"], label: "Most runs", kind: "number" },
-  { path: ["slot"], label: "Slot", hint: "rounds up, 1s to 24h", kind: "text" },
+  { path: ["slot"], label: "Slot", hint: "rounds up; 1s to 24h", kind: "text" },
 ];
 
 export const targetKinds = ["queue", "handler", "event", "webhook", "lambda"] as const;
@@ -37,11 +37,11 @@ export type TargetKind = (typeof targetKinds)[number];
 export const targetFields: Readonly<Record<TargetKind, readonly FormField[]>> = {
   queue: [
     { path: ["target", "queue"], staysEmpty: true, label: "Queue", hint: "name, URL or ARN", kind: "text" },
-    { path: ["target", "groupId"], label: "Message group", hint: "FIFO queues", kind: "text" },
+    { path: ["target", "groupId"], label: "Message group", hint: "for FIFO queues", kind: "text" },
   ],
   handler: [{ path: ["target", "handler"], staysEmpty: true, label: "Handler", kind: "text" }],
   event: [
-    { path: ["target", "event", "bus"], label: "Event bus", hint: "default", kind: "text" },
+    { path: ["target", "event", "bus"], label: "Event bus", hint: "empty: the default bus", kind: "text" },
     { path: ["target", "event", "source"], label: "Source", kind: "text" },
     { path: ["target", "event", "detailType"], label: "Detail type", kind: "text" },
   ],
@@ -76,7 +76,7 @@ export const policyFields: readonly FormField[] = [
   { path: ["catchUp", "policy"], label: "Missed runs", kind: "choice", choices: ["latest", "all", "skip"] },
   { path: ["catchUp", "within"], label: "Missed runs, not older than", kind: "text" },
   { path: ["catchUp", "limit"], label: "Missed runs, at most", kind: "number" },
-  { path: ["deadline"], label: "Deadline", hint: "later is skipped", kind: "text" },
+  { path: ["deadline"], label: "Deadline", hint: "a later start is skipped", kind: "text" },
   { path: ["overlap"], label: "Overlap", kind: "choice", choices: ["allow", "skip", "queue"] },
   { path: ["priority"], label: "Priority", kind: "choice", choices: ["high", "normal", "low"] },
   { path: ["holdAfter"], label: "Hold after dead jobs", kind: "number" },

@@ -3,7 +3,7 @@ import { useBlocker } from "@tanstack/react-router";
 import "../../look/dialog.css";
 
 /** Asks before a view with unsaved changes is left; also before the tab is closed. */
-export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
+export function LeaveGuard({ isDirty, onLose }: { isDirty: boolean; onLose: () => void }) {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isDirty && current.pathname !== next.pathname,
     enableBeforeUnload: isDirty,
@@ -21,7 +21,14 @@ export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
             <button type="button" className="button primary" onClick={blocker.reset}>
               Stay here
             </button>
-            <button type="button" className="button danger" onClick={blocker.proceed}>
+            <button
+              type="button"
+              className="button danger"
+              onClick={() => {
+                onLose();
+                blocker.proceed();
+              }}
+            >
               Leave and lose them
             </button>
           </footer>

@@ -3,7 +3,7 @@ import { textAt, withText } from "../../data/document/json-text.ts";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import type { Draft } from "./draft.ts";
 import { faultsOf } from "./faults.ts";
-import { Faults } from "./field.tsx";
+import { Faults, Hint } from "./field.tsx";
 
 /** The payload by itself. A text that is not JSON yet is kept here and written when it is. */
 export function PayloadField({ draft }: { draft: Draft }) {
@@ -26,10 +26,9 @@ export function PayloadField({ draft }: { draft: Draft }) {
   };
   return (
     <fieldset>
-      <legend>
-        Payload <span className="faint">JSON; empty for null</span>
-      </legend>
+      <legend>Payload</legend>
       <JsonEditor label="Payload, JSON" text={text} marks={marks} onChange={change} />
+      <Hint id={undefined}>JSON; empty for null</Hint>
       <Faults
         id={undefined}
         messages={[

@@ -1,8 +1,9 @@
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { Schedule } from "../../../client/schedule.ts";
 import { type JsonObject, type ReadText, readObject } from "../../data/document/json-text.ts";
 import { sameJson } from "../../data/document/same-json.ts";
 import { documentOf } from "../../data/document/schedule-document.ts";
+import { forgetDraft, type KeptDraft, keepDraft, keptDraft } from "./kept-draft.ts";
 
 export interface EditedText {
   text: string;
@@ -13,27 +14,47 @@ export interface EditedText {
   version: number | null;
   began: JsonObject;
   isDirty: boolean;
+  /** It is an edit that a reload of the tab had interrupted. */
+  isRestored: boolean;
   setText(text: string): void;
   /** Goes on from another stored version, with the text as it is or with that version's. */
   rebase(stored: Schedule, text: "keep" | "take"): void;
 }
 
-/** The text of an editor, and the stored version that it began with. */
-export function useText(begin: string, version: number | null): EditedText {
-  const [base, setBase] = useState({ version, text: begin });
-  const [text, setText] = useState(begin);
+/** The beginning of an edit: the stored version, or for a new schedule a text. */
+export interface Beginning {
+  key: string | null;
+  version: number | null;
+  text: string;
+}
+
+/**
+ * The text of an editor, and the stored version that it began with. While it differs from that
+ * version, the tab keeps it over a reload.
+ */
+export function useText(beginning: Beginning): EditedText {
+  const [kept] = useState(() => restorable(beginning));
+  const [base, setBase] = useState(kept === null ? beginning : { version: kept.version, text: kept.base });
+  const [text, setText] = useState(kept?.text ?? beginning.text);
   const read = useMemo(() => readObject(text), [text]);
   const began = useMemo(() => readOrEmpty(base.text), [base.text]);
   const [lastRead, setLastRead] = useState(began);
   if (read.ok && lastRead !== read.value) setLastRead(read.value);
   const value = read.ok ? read.value : lastRead;
+  const isDirty = !read.ok || !sameJson(value, began);
+  const { key } = beginning;
+  useEffect(() => {
+    if (isDirty) keepDraft({ of: key, version: base.version, base: base.text, text });
+    else forgetDraft(key);
+  }, [isDirty, key, base, text]);
   return {
     text,
     read,
     value,
     version: base.version,
     began,
-    isDirty: !read.ok || !sameJson(value, began),
+    isDirty,
+    isRestored: kept !== null,
     setText,
     rebase: (stored, kept) => {
       const document = documentOf(stored);
@@ -41,6 +62,12 @@ export function useText(begin: string, version: number | null): EditedText {
       if (kept === "take") setText(document);
     },
   };
+}
+
+/** A new schedule that begins with another text, such as another key, is another edit. */
+function restorable({ key, text }: Beginning): KeptDraft | null {
+  const kept = keptDraft(key);
+  return kept === null || (key === null && kept.base !== text) ? null : kept;
 }
 
 export function readOrEmpty(text: string): JsonObject {

@@ -2,7 +2,7 @@ import { useId } from "react";
 import { isObject } from "../../data/document/json-text.ts";
 import { type Draft, setValue } from "./draft.ts";
 import { faultsOf, placedFault } from "./faults.ts";
-import { Faults } from "./field.tsx";
+import { Faults, Hint } from "./field.tsx";
 
 /** The expressions of `when`, each with the place of its fault drawn under it. */
 export function WhenField({ draft }: { draft: Draft }) {
@@ -62,8 +62,7 @@ function OneWhen({ label, text, messages, onChange, onRemove }: OneWhenProps) {
           className="mono"
           spellCheck={false}
           autoComplete="off"
-          placeholder="0 9 * * 1-5, every 5m, in 3h, at 2026-12-01T09:00"
-          aria-describedby={faults.length > 0 ? `${id}-fault` : undefined}
+          aria-describedby={faults.length > 0 ? `${id}-hint ${id}-fault` : `${id}-hint`}
           aria-invalid={faults.length > 0}
           value={text}
           onChange={(event) => onChange(event.target.value)}
@@ -79,6 +78,7 @@ function OneWhen({ label, text, messages, onChange, onRemove }: OneWhenProps) {
           {`${" ".repeat(position)}^`}
         </pre>
       )}
+      <Hint id={`${id}-hint`}>e.g. 0 9 * * 1-5, every 5m, in 3h, at 2026-12-01T09:00</Hint>
       <Faults id={`${id}-fault`} messages={faults.map((fault) => fault.words)} />
     </div>
   );

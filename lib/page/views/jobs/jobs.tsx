@@ -62,7 +62,7 @@ export function Jobs() {
         <TextFilter label="Target" value={target} onChange={(text) => change({ target: text })} />
         <TextFilter
           label="Late by at least"
-          placeholder="5m"
+          placeholder="e.g. 5m"
           value={search.lateBy}
           onChange={(text) => change({ lateBy: text })}
         />

@@ -82,7 +82,7 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
       </label>
       <label>
         Starts per unit of time (empty: no limit)
-        <input value={rate} placeholder="100/m" onChange={(event) => setRate(event.target.value)} />
+        <input value={rate} placeholder="e.g. 100/m" onChange={(event) => setRate(event.target.value)} />
       </label>
       {saving.error === null ? null : (
         <p className="notice bad" role="alert">

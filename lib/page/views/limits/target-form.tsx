@@ -14,7 +14,7 @@ export function TargetForm({ onOpen }: { onOpen(target: string): void }) {
         <input
           type="text"
           spellCheck={false}
-          placeholder="webhook/api.example.com"
+          placeholder="e.g. webhook/api.example.com"
           value={target}
           onChange={(event) => setTarget(event.target.value)}
         />

@@ -42,7 +42,7 @@ export function Why({ name, at, timezone }: WhyProps) {
             id="why-at"
             className="mono"
             spellCheck={false}
-            placeholder="2026-03-02T09:00:00Z"
+            placeholder="e.g. 2026-03-02T09:00:00Z"
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
           />

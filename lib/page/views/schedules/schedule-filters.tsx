@@ -11,7 +11,7 @@ export function ScheduleFilters({ search, onChange }: ScheduleFiltersProps) {
     <search className="filters">
       <TextFilter
         label="Key begins with"
-        placeholder="crm:contact:"
+        placeholder="e.g. crm:contact:"
         value={search.prefix}
         onChange={(prefix) => onChange({ prefix })}
       />
@@ -19,7 +19,7 @@ export function ScheduleFilters({ search, onChange }: ScheduleFiltersProps) {
       <TextFilter label="Group" value={search.group} onChange={(group) => onChange({ group })} />
       <TextFilter
         label="Target"
-        placeholder="queue/orders"
+        placeholder="e.g. queue/orders"
         value={search.target}
         onChange={(target) => onChange({ target })}
       />

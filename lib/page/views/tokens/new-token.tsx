@@ -103,7 +103,7 @@ function TokenForm({ onMake, error, isPending }: TokenFormProps) {
         <input
           value={prefix}
           spellCheck={false}
-          placeholder="billing:"
+          placeholder="e.g. billing:"
           onChange={(event) => setPrefix(event.target.value)}
         />
       </label>
@@ -119,7 +119,7 @@ function TokenForm({ onMake, error, isPending }: TokenFormProps) {
       </label>
       <label>
         Rate of its requests (empty: that of your token)
-        <input value={rate} placeholder="100/s" onChange={(event) => setRate(event.target.value)} />
+        <input value={rate} placeholder="e.g. 100/s" onChange={(event) => setRate(event.target.value)} />
       </label>
       {error === null ? null : (
         <p className="notice bad" role="alert">
