@@ -142,7 +142,7 @@ test("A claim that fails on a lock sets no parcel aside, and its message comes a
   expect(await quarantined(world)).toEqual([]);
 });
 
-/** Each write of the parcel hangs during `act`, until its statement timeout. */
+/** Each write of the parcel is cancelled during `act`, as if it had met its statement timeout. */
 const whileItHangs = (id: string, act: () => Promise<unknown>) =>
   rowPoisons.slow.during(world, { table: "parcels", condition: (row) => `${row}.id = ${id}` }, act);
 

@@ -50,19 +50,15 @@ async function trapped(
 }
 
 /**
- * Runs `act` with a shorter limit than the role's in production, where a lock timeout is five
- * seconds and a statement timeout forty.
+ * Runs `act` with another limit than the role's in production, where a lock timeout is five seconds
+ * and a statement timeout forty.
  */
-async function bounded(
-  world: Carillon,
-  setting: "lock_timeout" | "statement_timeout" | typeof patient,
-  act: () => Promise<unknown>,
-): Promise<void> {
+async function bounded(world: Carillon, limits: string, act: () => Promise<unknown>): Promise<void> {
   const usual = { ...world.as };
   const own = await Promise.all(
     (["carillon_tick", "carillon_worker"] as const).map(async (role) => {
       const sql = await connectAsMember(world.sql, world.databaseUrl, role, 1);
-      await sql.unsafe(setting === patient ? patient : `set ${setting} = '${boundedMs}ms'`);
+      await sql.unsafe(limits);
       return sql;
     }),
   );
@@ -76,16 +72,23 @@ async function bounded(
   }
 }
 
-const boundedMs = 200;
+/** Only a statement that waits for a lock can meet it. */
+const impatient = "set lock_timeout = '200ms'";
 
-/** A lock is waited for until the statement timeout. */
-const patient = "set lock_timeout = 0; set statement_timeout = '3s'";
+/** A lock is waited for until the statement timeout, which no statement without such a wait needs. */
+const patient = "set lock_timeout = 0; set statement_timeout = '10s'";
+
+/**
+ * Postgres cancels the statement at once, with the SQLSTATE of a statement timeout. A real and short
+ * timeout would also cancel other statements on a busy machine.
+ */
+const cancelled = "perform pg_cancel_backend(pg_backend_pid())";
 
 /** An advisory lock that no part of Carillon takes. */
 const testLock = "pg_advisory_xact_lock(77, 77)";
 
 const locked = (world: Carillon, spot: Spot, act: () => Promise<unknown>) =>
-  lockedDuring(world, spot, () => bounded(world, "lock_timeout", act));
+  lockedDuring(world, spot, () => bounded(world, impatient, act));
 
 /**
  * Locks the row while a part runs that waits for any lock unless it sets a limit itself. Returns
@@ -153,8 +156,7 @@ export const rowPoisons = {
   locked: { reason: "55P03", during: locked },
   slow: {
     reason: "57014",
-    during: (world, spot, act) =>
-      trapped(world, spot, "perform pg_sleep(60)", () => bounded(world, "statement_timeout", act)),
+    during: (world, spot, act) => trapped(world, spot, cancelled, act),
   },
   unknownZone: {
     reason: `The time zone ${unknownZone} is not known to this runtime.`,
