@@ -2,6 +2,7 @@ import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
+import { firstUnderHold } from "../plan/release.ts";
 import { isHeldAt } from "../schedule/held.ts";
 import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
@@ -64,15 +65,15 @@ function merge(groups: Map<string, PlannedGroup>, group: PlannedGroup): void {
 
 type Unweighted = Omit<PlannedGroup, "schedules" | "names">;
 
-/** The end of the schedule's hold, if it has one, and its occurrences from then on. */
+/** The end of the schedule's hold, if runs are due under it, and its occurrences from then on. */
 function groupsOf(schedule: StoredSchedule, now: number, owner: string | null): Unweighted[] {
-  const { heldUntil, unread } = schedule;
+  const { heldSince, heldUntil, unread } = schedule;
   if (isPulse(schedule) || unread !== null) return [];
-  const isHeld = isHeldAt(schedule, now);
-  if (isHeld && heldUntil === null) return [];
-  const end = isHeld && heldUntil !== null ? heldUntil.getTime() : null;
-  const coming = comingOf(schedule, end ?? now);
-  if (end === null) return coming;
+  if (heldSince === null || !isHeldAt(schedule, now)) return comingOf(schedule, now);
+  if (heldUntil === null) return [];
+  const end = heldUntil.getTime();
+  const coming = comingOf(schedule, end);
+  if (firstUnderHold(timetableOf(schedule), { since: heldSince, until: heldUntil }) === null) return coming;
   const release = {
     due: end,
     cadence: null,

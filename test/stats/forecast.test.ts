@@ -121,6 +121,18 @@ describe("the forecast", () => {
     },
   );
 
+  test("The end of a hold under which nothing is due has no run in the forecast, also in that of a prefix", async () => {
+    const until = new Date(world.clock.now().getTime() + 10 * minute + 30 * second);
+    await world.put("often", { when: "* * * * *" });
+    await world.put("daily", { when: "0 9 * * *" });
+    for (const key of ["often", "daily"]) await world.pause(key, { until });
+    const end = new Date(world.clock.now().getTime() + 10 * minute).toISOString();
+    for (const prefix of [undefined, ""]) {
+      const { minutes } = await readForecast(world.sql, { minutes: 11, prefix });
+      expect(minutes.filter(({ fires }) => fires > 0)).toEqual([{ at: new Date(end), fires: 1 }]);
+    }
+  });
+
   test("The forecast leaves out days that a calendar excludes", async () => {
     const read = readCalendarRules({ dates: ["2026-03-02"] });
     if (!read.ok) throw new Error("The calendar is not understood.");
