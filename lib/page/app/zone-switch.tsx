@@ -15,6 +15,7 @@ export function ZoneSwitch() {
   const named = new Set([own, "UTC", ofSchedule, zone].filter((each) => each !== undefined));
   // Some 400 zones: no view waits for them.
   const [others, setOthers] = useState<readonly string[]>([]);
+  const addOthers = () => setOthers(Intl.supportedValuesOf("timeZone").filter((each) => !named.has(each)));
   const choose = (chosen: string) =>
     void navigate({
       to: ".",
@@ -27,7 +28,8 @@ export function ZoneSwitch() {
       <select
         value={shown}
         onChange={(event) => choose(event.target.value)}
-        onFocus={() => setOthers(Intl.supportedValuesOf("timeZone").filter((each) => !named.has(each)))}
+        onFocus={addOthers}
+        onPointerEnter={addOthers}
       >
         {[...named].map((each) => (
           <option key={each} value={each}>

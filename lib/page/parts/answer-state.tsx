@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { CarillonProblem, CarillonUnreachable } from "../../client/request/problem.ts";
+import { Sentence } from "./sentence.tsx";
 
 interface AnswerStateProps {
   error: Error | null;
@@ -13,7 +14,9 @@ export function AnswerState({ error, isPending, retry }: AnswerStateProps) {
   if (error !== null)
     return (
       <div className="notice bad" role="alert">
-        <p>{sentenceOf(error)}</p>
+        <p>
+          <Sentence text={sentenceOf(error)} />
+        </p>
         <button type="button" className="button" onClick={retry}>
           Try again
         </button>

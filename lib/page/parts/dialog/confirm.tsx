@@ -33,6 +33,7 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
   const [isOpen, setOpen] = useState(false);
   const [hasActed, setActed] = useState(false);
   const [isActing, setActing] = useState(false);
+  const [isDone, setDone] = useState(false);
   const change = (opens: boolean) => {
     // Closed in the middle, the dialog could not say what was done and what was not.
     if (isActing) return;
@@ -41,6 +42,7 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
     // Not before: with its subject the button may go, and with it the sentence on what was done.
     if (!opens && hasActed) void queryClient.invalidateQueries();
     setActed(false);
+    setDone(false);
   };
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={change}>
@@ -48,13 +50,14 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup className="dialog">
-          <AlertDialog.Title className="dialog-title">{props.title}</AlertDialog.Title>
+          <AlertDialog.Title className="dialog-title">{isDone ? "Done" : props.title}</AlertDialog.Title>
           <Question
             {...props}
             onActing={(acts) => {
               setActing(acts);
               if (acts) setActed(true);
             }}
+            onDone={() => setDone(true)}
           />
         </AlertDialog.Popup>
       </AlertDialog.Portal>
@@ -73,7 +76,8 @@ function Question<Preview>({
   hasNoReason,
   fields,
   onActing,
-}: ConfirmProps<Preview> & { onActing(acts: boolean): void }) {
+  onDone,
+}: ConfirmProps<Preview> & { onActing(acts: boolean): void; onDone(): void }) {
   const reasonId = useId();
   const [reason, setReason] = useState("");
   const [progress, setProgress] = useState<string | null>(null);
@@ -86,6 +90,7 @@ function Question<Preview>({
   const action = useAction({
     mutationFn: () => act({ reason, progress: setProgress }),
     onMutate: () => onActing(true),
+    onSuccess: onDone,
     onSettled: () => onActing(false),
   });
   const doing = seen.data === undefined ? null : verb(seen.data);

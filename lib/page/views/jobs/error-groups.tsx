@@ -5,17 +5,22 @@ import { Panel } from "../../parts/panel.tsx";
 
 interface ErrorGroupsProps {
   groups: JobGroups;
-  onChoose(errorGroup: string): void;
+  /** The group whose jobs are listed. */
+  chosen: string | undefined;
+  onChoose(errorGroup: string | undefined): void;
 }
 
 /** The errors of the dead jobs, the most frequent first. */
-export function ErrorGroups({ groups, onChoose }: ErrorGroupsProps) {
+export function ErrorGroups({ groups, chosen, onChoose }: ErrorGroupsProps) {
   if (groups.items.length === 0) return null;
   return (
     <Panel title="By error" note="of dead jobs, the most frequent first">
       <ul className="groups">
         {groups.items.map(({ errorGroup, target, error, count, more, schedules, lastAt }) => (
-          <li key={errorGroup ?? target}>
+          <li
+            key={errorGroup ?? target}
+            aria-current={errorGroup !== null && errorGroup === chosen ? "true" : undefined}
+          >
             <b>{countText({ count, more })}</b>
             <p>
               {error ?? "no error"}
@@ -26,8 +31,12 @@ export function ErrorGroups({ groups, onChoose }: ErrorGroupsProps) {
               </span>
             </p>
             {errorGroup === null ? null : (
-              <button type="button" className="button" onClick={() => onChoose(errorGroup)}>
-                Show
+              <button
+                type="button"
+                className="button"
+                onClick={() => onChoose(errorGroup === chosen ? undefined : errorGroup)}
+              >
+                {errorGroup === chosen ? "Show all" : "Show"}
               </button>
             )}
           </li>

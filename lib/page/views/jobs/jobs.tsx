@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
 import { moreOf } from "../../data/more.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
+import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { FilterChips } from "../../parts/filter-chips.tsx";
@@ -24,6 +25,8 @@ const unseen = [
   { name: "to", label: "to" },
 ] as const;
 
+const groupsRefreshMs = 15_000;
+
 export function Jobs() {
   const { carillon } = useSession();
   const search = readJobSearch(useSearch({ from: "/jobs" }));
@@ -35,8 +38,10 @@ export function Jobs() {
   const { state, prefix, key, tag, group, target, from, to } = search;
   const groups = useQuery({
     ...errorGroupsQuery(carillon, { prefix, key, tag, group, target, from, to }),
-    enabled: state === "dead" && search.errorGroup === undefined,
+    enabled: state === "dead",
+    refetchInterval: useRefreshMs(groupsRefreshMs),
   });
+  const chosen = groups.data?.items.find(({ errorGroup }) => errorGroup === search.errorGroup);
   const change = (changed: Partial<JobSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -70,12 +75,16 @@ export function Jobs() {
       <FilterChips
         chips={unseen.map(({ name, label }) => ({
           label,
-          text: search[name],
+          text: name === "errorGroup" ? (chosen?.error ?? search[name]) : search[name],
           drop: () => change({ [name]: undefined }),
         }))}
       />
-      {groups.data === undefined ? null : (
-        <ErrorGroups groups={groups.data} onChoose={(errorGroup) => change({ errorGroup })} />
+      {groups.data === undefined || state !== "dead" ? null : (
+        <ErrorGroups
+          groups={groups.data}
+          chosen={search.errorGroup}
+          onChoose={(errorGroup) => change({ errorGroup })}
+        />
       )}
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (

@@ -28,12 +28,12 @@ export function VerdictLine({ problems: { verdict, text, problems }, stats, at }
       <h1 aria-live="polite">
         <span className={`lamp ${looks[verdict]}`} aria-hidden="true" />
         {headline}
+        {verdict === "on-time" && problems.length > 0
+          ? `, but ${problems.length === 1 ? "1 problem needs" : `${problems.length} problems need`} attention`
+          : ""}
       </h1>
       <p className="quiet">
         {rest === "" ? stats && punctualText(stats) : <Sentence text={rest} />}
-        {rest === "" && problems.length > 0
-          ? ` ${problems.length === 1 ? "1 problem needs" : `${problems.length} problems need`} attention, below.`
-          : null}
         {tick === undefined || tick === null
           ? null
           : ` The last tick was ${relativeText(Date.parse(tick), now)}.`}

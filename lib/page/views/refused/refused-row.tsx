@@ -4,6 +4,7 @@ import { type RefusedCommand, type RefusedSource, refusedCommandQuery } from "..
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import { SendAgain } from "./send-again.tsx";
 
 interface RefusedRowProps {
@@ -23,10 +24,12 @@ export function RefusedRow({ of, command, isOpen, onToggle }: RefusedRowProps) {
           <Instant at={refusedAt} />
           <span>
             <span className="mono">{key ?? "no readable key"}</span>
-            <span className="refused-why">{why}</span>
+            <span className="refused-why">
+              <Sentence text={why} />
+            </span>
             {faults.map(({ path, message }) => (
               <span key={`${path} ${message}`} className="faults">
-                <span className="mono">{path}</span> {message}
+                <span className="mono">{path}</span> <Sentence text={message} />
               </span>
             ))}
           </span>

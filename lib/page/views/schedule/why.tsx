@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
-import { wallMinute } from "../../data/zone.ts";
+import { serverOffset, wallMinute } from "../../data/zone.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -32,7 +32,12 @@ export function Why({ name, at, timezone }: WhyProps) {
   };
   const data = at === undefined ? undefined : explanation.data;
   return (
-    <Panel title="Why?" note={data === undefined ? undefined : `${wallMinute(data.wall)} ${timezone ?? ""}`}>
+    <Panel
+      title="Why?"
+      note={
+        data === undefined ? undefined : `${wallMinute(data.wall)} ${timezone ?? serverOffset(data.wall)}`
+      }
+    >
       <div className="why">
         <form onSubmit={ask}>
           <label className="hidden" htmlFor="why-at">

@@ -97,7 +97,16 @@ function Tried({ preview }: { preview: BulkPreview }) {
             {refused === undefined ? null : <b> refused: {refused}</b>}
             {changes === undefined ? null : (
               <>
-                : <Times instants={changes.before} /> → <Times instants={changes.after} />
+                :{" "}
+                {changes.before.join() === changes.after.join() ? (
+                  <>
+                    occurrences stay at <Times instants={changes.after} />
+                  </>
+                ) : (
+                  <>
+                    <Times instants={changes.before} /> → <Times instants={changes.after} />
+                  </>
+                )}
               </>
             )}
           </li>
