@@ -12,7 +12,10 @@ const looks = [
   { width: 1_440, theme: "dark" },
 ] as const;
 
-describe.runIf(chromium !== undefined)("the list of schedules in a browser (need Chromium)", () => {
+/** Nine o'clock in Berlin on a Monday, among runs of each minute. */
+const monday = "/agenda?from=2026-03-30T06:00:00.000Z&to=2026-03-30T08:00:00.000Z&rows=expressions";
+
+describe.runIf(chromium !== undefined)("the lists of schedules and runs in a browser (need Chromium)", () => {
   let own: OwnPage;
   let browser: OwnBrowser;
 
@@ -33,11 +36,32 @@ describe.runIf(chromium !== undefined)("the list of schedules in a browser (need
     await tab.close();
   });
 
-  test.each(looks)("The list of schedules can be read at $width px in the $theme theme", async (look) => {
-    const tab = await browser.tab(look);
-    await tab.open("/schedules");
-    await tab.page.locator("tr[data-row]").first().waitFor();
-    expect([...(await textFaults(tab.page)), ...(await axeFaults(tab.page)), ...tab.faults]).toEqual([]);
+  test("The runs of one expression are one row of the agenda, with the server's count", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open(monday.replace("&rows=expressions", ""));
+    await page.getByText(/occurrences of \d+ different expressions/).waitFor();
+    await page.getByRole("link", { name: "By expression" }).click();
+    const rowOf = (key: string) => page.locator("tr[data-row]").filter({ hasText: key });
+    await rowOf("device:meter:0042:reading").getByText("120 runs").waitFor();
+    await rowOf("reports:daily").getByText("1 run", { exact: true }).waitFor();
+    expect(await rowOf("reports:daily").locator(".zone").innerText()).toBe(
+      "Europe/Berlin, calendar holidays",
+    );
+    expect(page.url()).toContain("rows=expressions");
+    await page.getByRole("link", { name: "Each run" }).click();
+    await page.getByRole("table", { name: "Occurrences" }).waitFor();
     await tab.close();
   });
+
+  test.each(looks.flatMap((look) => ["/schedules", monday].map((view) => ({ view, ...look }))))(
+    "$view can be read at $width px in the $theme theme",
+    async ({ view, ...look }) => {
+      const tab = await browser.tab(look);
+      await tab.open(view);
+      await tab.page.locator("tr[data-row]").first().waitFor();
+      expect([...(await textFaults(tab.page)), ...(await axeFaults(tab.page)), ...tab.faults]).toEqual([]);
+      await tab.close();
+    },
+  );
 });
