@@ -45,8 +45,9 @@ describe.runIf(chromium !== undefined)("the actions on a schedule in a browser (
     await dialog.getByText("2027-03-27 02:30:00").waitFor();
     await dialog.getByLabel("Reason, for the audit").fill("quiet please");
     await dialog.getByRole("button", { name: "Hold it" }).click();
-    await dialog.getByText("It is on hold.").waitFor();
+    await dialog.getByText("It is held.").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
+    expect(await page.locator("body").innerText()).not.toMatch(/paused|on hold/i);
     expect((await own.client.schedules.get("held")).holds).toMatchObject([
       { owner: "ops", reason: "quiet please" },
     ]);

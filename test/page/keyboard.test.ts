@@ -4,6 +4,7 @@ import { chromium } from "../support/chromium.ts";
 import { until } from "../support/until.ts";
 import { type OwnBrowser, settled } from "./browser.ts";
 import { deadKey, filledPage, gapKey } from "./filled.ts";
+import { axeFaults } from "./look-faults.ts";
 import type { OwnPage } from "./own-page.ts";
 import { withBrowser } from "./with-browser.ts";
 
@@ -55,6 +56,22 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     await tab.page.keyboard.press("Escape");
     await tab.page.getByRole("dialog").waitFor({ state: "detached" });
     await holds(tab.page, `document.activeElement.id === "main"`);
+    await tab.close();
+  });
+
+  test("Ctrl+K says that keys are found by their beginning, and leads to the list of that beginning", async () => {
+    const tab = await browser.tab({ width: 390, theme: "dark" });
+    const { page } = tab;
+    await tab.open("/");
+    await page.keyboard.press("Control+k");
+    await page.getByText("Keys are found by their beginning, e.g. crm:contact:").waitFor();
+    await page.keyboard.type("contact");
+    await page.getByText("No key and no view begins with that.").waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await page.getByRole("option", { name: "Schedules whose key begins with contact" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Schedules" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("prefix")).toBe("contact");
     await tab.close();
   });
 

@@ -86,7 +86,8 @@ function Finder({ onGone }: { onGone(): void }) {
   useLayoutEffect(() => field.current?.focus(), []);
   const [typed, setTyped] = useState("");
   const [place, setPlace] = useState(0);
-  const targets = useTargets(typed.trim());
+  const sought = typed.trim();
+  const { targets, isEmpty } = useTargets(sought);
   const chosen = Math.min(place, targets.length - 1);
   const go = (target: Target | undefined) => {
     if (target === undefined) return;
@@ -133,11 +134,18 @@ function Finder({ onGone }: { onGone(): void }) {
             onClick={() => go(target)}
           >
             <span className="quiet">{target.sort}</span>
-            <span className={target.sort === "view" ? undefined : "mono"}>{target.text}</span>
+            <span className={target.sort === "view" || target.sort === "list" ? undefined : "mono"}>
+              {target.text}
+            </span>
           </div>
         ))}
-        {targets.length === 0 ? <p className="rows-none">Nothing begins with that.</p> : null}
       </div>
+      {sought === "" || isEmpty ? (
+        <p className="palette-hint">
+          {isEmpty ? "No key and no view begins with that. " : ""}Keys are found by their beginning, e.g.{" "}
+          <span className="mono">crm:contact:</span>
+        </p>
+      ) : null}
     </>
   );
 }
@@ -155,11 +163,12 @@ const views = [
 /** `<schedule>-<milliseconds>-<kind and number>`. */
 const jobId = /^\d+-\d+-[a-z]\d+$/;
 
-function useTargets(typed: string): Target[] {
+/** The places to go to. They are empty where no key, job or view begins with the text. */
+function useTargets(typed: string): { targets: Target[]; isEmpty: boolean } {
   const { carillon } = useSession();
   const navigate = useNavigate();
   const isId = jobId.test(typed);
-  const found = useQuery({
+  const keys = useQuery({
     queryKey: ["palette", typed],
     queryFn: ({ signal }) => carillon.schedules.list({ prefix: typed, limit: shownMax, signal }).page(),
     enabled: typed !== "" && !isId,
@@ -169,16 +178,11 @@ function useTargets(typed: string): Target[] {
   const ofViews = [...views, ...more]
     .filter(({ text }) => text.toLowerCase().startsWith(typed.toLowerCase()))
     .map(({ to, text }): Target => ({ id: to, sort: "view", text, go: () => void navigate({ to }) }));
-  if (isId)
-    return [
-      {
-        id: typed,
-        sort: "job",
-        text: typed,
-        go: () => void navigate({ to: "/jobs/$id", params: { id: typed } }),
-      },
-    ];
-  const ofKeys = (typed === "" ? [] : (found.data?.items ?? []))
+  if (isId) {
+    const go = () => void navigate({ to: "/jobs/$id", params: { id: typed } });
+    return { targets: [{ id: typed, sort: "job", text: typed, go }], isEmpty: false };
+  }
+  const ofKeys = (typed === "" ? [] : (keys.data?.items ?? []))
     .filter(({ key }) => key.startsWith(typed))
     .map(
       ({ key }): Target => ({
@@ -188,5 +192,15 @@ function useTargets(typed: string): Target[] {
         go: () => void navigate({ to: "/schedules/$key", params: { key } }),
       }),
     );
-  return [...ofKeys, ...ofViews];
+  const toList: Target = {
+    id: "list",
+    sort: "list",
+    text: `Schedules whose key begins with ${typed}`,
+    go: () => void navigate({ to: "/schedules", search: { prefix: typed } }),
+  };
+  const found = [...ofKeys, ...ofViews];
+  return {
+    targets: typed === "" ? found : [...found, toList],
+    isEmpty: typed !== "" && found.length === 0 && keys.isFetched && !keys.isFetching,
+  };
 }

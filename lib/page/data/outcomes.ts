@@ -25,6 +25,9 @@ const looks: Readonly<Partial<Record<Outcome, OutcomeLook>>> = {
   fired: { word: "fired by hand", shape: "bar", tone: "ok" },
 };
 
+/** The reason of a skip. The API calls a held schedule paused; the page has one word for it. */
+export const skipText = (reason: string | null) => (reason === "paused" ? "held" : reason);
+
 const other: OutcomeLook = { word: "no run", shape: "hollow", tone: "skip" };
 
 export function lookOf(outcome: Outcome): OutcomeLook {

@@ -1,5 +1,5 @@
 import type { AgendaWindow } from "../../../client/agenda.ts";
-import { textsIn } from "../../data/search-texts.ts";
+import { choiceIn, textsIn } from "../../data/search-texts.ts";
 
 /** The window and its filter in the address. Instants are absolute, so that a link shows the same. */
 export interface AgendaSearch {
@@ -9,16 +9,23 @@ export interface AgendaSearch {
   tag?: string | undefined;
   group?: string | undefined;
   target?: string | undefined;
+  /** One row for each expression instead of one for each occurrence. */
+  rows?: "expressions" | undefined;
 }
 
-export const readAgendaSearch = (search: Record<string, unknown>): AgendaSearch =>
-  textsIn(search, ["from", "to", "prefix", "tag", "group", "target"]);
+export function readAgendaSearch(search: Record<string, unknown>): AgendaSearch {
+  const rows = choiceIn(search, "rows", ["expressions"]);
+  return {
+    ...textsIn(search, ["from", "to", "prefix", "tag", "group", "target"]),
+    ...(rows === undefined ? {} : { rows }),
+  };
+}
 
 const minuteMs = 60_000;
 const defaultMs = 60 * minuteMs;
 
 /** Without a window in the address: the coming hour, from the begun minute on. */
-export function windowOf({ from, to, ...filter }: AgendaSearch, now: number): AgendaWindow {
+export function windowOf({ from, to, rows: _, ...filter }: AgendaSearch, now: number): AgendaWindow {
   const begin = from ?? new Date(Math.floor(now / minuteMs) * minuteMs).toISOString();
   return { ...filter, from: begin, to: to ?? new Date(Date.parse(begin) + defaultMs).toISOString() };
 }

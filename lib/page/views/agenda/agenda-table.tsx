@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { AgendaItem } from "../../../client/agenda.ts";
 import { numberText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
+import { skipText } from "../../data/outcomes.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -50,7 +51,7 @@ function moreText({ outcome, passedOver, latenessMs, durationMs, reason, note }:
     passedOver === null || passedOver.count === null || passedOver.count === 1
       ? null
       : `${numberText(passedOver.count)} occurrences`,
-    outcome === "skipped" ? reason : null,
+    outcome === "skipped" ? skipText(reason) : null,
     latenessMs !== null && latenessMs > onTimeMs ? `${spanText(latenessMs)} late` : null,
     durationMs === null ? null : `took ${spanText(durationMs)}`,
     note,

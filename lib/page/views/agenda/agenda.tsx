@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
 import { numberText } from "../../data/amounts.ts";
@@ -12,8 +12,14 @@ import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { AgendaExport } from "./agenda-export.tsx";
 import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
+import { ExpressionTable } from "./expression-table.tsx";
 import { WindowFields } from "./window-fields.tsx";
 import "../../look/tables.css";
+
+const rowKinds = [
+  { rows: undefined, name: "Each run" },
+  { rows: "expressions", name: "By expression" },
+] as const;
 
 /** The occurrences between two instants, past and coming. */
 export function Agenda() {
@@ -22,8 +28,14 @@ export function Agenda() {
   const navigate = useNavigate({ from: "/agenda" });
   const [openedAt] = useState(Date.now);
   const window = windowOf(search, openedAt);
-  const pages = useInfiniteQuery({ ...agendaQuery(carillon, window), refetchInterval: useListRefresh() });
+  const isByExpression = search.rows === "expressions";
+  const pages = useInfiniteQuery({
+    ...agendaQuery(carillon, window),
+    refetchInterval: useListRefresh(),
+    enabled: !isByExpression,
+  });
   const counts = useQuery(agendaCountsQuery(carillon, window));
+  const shown = isByExpression ? counts : pages;
   const change = (changed: Partial<AgendaSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -33,24 +45,38 @@ export function Agenda() {
         <p className="quiet">
           {counts.data === undefined
             ? "…"
-            : `${counts.data.exact ? "" : "about "}${numberText(counts.data.occurrences)} occurrences of ${numberText(counts.data.cadences)} cadences`}
+            : `${counts.data.exact ? "" : "about "}${numberText(counts.data.occurrences)} occurrences of ${numberText(counts.data.cadences)} different expressions`}
         </p>
-        <ListFreshness pages={pages} />
+        {isByExpression ? null : <ListFreshness pages={pages} />}
         <span className="actions">
           <AgendaExport window={window} />
         </span>
       </header>
       <search className="filters">
+        <nav className="segments" aria-label="Rows of the agenda">
+          {rowKinds.map(({ rows, name }) => (
+            <Link
+              key={name}
+              to="/agenda"
+              search={(before) => ({ ...before, rows })}
+              activeOptions={{ exact: true }}
+              className="segment"
+            >
+              {name}
+            </Link>
+          ))}
+        </nav>
         <WindowFields window={window} onChange={change} />
         <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
         <TextFilter label="Tag" value={search.tag} onChange={(tag) => change({ tag })} />
         <TextFilter label="Group" value={search.group} onChange={(group) => change({ group })} />
         <TextFilter label="Target" value={search.target} onChange={(target) => change({ target })} />
       </search>
-      <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
-      {pages.data === undefined ? null : (
+      <AnswerState error={shown.error} isPending={shown.isPending} retry={() => void shown.refetch()} />
+      {isByExpression && counts.data !== undefined ? <ExpressionTable counts={counts.data} /> : null}
+      {!isByExpression && pages.data !== undefined ? (
         <AgendaTable items={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
-      )}
+      ) : null}
     </>
   );
 }

@@ -58,7 +58,7 @@ function HoldGroup({ group }: { group: string }) {
         <p>
           <b>{amountText(all, "schedule does", "schedules do")}</b> not run until the hold ends, and those
           that join the group later neither.{" "}
-          {held.count === 0 ? "" : `${countText(held)} of them are on hold already.`}
+          {held.count === 0 ? "" : `${countText(held)} of them are held already.`}
         </p>
       )}
       fields={<HoldEnd until={until} onChange={setUntil} />}
@@ -66,7 +66,7 @@ function HoldGroup({ group }: { group: string }) {
       act={async ({ reason, progress }) => {
         const params = { until, ...(reason === "" ? {} : { reason }) };
         const done = await inParts((cursor) => carillon.groups.pause(group, params, { cursor }), progress);
-        return `The group is on hold: ${amountText({ count: done, more: false }, "schedule")}.`;
+        return `The group is held: ${amountText({ count: done, more: false }, "schedule")}.`;
       }}
     />
   );
@@ -82,8 +82,8 @@ function ReleaseGroup({ group }: { group: string }) {
       preview={useCounts(group)}
       describe={({ held }) => (
         <p>
-          Your hold of the group ends. <b>{countText(held)}</b> of its schedules are on hold now; those with
-          another hold stay so.
+          Your hold of the group ends. <b>{countText(held)}</b> of its schedules are held now; those with
+          another hold stay held.
         </p>
       )}
       verb={() => "Release the group"}

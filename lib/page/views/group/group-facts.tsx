@@ -32,7 +32,7 @@ export function GroupFacts({ group, schedules, jobs, hasMoreJobs }: GroupFactsPr
         </dd>
       </div>
       <div>
-        <dt>On hold</dt>
+        <dt>Held</dt>
         <dd>
           <Link to="/schedules" search={{ group, state: "paused" }}>
             {held.data === undefined ? "…" : countText(held.data)}

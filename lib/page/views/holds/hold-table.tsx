@@ -20,7 +20,7 @@ export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
       keyOf={({ scope, name, owner, since, endedAt }) => `${scope} ${name} ${owner} ${since} ${endedAt}`}
       hasMore={hasMore}
       onEnd={onEnd}
-      empty="Nothing is on hold."
+      empty="Nothing is held."
     />
   );
 }

@@ -3,6 +3,7 @@ import type { JobState, JobSummary } from "../../../client/job.ts";
 import type { Outcome } from "../../../client/time.ts";
 import { spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
+import { skipText } from "../../data/outcomes.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -62,7 +63,7 @@ const columns: readonly Column<JobSummary>[] = [
   {
     name: "Why",
     className: "cause",
-    cell: ({ error, reason }) => <span title={error ?? undefined}>{error ?? reason ?? ""}</span>,
+    cell: ({ error, reason }) => <span title={error ?? undefined}>{error ?? skipText(reason) ?? ""}</span>,
   },
   {
     name: "Job",

@@ -33,7 +33,7 @@ export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast:
       </Fact>
       <Fact figure={stats && numberText(stats.schedules.paused)} look="plain">
         <Link to="/schedules" search={{ state: "paused" }}>
-          schedules on hold
+          schedules held
         </Link>
       </Fact>
       <Fact

@@ -71,7 +71,7 @@ function Pause({ name }: { name: string }) {
       verb={() => "Hold it"}
       act={async ({ reason }) => {
         await carillon.schedules.pause(name, { ...(reason === "" ? {} : { reason }), until });
-        return "It is on hold.";
+        return "It is held.";
       }}
     />
   );

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import { spanText } from "../../data/amounts.ts";
+import { skipText } from "../../data/outcomes.ts";
 import { Pending } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
@@ -29,7 +30,7 @@ export function PastRuns({ name, strip }: { name: string; strip: Strip | undefin
                 {[
                   latenessMs !== null && latenessMs > 1_000 ? `${spanText(latenessMs)} late` : null,
                   durationMs === null ? null : `took ${spanText(durationMs)}`,
-                  outcome === "skipped" ? reason : null,
+                  outcome === "skipped" ? skipText(reason) : null,
                   note,
                 ]
                   .filter((part) => part !== null)

@@ -12,6 +12,12 @@ import { Panel } from "../../parts/panel.tsx";
 import { ComparedVersions } from "./compared-versions.tsx";
 import "../../look/runs.css";
 
+/** The page has one family of words for holds. */
+const changeWords: Readonly<Partial<Record<Version["change"], string>>> = {
+  paused: "held",
+  resumed: "released",
+};
+
 /** The versions with what each changed; two of them compared; and an old one restored. */
 export function Versions({ name, current }: { name: string; current: number | undefined }) {
   const { carillon } = useSession();
@@ -31,7 +37,7 @@ export function Versions({ name, current }: { name: string; current: number | un
           <li key={`${version.version} ${version.change} ${version.at}`}>
             <Instant at={version.at} />
             <span>
-              <b>{version.version}</b> {version.change} by {version.by}
+              <b>{version.version}</b> {changeWords[version.change] ?? version.change} by {version.by}
             </span>
             <ChangedFields version={version} />
             {mayRestore && current !== undefined && version.version < current ? (

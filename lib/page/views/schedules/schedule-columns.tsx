@@ -1,5 +1,8 @@
 import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
+import type { LastRun } from "../../../client/agenda.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
+import { spanText } from "../../data/amounts.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import type { Column } from "../../parts/virtual-table.tsx";
@@ -14,15 +17,49 @@ export const keyColumn: Column<ScheduleSummary> = {
   ),
 };
 
-export const whenColumn: Column<ScheduleSummary> = {
+const whenOf = (textOf: (schedule: ScheduleSummary) => string): Column<ScheduleSummary> => ({
   name: "When",
   className: "when",
-  cell: ({ cadenceText, cadence }) => (
-    <span title={cadence}>
-      <Sentence text={cadenceText} />
+  cell: (schedule) => (
+    <span title={schedule.cadence}>
+      <Sentence text={textOf(schedule)} />
     </span>
   ),
+});
+
+export const whenColumn = whenOf(({ cadenceText }) => cadenceText);
+
+/** Beside a column of the zone. */
+export const whenBesideZoneColumn = whenOf(({ cadenceText, timezone }) =>
+  cadenceText.endsWith(`, ${timezone}`) ? cadenceText.slice(0, -`, ${timezone}`.length) : cadenceText,
+);
+
+export const zoneColumn: Column<ScheduleSummary> = {
+  name: "Zone",
+  className: "zone",
+  // A long name breaks behind its continent.
+  cell: ({ timezone }) =>
+    timezone.split(/(?<=\/)/).map((part) => (
+      <Fragment key={part}>
+        {part}
+        <wbr />
+      </Fragment>
+    )),
 };
+
+/** A later start than this is late. */
+const onTimeMs = 1_000;
+
+/** How late the newest run began. */
+export const latenessColumn = (strips: ReadonlyMap<string, readonly LastRun[]>): Column<ScheduleSummary> => ({
+  name: "Lateness",
+  className: "late",
+  cell: ({ key }) => {
+    const late = strips.get(key)?.findLast(({ latenessMs }) => latenessMs !== null)?.latenessMs ?? null;
+    if (late === null) return null;
+    return late <= onTimeMs ? <span className="quiet">on time</span> : `${spanText(late)} late`;
+  },
+});
 
 export const nextColumn: Column<ScheduleSummary> = {
   name: "Next run",

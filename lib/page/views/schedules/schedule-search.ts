@@ -14,7 +14,7 @@ export interface ScheduleSearch {
 
 export const stateWords: readonly (readonly [ScheduleState, string])[] = [
   ["active", "active"],
-  ["paused", "on hold"],
+  ["paused", "held"],
   ["ended", "ended"],
 ];
 

@@ -5,7 +5,13 @@ import { stripLength } from "../../data/schedule-queries.ts";
 import { FirstSchedule } from "../../parts/first-schedule.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
-import { keyColumn, nextColumn, whenColumn } from "./schedule-columns.tsx";
+import {
+  keyColumn,
+  latenessColumn,
+  nextColumn,
+  whenBesideZoneColumn,
+  zoneColumn,
+} from "./schedule-columns.tsx";
 import type { KeySelection } from "./selection.ts";
 
 interface ScheduleTableProps extends More {
@@ -55,7 +61,8 @@ const choiceColumn = ({ keys, toggle }: KeySelection): Column<ScheduleSummary> =
 
 const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSummary>[] => [
   keyColumn,
-  whenColumn,
+  whenBesideZoneColumn,
+  zoneColumn,
   nextColumn,
   {
     name: "Last runs",
@@ -65,6 +72,7 @@ const columnsWith = (strips: ScheduleTableProps["strips"]): Column<ScheduleSumma
       return runs === undefined || runs.length === 0 ? null : <RunsStrip runs={runs} room={stripLength} />;
     },
   },
+  latenessColumn(strips),
   { name: "State", className: "state", cell: (schedule) => <StateCell {...schedule} /> },
 ];
 

@@ -1,0 +1,65 @@
+import { Link } from "@tanstack/react-router";
+import type { AgendaCounts } from "../../../client/agenda.ts";
+import { numberText } from "../../data/amounts.ts";
+import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+
+type ExpressionCount = AgendaCounts["items"][number];
+
+/** One row for all runs of one expression, so that frequent ones hide no others. The server counts them. */
+export function ExpressionTable({ counts }: { counts: AgendaCounts }) {
+  const { items, cadences } = counts;
+  return (
+    <>
+      <p className="quiet expressions-note">
+        {items.length < cadences ? `The ${numberText(items.length)} with most runs. ` : ""}
+        Counted by the expressions of live schedules. Holds, days that a calendar skips, “not before”, “not
+        from” and “most runs” are not looked at.
+      </p>
+      <VirtualTable
+        label="Expressions"
+        className="expressions"
+        columns={columns}
+        rows={items}
+        keyOf={({ when, timezone, calendar, sample }) =>
+          `${when} ${timezone} ${calendar?.name} ${calendar?.on} ${sample}`
+        }
+        hasMore={false}
+        onEnd={() => {}}
+        empty="Nothing occurs in this time."
+      />
+    </>
+  );
+}
+
+const columns: readonly Column<ExpressionCount>[] = [
+  {
+    name: "Expression",
+    className: "when",
+    cell: ({ when }) => (when === null ? "single times" : <span className="mono">{when}</span>),
+  },
+  { name: "Zone", className: "zone", cell: zoneText },
+  { name: "Runs", className: "count", cell: ({ occurrences }) => amount(occurrences, "run") },
+  { name: "Schedules", className: "key", cell: (of) => <Members {...of} /> },
+];
+
+function zoneText({ timezone, calendar }: ExpressionCount): string {
+  const parts = [timezone, calendar === null ? null : `calendar ${calendar.name}`];
+  return parts.filter((part) => part !== null).join(", ");
+}
+
+function Members({ schedules, sample }: ExpressionCount) {
+  if (sample === null) return amount(schedules, "schedule");
+  return (
+    <>
+      <Link to="/schedules/$key" params={{ key: sample }} className="mono">
+        {sample}
+      </Link>
+      {schedules === 1 ? null : (
+        <span className="quiet"> and {amount(schedules - 1, "other", "others")}</span>
+      )}
+    </>
+  );
+}
+
+const amount = (count: number, one: string, many = `${one}s`) =>
+  `${numberText(count)} ${count === 1 ? one : many}`;

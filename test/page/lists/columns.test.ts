@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { chromium } from "../../support/chromium.ts";
+import type { OwnBrowser } from "../browser.ts";
+import { deadKey, filledPage, gapKey } from "../filled.ts";
+import { axeFaults, textFaults } from "../look-faults.ts";
+import type { OwnPage } from "../own-page.ts";
+import { withBrowser } from "../with-browser.ts";
+
+const looks = [
+  { width: 390, theme: "dark" },
+  { width: 1_024, theme: "light" },
+  { width: 1_440, theme: "dark" },
+] as const;
+
+/** Nine o'clock in Berlin on a Monday, among runs of each minute. */
+const monday = "/agenda?from=2026-03-30T06:00:00.000Z&to=2026-03-30T08:00:00.000Z&rows=expressions";
+
+describe.runIf(chromium !== undefined)("the lists of schedules and runs in a browser (need Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  withBrowser(filledPage, (opened) => {
+    ({ own, browser } = opened);
+  });
+
+  test("The list of schedules shows the zone of each, and how late its newest run began", async () => {
+    const runs = (await own.client.lastRuns({ keys: [deadKey], n: 1 })).items[0]?.runs ?? [];
+    expect(runs[0]?.latenessMs).toBeLessThan(1_000);
+    const tab = await browser.tab({ width: 1_024 });
+    await tab.open("/schedules?prefix=hooks:");
+    const rowOf = (key: string) => tab.page.locator("tr[data-row]").filter({ hasText: key });
+    await rowOf(deadKey).getByText("on time").waitFor();
+    await tab.open(`/schedules?prefix=${gapKey}`);
+    expect(await rowOf(gapKey).locator(".zone").innerText()).toBe("Europe/Berlin");
+    expect(await rowOf(gapKey).locator(".when").innerText()).not.toContain("Europe/Berlin");
+    await tab.close();
+  });
+
+  test("The runs of one expression are one row of the agenda, with the server's count", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open(monday.replace("&rows=expressions", ""));
+    await page.getByText(/occurrences of \d+ different expressions/).waitFor();
+    await page.getByRole("link", { name: "By expression" }).click();
+    const rowOf = (key: string) => page.locator("tr[data-row]").filter({ hasText: key });
+    await rowOf("device:meter:0042:reading").getByText("120 runs").waitFor();
+    await rowOf("reports:daily").getByText("1 run", { exact: true }).waitFor();
+    expect(await rowOf("reports:daily").locator(".zone").innerText()).toBe(
+      "Europe/Berlin, calendar holidays",
+    );
+    expect(page.url()).toContain("rows=expressions");
+    await page.getByRole("link", { name: "Each run" }).click();
+    await page.getByRole("table", { name: "Occurrences" }).waitFor();
+    await tab.close();
+  });
+
+  test.each(looks.flatMap((look) => ["/schedules", monday].map((view) => ({ view, ...look }))))(
+    "$view can be read at $width px in the $theme theme",
+    async ({ view, ...look }) => {
+      const tab = await browser.tab(look);
+      await tab.open(view);
+      await tab.page.locator("tr[data-row]").first().waitFor();
+      expect([...(await textFaults(tab.page)), ...(await axeFaults(tab.page)), ...tab.faults]).toEqual([]);
+      await tab.close();
+    },
+  );
+});
