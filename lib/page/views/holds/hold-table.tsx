@@ -1,23 +1,37 @@
 import { Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
 import type { BoardHold } from "../../../client/holds.ts";
-import { numberText, relativeText } from "../../data/amounts.ts";
+import { countText, numberText, relativeText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+import { type HoldGroup, type HoldRow, holdRows } from "./hold-groups.ts";
+import "../../look/more.css";
 
 interface HoldTableProps extends More {
   holds: readonly BoardHold[];
 }
 
 export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => holdRows(holds, { hasMore, open }), [holds, hasMore, open]);
+  const columns = useMemo(() => {
+    const toggle = (id: string) =>
+      setOpen((before) => {
+        const after = new Set(before);
+        if (!after.delete(id)) after.add(id);
+        return after;
+      });
+    return columnsWith(toggle);
+  }, []);
   return (
     <VirtualTable
       label="Holds"
       className="holds"
       columns={columns}
-      rows={holds}
-      keyOf={({ scope, name, owner, since, endedAt }) => `${scope} ${name} ${owner} ${since} ${endedAt}`}
+      rows={rows}
+      keyOf={keyOf}
       hasMore={hasMore}
       onEnd={onEnd}
       empty="Nothing is held."
@@ -25,22 +39,66 @@ export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
   );
 }
 
-const columns: readonly Column<BoardHold>[] = [
-  { name: "Held", className: "name", cell: (hold) => <NameCell {...hold} /> },
-  { name: "Owner", className: "owner", cell: ({ owner }) => owner ?? "" },
+function keyOf(row: HoldRow): string {
+  if ("group" in row) return row.group.id;
+  const { scope, name, owner, since, endedAt } = row.hold;
+  return `${scope} ${name} ${owner} ${since} ${endedAt}`;
+}
+
+/** The hold of a row; the members of a group have the same owner, reason and end. */
+const holdOf = (row: HoldRow): BoardHold => ("group" in row ? row.group.members[0] : row.hold);
+
+const columnsWith = (toggle: (id: string) => void): Column<HoldRow>[] => [
+  {
+    name: "Held",
+    className: "name",
+    cell: (row) =>
+      "group" in row ? (
+        <GroupCell {...row} toggle={() => toggle(row.group.id)} />
+      ) : (
+        <span className={row.isMember ? "of-group" : undefined}>
+          <NameCell {...row.hold} />
+        </span>
+      ),
+  },
+  { name: "Owner", className: "owner", cell: (row) => holdOf(row).owner ?? "" },
   {
     name: "Reason",
     className: "reason",
-    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ""}</span>,
+    cell: (row) => <span title={holdOf(row).reason ?? undefined}>{holdOf(row).reason ?? ""}</span>,
   },
+  { name: "Schedules", className: "members", cell: membersText },
   {
-    name: "Schedules",
-    className: "members",
-    cell: ({ members }) => (members === null ? "" : numberText(members)),
+    name: "Since",
+    className: "since",
+    cell: (row) => {
+      const { since } = holdOf(row);
+      return since === null ? "" : <Instant at={since} />;
+    },
   },
-  { name: "Since", className: "since", cell: ({ since }) => (since === null ? "" : <Instant at={since} />) },
-  { name: "Ends", className: "end", cell: (hold) => <EndCell {...hold} /> },
+  { name: "Ends", className: "end", cell: (row) => <EndCell {...holdOf(row)} /> },
 ];
+
+function membersText(row: HoldRow): string {
+  if ("group" in row) return countText({ count: row.group.members.length, more: row.group.hasMore });
+  const { members } = row.hold;
+  return members === null || row.isMember ? "" : numberText(members);
+}
+
+interface GroupCellProps {
+  group: HoldGroup;
+  isOpen: boolean;
+  toggle(): void;
+}
+
+function GroupCell({ group: { prefix }, isOpen, toggle }: GroupCellProps) {
+  return (
+    <button type="button" className="unfold" aria-expanded={isOpen} onClick={toggle}>
+      <span className="hidden">Show the schedules </span>
+      {prefix === "" ? "of different keys" : <span className="mono">{prefix}…</span>}
+    </button>
+  );
+}
 
 function NameCell({ scope, name }: BoardHold) {
   if (scope === "schedule")

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { holdsQuery } from "../../data/hold-queries.ts";
 import { moreOf } from "../../data/more.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
@@ -20,6 +21,7 @@ export function Holds() {
     ...holdsQuery(carillon, filterOf(search)),
     refetchInterval: useListRefresh(),
   });
+  const holds = useMemo(() => pages.data?.pages.flatMap(({ items }) => items), [pages.data]);
   const change = (changed: Partial<HoldSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -31,7 +33,7 @@ export function Holds() {
           <Link to="/schedules" className="link">
             Schedules
           </Link>
-          .
+          . Holds with the same owner, reason and end that were set within a minute are one row.
         </p>
         <ListFreshness pages={pages} />
       </header>
@@ -45,9 +47,7 @@ export function Holds() {
         />
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
-      {pages.data === undefined ? null : (
-        <HoldTable holds={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
-      )}
+      {holds === undefined ? null : <HoldTable holds={holds} {...moreOf(pages)} />}
     </>
   );
 }
