@@ -1,4 +1,5 @@
 import { TookTooLong } from "../db/bounded.ts";
+import type { Tx } from "../db/connect.ts";
 import { isPassingFailure } from "../db/passing-failure.ts";
 import { boundPart, timeOfCall } from "../edit/act-in-halves.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
@@ -10,7 +11,7 @@ import { FewerFit, inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { PassingConflict, type RefusalKind } from "../refusal.ts";
 import { applyOperations } from "./apply-operations.ts";
 import { TooMuchAtOnce } from "./apply-wave.ts";
-import { beginBulk, endBulk } from "./bulk-entry.ts";
+import { type BulkEntry, beginBulk, endBulk, noteProgress } from "./bulk-entry.ts";
 import {
   type BulkAction,
   type FoundSchedule,
@@ -90,7 +91,7 @@ export async function changeMany(
   await refusePast(deps.sql, change);
   const total: BulkDone = { done: 0, unchanged: 0, failed: 0, failures: [] };
   const changed = () => total.done + total.unchanged + total.failed;
-  let entry: Awaited<ReturnType<typeof beginBulk>> | undefined;
+  let entry: BulkEntry | undefined;
   let { after } = params;
   do {
     const limit = Math.min(pageMax, most - changed());
@@ -99,7 +100,7 @@ export async function changeMany(
     if (found.length > 0) {
       entry ??= await beginBulk(deps.sql, params);
       const caller = { ...params.caller, bulk: entry.id };
-      await changePage(deps, { ...params, caller }, found, { total, mustEnd });
+      await changePage(deps, { ...params, caller }, found, { entry, total, mustEnd });
     }
     after = next;
   } while (after !== undefined && changed() < most && !timeIsUp());
@@ -112,7 +113,7 @@ async function changePage(
   deps: BulkDeps,
   params: BulkParams,
   found: readonly FoundSchedule[],
-  { total, mustEnd }: { total: BulkDone; mustEnd: () => boolean },
+  { entry, total, mustEnd }: { entry: BulkEntry; total: BulkDone; mustEnd: () => boolean },
 ): Promise<void> {
   let size = batchMax;
   let failedAlone = 0;
@@ -121,7 +122,10 @@ async function changePage(
     const batch = found.slice(from, from + size);
     from += batch.length;
     const act = async (part: readonly FoundSchedule[]) => {
-      const applied = await applyPart(deps, params, part, part.length < batch.length);
+      const applied = await applyPart(deps, params, part, {
+        isHalf: part.length < batch.length,
+        note: (tx, those) => noteProgress(tx, entry, totalWith(total, those)),
+      });
       for (const each of applied) count(total, each);
     };
     const { failed, left } = await inHalves(
@@ -171,7 +175,7 @@ async function applyPart(
   deps: BulkDeps,
   params: BulkParams,
   part: readonly FoundSchedule[],
-  isHalf: boolean,
+  { isHalf, note }: { isHalf: boolean; note: (tx: Tx, applied: readonly Applied[]) => Promise<void> },
 ): Promise<Applied[]> {
   try {
     return await applyOperations(
@@ -183,6 +187,7 @@ async function applyPart(
           await boundPart(tx, isHalf ? "half" : "batch");
           return new Set();
         },
+        after: note,
       },
     );
   } catch (error) {
@@ -220,6 +225,12 @@ const messages = {
 function failureOf(key: string, error: unknown): BulkFailure {
   const kind = error instanceof PartFailed ? error.how : "failed";
   return { key, kind, message: messages[kind] };
+}
+
+function totalWith(total: BulkDone, applied: readonly Applied[]): BulkDone {
+  const sum = { ...total, failures: [...total.failures] };
+  for (const each of applied) count(sum, each);
+  return sum;
 }
 
 function count(total: BulkDone, applied: Applied): void {

@@ -1,4 +1,4 @@
-import type { Sql } from "../db/connect.ts";
+import type { Sql, Tx } from "../db/connect.ts";
 import type { ScheduleFilter } from "../history/search-schedules.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
@@ -19,7 +19,7 @@ const actions = {
 
 /**
  * Writes the entry, before the first change: a version never names an entry that is missing. A call
- * that is killed leaves an entry without counts.
+ * that is killed leaves an entry with the counts of its batches so far.
  */
 export function beginBulk(sql: Sql, { filter, change, reason, caller }: BulkAction): Promise<BulkEntry> {
   const why = reason === undefined ? {} : { reason };
@@ -35,16 +35,30 @@ export function beginBulk(sql: Sql, { filter, change, reason, caller }: BulkActi
   });
 }
 
-/** Adds the counts to the entry. */
-export async function endBulk(
-  sql: Sql,
-  { at, id }: BulkEntry,
-  { done, unchanged, failed }: { done: number; unchanged: number; failed: number },
-): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx`select carillon.end_bulk(${at}, ${id}, ${JSON.stringify({ done, unchanged, failed })}::text::jsonb)`;
-  });
+interface Counts {
+  done: number;
+  unchanged: number;
+  failed: number;
 }
+
+/**
+ * Notes the counts up to this batch, in its transaction. They stay if the call is cut off. A
+ * transaction of its own would be one more step of a request that is repeated.
+ */
+export async function noteProgress(tx: Tx, entry: BulkEntry, counts: Counts): Promise<void> {
+  await addCounts(tx, entry, { soFar: plain(counts) });
+}
+
+/** Adds the counts to the entry. */
+export async function endBulk(sql: Sql, entry: BulkEntry, counts: Counts): Promise<void> {
+  await sql.begin((tx) => addCounts(tx, entry, plain(counts)));
+}
+
+async function addCounts(tx: Tx, { at, id }: BulkEntry, counts: object): Promise<void> {
+  await tx`select carillon.end_bulk(${at}, ${id}, ${JSON.stringify(counts)}::text::jsonb)`;
+}
+
+const plain = ({ done, unchanged, failed }: Counts): Counts => ({ done, unchanged, failed });
 
 /** A pause has the members that a pause of one schedule has. A patch shows its fields, no values. */
 function changeDetail(change: BulkChange, caller: Caller): { [name: string]: Json } {

@@ -17,6 +17,6 @@ export const detailOfVersion = (tx: Tx, version: Fragment) => tx`
     where a.schedule_id = ${version}.schedule_id and a.version = ${version}.version and a.action = 'schedule.' || ${version}.change
       and a.detail->'ended' is null order by a.id limit 1
   ), (
-    select a.detail - array['done', 'unchanged', 'failed'] from carillon.audit a
+    select a.detail - array['done', 'unchanged', 'failed', 'soFar'] from carillon.audit a
     where a.id = ${version}.bulk_id and a.action in ${bulkActions(tx)}
   )) as detail`;

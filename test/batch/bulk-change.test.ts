@@ -194,6 +194,29 @@ describe("the record of a bulk action", () => {
     expect(items.map(({ action }) => action)).toEqual(["schedule.created"]);
   });
 
+  test("The entry of a bulk action that was cut off has the counts of its batches", async () => {
+    await some("crm:a", "crm:b", "crm:c");
+    let asked = 0;
+    const cutOff = () => {
+      asked += 1;
+      if (asked === 1) return false;
+      throw new Error("The process was killed.");
+    };
+    await expect(bulk({ filter: crm, change }, { ...unbounded, mustEnd: cutOff })).rejects.toThrow("killed");
+    const soFar = { done: 3, unchanged: 0, failed: 0 };
+    expect(await audited()).toMatchObject([{ detail: { filter: crm, soFar } }]);
+    const { items } = await versionsOf(world.sql, { key: "crm:a", limit: 1 });
+    expect(items[0]?.detail).not.toHaveProperty("soFar");
+  });
+
+  test("The end of a bulk action replaces the counts of its batches", async () => {
+    await some("crm:a");
+    await bulk({ filter: crm, change });
+    const [entry] = await audited();
+    expect(entry?.detail).toMatchObject({ done: 1 });
+    expect(entry?.detail).not.toHaveProperty("soFar");
+  });
+
   test("The counts of an entry are written once", async () => {
     await some("crm:a");
     await bulk({ filter: crm, change });

@@ -48,6 +48,7 @@ export function auditSentence({ action, detail }: AuditEntry): AuditSentence {
       isEnd ? `the hold of ${owner} reached its end` : `in the name of ${owner}`,
     ),
     isEnd ? null : text(fields, "until", (until) => `until ${until.slice(0, 16).replace("T", " ")} UTC`),
+    count(fieldsOf(fields["soFar"] ?? null), "done", "changed so far, and no end is recorded"),
     count(fields, "done", "changed"),
     count(fields, "failed", "failed"),
     count(fields, "jobs", fields["jobs"] === 1 ? "job" : "jobs"),
