@@ -71,6 +71,7 @@ describe.runIf(chromium !== undefined)("the sign-in in a browser (needs Chromium
     await tab.page.getByRole("combobox", { name: "Go to a key" }).fill("no");
     await tab.page.getByRole("option", { name: "Now" }).waitFor();
     await tab.page.keyboard.press("Escape");
+    await tab.page.getByRole("dialog").waitFor({ state: "detached" });
     await tab.page.keyboard.press("?");
     await tab.page.getByRole("dialog", { name: "Keys" }).waitFor();
     await tab.page.keyboard.press("Escape");

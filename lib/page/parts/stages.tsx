@@ -1,6 +1,13 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { Attempt, Job } from "../../client/job.ts";
+import type { Outage } from "../../client/stats.ts";
 import { spanText } from "../data/amounts.ts";
+import { outagesInQuery, outageWords } from "../data/outage-queries.ts";
+import { useMay } from "../data/token-query.ts";
 import { clockText } from "../data/zone.ts";
+import { useSession } from "../hooks/session-context.ts";
+import { useNow } from "../hooks/use-now.ts";
 import { useZone } from "../hooks/use-zone.ts";
 
 interface Stage {
@@ -20,42 +27,131 @@ const stagesOf = (attempt: Attempt): Stage[] => [
   { name: "settled", at: attempt.settledAt },
 ];
 
-/** The attempts of a job, each from its plan to its settling. */
+interface Line {
+  title: string;
+  hasFailed: boolean;
+  stages: readonly Stage[];
+  /** An attempt that is not over yet has no end. */
+  isOpen: boolean;
+}
+
+/** The attempts of a job, and the one that waits or is under way. */
+function linesOf({ attempts, current, attempt: done }: Job): Line[] {
+  const ended = attempts.map((attempt) => ({
+    title: `attempt ${attempt.attempt}: ${attempt.outcome}${attempt.error === null ? "" : `, ${attempt.error}`}`,
+    hasFailed: attempt.outcome !== "succeeded",
+    stages: stagesOf(attempt),
+    isOpen: false,
+  }));
+  if (current === null) return ended;
+  const stages = [
+    { name: "planned", at: current.plannedAt },
+    { name: "sent", at: current.sentAt },
+    { name: "claimed", at: current.claimedAt },
+  ];
+  const title = `attempt ${done + 1}: ${current.claimedAt === null ? "waits" : "is under way"}`;
+  return [...ended, { title, hasFailed: false, stages, isOpen: true }];
+}
+
+const instantsOf = ({ stages }: Line) => stages.flatMap(({ at }) => (at === null ? [] : Date.parse(at)));
+
+/** The attempts of a job, each from its plan to its settling, with the outages on the way. */
 export function Stages({ job }: { job: Job }) {
-  const zone = useZone();
+  const { carillon } = useSession();
+  const mayRead = useMay("listOutages");
+  const lines = linesOf(job);
+  const due = Date.parse(job.dueAt);
+  const instants = lines.flatMap(instantsOf);
+  const to = lines.some(({ isOpen }) => isOpen) ? undefined : new Date(Math.max(due, ...instants) + 1);
+  const outages = useQuery({
+    ...outagesInQuery(carillon, {
+      from: new Date(Math.min(due, ...instants)).toISOString(),
+      to: to?.toISOString(),
+    }),
+    enabled: mayRead && lines.length > 0,
+  });
   return (
     <ol className="attempts">
-      {job.attempts.map((attempt) => (
-        <li key={attempt.attempt}>
-          {job.attempts.length === 1 ? null : (
-            <p className="quiet">
-              attempt {attempt.attempt}: {attempt.outcome}
-              {attempt.error === null ? "" : `, ${attempt.error}`}
-            </p>
-          )}
-          <ol className="stages">
-            {stagesOf(attempt).map(({ name, at }, place, all) => {
-              const before = all.slice(0, place).findLast((stage) => stage.at !== null)?.at;
-              const waited =
-                at === null || before == null
-                  ? 0
-                  : Date.parse(at) - Math.max(Date.parse(before), Date.parse(job.dueAt));
-              // Where a failed attempt ended: the target gave no good answer.
-              const hasFailed = name === "target ended" && attempt.outcome !== "succeeded";
-              return (
-                <li
-                  key={name}
-                  className={`stage${waited > slowMs ? " slow" : ""}${hasFailed ? " failed" : ""}`}
-                >
-                  <b>{at === null ? "–" : clockText(Date.parse(at), zone)}</b>
-                  {name}
-                  {waited > slowMs ? <span> after {spanText(waited)}</span> : null}
-                </li>
-              );
-            })}
-          </ol>
+      {lines.map((line, place) => (
+        <li key={line.title}>
+          {lines.length === 1 && !line.isOpen ? null : <p className="quiet">{line.title}</p>}
+          <Line line={line} due={due} isFirst={place === 0} outages={outages.data ?? []} />
         </li>
       ))}
     </ol>
+  );
+}
+
+interface LineProps {
+  line: Line;
+  due: number;
+  /** Its time begins when the job was due, even if the job was made later. */
+  isFirst: boolean;
+  outages: readonly Outage[];
+}
+
+function Line({ line, due, isFirst, outages }: LineProps) {
+  const now = useNow();
+  const instants = instantsOf(line);
+  const begin = Math.min(...instants, ...(isFirst || instants.length === 0 ? [due] : []));
+  const end = line.isOpen ? now : Math.max(...instants);
+  const drawn = outages.filter(
+    ({ from, to }) => Date.parse(from) <= end && (to === null || Date.parse(to) >= begin),
+  );
+  const placeOf = ({ from }: Outage) => {
+    const after = line.stages.findLastIndex(({ at }) => at !== null && Date.parse(at) <= Date.parse(from));
+    return after + 1;
+  };
+  const before = Map.groupBy(drawn, placeOf);
+  const last = before.get(line.stages.length) ?? [];
+  return (
+    <ol className="stages">
+      {line.stages.flatMap((stage, place) => [
+        ...(before.get(place) ?? []).map((outage) => <Away key={outage.id} outage={outage} />),
+        <Reached key={stage.name} line={line} place={place} due={due} />,
+      ])}
+      {last.map((outage) => (
+        <Away key={outage.id} outage={outage} />
+      ))}
+    </ol>
+  );
+}
+
+function Reached({ line: { stages, hasFailed }, place, due }: { line: Line; place: number; due: number }) {
+  const zone = useZone();
+  const { name, at } = stages[place] ?? { name: "", at: null };
+  const before = stages.slice(0, place).findLast((stage) => stage.at !== null)?.at;
+  // Jobs are made, sent and claimed ahead of their due time: that wait is intended.
+  const isAhead = before != null && Date.parse(before) < due;
+  const waited = at === null || before == null ? 0 : Date.parse(at) - (isAhead ? due : Date.parse(before));
+  // Where a failed attempt ended: the target gave no good answer.
+  const isFailed = hasFailed && name === "target ended";
+  return (
+    <li className={`stage${waited > slowMs ? " slow" : ""}${isFailed ? " failed" : ""}`}>
+      <b>{at === null ? "–" : clockText(Date.parse(at), zone)}</b>
+      {name}
+      {waited > slowMs ? (
+        <span> {isAhead ? `${spanText(waited)} after it was due` : `after ${spanText(waited)}`}</span>
+      ) : null}
+    </li>
+  );
+}
+
+/** An outage on the way of the job. */
+function Away({ outage: { what, from, to } }: { outage: Outage }) {
+  const zone = useZone();
+  const began = Date.parse(from);
+  return (
+    <li className="stage outage">
+      <b>{clockText(began, zone)}</b>
+      <Link to="/outages" className="link">
+        outage
+      </Link>
+      <span>
+        {" "}
+        {outageWords[what].toLowerCase()},{" "}
+        {to === null ? "lasts still" : `for ${spanText(Date.parse(to) - began)}`}
+      </span>
+    </li>
   );
 }

@@ -9,7 +9,9 @@ import { Freshness } from "../../parts/freshness.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
+import { PayloadText } from "../schedule/payload-text.tsx";
 import { JobActions } from "./job-actions.tsx";
+import { JobFacts } from "./job-facts.tsx";
 import "../../look/schedule.css";
 
 const refreshMs = 5_000;
@@ -54,12 +56,13 @@ export function JobView() {
               <Sentence text={explanation.data.sentence} of={job.data.key} />
             </p>
           )}
+          <JobFacts job={job.data} />
           <Stages job={job.data} />
           <CopyButton text={`carillon job ${id}`} />
         </div>
       </Panel>
       <Panel title="Payload">
-        <pre className="payload">{JSON.stringify(job.data.payload, null, 2)}</pre>
+        <PayloadText payload={job.data.payload} command={`carillon job ${id}`} />
       </Panel>
     </>
   );

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { Outage } from "../../../client/stats.ts";
 import { spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
+import { outageWords } from "../../data/outage-queries.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -28,15 +29,8 @@ export function OutageTable({ outages, hasMore, onEnd }: OutageTableProps) {
 
 const idOf = ({ id }: Outage) => id;
 
-const words: Readonly<Record<Outage["what"], string>> = {
-  tick: "No tick ran",
-  database: "No tick reached the database",
-  "fast-workers": "No worker claimed from the fast queue",
-  "slow-workers": "No worker claimed from the slow queue",
-};
-
 const columns: readonly Column<Outage>[] = [
-  { name: "Outage", className: "what", cell: ({ what }) => words[what] },
+  { name: "Outage", className: "what", cell: ({ what }) => outageWords[what] },
   { name: "From", className: "from", cell: ({ from }) => <Instant at={from} as="exact" /> },
   {
     name: "To",

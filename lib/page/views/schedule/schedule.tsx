@@ -7,6 +7,7 @@ import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Actions } from "./actions.tsx";
 import { ComingList } from "./coming-list.tsx";
+import { Definition } from "./definition.tsx";
 import { Missing } from "./missing.tsx";
 import { PastRuns } from "./past-runs.tsx";
 import { RunMonth } from "./run-month.tsx";
@@ -63,6 +64,7 @@ export function ScheduleView() {
             <ComingList name={key} next={next.data} />
             {current === undefined ? null : <RunMonth name={key} timezone={current.timezone} month={month} />}
           </div>
+          {current === undefined ? null : <Definition schedule={current} />}
           <Versions name={key} current={current?.version} />
         </>
       )}

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { chromium } from "../support/chromium.ts";
-import type { OwnBrowser } from "./browser.ts";
-import { filledPage } from "./filled.ts";
-import type { OwnPage } from "./own-page.ts";
-import { withBrowser } from "./with-browser.ts";
+import { chromium } from "../../support/chromium.ts";
+import type { OwnBrowser } from "../browser.ts";
+import { filledPage } from "../filled.ts";
+import type { OwnPage } from "../own-page.ts";
+import { withBrowser } from "../with-browser.ts";
 
 describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () => {
   let own: OwnPage;

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { chromium } from "../../support/chromium.ts";
+import type { OwnBrowser } from "../browser.ts";
+import { emptyPage } from "../filled.ts";
+import { axeFaults, textFaults } from "../look-faults.ts";
+import type { OwnPage } from "../own-page.ts";
+import { withBrowser } from "../with-browser.ts";
+
+const long = Array.from({ length: 2_000 }, (_, n) => `line ${n} of a long payload`);
+
+describe.runIf(chromium !== undefined)("the fields of one schedule (need Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  withBrowser(emptyPage, async (opened) => {
+    ({ own, browser } = opened);
+    await own.world.put(
+      "plain",
+      { when: "every 5m", target: { queue: "demo" }, payload: { order: 4711 } },
+      "ops",
+    );
+    await own.world.put(
+      "rich",
+      {
+        when: "0 9 * * *",
+        target: { webhook: { url: "https://hooks.example.com/orders" } },
+        payload: long,
+        retry: { attempts: 3, backoff: "fixed", base: "20s" },
+        catchUp: { policy: "all", limit: 20, within: "6h" },
+        overlap: "skip",
+        maxFires: 9,
+        spread: "10m",
+        deadline: "5m",
+        endsAt: "2027-01-01T00:00:00Z",
+        priority: "high",
+      },
+      "ops",
+    );
+  });
+
+  async function fieldsOf(key: string): Promise<Record<string, string>> {
+    const tab = await browser.tab();
+    await tab.open(`/schedules/${key}`);
+    const rows = await tab.page.locator(".fields > div").all();
+    const fields = await Promise.all(
+      rows.map(async (row) => [await row.locator("dt").innerText(), await row.locator("dd").innerText()]),
+    );
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+    return Object.fromEntries(fields);
+  }
+
+  test("A schedule shows its target, payload and default policies without its editor", async () => {
+    expect(await fieldsOf("plain")).toEqual({
+      target: "queue demo",
+      payload: '{\n  "order": 4711\n}',
+      retry: "5 attempts, exponential from 10s up to 1h (default)",
+      timeout: "30s for an attempt (default)",
+      catchUp: "latest: only the latest missed run is made up (default)",
+      overlap: "runs may overlap (default)",
+      deadline: "none: late runs run (default)",
+      maxFires: "no limit (default)",
+      spread: "none (default)",
+    });
+  });
+
+  test("A schedule shows the policies that are set, and folds a long payload", async () => {
+    const { endsAt, ...fields } = await fieldsOf("rich");
+    expect(fields).toEqual({
+      target: "webhook POST https://hooks.example.com/orders",
+      payload: "2,002 lines of JSON",
+      retry: "3 attempts, 20s apart, without jitter",
+      timeout: "30s for an attempt (default)",
+      catchUp: "all: the newest 20 missed runs are made up, if no older than 6h",
+      overlap: "skipped while an earlier run is not over",
+      deadline: "skipped when more than 5m late",
+      maxFires: "ends after 9 runs",
+      spread: "runs move by up to 10m, by the key",
+      priority: "high",
+    });
+    expect(endsAt).toContain("2027");
+  });
+
+  test.each([390, 1_440])("A payload of any length can be read at %i px, up to a bound", async (width) => {
+    const tab = await browser.tab({ width });
+    const { page } = tab;
+    await tab.open("/schedules/rich");
+    await page.getByText("2,002 lines of JSON").click();
+    await page.getByText(/Its first 20,000 of [\d,]+ characters/).waitFor();
+    // The click may have scrolled the texts under the head of the page.
+    await page.evaluate("scrollTo(0, 0)");
+    const faults = [...(await textFaults(page)), ...(await axeFaults(page))];
+    await page.emulateMedia({ colorScheme: "dark" });
+    expect([...faults, ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+    await tab.close();
+  });
+});
