@@ -36,6 +36,21 @@ describe.runIf(chromium !== undefined)("the lists of schedules and runs in a bro
     await tab.close();
   });
 
+  test("The next run of a held schedule comes after its last hold, or when it is released", async () => {
+    await own.client.schedules.put("held:a", { when: "0 9 * * *", target: { queue: "reports" } });
+    await own.client.schedules.put("held:b", { when: "0 9 * * *", target: { queue: "reports" } });
+    await own.client.schedules.pause("held:a", { owner: "ops", until: "2027-06-01T10:00:00Z" });
+    await own.client.schedules.pause("held:b", { owner: "ops" });
+    const tab = await browser.tab();
+    await tab.open("/schedules?prefix=held:");
+    const nextOf = (key: string) =>
+      tab.page.locator("tr[data-row]").filter({ hasText: key }).locator(".next").innerText();
+    await tab.page.locator("tr[data-row]").first().waitFor();
+    expect(await nextOf("held:a")).toContain("after ");
+    expect(await nextOf("held:b")).toContain("when released");
+    await tab.close();
+  });
+
   test("The runs of one expression are one row of the agenda, with the server's count", async () => {
     const tab = await browser.tab();
     const { page } = tab;

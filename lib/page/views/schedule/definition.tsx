@@ -5,7 +5,7 @@ import { Sentence } from "../../parts/sentence.tsx";
 import { PayloadText } from "./payload-text.tsx";
 import { policyTexts } from "./policy-texts.ts";
 
-/** What it sends, where to, and by which policies. */
+/** Where a schedule sends which payload, and by which policies. */
 export function Definition({ schedule }: { schedule: Schedule }) {
   const { key, target, payload } = schedule;
   return (

@@ -64,6 +64,24 @@ export const latenessColumn = (strips: ReadonlyMap<string, readonly LastRun[]>):
 export const nextColumn: Column<ScheduleSummary> = {
   name: "Next run",
   className: "next",
-  cell: ({ key, nextAt }) =>
-    nextAt === null ? <span className="faint">–</span> : <Instant at={nextAt} of={key} />,
+  cell: ({ key, nextAt, holds }) =>
+    nextAt === null ? <NoNext holds={holds} /> : <Instant at={nextAt} of={key} />,
 };
+
+/** While a schedule is held, its next run depends on the end of the hold. */
+function NoNext({ holds }: Pick<ScheduleSummary, "holds">) {
+  const ends = holds.flatMap(({ until }) => until ?? []);
+  const [last] = ends.toSorted().slice(-1);
+  if (holds.length === 0) return <span className="faint">–</span>;
+  return (
+    <span className="faint">
+      {last === undefined || ends.length < holds.length ? (
+        "when released"
+      ) : (
+        <>
+          after <Instant at={last} />
+        </>
+      )}
+    </span>
+  );
+}
