@@ -99,10 +99,12 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
       readOwn: operation("readOwn"),
       namesBeyond: operation("namesBeyond"),
     },
-    applyInbox: async () => operation("applyInbox")(undefined),
-    listInboxErrors: operation("listInboxErrors"),
-    readInboxError: async () => null,
-    removeInboxError: operation("removeInboxError"),
+    inbox: {
+      apply: async () => operation("applyInbox")(undefined),
+      listRefused: operation("listInboxErrors"),
+      readRefused: async () => null,
+      removeRefused: operation("removeInboxError"),
+    },
     listQuarantine: operation("listQuarantine"),
     retryQuarantine: operation("retryQuarantine"),
     commands: {

@@ -39,15 +39,6 @@ import {
   type ScheduleSearch,
 } from "../../history/search-schedules.ts";
 import { type VersionRead, versionsOf } from "../../history/versions.ts";
-import { applyInboxAtOnce, type InboxApplied } from "../../inbox/apply-inbox.ts";
-import {
-  deleteRefused,
-  listRefused,
-  type RefusedCommand,
-  type RefusedPlace,
-  type RefusedSearch,
-  readOneRefused,
-} from "../../inbox/refusals.ts";
 import type { JobKey } from "../../job/job-id.ts";
 import type { JobPlace } from "../../job/job-place.ts";
 import type { Rate } from "../../job/rate.ts";
@@ -100,6 +91,7 @@ import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type FailureOperations, failureOperations } from "./failure-operations.ts";
+import { type InboxOperations, inboxOperations } from "./inbox-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and in `next` where the next page starts; the last page has none. */
@@ -192,13 +184,7 @@ export interface Operations extends BoardOperations {
   tokens: TokenOperations;
   /** Newest first. */
   readAudit(search: EntrySearch): Promise<Page<AuditEntry, AuditPlace>>;
-  /** Applies commands that callers wrote in SQL, as many as one request can. */
-  applyInbox(): Promise<InboxApplied>;
-  /** Newest first; a page may be short of its limit and still have a `next`. */
-  listInboxErrors(search: RefusedSearch): Promise<Page<RefusedCommand, RefusedPlace>>;
-  readInboxError(id: string): Promise<RefusedCommand | null>;
-  /** False where there is no such command. */
-  removeInboxError(id: string): Promise<boolean>;
+  inbox: InboxOperations;
   commands: CommandOperations;
   /** A page may be short of its limit and still have a `next`. */
   listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
@@ -288,10 +274,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     tokens: tokenOperations(sql, deps.rateByDefault ?? null),
     readAudit: (search) => readAudit(sql, search),
-    applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
-    listInboxErrors: (search) => listRefused(sql, search),
-    readInboxError: (id) => readOneRefused(sql, id),
-    removeInboxError: (id) => sql.begin((tx) => deleteRefused(tx, id)),
+    inbox: inboxOperations({ ...deps, acceptance: accept }),
     commands: commandOperations({ ...deps, acceptance: accept }),
     listQuarantine: (search) => listEntries(sql, search),
     retryQuarantine: (search) => retryEntries(sql, search),

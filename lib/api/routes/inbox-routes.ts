@@ -118,7 +118,7 @@ const errorsDoc: RouteDoc = {
 };
 
 /** Routes of the commands that callers write in SQL. */
-export function inboxRoutes(operations: Operations): Route[] {
+export function inboxRoutes({ inbox }: Pick<Operations, "inbox">): Route[] {
   return [
     route({
       method: "POST",
@@ -128,7 +128,7 @@ export function inboxRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: applyDoc,
       answer: async () => {
-        const { applied, refused, failed, more } = await operations.applyInbox();
+        const { applied, refused, failed, more } = await inbox.apply();
         return { status: 200, body: { applied, refused, failed, more } };
       },
     }),
@@ -142,7 +142,7 @@ export function inboxRoutes(operations: Operations): Route[] {
         const within = narrowed(token, asked);
         if (within === null) return { status: 200, body: { items: [] } };
         const before = cursor === undefined ? undefined : readPlace(cursor);
-        const { items, next } = await operations.listInboxErrors({ ...within, before, limit });
+        const { items, next } = await inbox.listRefused({ ...within, before, limit });
         return {
           status: 200,
           body: {
@@ -159,7 +159,7 @@ export function inboxRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: errorDoc,
       answer: async ({ parameter, token }) => {
-        const found = await reachable(operations, parameter("id"), token);
+        const found = await reachable(inbox, parameter("id"), token);
         return { status: 200, body: errorView(found) };
       },
     }),
@@ -170,8 +170,8 @@ export function inboxRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: forgetDoc,
       answer: async ({ parameter, token }) => {
-        const { id } = await reachable(operations, parameter("id"), token);
-        if (!(await operations.removeInboxError(id))) throw noSuch(id);
+        const { id } = await reachable(inbox, parameter("id"), token);
+        if (!(await inbox.removeRefused(id))) throw noSuch(id);
         return { status: 204 };
       },
     }),
@@ -180,11 +180,11 @@ export function inboxRoutes(operations: Operations): Route[] {
 
 /** A command that the token does not reach is treated as missing. */
 async function reachable(
-  operations: Operations,
+  inbox: Operations["inbox"],
   id: string,
   token: Parameters<typeof reaches>[0],
 ): Promise<RefusedCommand> {
-  const found = isId(id) ? await operations.readInboxError(id) : null;
+  const found = isId(id) ? await inbox.readRefused(id) : null;
   if (found === null || !(token.prefix === null || (found.key !== null && reaches(token, found.key))))
     throw noSuch(id);
   return found;

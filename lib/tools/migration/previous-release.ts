@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "7b13c8f0eb63e597f9a146393ef16fc92421e75e876e6d70e1249850b5080a89",
+  migrationsDigest: "c5dba06e55400c00ba1aa242ece2d3e118e99b18c3aed958e6a7266eb4e14f41",
 } as const;

@@ -248,8 +248,8 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a list of the inbox's refusals has only those with the prefix",
     file: "lib/api/routes/inbox-routes.ts",
-    text: "operations.listInboxErrors({ ...within, before, limit })",
-    replacement: "operations.listInboxErrors({ before, limit })",
+    text: "inbox.listRefused({ ...within, before, limit })",
+    replacement: "inbox.listRefused({ before, limit })",
     tests: [reachTest],
   },
   {
