@@ -27,7 +27,7 @@ describe.runIf(chromium !== undefined)("the view of one job (needs Chromium)", (
     const tab = await browser.tab();
     await tab.open(`/jobs/${items[0]?.id}`);
     const value = (name: string) =>
-      tab.page.locator(".fields > div").filter({ hasText: name }).locator("dd").innerText();
+      tab.page.locator(".definition > div").filter({ hasText: name }).locator("dd").innerText();
     expect(await value("Target")).toBe("function sync-ledger (async)");
     expect(await value("Attempt")).toBe("2 of 3");
     expect(await value("Due")).toContain(":");

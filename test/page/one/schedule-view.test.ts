@@ -41,7 +41,7 @@ describe.runIf(chromium !== undefined)("the fields of one schedule (need Chromiu
   async function fieldsOf(key: string): Promise<Record<string, string>> {
     const tab = await browser.tab();
     await tab.open(`/schedules/${key}`);
-    const rows = await tab.page.locator(".fields > div").all();
+    const rows = await tab.page.locator(".definition > div").all();
     const fields = await Promise.all(
       rows.map(async (row) => [await row.locator("dt").innerText(), await row.locator("dd").innerText()]),
     );

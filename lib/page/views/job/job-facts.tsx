@@ -14,7 +14,7 @@ export function JobFacts({ job }: { job: Job }) {
   const schedule = useQuery(scheduleQuery(carillon, job.key));
   const isMoved = Date.parse(job.dueAt) !== Date.parse(job.occurrence);
   return (
-    <dl className="fields">
+    <dl className="definition">
       <div>
         <dt>Target</dt>
         <dd>

@@ -10,7 +10,7 @@ export function Definition({ schedule }: { schedule: Schedule }) {
   const { key, target, payload } = schedule;
   return (
     <Panel title="Target, payload and policies" note={`version ${schedule.version}`}>
-      <dl className="fields">
+      <dl className="definition">
         <div>
           <dt className="mono">target</dt>
           <dd className="mono">
