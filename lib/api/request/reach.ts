@@ -4,10 +4,10 @@ import { forbidden } from "./problem.ts";
 
 /**
  * Whether a token reaches a key: its prefix must be the start of the key; a token without a prefix
- * reaches every key.
+ * reaches every key, and alone what has no readable key.
  */
-export function reaches({ prefix }: Pick<Token, "prefix">, key: string): boolean {
-  return prefix === null || key.startsWith(prefix);
+export function reaches({ prefix }: Pick<Token, "prefix">, key: string | null): boolean {
+  return prefix === null || key?.startsWith(prefix) === true;
 }
 
 /** The answer depends only on the key, so the caller does not learn whether the schedule exists. */

@@ -180,8 +180,7 @@ async function found(
   token: Parameters<typeof reaches>[0],
 ): Promise<DeadCommandRead> {
   const dead = isId(id) ? await commands.read(id) : null;
-  if (dead === null || !(token.prefix === null || (dead.key !== null && reaches(token, dead.key))))
-    throw noSuch(id);
+  if (dead === null || !reaches(token, dead.key)) throw noSuch(id);
   return dead;
 }
 

@@ -185,8 +185,7 @@ async function reachable(
   token: Parameters<typeof reaches>[0],
 ): Promise<RefusedCommand> {
   const found = isId(id) ? await inbox.readRefused(id) : null;
-  if (found === null || !(token.prefix === null || (found.key !== null && reaches(token, found.key))))
-    throw noSuch(id);
+  if (found === null || !reaches(token, found.key)) throw noSuch(id);
   return found;
 }
 

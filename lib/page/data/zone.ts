@@ -48,7 +48,7 @@ export const dateText = (at: number, zone: string) => formatsOf(zone).date.forma
 export const wallMinute = (wall: string) => wall.slice(0, 16).replace("T", " ");
 
 /** `UTC+02:00` of the server's `2026-03-29T03:00:00+02:00`. */
-export const serverOffset = (wall: string) => (wall.endsWith("Z") ? "UTC" : `UTC${wall.slice(19)}`);
+export const serverOffset = (wall: string) => `UTC${/[+-]\d\d:\d\d$/.exec(wall)?.[0] ?? ""}`;
 
 /** `09:00` of today, `tomorrow 09:00`, `Mon, 30 Nov 09:00`: the day only where it is another one. */
 export function wallText(

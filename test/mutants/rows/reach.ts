@@ -22,8 +22,8 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: the token's prefix counts only at the beginning of a key",
     file: reach,
-    text: "prefix === null || key.startsWith(prefix)",
-    replacement: "prefix === null || key.includes(prefix)",
+    text: "key?.startsWith(prefix) === true",
+    replacement: "key?.includes(prefix) === true",
     tests: [ownTest],
   },
   {
@@ -190,29 +190,29 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a dead command of another prefix is not shown",
     file: "lib/api/routes/command-routes.ts",
-    text: "(dead.key !== null && reaches(token, dead.key))",
-    replacement: "dead.key !== null",
+    text: "dead === null || !reaches(token, dead.key)",
+    replacement: "dead === null || (dead.key === null && !reaches(token, null))",
     tests: [reachTest],
   },
   {
     name: "reach: a dead command without a readable key is shown to no team",
     file: "lib/api/routes/command-routes.ts",
-    text: "(dead.key !== null && reaches(token, dead.key))",
-    replacement: "dead.key === null || reaches(token, dead.key)",
+    text: "dead === null || !reaches(token, dead.key)",
+    replacement: "dead === null || (dead.key !== null && !reaches(token, dead.key))",
     tests: [ownTest],
   },
   {
     name: "reach: a refusal of the inbox for another prefix is not shown",
     file: "lib/api/routes/inbox-routes.ts",
-    text: "(found.key !== null && reaches(token, found.key))",
-    replacement: "found.key !== null",
+    text: "found === null || !reaches(token, found.key)",
+    replacement: "found === null || (found.key === null && !reaches(token, null))",
     tests: [reachTest],
   },
   {
     name: "reach: a refusal of the inbox without a key is shown to no team",
     file: "lib/api/routes/inbox-routes.ts",
-    text: "(found.key !== null && reaches(token, found.key))",
-    replacement: "found.key === null || reaches(token, found.key)",
+    text: "found === null || !reaches(token, found.key)",
+    replacement: "found === null || (found.key !== null && !reaches(token, found.key))",
     tests: [ownTest],
   },
   {

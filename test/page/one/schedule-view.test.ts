@@ -81,6 +81,15 @@ describe.runIf(chromium !== undefined)("the fields of one schedule (need Chromiu
     expect(endsAt).toContain("2027");
   });
 
+  test("The explanation of an instant of a deleted schedule names the offset of its clock", async () => {
+    await own.world.put("gone", { when: "0 9 * * *", target: { queue: "demo" } }, "ops");
+    await own.client.schedules.delete("gone");
+    const tab = await browser.tab();
+    await tab.open("/schedules/gone?why=2026-03-29T00:30:00.929Z");
+    await tab.page.getByText("2026-03-29 00:30 UTC+00:00").waitFor();
+    await tab.close();
+  });
+
   test.each([390, 1_440])("A payload of any length can be read at %i px, up to a bound", async (width) => {
     const tab = await browser.tab({ width });
     const { page } = tab;

@@ -27,22 +27,21 @@ export interface ConfirmProps<Preview> {
   onOpenChange?: (isOpen: boolean) => void;
 }
 
+type Phase = "asking" | "acting" | "done" | "failed";
+
 /** A button whose action is shown, counted by the server, before it is done. */
 export function Confirm<Preview>(props: ConfirmProps<Preview>) {
   const queryClient = useQueryClient();
   const [isOpen, setOpen] = useState(false);
-  const [hasActed, setActed] = useState(false);
-  const [isActing, setActing] = useState(false);
-  const [isDone, setDone] = useState(false);
+  const [phase, setPhase] = useState<Phase>("asking");
   const change = (opens: boolean) => {
     // Closed in the middle, the dialog could not say what was done and what was not.
-    if (isActing) return;
+    if (phase === "acting") return;
     setOpen(opens);
     props.onOpenChange?.(opens);
     // Not before: with its subject the button may go, and with it the sentence on what was done.
-    if (!opens && hasActed) void queryClient.invalidateQueries();
-    setActed(false);
-    setDone(false);
+    if (!opens && phase !== "asking") void queryClient.invalidateQueries();
+    setPhase("asking");
   };
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={change}>
@@ -50,15 +49,10 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup className="dialog">
-          <AlertDialog.Title className="dialog-title">{isDone ? "Done" : props.title}</AlertDialog.Title>
-          <Question
-            {...props}
-            onActing={(acts) => {
-              setActing(acts);
-              if (acts) setActed(true);
-            }}
-            onDone={() => setDone(true)}
-          />
+          <AlertDialog.Title className="dialog-title">
+            {phase === "done" ? "Done" : props.title}
+          </AlertDialog.Title>
+          <Question {...props} onPhase={setPhase} />
         </AlertDialog.Popup>
       </AlertDialog.Portal>
     </AlertDialog.Root>
@@ -75,9 +69,8 @@ function Question<Preview>({
   isDangerous,
   hasNoReason,
   fields,
-  onActing,
-  onDone,
-}: ConfirmProps<Preview> & { onActing(acts: boolean): void; onDone(): void }) {
+  onPhase,
+}: ConfirmProps<Preview> & { onPhase(phase: Phase): void }) {
   const reasonId = useId();
   const [reason, setReason] = useState("");
   const [progress, setProgress] = useState<string | null>(null);
@@ -89,9 +82,9 @@ function Question<Preview>({
   });
   const action = useAction({
     mutationFn: () => act({ reason, progress: setProgress }),
-    onMutate: () => onActing(true),
-    onSuccess: onDone,
-    onSettled: () => onActing(false),
+    onMutate: () => onPhase("acting"),
+    onSuccess: () => onPhase("done"),
+    onError: () => onPhase("failed"),
   });
   const doing = seen.data === undefined ? null : verb(seen.data);
   if (action.isSuccess)

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { AgendaCounts } from "../../../client/agenda.ts";
-import { numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
 type ExpressionCount = AgendaCounts["items"][number];
@@ -38,7 +38,11 @@ const columns: readonly Column<ExpressionCount>[] = [
     cell: ({ when }) => (when === null ? "single times" : <span className="mono">{when}</span>),
   },
   { name: "Zone", className: "zone", cell: zoneText },
-  { name: "Runs", className: "count", cell: ({ occurrences }) => amount(occurrences, "run") },
+  {
+    name: "Runs",
+    className: "count",
+    cell: ({ occurrences }) => amountText({ count: occurrences, more: false }, "run"),
+  },
   { name: "Schedules", className: "key", cell: (of) => <Members {...of} /> },
 ];
 
@@ -48,18 +52,15 @@ function zoneText({ timezone, calendar }: ExpressionCount): string {
 }
 
 function Members({ schedules, sample }: ExpressionCount) {
-  if (sample === null) return amount(schedules, "schedule");
+  if (sample === null) return amountText({ count: schedules, more: false }, "schedule");
   return (
     <>
       <Link to="/schedules/$key" params={{ key: sample }} className="mono">
         {sample}
       </Link>
       {schedules === 1 ? null : (
-        <span className="quiet"> and {amount(schedules - 1, "other", "others")}</span>
+        <span className="quiet"> and {amountText({ count: schedules - 1, more: false }, "other")}</span>
       )}
     </>
   );
 }
-
-const amount = (count: number, one: string, many = `${one}s`) =>
-  `${numberText(count)} ${count === 1 ? one : many}`;

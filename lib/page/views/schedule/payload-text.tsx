@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import type { Json } from "../../../client/json.ts";
+import { numberText } from "../../data/amounts.ts";
 
 /** A text of more lines is folded. */
 const openLines = 12;
@@ -14,14 +15,14 @@ export function PayloadText({ payload, command }: { payload: Json; command: stri
   const rest =
     text.length <= shownMax ? null : (
       <p className="quiet rest">
-        Its first {shownMax.toLocaleString("en")} of {text.length.toLocaleString("en")} characters;{" "}
-        <code>{command}</code> prints all of them.
+        Its first {numberText(shownMax)} of {numberText(text.length)} characters; <code>{command}</code>{" "}
+        prints all of them.
       </p>
     );
   if (lines <= openLines && rest === null) return shown;
   return (
     <details className="folded">
-      <summary>{lines.toLocaleString("en")} lines of JSON</summary>
+      <summary>{numberText(lines)} lines of JSON</summary>
       {shown}
       {rest}
     </details>
