@@ -1,10 +1,16 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
 import { emptyPage } from "../filled.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
-import type { OwnPage } from "../own-page.ts";
+import { adminToken, type OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
+
+const run = promisify(execFile);
+const main = path.join(import.meta.dirname, "..", "..", "..", "lib", "cli", "main.ts");
 
 const long = Array.from({ length: 2_000 }, (_, n) => `line ${n} of a long payload`);
 
@@ -79,6 +85,21 @@ describe.runIf(chromium !== undefined)("the fields of one schedule (need Chromiu
       priority: "high",
     });
     expect(endsAt).toContain("2027");
+  });
+
+  test("The command beside an explanation runs as it is copied", async () => {
+    const tab = await browser.tab();
+    await tab.open("/schedules/plain?why=2027-01-01T09:00:00Z");
+    const { page } = tab;
+    await page.locator(".why .sentence").waitFor();
+    const copied = (await page.locator(".why .copy").getAttribute("title")) ?? "";
+    const [name, ...words] = copied.replace(/^Copy: /, "").split(" ");
+    expect(name).toBe("carillon");
+    const { stdout } = await run(process.execPath, [main, ...words], {
+      env: { ...process.env, CARILLON_URL: own.url, CARILLON_TOKEN: adminToken },
+    });
+    expect(stdout).toContain("2027-01-01 09:00");
+    await tab.close();
   });
 
   test("The explanation of an instant of a deleted schedule names the offset of its clock", async () => {

@@ -1,5 +1,6 @@
 import type { Schedule } from "../../../client/schedule.ts";
 import { targetText } from "../../data/document/target-text.ts";
+import { quoted } from "../../data/shell-text.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { PayloadText } from "./payload-text.tsx";
@@ -23,7 +24,7 @@ export function Definition({ schedule }: { schedule: Schedule }) {
             {payload === null ? (
               <span className="quiet">none</span>
             ) : (
-              <PayloadText payload={payload} command={`carillon get ${key}`} />
+              <PayloadText payload={payload} command={`carillon get ${quoted(key)}`} />
             )}
           </dd>
         </div>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
+import { quoted } from "../../data/shell-text.ts";
 import { serverOffset, wallMinute } from "../../data/zone.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
@@ -70,7 +71,7 @@ export function Why({ name, at, timezone }: WhyProps) {
             </p>
             {data.note === undefined ? null : <p className="quiet">{data.note}</p>}
             {job.data === undefined ? null : <Stages job={job.data} />}
-            <CopyButton text={`carillon explain ${name} ${data.at}`} />
+            <CopyButton text={`carillon explain ${quoted(name)} --at ${data.at}`} />
           </>
         )}
       </div>
