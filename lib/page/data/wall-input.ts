@@ -5,17 +5,23 @@ export function wallInput(at: number, zone: string): string {
   return `${dateText(at, zone)}T${minuteText(at, zone)}`;
 }
 
-const rounds = 3;
+const dayMs = 86_400_000;
 
 /**
- * The instant of a wall time in a zone: by the difference between the wall time of a guess and the
- * wanted one. Of a time that occurs twice the first is meant, and one in a gap becomes that after it.
+ * The instant of a wall time in a zone, read with the offset of the day before it. Thus of a time that
+ * occurs twice the first is meant, and one in a gap is as long after the gap as it is after its begin.
  * Null if the text is no time.
  */
 export function instantOfWall(text: string, zone: string): number | null {
   const wanted = Date.parse(`${text}Z`);
   if (Number.isNaN(wanted)) return null;
-  let at = wanted;
-  for (let round = 0; round < rounds; round++) at += wanted - Date.parse(`${wallInput(at, zone)}Z`);
-  return at;
+  const before = wanted - offsetOf(wanted - dayMs, zone);
+  if (wallMs(before, zone) === wanted) return before;
+  const after = wanted - offsetOf(wanted + dayMs, zone);
+  return wallMs(after, zone) === wanted ? after : before;
 }
+
+const wallMs = (at: number, zone: string) => Date.parse(`${wallInput(at, zone)}Z`);
+
+/** The offset of a whole minute, as all zones have it. */
+const offsetOf = (at: number, zone: string) => wallMs(at, zone) - at;

@@ -5,11 +5,14 @@ import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
 import { quoted } from "../../data/shell-text.ts";
 import { serverOffset, wallMinute } from "../../data/zone.ts";
 import { useSession } from "../../hooks/session-context.ts";
+import { useNow } from "../../hooks/use-now.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
+import { typedInstant } from "./typed-instant.ts";
 
 interface WhyProps {
   name: string;
@@ -25,11 +28,19 @@ export function Why({ name, at, timezone }: WhyProps) {
   const explanation = useQuery({ ...explainQuery(carillon, name, at ?? ""), enabled: at !== undefined });
   const jobId = explanation.data?.job?.id;
   const job = useQuery({ ...jobQuery(carillon, jobId ?? ""), enabled: jobId !== undefined });
+  const zone = useZone();
+  const now = useNow();
   const [typed, setTyped] = useState(at ?? "");
-  useEffect(() => setTyped(at ?? ""), [at]);
+  const [isUnread, setUnread] = useState(false);
+  useEffect(() => {
+    setTyped(at ?? "");
+    setUnread(false);
+  }, [at]);
   const ask = (event: FormEvent) => {
     event.preventDefault();
-    void navigate({ search: (before) => ({ ...before, why: typed.trim() }) });
+    const instant = typedInstant(typed, { zone, now });
+    setUnread(instant === null);
+    if (instant !== null) void navigate({ search: (before) => ({ ...before, why: instant }) });
   };
   const data = at === undefined ? undefined : explanation.data;
   return (
@@ -48,7 +59,9 @@ export function Why({ name, at, timezone }: WhyProps) {
             id="why-at"
             className="mono"
             spellCheck={false}
-            placeholder="e.g. 2026-03-02T09:00:00Z"
+            placeholder="e.g. 09:00, or 2026-03-02 09:00"
+            aria-invalid={isUnread}
+            aria-describedby={isUnread ? "why-fault" : undefined}
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
           />
@@ -56,7 +69,15 @@ export function Why({ name, at, timezone }: WhyProps) {
             Explain
           </button>
         </form>
-        {at === undefined ? <p className="quiet">Choose an instant, or type one.</p> : null}
+        {isUnread ? (
+          <p id="why-fault" className="field-fault" role="alert">
+            This is not a time. Type 09:00 or 2026-03-02 09:00 for a time in {zone}, or an instant such as
+            2026-03-02T09:00:00Z.
+          </p>
+        ) : null}
+        {at === undefined ? (
+          <p className="quiet">Choose an instant, or type a time: it is read in {zone}.</p>
+        ) : null}
         {at !== undefined && data === undefined ? (
           <AnswerState
             error={explanation.error}

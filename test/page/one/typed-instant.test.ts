@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { typedInstant } from "../../../lib/page/views/schedule/typed-instant.ts";
+
+const now = Date.parse("2026-11-27T23:30:00Z");
+
+test.each([
+  ["09:00", "Europe/Berlin", "2026-11-28T08:00:00.000Z"],
+  ["9:05", "America/New_York", "2026-11-27T14:05:00.000Z"],
+  ["2026-03-02 09:00", "Asia/Kathmandu", "2026-03-02T03:15:00.000Z"],
+  [" 2026-03-02T09:00:30 ", "UTC", "2026-03-02T09:00:30.000Z"],
+  ["2026-03-02 09:00Z", "Europe/Berlin", "2026-03-02T09:00:00.000Z"],
+  ["2026-03-02T09:00:00.929+05:45", "Europe/Berlin", "2026-03-02T03:15:00.929Z"],
+  // A time in the missing hour is taken for the time after it, and a repeated time for the first one.
+  ["2026-03-29 02:30", "Europe/Berlin", "2026-03-29T01:30:00.000Z"],
+  ["2026-10-25 02:30", "Europe/Berlin", "2026-10-25T00:30:00.000Z"],
+])("%j in %s is the instant %s", (text, zone, instant) => {
+  expect(typedInstant(text, { zone, now })).toBe(instant);
+});
+
+test.each([
+  "",
+  "tomorrow",
+  "25:00",
+  "09:60",
+  "09:00:75",
+  "2026-02-31 09:00",
+  "2026-02-31T09:00Z",
+  "2026-13-01 09:00",
+])("%j is no instant", (text) => {
+  expect(typedInstant(text, { zone: "Europe/Berlin", now })).toBeNull();
+});

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { chromium } from "../../support/chromium.ts";
+import type { OwnBrowser } from "../browser.ts";
+import { axeFaults, textFaults } from "../look-faults.ts";
+import { type OwnPage, ownPage } from "../own-page.ts";
+import { withBrowser } from "../with-browser.ts";
+
+const begin = "2027-03-26T12:00:00.000Z";
+const target = { queue: "reports" };
+
+describe.runIf(chromium !== undefined)("times in a browser (need Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  withBrowser(
+    () => ownPage(begin),
+    async (opened) => {
+      ({ own, browser } = opened);
+      await own.client.schedules.put("berlin", { when: "0 9 * * *", timezone: "Europe/Berlin", target });
+      await own.client.schedules.put("often", { when: "every 5m", target });
+    },
+  );
+
+  test.each([390, 1_440])(
+    "Why? at %i px reads a time of the screen's zone, and says which it reads",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open("/schedules/berlin?zone=America/New_York");
+      await page.getByText("it is read in America/New_York").waitFor();
+      const field = page.getByLabel("The instant to explain");
+      const explain = page.getByRole("button", { name: "Explain" });
+      await field.fill("around nine");
+      await explain.click();
+      await page.getByRole("alert").getByText("Type 09:00 or 2026-03-02 09:00").waitFor();
+      expect(await field.getAttribute("aria-invalid")).toBe("true");
+      expect([...(await textFaults(page)), ...(await axeFaults(page))]).toEqual([]);
+      await field.fill("2027-03-27 04:00");
+      await explain.click();
+      await page.waitForURL("**why=2027-03-27T08:00:00.000Z*".replaceAll(":", "%3A"));
+      expect(await page.locator(".why .sentence").innerText()).toContain("Is planned");
+      expect(await page.getByRole("alert").count()).toBe(0);
+      expect(tab.faults).toEqual([]);
+      await tab.close();
+    },
+  );
+
+  test("A month of frequent runs marks the days that are not drawn", async () => {
+    const tab = await browser.tab({ width: 390 });
+    const { page } = tab;
+    await tab.open("/schedules/often?zone=UTC");
+    await page.getByText(/The month has more: .* up to 2027-03-\d\d \d\d:\d\d\./).waitFor();
+    expect(await page.locator("td.undrawn").allInnerTexts()).toContain("31\nnot drawn");
+    expect(await page.locator("td.undrawn", { hasText: /^26/ }).count()).toBe(0);
+    expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+    await tab.close();
+  });
+
+  test("A phone shows each view of the menu without scrolling it", async () => {
+    const tab = await browser.tab({ width: 390 });
+    await tab.open("/");
+    const links = await tab.page.getByRole("navigation", { name: "Views" }).getByRole("link").all();
+    const ends = await Promise.all(links.map((link) => link.boundingBox()));
+    expect(ends.map((box) => (box?.x ?? 391) + (box?.width ?? 0)).filter((end) => end > 390)).toEqual([]);
+    expect(links).toHaveLength(6);
+    await tab.close();
+  });
+
+  test("The instants of a filter are shown in the zone of the screen", async () => {
+    const tab = await browser.tab();
+    await tab.open("/jobs?from=2027-03-26T11:00:00.000Z&zone=Asia/Tokyo");
+    const chips = tab.page.getByRole("list", { name: "Further filters" });
+    expect(await chips.innerText()).toMatch(/20:00:00/);
+    await tab.close();
+  });
+
+  test("A refused save moves the focus to the field that is at fault", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/new?key=refused");
+    await page.getByLabel("When", { exact: true }).fill("0 7 * * *");
+    await page.getByLabel(/^Queue/).fill("reports");
+    await page.getByLabel("Timeout of an attempt").fill("soon");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.locator("[aria-invalid='true']:focus").waitFor();
+    expect(await page.locator(":focus").inputValue()).toBe("soon");
+    await tab.close();
+  });
+});
