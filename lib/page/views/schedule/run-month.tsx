@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { StripItem } from "../../../client/agenda.ts";
 import { monthRunsQuery } from "../../data/one-schedule-queries.ts";
-import { dateText } from "../../data/zone.ts";
+import { dateText, wallMinute } from "../../data/zone.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
@@ -24,6 +24,8 @@ export function RunMonth({ name, timezone, month }: RunMonthProps) {
   const runs = useQuery(monthRunsQuery(carillon, name, { month: shown, timezone }));
   const byDay = Map.groupBy(runs.data?.items ?? [], ({ wall }) => wall.slice(0, 10));
   const last = runs.data?.items.at(-1);
+  // With a cursor, the days after the last item are not known.
+  const drawnTo = runs.data?.cursor === undefined || last === undefined ? "9999" : last.wall.slice(0, 10);
   return (
     <Panel title="Month" note={timezone}>
       <MonthGrid
@@ -32,16 +34,17 @@ export function RunMonth({ name, timezone, month }: RunMonthProps) {
           void navigate({ search: (before) => ({ ...before, month: chosen }), replace: true })
         }
         look={(date) =>
-          [date === today ? "today" : "", lookOfDay(byDay.get(date) ?? [])]
+          [date === today ? "today" : "", date > drawnTo ? "undrawn" : lookOfDay(byDay.get(date) ?? [])]
             .filter((each) => each !== "")
             .join(" ")
         }
-        day={(date) => <Day name={name} date={date} runs={byDay.get(date) ?? []} />}
+        day={(date) => <Day name={name} date={date} runs={byDay.get(date) ?? []} isDrawn={date <= drawnTo} />}
       />
       <AnswerState error={runs.error} isPending={runs.isPending} retry={() => void runs.refetch()} />
       {runs.data?.cursor === undefined || last === undefined ? null : (
         <p className="month-more">
-          The month has more: the first {runs.data.items.length} occurrences are drawn, up to {last.wall}.
+          The month has more: the first {runs.data.items.length} occurrences are drawn, up to{" "}
+          {wallMinute(last.wall)}.
         </p>
       )}
     </Panel>
@@ -55,7 +58,14 @@ function lookOfDay(runs: readonly StripItem[]): string {
   return runs.length > 0 && runs.every(isSkipped) ? "off" : "";
 }
 
-function Day({ name, date, runs }: { name: string; date: string; runs: readonly StripItem[] }) {
+interface DayProps {
+  name: string;
+  date: string;
+  runs: readonly StripItem[];
+  isDrawn: boolean;
+}
+
+function Day({ name, date, runs, isDrawn }: DayProps) {
   const [first] = runs;
   const noted = runs.find(({ note }) => note !== null);
   const shown = noted ?? first;
@@ -63,6 +73,7 @@ function Day({ name, date, runs }: { name: string; date: string; runs: readonly 
   return (
     <>
       <span className="date">{Number(date.slice(8))}</span>
+      {isDrawn ? null : <span className="quiet">not drawn</span>}
       {shown === undefined ? null : (
         <Link
           to="/schedules/$key"
