@@ -1,3 +1,4 @@
+import { Instant } from "./instant.tsx";
 import "../look/chips.css";
 
 interface FilterChipsProps {
@@ -13,7 +14,7 @@ export function FilterChips({ chips }: FilterChipsProps) {
     <ul className="chips" aria-label="Further filters">
       {given.map(({ label, text, drop }) => (
         <li key={label}>
-          <span className="quiet">{label}</span> <span className="mono">{text}</span>
+          <span className="quiet">{label}</span> <ChipText text={text ?? ""} />
           <button
             type="button"
             className="text-button"
@@ -26,4 +27,10 @@ export function FilterChips({ chips }: FilterChipsProps) {
       ))}
     </ul>
   );
+}
+
+const instant = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+function ChipText({ text }: { text: string }) {
+  return instant.test(text) ? <Instant at={text} as="exact" /> : <span className="mono">{text}</span>;
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import {
   CarillonProblem,
   type Fault,
@@ -56,6 +56,10 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
     enabled: stored !== undefined,
   });
   const save = useSave(stored?.key, version, refetch);
+  useEffect(() => {
+    // The field may be far below the button.
+    if (save.error !== null) document.querySelector<HTMLElement>('.form [aria-invalid="true"]')?.focus();
+  }, [save.error]);
   const error = save.error ?? preview.error;
   const faults = useMemo(() => (error instanceof CarillonProblem ? error.errors : []), [error]);
   const marks = useMemo(() => marksOf(text, read, faults), [text, read, faults]);
