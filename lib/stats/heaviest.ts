@@ -116,6 +116,6 @@ function unspreadable(heaviest: Minute | undefined, names: ReadonlyMap<string, N
   return partsOf(heaviest, names).flatMap(({ kind, owner, fires }) => {
     if (kind !== "release" || fires < heaviest.fires * namedFrom) return [];
     const of = owner === null ? "" : ` of ${owner}`;
-    return `${grouped.format(fires)} of its runs are the end of holds${of}: no spread moves them, and other ends of these holds do.`;
+    return `${grouped.format(fires)} of its runs start when holds${of} end: a spread does not move them. Let these holds end at different times.`;
   });
 }

@@ -111,7 +111,7 @@ describe("a forecast of a prefix", () => {
   });
 });
 
-test("The forecast names releases with the owners of the holds, and says that no spread moves them", async () => {
+test("The forecast names releases with the owners of the holds, and says that a spread does not move them", async () => {
   for (let n = 0; n < 8; n++) {
     await world.put(`held-${n}`, { when: "every 1m" });
     await world.put(`free-${n}`, { when: "every 1m" });
@@ -126,7 +126,9 @@ test("The forecast names releases with the owners of the holds, and says that no
     ],
     other: 0,
   });
-  expect(suggestion.text).toContain("8 of its runs are the end of holds of ops");
+  expect(suggestion.text).toContain(
+    "8 of its runs start when holds of ops end: a spread does not move them.",
+  );
 });
 
 describe("contributors", () => {

@@ -46,15 +46,16 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
               void navigate({ search: (before) => ({ ...before, spread }), replace: true })
             }
             isBusy={forecast.isPlaceholderData}
-            result={
-              data.spread === null
-                ? null
-                : `the busiest minute has ${numberText(data.spread.peak)} runs instead of ${numberText(data.suggestion.peak)}`
-            }
+            result={data.spread === null ? null : effectText(data.suggestion.peak, data.spread.peak)}
           />
           <Contributors forecast={data} prefix={search.prefix} />
         </>
       )}
     </>
   );
+}
+
+function effectText(before: number, after: number): string {
+  if (after === before) return `the busiest minute still has ${numberText(before)} runs: it has no effect`;
+  return `the busiest minute has ${numberText(after)} runs instead of ${numberText(before)}`;
 }

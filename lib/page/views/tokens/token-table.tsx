@@ -84,7 +84,8 @@ function RevokeToken({ token: { id, name } }: { token: TokenSummary }) {
                 was last used <Instant at={lastUsedAt} as="relative" />
               </>
             )}
-            . Requests with it are refused from then on, at once and for good. Its schedules stay.
+            . Requests with it are refused from then on, at once and for good.
+            {scope === "read" ? null : " The schedules that were put with it stay."}
           </p>
           {own.data?.id === id ? (
             <p className="notice bad">This is your own token: you are signed out.</p>
