@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
 import type { OwnBrowser } from "./browser.ts";
 import { deadKey, filledPage } from "./filled.ts";
-import { textFaults } from "./look-faults.ts";
+import { axeFaults, textFaults } from "./look-faults.ts";
 import type { OwnPage } from "./own-page.ts";
 import { withBrowser } from "./with-browser.ts";
 
@@ -34,6 +34,22 @@ describe.runIf(chromium !== undefined)("tokens with fewer rights in a browser (n
     }
     expect(await buttonsOf("admin-token", `/jobs/${dead}`)).toContain("Retry …");
     expect(await buttonsOf("admin-token", "/jobs?state=dead")).toContain("Retry all that match …");
+  });
+
+  test.each([390, 1_440])("At %i px the page says why a token with fewer rights sees less", async (width) => {
+    const body = { name: `narrow ${width}`, scope: "read", prefix: "hooks:partner-a:order-created" } as const;
+    const { token } = await own.client.tokens.create(body);
+    const tab = await browser.tab({ token, width });
+    const { page } = tab;
+    await tab.open("/");
+    expect([...(await textFaults(page)), ...(await axeFaults(page))]).toEqual([]);
+    await page.getByRole("link", { name: "read only, hooks:partner-a:order-created…" }).click();
+    await page.getByRole("heading", { name: "Your token" }).waitFor();
+    await tab.close();
+    const admin = await browser.tab({ width });
+    await admin.open("/");
+    expect(await admin.page.locator(".token-note").count()).toBe(0);
+    await admin.close();
   });
 
   test("A token with a prefix sees its own schedules in every view, and no error", async () => {

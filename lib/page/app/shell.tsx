@@ -6,6 +6,7 @@ import { Keys } from "./keys.tsx";
 import { MoreMenu } from "./more-menu.tsx";
 import { Palette } from "./palette.tsx";
 import { contentId, SkipLink } from "./skip-link.tsx";
+import { TokenNote } from "./token-note.tsx";
 import { ViewChange } from "./view-change.tsx";
 import { ZoneSwitch } from "./zone-switch.tsx";
 import "../look/parts.css";
@@ -43,6 +44,7 @@ export function Shell() {
             ))}
           </div>
           <MoreMenu />
+          <TokenNote />
         </nav>
         <Palette />
         <ZoneSwitch />

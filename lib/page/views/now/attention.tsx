@@ -57,7 +57,7 @@ function ProblemRow({ problem }: { problem: Problem }) {
           countText(problem.count)
         ) : (
           <>
-            since <Instant at={problem.since} />
+            {sinceWord(problem.kind)} <Instant at={problem.since} />
           </>
         )}
       </span>
@@ -68,3 +68,6 @@ function ProblemRow({ problem }: { problem: Problem }) {
     </li>
   );
 }
+
+/** A missed occurrence is counted in the minute that found it, which may be long after its time. */
+const sinceWord = (kind: Problem["kind"]) => (kind === "missed" ? "found since" : "since");
