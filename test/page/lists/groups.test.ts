@@ -72,6 +72,15 @@ describe.runIf(chromium !== undefined)("the list of groups (needs Chromium)", ()
     await tab.close();
   });
 
+  test("A team finds its group behind pages without any group of it", async () => {
+    const { token } = await own.client.tokens.create({ name: "team", scope: "read", prefix: "team:" });
+    const tab = await browser.tab({ token });
+    await tab.open("/groups");
+    await tab.page.locator("tr[data-row]").filter({ hasText: "z-team" }).waitFor();
+    expect(await tab.page.locator("tr[data-row]").count()).toBe(1);
+    await tab.close();
+  });
+
   test("A name that no group begins with leaves an empty list that says so", async () => {
     const tab = await browser.tab();
     await tab.open("/groups?prefix=nothing");
