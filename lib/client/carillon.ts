@@ -4,7 +4,7 @@ import { type BatchOptions, type Operation, type OperationResult, sendBatch } fr
 import { Calendars } from "./calendars.ts";
 import { Commands, Inbox } from "./commands.ts";
 import type { Forecast, ForecastParams } from "./forecast.ts";
-import { LabelledSchedules } from "./groups.ts";
+import { Groups, LabelledSchedules } from "./groups.ts";
 import type { BoardHold, HoldFilter } from "./holds.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
@@ -49,7 +49,7 @@ export interface CarillonOptions {
 export class Carillon {
   readonly schedules: Schedules;
   readonly jobs: Jobs;
-  readonly groups: LabelledSchedules<{ group: string }>;
+  readonly groups: Groups;
   readonly tags: LabelledSchedules<{ tag: string }>;
   readonly calendars: Calendars;
   readonly limits: TargetLimits;
@@ -88,7 +88,7 @@ export class Carillon {
     this.#send = send;
     this.schedules = new Schedules(send);
     this.jobs = new Jobs(send);
-    this.groups = new LabelledSchedules(send, "groups");
+    this.groups = new Groups(send);
     this.tags = new LabelledSchedules(send, "tags");
     this.calendars = new Calendars(send);
     this.limits = new TargetLimits(send);

@@ -1,5 +1,7 @@
 import type { OpenJob } from "./job.ts";
 import type { InstantText } from "./json.ts";
+import { listOf } from "./request/list.ts";
+import type { ListOptions, Pages } from "./request/pages.ts";
 import type { CallOptions, Request, Send, WriteOptions } from "./request/transport.ts";
 import type { PauseParams, ResumeParams, ScheduleSummary } from "./schedule.ts";
 
@@ -18,6 +20,21 @@ export interface SharedHold {
    * than the token reaches.
    */
   members: number | null;
+}
+
+/** A group in the list of groups. */
+export interface ListedGroup {
+  group: string;
+  /** Its schedules, counted up to 100; of a token with a prefix, those under it. */
+  schedules: number;
+  moreSchedules: boolean;
+  /** The key of the first of these schedules. */
+  sample: string;
+}
+
+export interface GroupFilter {
+  /** Groups whose names begin with it. */
+  prefix?: string | undefined;
 }
 
 export interface Members {
@@ -93,5 +110,19 @@ export class LabelledSchedules<Shown> {
 
   #at(name: string): string[] {
     return ["v1", this.#label, name];
+  }
+}
+
+export class Groups extends LabelledSchedules<{ group: string }> {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    super(send, "groups");
+    this.#send = send;
+  }
+
+  /** The groups that have a schedule, ordered by name. */
+  list(params?: GroupFilter & ListOptions): Pages<ListedGroup> {
+    return listOf(this.#send, ["v1", "groups"], params);
   }
 }

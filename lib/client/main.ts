@@ -23,7 +23,7 @@ export type {
 export { Carillon, type CarillonOptions } from "./carillon.ts";
 export type { DeadCommand, InboxApplied, InboxError, RetriedCommand } from "./commands.ts";
 export type { Contribution, Forecast, ForecastParams } from "./forecast.ts";
-export type { CancelDone, HoldDone, Members, SharedHold } from "./groups.ts";
+export type { CancelDone, GroupFilter, HoldDone, ListedGroup, Members, SharedHold } from "./groups.ts";
 export type { BoardHold, HoldFilter } from "./holds.ts";
 export type {
   Attempt,

@@ -198,6 +198,7 @@ describe("other documented statuses", () => {
 
   test("Every documented status occurs: groups and tags", async () => {
     const stale = `cursor=${writeCursor("holds", "999999")}`;
+    await answers("GET", "/v1/groups", 200);
     for (const path of ["/v1/groups/walk", "/v1/tags/walk"]) {
       await answers("GET", path, 200);
       await answers("POST", `${path}/pause`, 200, { body: { reason: "walk" } });

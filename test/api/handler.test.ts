@@ -69,6 +69,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     cancelLabel: operation("cancelLabel"),
     readHolds: operation("readHolds"),
     readEndedHolds: operation("readEndedHolds"),
+    listGroups: operation("listGroups"),
     enqueueJob: operation("enqueueJob"),
     setLimits: operation("setLimits"),
     clearLimits: operation("clearLimits"),

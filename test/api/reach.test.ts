@@ -247,6 +247,7 @@ const cases: Record<string, RouteCase> = {
   "DELETE /v1/calendars/{name}": refused("/v1/calendars/days"),
   "GET /v1/calendars/{name}": shows("/v1/calendars/days"),
   "GET /v1/calendars": shows("/v1/calendars"),
+  "GET /v1/groups": shows("/v1/groups", ["/v1/groups", { query: "prefix=theirs" }]),
   ...label("group"),
   ...label("tag"),
   "GET /v1/limits": refused("/v1/limits"),

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cancelLabel } from "../../lib/batch/cancel-label.ts";
 import { connect } from "../../lib/db/connect.ts";
+import { readLabel } from "../../lib/history/groups/read-label.ts";
 import { openJobsOf } from "../../lib/history/open-jobs.ts";
-import { readLabel } from "../../lib/history/read-label.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";

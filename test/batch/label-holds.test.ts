@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { pauseLabel, resumeLabel, type SharedPauseParams } from "../../lib/batch/label-holds.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
-import { readLabel } from "../../lib/history/read-label.ts";
+import { readLabel } from "../../lib/history/groups/read-label.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
 import type { Label } from "../../lib/schedule/shared-holds.ts";
 import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";

@@ -38,6 +38,21 @@ test("carillon holds shows owner, reason and time left, and a group's hold as on
   );
 });
 
+test("carillon groups lists the groups by name, and says that there are more", async () => {
+  for (const [key, group] of [
+    ["l:1", "lists:1"],
+    ["l:2", "lists:1"],
+    ["l:3", "lists:2"],
+  ] as const)
+    await put(key, "--when", "every 1h", "--group", group);
+  const { out } = await cli.carillon(["groups", "--prefix", "lists:"]);
+  expect(out).toMatch(/^GROUP +SCHEDULES +SUCH AS\nlists:1 +2 +l:1\nlists:2 +1 +l:3\n$/);
+  expect((await cli.carillon(["groups", "--prefix", "lists:", "--limit", "1"])).err).toContain(
+    "These are the first 1, and there are more: use --limit or --all.",
+  );
+  expect((await cli.carillon(["groups", "--prefix", "none:"])).err).toBe("No group begins with none:.\n");
+});
+
 test("The members of a group's hold are the schedules that it was put on, also deleted ones, and no later ones", async () => {
   for (const key of ["m:1", "m:2"]) await put(key, "--when", "every 1h", "--group", "team");
   await cli.carillon(["pause", "--group", "team"]);

@@ -127,6 +127,10 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "JobGroups",
   },
 
+  listGroups: {
+    call: (c) => page(c.groups.list({ prefix: "g", ...listed })),
+    answer: "Page<ListedGroup>",
+  },
   getGroup: {
     call: (c) => c.groups.get("g", { ...listed, cursor: "c" }),
     answer: "Members & { group: string }",

@@ -7,6 +7,7 @@ import { group, restPage } from "./rest-filled.ts";
 import { withBrowser } from "./with-browser.ts";
 
 const views = [
+  "/groups",
   `/groups/${encodeURIComponent(group)}`,
   "/limits",
   "/tokens",
@@ -54,6 +55,7 @@ describe.runIf(chromium !== undefined)("the views of the menu (need Chromium)", 
     await tab.open("/");
     await tab.page.getByRole("button", { name: "More" }).click();
     expect(await tab.page.locator(".more-list a").allTextContents()).toEqual([
+      "Groups",
       "Calendars",
       "Tokens",
       "Outages",

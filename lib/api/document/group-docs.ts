@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { pauseShape, resumeShape } from "../../command/schedule-input.ts";
+import { countedMax, groupsLookedMax } from "../../history/groups/list-groups.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
-import { cursorSchema } from "../request/query.ts";
+import { cursorSchema, pageSchema } from "../request/query.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { instantText } from "../views/instant-text.ts";
 import { openJobSchema } from "../views/job-view.ts";
@@ -55,6 +56,31 @@ const cancelledSchema = z.strictObject({
 
 const sharedHold = { ...examples.hold, prefix: null, progress: "set", members: 2 };
 const tag = "Groups and tags";
+
+const listedGroupSchema = z
+  .strictObject({
+    group: z.string(),
+    schedules: z.int().describe(`Its schedules, counted up to ${countedMax}.`),
+    moreSchedules: z.boolean().describe(`Whether it has more than ${countedMax} schedules.`),
+    sample: z.string().describe("The key of the first of these schedules."),
+  })
+  .meta({ id: "ListedGroup", description: "A group in the list of groups." });
+
+export const groupListDoc: RouteDoc = {
+  summary: "List the groups",
+  description: `The groups that have a schedule, ordered by name. A group that has only a hold is in the list of holds. A token with a prefix sees the groups that have a schedule under it, and counts only these schedules. A page looks at ${groupsLookedMax.toLocaleString("en-GB")} groups at most, so it may be short and still have a cursor.`,
+  tag,
+  answers: {
+    200: {
+      what: "A page of groups.",
+      schema: pageSchema(listedGroupSchema),
+      example: {
+        items: [{ group: "order:1234", schedules: 2, moreSchedules: false, sample: "order:1234:unpaid" }],
+        cursor: examples.cursor,
+      },
+    },
+  },
+};
 
 /** Documentation of the routes of groups; tags have the same routes. */
 export function labelDocs(

@@ -1,4 +1,5 @@
 import type { Sql } from "../../db/connect.ts";
+import { type ListedGroup, listGroups } from "../../history/groups/list-groups.ts";
 import { type EndedHold, type EndedPlace, readEndedHolds } from "../../history/holds/ended-holds.ts";
 import { type Board, readBoard } from "../../history/holds/hold-board.ts";
 import { type NotedOutage, type OutagePlace, type OutageSearch, readOutages } from "../../parcel/outages.ts";
@@ -19,6 +20,8 @@ export interface BoardOperations {
   readEndedHolds(
     params: Parameters<typeof readEndedHolds>[1],
   ): Promise<{ items: EndedHold[]; next?: EndedPlace }>;
+  /** By name; a page may be short. */
+  listGroups(params: Parameters<typeof listGroups>[1]): Promise<{ items: ListedGroup[]; next?: string }>;
   readProblems(prefix: string | null): Promise<Problems>;
   readStats(): Promise<Stats>;
   readPrefixStats(prefix: string): Promise<PrefixStats>;
@@ -35,6 +38,7 @@ export function boardOperations(sql: Sql): BoardOperations {
   return {
     readHolds: (params) => readBoard(sql, params),
     readEndedHolds: (params) => readEndedHolds(sql, params),
+    listGroups: (params) => listGroups(sql, params),
     readProblems: (prefix) => readProblems(sql, prefix),
     readStats: () => readStats(sql),
     readPrefixStats: (prefix) => readPrefixStats(sql, prefix),

@@ -23,11 +23,11 @@ import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../.
 import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
 import { type Explanation, explain } from "../../explain/explain.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../../history/dead-jobs.ts";
+import { type LabelRead, readLabel } from "../../history/groups/read-label.ts";
 import { jobsOf } from "../../history/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
 import { readAnyJob } from "../../history/planned-job.ts";
 import { type Preview, type PreviewParams, previewSchedule } from "../../history/preview.ts";
-import { type LabelRead, readLabel } from "../../history/read-label.ts";
 import { readSchedule, type ScheduleRead } from "../../history/read-schedule.ts";
 import { searchKey } from "../../history/search-histories.ts";
 import { type JobSearch, searchJobs } from "../../history/search-jobs.ts";

@@ -9,6 +9,7 @@ export type ListName =
   | "jobs"
   | "versions"
   | "calendars"
+  | "groups"
   | "holds"
   | "limits"
   | "zone-moves"

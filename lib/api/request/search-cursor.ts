@@ -8,6 +8,7 @@ type SearchName = Extract<
   | "job-groups"
   | "retries"
   | "cancels"
+  | "groups"
   | "group-cancels"
   | "schedule-bulk"
   | "quarantine"

@@ -1,11 +1,13 @@
 import * as z from "zod";
 import type { SharedHoldDone } from "../../batch/label-holds.ts";
 import { pauseShape, resumeShape } from "../../command/schedule-input.ts";
-import type { SharedHoldRead } from "../../history/read-label.ts";
+import type { ListedGroup } from "../../history/groups/list-groups.ts";
+import type { SharedHoldRead } from "../../history/groups/read-label.ts";
 import { Refusal } from "../../refusal.ts";
 import { keyFault } from "../../schedule/shape/schedule-key.ts";
+import { storableText } from "../../schedule/shape/text.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
-import { labelDocs } from "../document/group-docs.ts";
+import { groupListDoc, labelDocs } from "../document/group-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
@@ -19,9 +21,35 @@ import { ownerFor } from "./hold-owner.ts";
 const cancelShape = pauseShape.pick({ reason: true });
 const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
 
+const groupQuery = z.strictObject({
+  prefix: storableText({ max: 255 }).optional().describe("Groups whose names begin with it."),
+  ...pageQuery,
+});
+
 /** Routes of groups, and of tags in the same way. */
 export function groupRoutes(operations: Operations): Route[] {
-  return [...labelRoutes(operations, "group"), ...labelRoutes(operations, "tag")];
+  return [groupList(operations), ...labelRoutes(operations, "group"), ...labelRoutes(operations, "tag")];
+}
+
+function groupList(operations: Operations): Route {
+  return route({
+    method: "GET",
+    path: "/v1/groups",
+    scope: "read",
+    query: groupQuery,
+    doc: groupListDoc,
+    answer: async ({ query: { limit, cursor, prefix }, token }) => {
+      const filter = { prefix, keys: token.prefix ?? undefined };
+      const after = readSearchCursor(cursor, "groups", filter, (name) => keyFault(name) === null);
+      const { items, next } = await operations.listGroups({ filter, after, limit });
+      const following = next === undefined ? {} : { cursor: writeSearchCursor("groups", filter, next) };
+      return { status: 200, body: { items: items.map(listedGroupView), ...following } };
+    },
+  });
+}
+
+function listedGroupView({ name, schedules, more, sample }: ListedGroup) {
+  return { group: name, schedules, moreSchedules: more, sample };
 }
 
 function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {

@@ -1,10 +1,12 @@
 import type { Members } from "../../client/main.ts";
 import { type Command, command } from "../command.ts";
+import { listOptions } from "../common-options.ts";
+import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
 import { jobColumns } from "../output/shown-job.ts";
 import { scheduleColumns } from "../output/shown-schedule.ts";
 import { printable } from "../output/style.ts";
-import { counted } from "../output/table.ts";
+import { counted, grouped } from "../output/table.ts";
 
 const group = command({
   name: "group",
@@ -50,4 +52,37 @@ function showMembers(
 const progressText = (progress: Members["holds"][number]["progress"], schedules: string): string =>
   progress === "set" ? ` on ${schedules}` : `, ${schedules} so far`;
 
-export const groupCommands: readonly Command[] = [group];
+const groups = command({
+  name: "groups",
+  group: "Groups, calendars, limits",
+  summary: "List the groups that have a schedule, by name",
+  usage: "",
+  words: { min: 0, max: 0 },
+  options: {
+    prefix: { value: "prefix", about: "Only groups whose names begin with this" },
+    ...listOptions,
+  },
+  examples: ["carillon groups", "carillon groups --prefix order:"],
+  run: async (call) => {
+    const { given, client, out, signal } = call;
+    const prefix = given.text("prefix");
+    const list = client.groups.list({ prefix, limit: pageSize(call), signal });
+    out.table(
+      [
+        { title: "GROUP", text: (item) => item.group },
+        {
+          title: "SCHEDULES",
+          text: ({ schedules, moreSchedules }) =>
+            `${moreSchedules ? "more than " : ""}${grouped.format(schedules)}`,
+          align: "right",
+          whole: true,
+        },
+        { title: "SUCH AS", text: ({ sample }) => sample },
+      ],
+      await someOf(call, list),
+      prefix === undefined ? "No schedule has a group." : printable(`No group begins with ${prefix}.`),
+    );
+  },
+});
+
+export const groupCommands: readonly Command[] = [groups, group];

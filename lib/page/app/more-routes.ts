@@ -6,6 +6,14 @@ import { root } from "./root-route.tsx";
 
 /** The views of the menu. Their code is loaded when one of them is opened. */
 
+const groups = createRoute({
+  getParentRoute: () => root,
+  path: "/groups",
+  component: lazyRouteComponent(() => import("../views/groups/groups.tsx"), "Groups"),
+  validateSearch: (search: Record<string, unknown>): { prefix?: string | undefined } =>
+    textsIn(search, ["prefix"]),
+});
+
 const group = createRoute({
   getParentRoute: () => root,
   path: "/groups/$group",
@@ -54,4 +62,4 @@ const quarantine = createRoute({
     textsIn(search, ["prefix"]),
 });
 
-export const moreRoutes = [group, limits, tokens, audit, refused, outages, quarantine] as const;
+export const moreRoutes = [groups, group, limits, tokens, audit, refused, outages, quarantine] as const;

@@ -4,6 +4,7 @@ import { useSession } from "../hooks/session-context.ts";
 
 /** The views of the menu, each with the operation without which it is empty. */
 const views = [
+  { to: "/groups", name: "Groups", operation: "listGroups" },
   { to: "/calendars", name: "Calendars", operation: "listCalendars" },
   { to: "/limits", name: "Limits", operation: "listLimits" },
   { to: "/tokens", name: "Tokens", operation: "getOwnToken" },

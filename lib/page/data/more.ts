@@ -8,6 +8,7 @@ export interface More {
 interface Pages {
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
+  isFetchNextPageError: boolean;
   fetchNextPage(): unknown;
 }
 
@@ -15,7 +16,8 @@ export function moreOf(pages: Pages): More {
   return {
     hasMore: pages.hasNextPage,
     onEnd: () => {
-      if (!pages.isFetchingNextPage) void pages.fetchNextPage();
+      // A page that failed is requested again by the button of the error only.
+      if (!pages.isFetchingNextPage && !pages.isFetchNextPageError) void pages.fetchNextPage();
     },
   };
 }

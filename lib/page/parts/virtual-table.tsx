@@ -70,9 +70,10 @@ export function VirtualTable<Row>({
   const shown = virtualizer.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   const reachEnd = useEffectEvent(onEnd);
+  // After each render: a page of a search may bring no row, and then only the answer has changed.
   useEffect(() => {
     if (hasMore && last >= rows.length - ahead) reachEnd();
-  }, [hasMore, last, rows.length]);
+  });
   return (
     <div className={`table ${className}`}>
       <table aria-label={label} aria-rowcount={hasMore ? -1 : rows.length + 1}>

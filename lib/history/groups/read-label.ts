@@ -1,10 +1,10 @@
-import type { Tx } from "../db/connect.ts";
-import { databaseClock } from "../db/database-clock.ts";
-import { type Label, type SharedHold, sharedHoldsOf } from "../schedule/shared-holds.ts";
-import { type OpenJob, type OpenJobs, openJobsMax, openJobsOf } from "./open-jobs.ts";
-import type { ScheduleRead } from "./read-schedule.ts";
-import { listSchedules } from "./search-schedules.ts";
-import { jobsToCome } from "./unmade-jobs.ts";
+import type { Tx } from "../../db/connect.ts";
+import { databaseClock } from "../../db/database-clock.ts";
+import { type Label, type SharedHold, sharedHoldsOf } from "../../schedule/shared-holds.ts";
+import { type OpenJob, type OpenJobs, openJobsMax, openJobsOf } from "../open-jobs.ts";
+import type { ScheduleRead } from "../read-schedule.ts";
+import { listSchedules } from "../search-schedules.ts";
+import { jobsToCome } from "../unmade-jobs.ts";
 
 /**
  * A hold as it is shown. The number of members is null if the hold covers more keys than the reader

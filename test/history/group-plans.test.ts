@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { countedMax, groupsLookedMax, listGroups } from "../../lib/history/groups/list-groups.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { touched } from "../support/touched.ts";
+
+/** Before and behind the others by name; each has half of the schedules. */
+const large = ["a-large", "z-large"];
+const small = 5_000;
+
+/** 60,000 schedules in two groups, 5,000 groups of one schedule, and one schedule of a team in the last group. */
+async function fill(sql: Sql): Promise<void> {
+  const columns = sql`id, shard, queue, key, group_key, target_kind, created_at, created_by, updated_at, updated_by`;
+  const rest = sql`'queue', now(), 'test', now(), 'test'`;
+  await sql`
+    insert into carillon.schedules (${columns})
+    select n, n % 16, 'fast', 'big:' || n, case when n % 2 = 0 then ${large[0] ?? ""} else ${large[1] ?? ""} end, ${rest} from generate_series(1, 60000) n`;
+  await sql`
+    insert into carillon.schedules (${columns})
+    select 100000 + n, n % 16, 'fast', 'small:' || n, 'g-' || n, ${rest} from generate_series(1, ${small}::int) n`;
+  await sql`
+    insert into carillon.schedules (${columns}) select 200000, 0, 'fast', 'team:1', ${large[1] ?? ""}, ${rest}`;
+}
+
+describe.each([
+  ["without statistics", false],
+  ["with statistics", true],
+])("the list of very many groups %s", (_, isAnalyzed) => {
+  let database: TestDatabase;
+  let sql: Sql;
+
+  beforeAll(async () => {
+    database = await testDatabase();
+    sql = connect({ DATABASE_URL: database.url }, { max: 1 });
+    await fill(sql);
+    await sql`set jit = off`;
+    if (isAnalyzed) await sql`vacuum analyze`;
+  });
+
+  afterAll(async () => {
+    await sql.end();
+    await database.drop();
+  });
+
+  async function readIn(params: Parameters<typeof listGroups>[1]) {
+    let found: Awaited<ReturnType<typeof listGroups>> = { items: [] };
+    const { scanned, index } = await touched(sql, async () => {
+      found = await listGroups(sql, params);
+    });
+    expect(scanned).toEqual({});
+    const [[name, read] = ["none", 0], ...others] = Object.entries(index);
+    expect([name, ...others]).toEqual(["schedules_group"]);
+    return { ...found, read };
+  }
+
+  test("A page of groups reads up to a hundred members of each, however many it has", async () => {
+    const first = await readIn({ filter: {}, limit: 2 });
+    expect(first.items).toMatchObject([
+      { name: "a-large", schedules: countedMax, more: true },
+      { name: "g-1", schedules: 1, more: false },
+    ]);
+    expect(first.read).toBeLessThan(countedMax + 10);
+    const last = await readIn({ filter: { prefix: "z" }, limit: 100 });
+    expect(last.items).toEqual([{ name: "z-large", schedules: countedMax, more: true, sample: "big:1" }]);
+    expect(last.next).toBeUndefined();
+    expect(last.read).toBeLessThan(countedMax + 10);
+  });
+
+  test("A page in the middle of the groups reads no more than the first", async () => {
+    const { items, next, read } = await readIn({ filter: {}, after: "g-300", limit: 100 });
+    expect(items).toHaveLength(100);
+    expect(next).toBe(items.at(-1)?.name);
+    expect(read).toBeLessThan(3 * 100);
+  });
+
+  test("A team finds its one group behind thousands of others, in pages that look at a bounded number", async () => {
+    const pages: string[][] = [];
+    let after: string | undefined;
+    do {
+      const { items, next, read } = await readIn({ filter: { keys: "team:" }, after, limit: 50 });
+      expect(read).toBeLessThan(groupsLookedMax + 10);
+      pages.push(items.map(({ name }) => name));
+      after = next;
+    } while (after !== undefined);
+    expect(pages).toEqual([[], [], ["z-large"]]);
+  });
+});
