@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { dayMapOf } from "../../lib/page/data/load/day-map.ts";
-import { heatBounds, heatLevel } from "../../lib/page/data/load/heat.ts";
+import { heatColours, heatLevel } from "../../lib/page/data/load/heat.ts";
 import { hourSums, weekOf } from "../../lib/page/data/load/week-map.ts";
 import { chromium } from "../support/chromium.ts";
 import { hour, minute } from "../support/instants.ts";
@@ -19,13 +19,33 @@ const everyMinute = (from: string, count: number) =>
   }));
 
 describe("the numbers of heat maps", () => {
-  test("The peak has the darkest colour, no run has none, and close counts share colours", () => {
-    const bounds = heatBounds([0, 1, 42, 42_000]);
-    expect(bounds).toEqual([9, 71, 600, 5_000, 42_000]);
-    expect([0, 1, 9, 10, 42_000].map((count) => heatLevel(count, bounds))).toEqual([0, 1, 1, 2, 5]);
-    expect(heatBounds([7, 7])).toEqual([7]);
-    expect(heatLevel(7, [7])).toBe(5);
-    expect(heatBounds([0])).toEqual([1]);
+  test("The peak has the darkest colour, no run has none, and each colour says its numbers", () => {
+    const colours = heatColours([0, 1, 42, 42_000]);
+    expect(colours).toEqual([
+      { level: 1, from: 1, to: 1 },
+      { level: 3, from: 42, to: 42 },
+      { level: 5, from: 42_000, to: 42_000 },
+    ]);
+    expect([0, 1, 9, 42_000, 50_000].map((count) => heatLevel(count, colours))).toEqual([0, 1, 3, 5, 5]);
+    expect(heatColours([0, 7, 7])).toEqual([{ level: 5, from: 7, to: 7 }]);
+    expect(heatColours([0])).toEqual([]);
+  });
+
+  test("A peak of fifty times the usual count leaves four colours to the differences below it", () => {
+    const usual = Array.from({ length: 160 }, (_, n) => 5_000 + 10 * (n % 40));
+    const colours = heatColours([...usual, 250_000]);
+    expect(colours.map(({ level }) => level)).toEqual([1, 2, 3, 4, 5]);
+    expect(colours.at(-1)).toEqual({ level: 5, from: 250_000, to: 250_000 });
+    const shares = colours
+      .slice(0, 4)
+      .map(({ from, to }) => usual.filter((count) => count >= from && count <= to).length);
+    expect(Math.min(...shares)).toBeGreaterThan(20);
+  });
+
+  test("Counts that differ by less than a tenth have different colours, but no dark one", () => {
+    const colours = heatColours([30_847, 30_880, 30_913, 30_890]);
+    expect(colours.map(({ level }) => level)).toEqual([1, 2, 2, 3]);
+    expect(heatColours([7, 7])).toEqual([{ level: 3, from: 7, to: 7 }]);
   });
 
   test("The hour that a clock change leaves out has no row, and a repeated one has two", () => {
