@@ -58,7 +58,7 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
       <input
         type="range"
         className="minute-slider"
-        aria-label="A minute of the map; up and down move by an hour, Enter opens its agenda"
+        aria-label="Minute of the map: left and right move by a minute, up and down by an hour, Enter opens its agenda"
         min={0}
         max={Math.max(0, cells.length - 1)}
         value={Math.max(0, place)}

@@ -11,7 +11,7 @@ import { LoadHead } from "./load-head.tsx";
 import type { LoadSearch } from "./load-search.ts";
 import { useWeek, type WeekCell } from "./use-week.ts";
 import { WeekHeat } from "./week-heat.tsx";
-import { cellText, windowOf } from "./week-hour.tsx";
+import { cellText, isAhead, windowOf } from "./week-hour.tsx";
 
 const hourMs = 3_600_000;
 
@@ -27,8 +27,9 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
     (most, cell) => ((cell.fires ?? 0) > (most?.fires ?? 0) ? cell : most),
     null,
   );
-  // An hour that has begun, or that occurs twice, is not comparable with the others.
-  const whole = cells.filter(({ from, to }) => to - from === hourMs);
+  const begun = cells.find(isAhead)?.from ?? 0;
+  // The hour that has begun, and one that occurs twice, are not comparable with the others.
+  const whole = cells.filter(({ from, to }) => from > begun && to - from === hourMs);
   const colours = heatColours(whole.flatMap(({ fires }) => fires ?? []));
   const total = cells.reduce((sum, { fires }) => sum + (fires ?? 0), 0);
   const shown = cells.find((cell) => cell.from === chosen?.from && cell.hour === chosen.hour) ?? busiest;
