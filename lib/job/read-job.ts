@@ -32,8 +32,8 @@ export interface JobRead {
   finishedAt: Date | null;
   latenessMs: number | null;
   /**
-   * From when its target first began until its target ended, with all waits in between. Each attempt
-   * has its own duration.
+   * How long its last attempt took at its target, without waits before it. Each attempt has its own
+   * duration.
    */
   durationMs: number | null;
   /** A cancel was requested, and the worker has not stopped the job yet. */
@@ -54,6 +54,7 @@ type JobRow = Omit<
   "id" | "latenessMs" | "durationMs" | "recheckOf" | "payload" | "attempts" | "current"
 > & {
   targetMs: number | null;
+  lastAttemptMs: number | null;
   rootOccurrence: Date | null;
   rootKind: JobKind | null;
   rootN: number | null;
@@ -190,6 +191,17 @@ export const errorGroupOfJob = (tx: Tx) => tx`
     where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n and a.error_group is not null
     order by a.occurrence desc, a.schedule_id desc, a.kind desc, a.n desc, a.attempt desc limit 1) end`;
 
+/**
+ * How long the last attempt of a job `j` took at its target. A job that succeeded at once has no rows
+ * of attempts, and pays for no lookup: it took from its start to its end.
+ */
+const lastAttemptMs = (tx: Tx) => tx`
+  case when j.finished_at is not null and (j.state <> 'succeeded' or j.attempt > 1) then (
+    select round(date_part('epoch', date_trunc('milliseconds', a.finished_at) - date_trunc('milliseconds', a.started_at)) * 1000) - coalesce(a.target_ms, 0)
+    from carillon.attempts a
+    where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n
+    order by a.occurrence desc, a.schedule_id desc, a.kind desc, a.n desc, a.attempt desc limit 1) end`;
+
 const jobColumns = (tx: Tx) => tx`
   j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
   coalesce(j.checks, 0) as checks, (j.cancel_asked and j.state = 'waiting') is true as cancelling,
@@ -201,9 +213,9 @@ const jobColumns = (tx: Tx) => tx`
       and (p.turn is distinct from 'waits' or j.due_at > carillon.clock())
     then greatest(coalesce(j.ready_at, j.due_at), case when p.turn_at is not null and p.ready_at < 'infinity' then p.ready_at end) end as "readyAt",
   coalesce(j.started_at, case when p.lease_until >= carillon.clock() then p.claimed_at end) as "startedAt",
-  j.finished_at as "finishedAt", j.target_ms as "targetMs", j.error, ${errorGroupOfJob(tx)} as "errorGroup"`;
+  j.finished_at as "finishedAt", j.target_ms as "targetMs", ${lastAttemptMs(tx)} as "lastAttemptMs", j.error, ${errorGroupOfJob(tx)} as "errorGroup"`;
 
-function jobRead({ rootOccurrence, rootKind, rootN, targetMs, ...row }: JobRow): JobRead {
+function jobRead({ rootOccurrence, rootKind, rootN, targetMs, lastAttemptMs, ...row }: JobRow): JobRead {
   const { scheduleId, occurrence, kind, n, startedAt, finishedAt, dueAt } = row;
   const isRecheck = rootOccurrence !== null && rootKind !== null && rootN !== null;
   return {
@@ -213,7 +225,7 @@ function jobRead({ rootOccurrence, rootKind, rootN, targetMs, ...row }: JobRow):
     durationMs:
       startedAt === null || finishedAt === null
         ? null
-        : finishedAt.getTime() - startedAt.getTime() - (targetMs ?? 0),
+        : (lastAttemptMs ?? finishedAt.getTime() - startedAt.getTime() - (targetMs ?? 0)),
     recheckOf: isRecheck ? jobId({ scheduleId, occurrence: rootOccurrence, kind: rootKind, n: rootN }) : null,
   };
 }

@@ -89,9 +89,10 @@ test("Without --yes, a retry or a cancel by filter asks with the number of jobs 
   });
 });
 
-test("carillon retry --error-group retries the jobs of the group", async () => {
-  const { out } = await cli.carillon(["retry", "--error-group", await errorGroup(), "--yes"]);
+test("carillon retry --error-group retries the jobs of the group, and names the command that shows their target", async () => {
+  const { out, err } = await cli.carillon(["retry", "--error-group", await errorGroup(), "--yes"]);
   expect(out).toBe("Retried: 2 jobs.\n");
+  expect(err).toBe("To see what became of them: carillon jobs --target queue/demo\n");
   expect((await cli.carillon(["errors"])).out).toMatch(/Order <n> not found\n$/);
 });
 

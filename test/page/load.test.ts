@@ -1,87 +1,11 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { dayMapOf } from "../../lib/page/data/load/day-map.ts";
-import { heatBounds, heatLevel } from "../../lib/page/data/load/heat.ts";
-import { hourSums, weekOf } from "../../lib/page/data/load/week-map.ts";
 import { chromium } from "../support/chromium.ts";
 import { hour, minute } from "../support/instants.ts";
 import type { OwnBrowser } from "./browser.ts";
 import { filledPage } from "./filled.ts";
 import type { OwnPage } from "./own-page.ts";
 import { withBrowser } from "./with-browser.ts";
-
-/** A run in each of these minutes. */
-const everyMinute = (from: string, count: number) =>
-  Array.from({ length: count }, (_, n) => ({
-    at: new Date(Date.parse(from) + n * minute).toISOString(),
-    fires: 1,
-    beyond: false,
-  }));
-
-describe("the numbers of heat maps", () => {
-  test("The peak has the darkest colour, no run has none, and close counts share colours", () => {
-    const bounds = heatBounds([0, 1, 42, 42_000]);
-    expect(bounds).toEqual([9, 71, 600, 5_000, 42_000]);
-    expect([0, 1, 9, 10, 42_000].map((count) => heatLevel(count, bounds))).toEqual([0, 1, 1, 2, 5]);
-    expect(heatBounds([7, 7])).toEqual([7]);
-    expect(heatLevel(7, [7])).toBe(5);
-    expect(heatBounds([0])).toEqual([1]);
-  });
-
-  test("The hour that a clock change leaves out has no row, and a repeated one has two", () => {
-    const labels = (from: string) =>
-      dayMapOf({ minutes: everyMinute(from, 180), spread: null }, "Europe/Berlin").rows.map(
-        ({ label, note }) => [label, note?.replace(/:.*/, "")],
-      );
-    expect(labels("2026-03-29T00:00:00.000Z")).toEqual([
-      ["Sun 01", undefined],
-      ["03", "The clocks go forward"],
-      ["04", undefined],
-    ]);
-    expect(labels("2026-10-25T00:00:00.000Z")).toEqual([
-      ["Sun 02", undefined],
-      ["02", "The clocks go back"],
-      ["03", undefined],
-    ]);
-  });
-
-  test("A map that begins within an hour ends within one, and has each minute once", () => {
-    const { rows, cells } = dayMapOf(
-      { minutes: everyMinute("2026-06-01T10:40:00.000Z", 1_440), spread: null },
-      "Asia/Kathmandu",
-    );
-    expect(rows).toHaveLength(25);
-    expect(rows.reduce((sum, { total }) => sum + total, 0)).toBe(1_440);
-    expect(new Set(cells.map(({ row, column }) => `${row} ${column}`)).size).toBe(1_440);
-  });
-
-  test("A day of 25 hours takes two questions, and its repeated hour is the sum of both", () => {
-    const [day] = weekOf(Date.parse("2026-10-24T22:00:00.000Z"), "Europe/Berlin");
-    if (day === undefined) throw new Error("The week has no day.");
-    expect(day.asks.map(({ minutes }) => minutes)).toEqual([1_440, 60]);
-    const sums = hourSums(
-      day,
-      day.asks.map(({ begin, minutes }) => ({
-        minutes: everyMinute(new Date(begin).toISOString(), minutes),
-      })),
-    );
-    expect(sums).toEqual(sums.map((_, at) => (at === 2 ? 120 : 60)));
-    expect(day.hours.filter(({ isTwice }) => isTwice).map(({ hour: at }) => at)).toEqual([2]);
-  });
-
-  test("Passed hours of today and the hour that does not exist have no number", () => {
-    const [day] = weekOf(Date.parse("2026-03-29T01:00:00.000Z"), "Europe/Berlin");
-    const states = day?.hours.slice(0, 4).map(({ state }) => state);
-    expect(states).toEqual(["passed", "passed", "missing", "ahead"]);
-  });
-
-  test("Minutes beyond the end of a day are not counted for its hours", () => {
-    const [day] = weekOf(Date.parse("2026-06-01T20:00:00.000Z"), "Europe/Berlin");
-    if (day === undefined) throw new Error("The week has no day.");
-    const sums = hourSums(day, [{ minutes: everyMinute("2026-06-01T20:30:00.000Z", 120) }]);
-    expect(sums.slice(21)).toEqual([null, 30, 60]);
-  });
-});
 
 /** The number in a text such as `1,204 runs`. */
 const numberIn = (text: string | null) => Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
@@ -105,6 +29,33 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     const shown = (await hints(tab.page)).map((hint) => hint.replace(/, more than.*/, ""));
     expect(shown).toEqual(minutes.filter(({ fires }) => fires > 0).map(text));
     expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
+
+  test("The load opens with a day, and says in one sentence which minute is the heaviest", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/load?zone=UTC");
+    const { heaviest, suggestion } = await own.client.forecast({ minutes: 1_440 });
+    const lead = page.locator(".what-if .lead");
+    expect(await lead.textContent()).toBe(
+      `${await lead.getByRole("link").textContent()} · ${suggestion.text}`,
+    );
+    expect(await lead.getByRole("link").getAttribute("href")).toContain(
+      encodeURIComponent(heaviest[0]?.at.toString() ?? "none"),
+    );
+    expect(await page.locator(".curve-times").textContent()).toContain("00:00");
+    await page.getByRole("slider", { name: "What if" }).press("ArrowRight");
+    await page.getByText("With a spread of 1m").waitFor();
+    expect(await page.getByText(suggestion.text).count()).toBe(0);
+    await tab.close();
+  });
+
+  test("On a phone the map of the next day has the width of the screen", async () => {
+    const tab = await browser.tab({ width: 390 });
+    await tab.open("/load?view=day");
+    const box = await tab.page.locator(".day-heat").boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 1_000)).toBeLessThanOrEqual(390);
     await tab.close();
   });
 
@@ -132,7 +83,7 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     expect(from.slice(14)).toBe("30:00.000Z");
     expect(Date.parse(to) - Date.parse(from)).toBe(minute);
     await tab.open("/load?view=day");
-    await page.getByRole("slider", { name: "A minute of the map" }).focus();
+    await page.getByRole("slider", { name: "Minute of the map" }).focus();
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");

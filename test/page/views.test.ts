@@ -24,7 +24,7 @@ const views = [
   "/jobs/{dead}",
   "/agenda?from=2026-03-29T00:30:00.000Z&to=2026-03-29T03:00:00.000Z",
   "/load?zone=UTC",
-  "/load?minutes=1440&spread=10m",
+  "/load?spread=10m",
   "/load?view=day&spread=10m",
   "/load?view=week",
   "/holds",

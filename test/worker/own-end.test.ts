@@ -88,7 +88,7 @@ test("the backoff of a failed job counts from its own end, not from the settle o
   });
 });
 
-test("the attempts of a retried job have their own times, and the job lasts from its first start to its last end", async () => {
+test("the attempts of a retried job have their own times, and the job took as long as its last one", async () => {
   await workMixed();
   await world.clock.setNow(at(minute + 31 * second));
   await workWithHandlers(world, (sleep) => [
@@ -98,7 +98,7 @@ test("the attempts of a retried job have their own times, and the job lasts from
     state: "succeeded",
     startedAt: at(minute),
     finishedAt: at(minute + 31_200),
-    durationMs: 31_200,
+    durationMs: 200,
     current: null,
     attempts: [
       { attempt: 1, plannedAt: at(0), sentAt: at(0), durationMs: 100 },

@@ -28,7 +28,7 @@ const jobFields = {
     .number()
     .nullable()
     .describe(
-      "From when its target first began until its target ended, with the waits between attempts. Each attempt has its own.",
+      "How long its last attempt took at the target, without waits before it. Each attempt has its own.",
     ),
   error: z.string().nullable(),
   errorGroup: z

@@ -1,4 +1,4 @@
-import type { JobOwners, JobsDryRun } from "../../client/main.ts";
+import type { JobOwners, JobsDryRun, RetryFilter } from "../../client/main.ts";
 import type { Call } from "../command.ts";
 import { ServerFailed } from "../fault.ts";
 import { filterText } from "../job-filter-options.ts";
@@ -26,7 +26,22 @@ export async function isConfirmed(
 }
 
 /**
- * Names the command that lists the retried jobs by their schedules. Once they have run again, they
+ * The schedules that a retry selects, or the one target of its error groups. Read before the retry:
+ * afterwards the groups are empty.
+ */
+export async function ownersOfRetry(
+  { client, signal }: Pick<Call, "client" | "signal">,
+  { key, prefix, group, tag, target, errorGroup }: RetryFilter,
+): Promise<JobOwners> {
+  const owners = { key, prefix, group, tag, target };
+  if (errorGroup === undefined || Object.values(owners).some((each) => each !== undefined)) return owners;
+  const { items } = await client.jobs.groups({ errorGroup, by: "target", limit: 2, signal });
+  const [only, other] = items;
+  return other === undefined && only?.target != null ? { target: only.target } : owners;
+}
+
+/**
+ * Names the command that lists the retried jobs by their schedules or target. Once they have run again, they
  * have another state and perhaps another error, so no filter of these finds them.
  */
 export function noteRetried(out: Output, { key, prefix, group, tag, target }: JobOwners): void {

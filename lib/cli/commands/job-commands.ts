@@ -17,7 +17,7 @@ import { noteReach, pageSize, someOf } from "../listed.ts";
 import { jobColumns, showJob } from "../output/shown-job.ts";
 import { counted } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
-import { isConfirmed, noteRetried, showDryRun, throwFailed } from "./bulk-jobs.ts";
+import { isConfirmed, noteRetried, ownersOfRetry, showDryRun, throwFailed } from "./bulk-jobs.ts";
 
 const lateOption = {
   "late-by": { value: "duration", about: "Only jobs that started at least this late, such as `5m`" },
@@ -137,6 +137,7 @@ const retry = command({
       filter: { ...filter, state: state ?? "dead" },
       count: () => client.jobs.retryDryRun(filter, { signal }),
     });
+    const owners = isMeant && !out.isJson ? await ownersOfRetry(call, filter) : {};
     if (isMeant)
       await inParts(call, total, async (cursor) => {
         const part = await client.jobs.retryMany(filter, { reason: given.text("why"), cursor, signal });
@@ -149,7 +150,7 @@ const retry = command({
       out.line(
         `Retried: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be retried`}.`,
       );
-    if (!out.isJson && total.done > 0) noteRetried(out, filter);
+    if (!out.isJson && total.done > 0) noteRetried(out, owners);
     throwFailed(total);
   },
 });

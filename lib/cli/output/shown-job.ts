@@ -55,7 +55,7 @@ export function showJob(out: Output, job: Job, done?: string): void {
     ],
     [
       "finished",
-      job.finishedAt === null ? null : `${times.both(job.finishedAt)}, after ${measuredText(job.durationMs)}`,
+      job.finishedAt === null ? null : `${times.both(job.finishedAt)}, took ${measuredText(job.durationMs)}`,
     ],
     ["payload", printable(JSON.stringify(job.payload))],
     ...job.attempts.map(({ attempt, outcome, startedAt, durationMs, error }) => {

@@ -28,9 +28,31 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.getByRole("button", { name: "Retry all that match …" }).click();
     await page.getByRole("button", { name: /^Retry \d+ jobs?$/ }).click();
     await page.getByRole("heading", { name: "Done" }).waitFor();
+    await page.getByRole("alertdialog").getByRole("link", { name: "See what became of them" }).waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await page.locator('.groups > li[aria-current="true"]').waitFor({ state: "detached" });
     expect(await groups.count()).toBe(items.length - 1);
+    await page.getByRole("link", { name: "See what became of them" }).click();
+    await page
+      .getByText(first?.sample.key ?? "none")
+      .first()
+      .waitFor();
+    const search = new URL(page.url()).searchParams;
+    expect([search.get("state"), search.get("target")]).toEqual([null, first?.target]);
+    await tab.close();
+  });
+
+  test("The dialog of a retry leads on to the retried jobs", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/jobs?state=dead&prefix=hooks:");
+    await page.getByRole("button", { name: "Retry all that match …" }).click();
+    await page.getByRole("button", { name: /^Retry \d+ jobs?$/ }).click();
+    await page.getByRole("alertdialog").getByRole("link", { name: "See what became of them" }).click();
+    await page.getByRole("button", { name: "Retry all that match …" }).waitFor({ state: "detached" });
+    expect(new URL(page.url()).searchParams.get("prefix")).toBe("hooks:");
+    await page.getByRole("link", { name: "Schedules", exact: true }).click();
+    await page.getByRole("heading", { name: "Schedules" }).waitFor();
     await tab.close();
   });
 });

@@ -1,6 +1,6 @@
 import type { Forecast } from "../../../client/forecast.ts";
 import { dayText, minuteText } from "../zone.ts";
-import { heatBounds } from "./heat.ts";
+import { type HeatColour, heatColours } from "./heat.ts";
 
 export interface DayCell {
   at: number;
@@ -26,7 +26,7 @@ export interface DayRow {
 export interface DayMap {
   rows: DayRow[];
   cells: DayCell[];
-  bounds: number[];
+  colours: HeatColour[];
   busiest: DayCell[];
 }
 
@@ -55,7 +55,7 @@ export function dayMapOf({ minutes, spread }: Pick<Forecast, "minutes" | "spread
   return {
     rows,
     cells,
-    bounds: heatBounds([...minutes, ...cells].map(({ fires }) => fires)),
+    colours: heatColours([...minutes, ...cells].map(({ fires }) => fires)),
     busiest: cells
       .filter(({ fires }) => fires > 0)
       .toSorted((one, other) => other.fires - one.fires || one.at - other.at)

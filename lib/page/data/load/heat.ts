@@ -1,29 +1,84 @@
-const steps = 5;
+/** One colour of a heat map, and the counts that it stands for. */
+export interface HeatColour {
+  /** From 1, the lightest, to 5, the darkest. */
+  level: number;
+  from: number;
+  to: number;
+}
+
+const levels = 5;
+/** Counts whose peak is less than a tenth above the least look alike: no cell of them is dark. */
+const alike = { ratio: 1.1, levels: 3 };
 
 /**
- * The highest number of each colour of a heat map, from light to dark. From the least count to the
- * peak each is the same factor above the one before: counts of minutes may differ by thousands, and
- * with even steps all but the heaviest would look empty. Counts that are close need fewer colours.
+ * The colours of some counts, from light to dark. The counts fall into classes in which they differ
+ * least by factor. So a few heavy minutes stand out, and small differences among all others are seen
+ * too. With even steps or even factors, most cells of a map have the same colour.
  */
-export function heatBounds(counts: readonly number[]): number[] {
-  const busy = counts.filter((count) => count > 0);
-  const peak = busy.reduce((most, count) => Math.max(most, count), 1);
-  const least = busy.reduce((some, count) => Math.min(some, count), peak);
-  const bounds = Array.from({ length: steps }, (_, step) =>
-    Math.min(peak, rounded(least * (peak / least) ** ((step + 1) / steps))),
-  );
-  return [...new Set(bounds)];
+export function heatColours(counts: readonly number[]): HeatColour[] {
+  const amounts = new Map<number, number>();
+  for (const count of counts) if (count > 0) amounts.set(count, (amounts.get(count) ?? 0) + 1);
+  const busy = [...amounts.keys()].toSorted((one, other) => one - other);
+  const peak = busy.at(-1) ?? 0;
+  const darkest = counts.every((count) => count * alike.ratio > peak) ? alike.levels : levels;
+  const ends = classEnds(busy.map((count) => ({ value: Math.log(count), weight: amounts.get(count) ?? 1 })));
+  const lighter = Math.max(1, ends.length - 1);
+  return ends.map((end, place) => ({
+    level: darkest - Math.round(((ends.length - 1 - place) * (darkest - 1)) / lighter),
+    from: busy[ends[place - 1] ?? 0] ?? 0,
+    to: busy[end - 1] ?? 0,
+  }));
 }
 
-/** Up to two digits, so that the legend can be read. */
-function rounded(value: number): number {
-  const digit = Math.max(1, 10 ** (Math.floor(Math.log10(value) + 1e-9) - 1));
-  return Math.ceil(value / digit - 1e-9) * digit;
-}
-
-/** The colour of a number: 0 for none, 5 for the darkest. The heaviest is always the darkest. */
-export function heatLevel(count: number, bounds: readonly number[]): number {
+/** The colour of a number: 0 for none. What is above all colours has the darkest. */
+export function heatLevel(count: number, colours: readonly HeatColour[]): number {
   if (count === 0) return 0;
-  const place = bounds.findIndex((bound) => count <= bound);
-  return place === -1 ? steps : place + 1 + steps - bounds.length;
+  return colours.find(({ to }) => count <= to)?.level ?? colours.at(-1)?.level ?? levels;
+}
+
+interface Weighed {
+  value: number;
+  weight: number;
+}
+
+/** Where each class of sorted values ends, so that the squared distances within the classes are least. */
+function classEnds(sorted: readonly Weighed[]): number[] {
+  const within = squaresWithin(sorted);
+  const most = Math.min(levels, sorted.length);
+  let sums = sorted.map((_, last) => within(0, last + 1));
+  const begins: number[][] = [];
+  for (let classes = 2; classes <= most; classes++) {
+    const before = sums;
+    const chosen = sorted.map((_, last) => {
+      let best = { sum: Number.POSITIVE_INFINITY, begin: last };
+      for (let begin = classes - 1; begin <= last; begin++) {
+        const sum = (before[begin - 1] ?? 0) + within(begin, last + 1);
+        if (sum < best.sum) best = { sum, begin };
+      }
+      return best;
+    });
+    sums = chosen.map(({ sum }) => sum);
+    begins.push(chosen.map(({ begin }) => begin));
+  }
+  const ends = sorted.length === 0 ? [] : [sorted.length];
+  for (const begin of begins.toReversed()) ends.unshift(begin[(ends[0] ?? 1) - 1] ?? 0);
+  return ends;
+}
+
+/** The squared distances from their mean of the values from one place to before another. */
+function squaresWithin(sorted: readonly Weighed[]): (from: number, to: number) => number {
+  const sums = [{ weight: 0, first: 0, second: 0 }];
+  for (const { value, weight } of sorted) {
+    const before = sums.at(-1) ?? { weight: 0, first: 0, second: 0 };
+    sums.push({
+      weight: before.weight + weight,
+      first: before.first + weight * value,
+      second: before.second + weight * value * value,
+    });
+  }
+  return (from, to) => {
+    const [low, high] = [sums[from], sums[to]];
+    if (low === undefined || high === undefined) return 0;
+    return high.second - low.second - (high.first - low.first) ** 2 / (high.weight - low.weight);
+  };
 }

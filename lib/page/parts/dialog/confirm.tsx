@@ -19,6 +19,8 @@ export interface ConfirmProps<Preview> {
   verb(preview: Preview): string | null;
   /** Does it, and returns a sentence on what was done. `progress` reports on the way. */
   act(options: { reason: string; progress(text: string): void }): Promise<string>;
+  /** A link that leads on once it is done, to a view without this dialog. */
+  next?: ReactNode;
   isDangerous?: boolean;
   /** The API takes no reason for the action. */
   hasNoReason?: boolean;
@@ -69,6 +71,7 @@ function Question<Preview>({
   isDangerous,
   hasNoReason,
   fields,
+  next,
   onPhase,
 }: ConfirmProps<Preview> & { onPhase(phase: Phase): void }) {
   const reasonId = useId();
@@ -92,6 +95,7 @@ function Question<Preview>({
       <>
         <p role="status">{action.data}</p>
         <footer>
+          {next}
           <AlertDialog.Close className="button primary" onClick={onDoneClick}>
             Close
           </AlertDialog.Close>

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { AgendaItem } from "../../../client/agenda.ts";
-import { numberText, spanText } from "../../data/amounts.ts";
+import { fineSpanText, numberText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { skipText } from "../../data/outcomes.ts";
 import { Instant } from "../../parts/instant.tsx";
@@ -53,7 +53,7 @@ function moreText({ outcome, passedOver, latenessMs, durationMs, reason, note }:
       : `${numberText(passedOver.count)} occurrences`,
     outcome === "skipped" ? skipText(reason) : null,
     latenessMs !== null && latenessMs > onTimeMs ? `${spanText(latenessMs)} late` : null,
-    durationMs === null ? null : `took ${spanText(durationMs)}`,
+    durationMs === null ? null : `took ${fineSpanText(durationMs)}`,
     note,
   ];
   return parts.filter((part) => part !== null && part !== undefined).join(", ");

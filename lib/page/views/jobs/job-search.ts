@@ -1,4 +1,4 @@
-import type { JobFilter, JobState, RetryFilter } from "../../../client/job.ts";
+import type { JobFilter, JobGroup, JobState, RetryFilter } from "../../../client/job.ts";
 import { choiceIn, textsIn } from "../../data/search-texts.ts";
 
 /** The filter in the address, in the API's words. */
@@ -62,4 +62,24 @@ export function filterOf({ upcoming, ...search }: JobSearch): JobFilter {
 
 export function retryFilterOf({ upcoming: _, state, ...search }: JobSearch): RetryFilter {
   return { ...search, state: state === "cancelled" ? "cancelled" : "dead" };
+}
+
+/**
+ * Finds the jobs of a retry afterwards, among others of the same schedules or target. They have another
+ * state then and perhaps no error, and no filter selects the jobs of one action. `from` of dead jobs
+ * limits their deaths, and all other searches the occurrences.
+ */
+export function retriedSearchOf(
+  { state, key, prefix, tag, group, target, from, to }: JobSearch,
+  chosen: Pick<JobGroup, "target" | "lastAt"> | undefined,
+): JobSearch {
+  return {
+    key,
+    prefix,
+    tag,
+    group,
+    target: target ?? chosen?.target ?? undefined,
+    from: state === "cancelled" ? from : undefined,
+    to: to ?? chosen?.lastAt,
+  };
 }

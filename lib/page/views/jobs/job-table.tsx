@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { JobState, JobSummary } from "../../../client/job.ts";
 import type { Outcome } from "../../../client/time.ts";
-import { spanText } from "../../data/amounts.ts";
+import { fineSpanText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { skipText } from "../../data/outcomes.ts";
 import { Instant } from "../../parts/instant.tsx";
@@ -58,7 +58,7 @@ const columns: readonly Column<JobSummary>[] = [
   {
     name: "Took",
     className: "took",
-    cell: ({ durationMs }) => (durationMs === null ? "" : spanText(durationMs)),
+    cell: ({ durationMs }) => (durationMs === null ? "" : fineSpanText(durationMs)),
   },
   {
     name: "Why",

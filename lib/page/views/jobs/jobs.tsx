@@ -11,7 +11,14 @@ import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { JobExport } from "./job-export.tsx";
-import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } from "./job-search.ts";
+import {
+  filterOf,
+  type JobSearch,
+  readJobSearch,
+  retriedSearchOf,
+  retryFilterOf,
+  stateWords,
+} from "./job-search.ts";
 import { JobTable } from "./job-table.tsx";
 import { RetryAll } from "./retry-all.tsx";
 import "../../look/tables.css";
@@ -50,7 +57,9 @@ export function Jobs() {
         <h1>Jobs</h1>
         <ListFreshness pages={pages} />
         <span className="actions">
-          {state === "dead" || state === "cancelled" ? <RetryAll filter={retryFilterOf(search)} /> : null}
+          {state === "dead" || state === "cancelled" ? (
+            <RetryAll filter={retryFilterOf(search)} afterwards={retriedSearchOf(search, chosen)} />
+          ) : null}
           <JobExport filter={filterOf(search)} />
         </span>
       </header>

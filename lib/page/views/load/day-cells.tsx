@@ -13,7 +13,7 @@ const inset = 0.08;
 
 /** All cells of a map, which stay as they are while another one of them is chosen. */
 export const DayCells = memo(
-  ({ map: { rows, cells, bounds, busiest }, text }: DayCellsProps) => (
+  ({ map: { rows, cells, colours, busiest }, text }: DayCellsProps) => (
     <g>
       {rows.map(({ at, first, last }, row) => (
         <rect key={at} className="heat-0" x={first} y={row} width={last - first + 1} height={1} />
@@ -22,7 +22,7 @@ export const DayCells = memo(
         cell.fires === 0 ? null : (
           <rect
             key={cell.at}
-            className={`heat-${heatLevel(cell.fires, bounds)}`}
+            className={`heat-${heatLevel(cell.fires, colours)}`}
             x={cell.column}
             y={cell.row}
             width={1}

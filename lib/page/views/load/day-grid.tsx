@@ -21,7 +21,7 @@ interface DayGridProps {
   onOpen(cell: DayCell | undefined): void;
 }
 
-/** The map with its hours and their sums. On a phone it scrolls in a box of its own. */
+/** The map with its hours and their sums. */
 export function DayGrid({ map, label, text, chosen, onChoose, onOpen }: DayGridProps) {
   const zone = useZone();
   const { rows, cells } = map;
@@ -32,48 +32,45 @@ export function DayGrid({ map, label, text, chosen, onChoose, onOpen }: DayGridP
     return cells.find((each) => each.row === row && each.column === column);
   };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, by keyboard too.
-    <section className="heat-box" tabIndex={0} aria-label="The map of the next day">
-      <div className="day-heat">
-        <ol className="heat-ticks" aria-hidden="true">
-          {ticks.map((minute) => (
-            <li key={minute} style={{ left: `${(minute / columns) * 100}%` }}>
-              :{String(minute).padStart(2, "0")}
-            </li>
-          ))}
-        </ol>
-        <ol className="heat-hours" aria-hidden="true">
-          {rows.map(({ at, label: hour, note }) => (
-            <li key={at}>
-              {note === null ? null : "△ "}
-              {hour}
-            </li>
-          ))}
-        </ol>
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: the slider beside it has the keys. */}
-        <svg
-          viewBox={`0 0 ${columns} ${rows.length}`}
-          preserveAspectRatio="none"
-          style={{ height: rows.length * rowHeight }}
-          role="img"
-          aria-label={label}
-          onPointerMove={(event) => onChoose(cellUnder(event))}
-          onClick={(event) => onOpen(cellUnder(event))}
-        >
-          <DayCells map={map} text={text} />
-          {chosen === undefined ? null : (
-            <rect className="heat-chosen" x={chosen.column} y={chosen.row} width={1} height={1} />
-          )}
-        </svg>
-        <ol className="heat-sums" aria-label="Runs of each hour">
-          {rows.map(({ at, total }) => (
-            <li key={at}>
-              <span className="hidden">{minuteText(at, zone)}: </span>
-              {numberText(total)}
-            </li>
-          ))}
-        </ol>
-      </div>
-    </section>
+    <div className="day-heat">
+      <ol className="heat-ticks" aria-hidden="true">
+        {ticks.map((minute) => (
+          <li key={minute} style={{ left: `${(minute / columns) * 100}%` }}>
+            :{String(minute).padStart(2, "0")}
+          </li>
+        ))}
+      </ol>
+      <ol className="heat-hours" aria-hidden="true">
+        {rows.map(({ at, label: hour, note }) => (
+          <li key={at}>
+            {note === null ? null : "△ "}
+            {hour}
+          </li>
+        ))}
+      </ol>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the slider beside it has the keys. */}
+      <svg
+        viewBox={`0 0 ${columns} ${rows.length}`}
+        preserveAspectRatio="none"
+        style={{ height: rows.length * rowHeight }}
+        role="img"
+        aria-label={label}
+        onPointerMove={(event) => onChoose(cellUnder(event))}
+        onClick={(event) => onOpen(cellUnder(event))}
+      >
+        <DayCells map={map} text={text} />
+        {chosen === undefined ? null : (
+          <rect className="heat-chosen" x={chosen.column} y={chosen.row} width={1} height={1} />
+        )}
+      </svg>
+      <ol className="heat-sums" aria-label="Runs of each hour">
+        {rows.map(({ at, total }) => (
+          <li key={at}>
+            <span className="hidden">{minuteText(at, zone)}: </span>
+            {numberText(total)}
+          </li>
+        ))}
+      </ol>
+    </div>
   );
 }

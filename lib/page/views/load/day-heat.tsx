@@ -24,7 +24,7 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
   const navigate = useNavigate();
   const [chosenAt, setChosenAt] = useState<number | null>(null);
   const map = useMemo(() => dayMapOf(forecast, zone), [forecast, zone]);
-  const { rows, cells, bounds, busiest } = map;
+  const { rows, cells, colours, busiest } = map;
   const place = cells.findIndex(({ at }) => at === chosenAt);
   const chosen = cells[place];
   const choose = (cell: DayCell | undefined) => setChosenAt(cell?.at ?? null);
@@ -58,7 +58,7 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
       <input
         type="range"
         className="minute-slider"
-        aria-label="A minute of the map; up and down move by an hour, Enter opens its agenda"
+        aria-label="Minute of the map: left and right move by a minute, up and down by an hour, Enter opens its agenda"
         min={0}
         max={Math.max(0, cells.length - 1)}
         value={Math.max(0, place)}
@@ -75,7 +75,7 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
           </>
         )}
       </p>
-      <HeatLegend bounds={bounds} unit="runs a minute">
+      <HeatLegend colours={colours} unit="runs a minute">
         {busiest.length === 0 ? null : (
           <span>
             <i className="heat-peak" aria-hidden="true" />

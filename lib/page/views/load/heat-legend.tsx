@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import { numberText } from "../../data/amounts.ts";
-import { heatLevel } from "../../data/load/heat.ts";
+import type { HeatColour } from "../../data/load/heat.ts";
 
 interface HeatLegendProps {
-  bounds: readonly number[];
+  colours: readonly HeatColour[];
   /** The unit of the numbers, such as `runs a minute`. */
   unit: string;
   /** Other marks of the map. */
@@ -11,16 +11,16 @@ interface HeatLegendProps {
 }
 
 /** The numbers of each colour. */
-export function HeatLegend({ bounds, unit, children }: HeatLegendProps) {
+export function HeatLegend({ colours, unit, children }: HeatLegendProps) {
   return (
     <p className="legend heat-legend">
       <span>
         <i className="heat-0" aria-hidden="true" />0
       </span>
-      {bounds.map((bound, place) => (
-        <span key={bound}>
-          <i className={`heat-${heatLevel(bound, bounds)}`} aria-hidden="true" />
-          {rangeText((bounds[place - 1] ?? 0) + 1, bound)}
+      {colours.map(({ level, from, to }) => (
+        <span key={to}>
+          <i className={`heat-${level}`} aria-hidden="true" />
+          {from === to ? numberText(to) : `${numberText(from)}–${numberText(to)}`}
         </span>
       ))}
       <span>{unit}</span>
@@ -28,6 +28,3 @@ export function HeatLegend({ bounds, unit, children }: HeatLegendProps) {
     </p>
   );
 }
-
-const rangeText = (from: number, to: number) =>
-  from === to ? numberText(to) : `${numberText(from)}–${numberText(to)}`;

@@ -11,15 +11,13 @@ const views = [
 
 interface LoadHeadProps {
   search: LoadSearch;
-  /** A sentence about the load. */
-  text?: string | undefined;
   /** When the answer on the screen arrived. */
   at: number;
   refresh(): void;
 }
 
 /** The title with the choice of the view and of the schedules. */
-export function LoadHead({ search, text, at, refresh }: LoadHeadProps) {
+export function LoadHead({ search, at, refresh }: LoadHeadProps) {
   const navigate = useNavigate({ from: "/load" });
   const change = (changed: Partial<LoadSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
@@ -27,7 +25,6 @@ export function LoadHead({ search, text, at, refresh }: LoadHeadProps) {
     <>
       <header className="title">
         <h1>Load</h1>
-        {text === undefined ? null : <p className="quiet">{text}</p>}
         <Freshness at={at} refresh={refresh} />
       </header>
       <search className="filters">
@@ -47,10 +44,10 @@ export function LoadHead({ search, text, at, refresh }: LoadHeadProps) {
         {search.view === undefined ? (
           <ChoiceFilter
             label="Ahead"
-            none="4 hours"
+            none="1 day"
             choices={[
               ["60", "1 hour"],
-              ["1440", "1 day"],
+              ["240", "4 hours"],
             ]}
             value={search.minutes}
             onChange={(minutes) => change({ minutes })}

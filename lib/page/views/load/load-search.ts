@@ -12,7 +12,8 @@ export const byWords = [
 ] as const;
 type By = (typeof byWords)[number][0];
 
-const lengths = ["60", "1440"] as const;
+/** Without a choice, a day: it has a midnight. */
+const lengths = ["60", "240"] as const;
 
 /** Without a choice, the curve. */
 const views = ["day", "week"] as const;
@@ -43,10 +44,9 @@ export function readLoadSearch(search: Record<string, unknown>): LoadSearch {
   };
 }
 
-const defaultMinutes = 240;
 const dayMinutes = 1_440;
 
 export function paramsOf({ view, minutes, by, prefix, spread }: LoadSearch): ForecastParams {
-  const length = minutes === undefined ? defaultMinutes : Number(minutes);
-  return { prefix, spread, by: by ?? "prefix", minutes: view === "day" ? dayMinutes : length };
+  const length = view === "day" || minutes === undefined ? dayMinutes : Number(minutes);
+  return { prefix, spread, by: by ?? "prefix", minutes: length };
 }

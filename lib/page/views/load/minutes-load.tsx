@@ -20,12 +20,7 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
   const { data } = forecast;
   return (
     <>
-      <LoadHead
-        search={search}
-        text={data?.suggestion.text}
-        at={forecast.dataUpdatedAt}
-        refresh={() => void forecast.refetch()}
-      />
+      <LoadHead search={search} at={forecast.dataUpdatedAt} refresh={() => void forecast.refetch()} />
       <AnswerState
         error={forecast.error}
         isPending={forecast.isPending}
@@ -33,12 +28,6 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
       />
       {data === undefined ? null : (
         <>
-          {search.view === "day" ? (
-            <DayHeat forecast={data} prefix={search.prefix} />
-          ) : (
-            <LoadCurve forecast={data} />
-          )}
-          <Estimated days={data.exact ? 0 : 1} of={1} />
           <SpreadSlider
             choices={spreads}
             value={search.spread}
@@ -46,8 +35,17 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
               void navigate({ search: (before) => ({ ...before, spread }), replace: true })
             }
             isBusy={forecast.isPlaceholderData}
+            suggestion={data.suggestion.text}
+            heaviest={data.heaviest[0]?.at}
+            prefix={search.prefix}
             result={data.spread === null ? null : effectText(data.suggestion.peak, data.spread.peak)}
           />
+          {search.view === "day" ? (
+            <DayHeat forecast={data} prefix={search.prefix} />
+          ) : (
+            <LoadCurve forecast={data} />
+          )}
+          <Estimated days={data.exact ? 0 : 1} of={1} />
           <Contributors forecast={data} prefix={search.prefix} />
         </>
       )}

@@ -1,24 +1,49 @@
+import { MinuteLink } from "../../parts/minute-link.tsx";
+
 interface SpreadSliderProps<Spread extends string> {
   choices: readonly Spread[];
   value: Spread | undefined;
   onChange(spread: Spread | undefined): void;
   /** The server computes another forecast; the result is that of the one before. */
   isBusy: boolean;
+  /** The server's sentence about the heaviest minute and the best spread. */
+  suggestion: string;
   /** The effect of the chosen spread. */
   result: string | null;
+  /** The heaviest minute. */
+  heaviest: string | undefined;
+  /** The schedules that are looked at. */
+  prefix: string | undefined;
 }
 
-/** Tries one spread for all these schedules. The server computes the curve. */
+/** One sentence: the heaviest minute, and with a chosen spread its effect, as the server computes it. */
 export function SpreadSlider<Spread extends string>({
   choices,
   value,
   onChange,
   isBusy,
+  suggestion,
   result,
+  heaviest,
+  prefix,
 }: SpreadSliderProps<Spread>) {
   const place = value === undefined ? 0 : choices.indexOf(value) + 1;
   return (
     <section className="panel what-if" aria-label="What if">
+      <p className="lead">
+        {heaviest === undefined ? null : (
+          <>
+            <MinuteLink at={heaviest} prefix={prefix} /> ·{" "}
+          </>
+        )}
+        <output htmlFor="spread" aria-busy={isBusy}>
+          {isBusy
+            ? "The server computes the forecast; the curve is still the one before."
+            : result === null
+              ? suggestion
+              : `With a spread of ${value}, ${result}.`}
+        </output>
+      </p>
       <label htmlFor="spread">
         {value === undefined ? (
           "What if their runs were spread?"
@@ -37,13 +62,6 @@ export function SpreadSlider<Spread extends string>({
         aria-valuetext={value ?? "no spread"}
         onChange={(event) => onChange(choices[Number(event.target.value) - 1])}
       />
-      <output htmlFor="spread" aria-busy={isBusy}>
-        {isBusy
-          ? "The server computes the forecast; the curve is still the one before."
-          : result === null
-            ? "Move the slider to see the effect."
-            : `With a spread of ${value}, ${result}.`}
-      </output>
     </section>
   );
 }

@@ -1,17 +1,18 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useState } from "react";
+import type { HeatColour } from "../../data/load/heat.ts";
 import type { WeekCell, WeekRow } from "./use-week.ts";
 import { HourCell, isAhead, windowOf } from "./week-hour.tsx";
 
 interface WeekHeatProps {
   rows: readonly WeekRow[];
-  bounds: readonly number[];
+  colours: readonly HeatColour[];
   prefix: string | undefined;
   onChoose(cell: WeekCell): void;
 }
 
 /** A row for each day, a cell for each hour. On a phone the style sheet turns it. */
-export function WeekHeat({ rows, bounds, prefix, onChoose }: WeekHeatProps) {
+export function WeekHeat({ rows, colours, prefix, onChoose }: WeekHeatProps) {
   const navigate = useNavigate();
   const [focus, setFocus] = useState({ day: 0, hour: rows[0]?.cells.find(isAhead)?.hour ?? 0 });
   const open = (cell: WeekCell) => {
@@ -49,7 +50,7 @@ export function WeekHeat({ rows, bounds, prefix, onChoose }: WeekHeatProps) {
               <HourCell
                 key={cell.hour}
                 cell={cell}
-                bounds={bounds}
+                colours={colours}
                 isStop={focus.day === row && focus.hour === cell.hour}
                 onChoose={() => onChoose(cell)}
                 onFocus={() => setFocus({ day: row, hour: cell.hour })}

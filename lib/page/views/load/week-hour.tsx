@@ -1,11 +1,11 @@
 import { numberText, shortNumberText } from "../../data/amounts.ts";
-import { heatLevel } from "../../data/load/heat.ts";
+import { type HeatColour, heatLevel } from "../../data/load/heat.ts";
 import type { WeekHour } from "../../data/load/week-map.ts";
 import type { WeekCell } from "./use-week.ts";
 
 interface HourCellProps {
   cell: WeekCell;
-  bounds: readonly number[];
+  colours: readonly HeatColour[];
   /** Whether Tab stops here. */
   isStop: boolean;
   onChoose(): void;
@@ -14,12 +14,12 @@ interface HourCellProps {
 }
 
 /** One hour of the week. */
-export function HourCell({ cell, bounds, isStop, onChoose, onFocus, onOpen }: HourCellProps) {
+export function HourCell({ cell, colours, isStop, onChoose, onFocus, onOpen }: HourCellProps) {
   return (
     <td
       // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: Enter opens it.
       role="gridcell"
-      className={lookOf(cell, bounds)}
+      className={lookOf(cell, colours)}
       tabIndex={isStop ? 0 : -1}
       title={cellText(cell)}
       onPointerEnter={onChoose}
@@ -64,6 +64,6 @@ export function cellText({ day, hour, state, fires, isTwice }: WeekCell): string
   return `${name}: ${numberText(fires)} ${fires === 1 ? "run" : "runs"}${both}`;
 }
 
-function lookOf({ state, fires }: WeekCell, bounds: readonly number[]): string {
-  return state === "ahead" ? `heat-${heatLevel(fires ?? 0, bounds)}` : state;
+function lookOf({ state, fires }: WeekCell, colours: readonly HeatColour[]): string {
+  return state === "ahead" ? `heat-${heatLevel(fires ?? 0, colours)}` : state;
 }

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { numberText } from "../../data/amounts.ts";
-import { heatBounds } from "../../data/load/heat.ts";
+import { heatColours } from "../../data/load/heat.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -11,7 +11,9 @@ import { LoadHead } from "./load-head.tsx";
 import type { LoadSearch } from "./load-search.ts";
 import { useWeek, type WeekCell } from "./use-week.ts";
 import { WeekHeat } from "./week-heat.tsx";
-import { cellText, windowOf } from "./week-hour.tsx";
+import { cellText, isAhead, windowOf } from "./week-hour.tsx";
+
+const hourMs = 3_600_000;
 
 /** The coming week, hour by weekday. Each day is shown when its answer arrives. */
 export function WeekLoad({ search }: { search: LoadSearch }) {
@@ -25,7 +27,10 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
     (most, cell) => ((cell.fires ?? 0) > (most?.fires ?? 0) ? cell : most),
     null,
   );
-  const bounds = heatBounds(cells.map(({ fires }) => fires ?? 0));
+  const begun = cells.find(isAhead)?.from ?? 0;
+  // The hour that has begun, and one that occurs twice, are not comparable with the others.
+  const whole = cells.filter(({ from, to }) => from > begun && to - from === hourMs);
+  const colours = heatColours(whole.flatMap(({ fires }) => fires ?? []));
   const total = cells.reduce((sum, { fires }) => sum + (fires ?? 0), 0);
   const shown = cells.find((cell) => cell.from === chosen?.from && cell.hour === chosen.hour) ?? busiest;
   return (
@@ -41,7 +46,7 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
         retry={() => failed.forEach((answer) => void answer.refetch())}
       />
       <Panel title="The coming week, hour by weekday" note={`${numberText(total)} runs; hours of ${zone}`}>
-        <WeekHeat rows={rows} bounds={bounds} prefix={search.prefix} onChoose={setChosen} />
+        <WeekHeat rows={rows} colours={colours} prefix={search.prefix} onChoose={setChosen} />
         {arrived + failed.length < answers.length ? (
           <p className="minute-note quiet" role="status" aria-busy="true">
             {arrived} of {answers.length} days have arrived …
@@ -59,7 +64,7 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
             </>
           )}
         </p>
-        <HeatLegend bounds={bounds} unit="runs an hour">
+        <HeatLegend colours={colours} unit="runs an hour">
           {cells.some(({ isTwice, state }) => isTwice || state === "missing") ? (
             <span>△ the clocks change: the hour does not exist, or is the sum of two</span>
           ) : null}

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Strip } from "../../../client/agenda.ts";
-import { spanText } from "../../data/amounts.ts";
+import { fineSpanText, spanText } from "../../data/amounts.ts";
 import { skipText } from "../../data/outcomes.ts";
 import { Pending } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
@@ -29,7 +29,7 @@ export function PastRuns({ name, strip }: { name: string; strip: Strip | undefin
               <span className="quiet">
                 {[
                   latenessMs !== null && latenessMs > 1_000 ? `${spanText(latenessMs)} late` : null,
-                  durationMs === null ? null : `took ${spanText(durationMs)}`,
+                  durationMs === null ? null : `took ${fineSpanText(durationMs)}`,
                   outcome === "skipped" ? skipText(reason) : null,
                   note,
                 ]

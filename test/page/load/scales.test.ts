@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { countTicks, timeTicks } from "../../../lib/page/data/load/curve-scale.ts";
+import { dayMapOf } from "../../../lib/page/data/load/day-map.ts";
+import { heatColours, heatLevel } from "../../../lib/page/data/load/heat.ts";
+import { hourSums, weekOf } from "../../../lib/page/data/load/week-map.ts";
+import { minute } from "../../support/instants.ts";
+
+/** A run in each of these minutes. */
+const everyMinute = (from: string, count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    at: new Date(Date.parse(from) + n * minute).toISOString(),
+    fires: 1,
+    beyond: false,
+  }));
+
+describe("the numbers of heat maps", () => {
+  test("The peak has the darkest colour, no run has none, and each colour says its numbers", () => {
+    const colours = heatColours([0, 1, 42, 42_000]);
+    expect(colours).toEqual([
+      { level: 1, from: 1, to: 1 },
+      { level: 3, from: 42, to: 42 },
+      { level: 5, from: 42_000, to: 42_000 },
+    ]);
+    expect([0, 1, 9, 42_000, 50_000].map((count) => heatLevel(count, colours))).toEqual([0, 1, 3, 5, 5]);
+    expect(heatColours([0, 7, 7])).toEqual([{ level: 5, from: 7, to: 7 }]);
+    expect(heatColours([0])).toEqual([]);
+  });
+
+  test("A peak of fifty times the usual count leaves four colours to the differences below it", () => {
+    const usual = Array.from({ length: 160 }, (_, n) => 5_000 + 10 * (n % 40));
+    const colours = heatColours([...usual, 250_000]);
+    expect(colours.map(({ level }) => level)).toEqual([1, 2, 3, 4, 5]);
+    expect(colours.at(-1)).toEqual({ level: 5, from: 250_000, to: 250_000 });
+    const shares = colours
+      .slice(0, 4)
+      .map(({ from, to }) => usual.filter((count) => count >= from && count <= to).length);
+    expect(Math.min(...shares)).toBeGreaterThan(20);
+  });
+
+  test("Counts that differ by less than a tenth have different colours, but no dark one", () => {
+    const colours = heatColours([30_847, 30_880, 30_913, 30_890]);
+    expect(colours.map(({ level }) => level)).toEqual([1, 2, 2, 3]);
+    expect(heatColours([7, 7])).toEqual([{ level: 3, from: 7, to: 7 }]);
+  });
+
+  test("The hour that a clock change leaves out has no row, and a repeated one has two", () => {
+    const labels = (from: string) =>
+      dayMapOf({ minutes: everyMinute(from, 180), spread: null }, "Europe/Berlin").rows.map(
+        ({ label, note }) => [label, note?.replace(/:.*/, "")],
+      );
+    expect(labels("2026-03-29T00:00:00.000Z")).toEqual([
+      ["Sun 01", undefined],
+      ["03", "The clocks go forward"],
+      ["04", undefined],
+    ]);
+    expect(labels("2026-10-25T00:00:00.000Z")).toEqual([
+      ["Sun 02", undefined],
+      ["02", "The clocks go back"],
+      ["03", undefined],
+    ]);
+  });
+
+  test("A map that begins within an hour ends within one, and has each minute once", () => {
+    const { rows, cells } = dayMapOf(
+      { minutes: everyMinute("2026-06-01T10:40:00.000Z", 1_440), spread: null },
+      "Asia/Kathmandu",
+    );
+    expect(rows).toHaveLength(25);
+    expect(rows.reduce((sum, { total }) => sum + total, 0)).toBe(1_440);
+    expect(new Set(cells.map(({ row, column }) => `${row} ${column}`)).size).toBe(1_440);
+  });
+
+  test("A day of 25 hours takes two questions, and its repeated hour is the sum of both", () => {
+    const [day] = weekOf(Date.parse("2026-10-24T22:00:00.000Z"), "Europe/Berlin");
+    if (day === undefined) throw new Error("The week has no day.");
+    expect(day.asks.map(({ minutes }) => minutes)).toEqual([1_440, 60]);
+    const sums = hourSums(
+      day,
+      day.asks.map(({ begin, minutes }) => ({
+        minutes: everyMinute(new Date(begin).toISOString(), minutes),
+      })),
+    );
+    expect(sums).toEqual(sums.map((_, at) => (at === 2 ? 120 : 60)));
+    expect(day.hours.filter(({ isTwice }) => isTwice).map(({ hour: at }) => at)).toEqual([2]);
+  });
+
+  test("Passed hours of today and the hour that does not exist have no number", () => {
+    const [day] = weekOf(Date.parse("2026-03-29T01:00:00.000Z"), "Europe/Berlin");
+    const states = day?.hours.slice(0, 4).map(({ state }) => state);
+    expect(states).toEqual(["passed", "passed", "missing", "ahead"]);
+  });
+
+  test("Minutes beyond the end of a day are not counted for its hours", () => {
+    const [day] = weekOf(Date.parse("2026-06-01T20:00:00.000Z"), "Europe/Berlin");
+    if (day === undefined) throw new Error("The week has no day.");
+    const sums = hourSums(day, [{ minutes: everyMinute("2026-06-01T20:30:00.000Z", 120) }]);
+    expect(sums.slice(21)).toEqual([null, 30, 60]);
+  });
+});
+
+describe("the scales of the curve", () => {
+  test("The numbers of a curve are round, and there are two to five of them", () => {
+    expect([4, 5, 19, 1_146, 250_000].map(countTicks)).toEqual([
+      [2, 4],
+      [2, 4],
+      [5, 10, 15],
+      [500, 1_000],
+      [100_000, 200_000],
+    ]);
+  });
+
+  test("The times of a curve are round in the zone of the screen, and a day has its midnight", () => {
+    const minutes = everyMinute("2026-06-01T10:41:00.000Z", 1_440);
+    const texts = timeTicks(minutes, "Asia/Kathmandu").map(({ text }) => text);
+    expect(texts).toEqual(["18:00", "21:00", "00:00", "03:00", "06:00", "09:00", "12:00", "15:00"]);
+    const hourTexts = timeTicks(everyMinute("2026-06-01T10:41:00.000Z", 60), "UTC").map(({ text }) => text);
+    expect(hourTexts).toEqual(["10:50", "11:00", "11:10", "11:20", "11:30", "11:40"]);
+  });
+});
