@@ -13,7 +13,8 @@ const built = path.join(import.meta.dirname, "..", "dist", "page");
 export function assemble(env: Environment): Assembled<GatewayEvent, PageResponse> {
   const files = readPageFiles(env["PAGE_DIRECTORY"] ?? built);
   const signIn = signInFrom(env);
-  const answer = makePage(files, { connect: connectOrigins(env, signIn), signIn });
+  const logsLink = env["PAGE_LOGS_LINK"] || undefined;
+  const answer = makePage(files, { connect: connectOrigins(env, signIn), signIn, logsLink });
   return { handler: async (event) => answer(event), close: async () => {} };
 }
 

@@ -140,6 +140,8 @@ export class Carillon extends Construct {
       });
       archiving.node.addDependency(migration);
     }
+    // These functions write the lines that name a job.
+    page?.linkLogs([fastWorker.fn.logs, slowWorker.fn.logs, webhooks.fn.logs]);
     if (settings.tracing) traceAll(this);
 
     // The migration runs before any function that queries, so that a release's code meets a

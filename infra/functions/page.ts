@@ -1,8 +1,9 @@
 import path from "node:path";
-import { Duration } from "aws-cdk-lib";
-import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Aws, CfnCondition, Duration, Fn, Stack } from "aws-cdk-lib";
+import type { ILogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
+import { inConsole } from "../../lib/config/logs-link.ts";
 import { packageRoot } from "../package-root.ts";
 import type { ApiSettings } from "../settings/api.ts";
 import { CarillonFunction } from "./carillon-function.ts";
@@ -32,6 +33,7 @@ export function hasPage({ page, apiAuth, apiKeyNames, pageClientId }: ApiSetting
  */
 export class Page extends Construct {
   readonly fn: CarillonFunction;
+  private readonly logsLink: string | undefined;
 
   constructor(scope: Construct, id: string, { code, logRetention, settings }: PageProps) {
     super(scope, id);
@@ -51,7 +53,39 @@ export class Page extends Construct {
     });
     const variables = { PAGE_DIRECTORY: "/var/task/page", ...signInVariables(settings) };
     for (const [name, value] of Object.entries(variables)) this.fn.addEnvironment(name, value);
+    this.logsLink = settings.pageLogsLink;
   }
+
+  /** Tells the page where the log of a job is: by the settings, or in these groups of CloudWatch. */
+  linkLogs(groups: readonly ILogGroup[]): void {
+    if (this.logsLink === "none") return;
+    this.fn.addEnvironment("PAGE_LOGS_LINK", this.logsLink ?? this.linkInConsole(groups));
+  }
+
+  /** The console of another partition has another address, so there the variable is left out. */
+  private linkInConsole(groups: readonly ILogGroup[]): string {
+    const isAws = new CfnCondition(this, "HasConsole", {
+      expression: Fn.conditionEquals(Aws.PARTITION, "aws"),
+    });
+    const link = logsInsightsLink(Stack.of(this).region, groups);
+    return Fn.conditionIf(isAws.logicalId, link, Aws.NO_VALUE).toString();
+  }
+}
+
+/**
+ * A query in CloudWatch's console for the lines of a job. The console escapes characters with `*` in
+ * values and with `$` in the fragment. A generated name of a log group needs no escape.
+ */
+function logsInsightsLink(region: string, groups: readonly ILogGroup[]): string {
+  const query = inConsole('fields @timestamp, level, event, error, @message\n| filter job = "');
+  const end = inConsole('"\n| sort @timestamp asc\n| limit 1000');
+  const source = groups.map(({ logGroupName }) => `~'${logGroupName}`).join("");
+  return [
+    `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}`,
+    "#logsV2:logs-insights$3FqueryDetail$3D",
+    `~(end~'{to*}~start~'{from*}~timeType~'ABSOLUTE~tz~'UTC`,
+    `~editorString~'${query}{jobId*}${end}~source~(${source}))`,
+  ].join("");
 }
 
 /** The variables that tell the page's function where its readers sign in. None holds a secret. */

@@ -21,7 +21,7 @@ const TIMEOUT = Duration.seconds(functionTimeoutSeconds.webhook);
  * private, and its role may only write its log: an attacker who takes it over gains nothing.
  */
 export class WebhookSender extends Construct {
-  private readonly fn: CarillonFunction;
+  readonly fn: CarillonFunction;
   private readonly denyNetworks: readonly string[];
 
   constructor(scope: Construct, id: string, props: WebhookSenderProps) {

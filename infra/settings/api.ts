@@ -2,6 +2,7 @@ import { Token } from "aws-cdk-lib";
 import { z } from "zod";
 import { parseAllowedPrincipal } from "../../lib/config/allowed-principals.ts";
 import { isOrigin, originForm } from "../../lib/config/cors-origins.ts";
+import { logsLinkFault } from "../../lib/config/logs-link.ts";
 import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 /**
@@ -9,6 +10,9 @@ import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
  * be checked.
  */
 const someRole = "arn:aws:iam::000000000000:role/some";
+
+/** A CDK token within a text. */
+const token = /\$\{Token\[[^\]]*\]\}/g;
 
 /** The HTTP API. */
 export const apiSettings = {
@@ -68,6 +72,18 @@ export const apiSettings = {
    * its token endpoint. Default: none.
    */
   pageConnectOrigins: textList(z.string().refine(isOrigin, originForm), "name fewer"),
+  /**
+   * Where the page's links to the log of a job lead: an address with placeholders, such as
+   * `{jobId}`, or `none` for no links. Default: a query of the functions' logs in CloudWatch, in the
+   * partition `aws`. [The page in AWS](api-in-aws.md#links-to-logs) lists the placeholders.
+   */
+  pageLogsLink: z
+    .string()
+    .superRefine((text, context) => {
+      const fault = text === "none" ? null : logsLinkFault(text.replace(token, "token"));
+      if (fault !== null) context.addIssue({ code: "custom", message: fault });
+    })
+    .optional(),
   /**
    * How callers authenticate: by Carillon's own `token`s, by `iam` signatures, or by a `jwt` of an
    * issuer, which only an HTTP API can check.

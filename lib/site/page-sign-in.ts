@@ -1,5 +1,5 @@
 import { type Environment, required } from "../config/environment.ts";
-import { type SignInSettings, signInElement } from "../config/sign-in-settings.ts";
+import type { SignInSettings } from "../config/sign-in-settings.ts";
 
 /** The sign-in with an issuer that `PAGE_ISSUER` begins; undefined without one. */
 export function signInFrom(env: Environment): SignInSettings | undefined {
@@ -23,15 +23,4 @@ export function connectOrigins(env: Environment, signIn: SignInSettings | undefi
 
 function wordsIn(env: Environment, variable: string): string[] {
   return (env[variable] ?? "").split(" ").filter((each) => each !== "");
-}
-
-/** The document with the settings in an element that the page's script reads: no script is inline. */
-export function withSignIn(document: string, signIn: SignInSettings | undefined): string {
-  if (signIn === undefined) return document;
-  const element = `<meta name="${signInElement}" content="${attribute(JSON.stringify(signIn))}">`;
-  return document.replace("<head>", () => `<head>${element}`);
-}
-
-function attribute(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }

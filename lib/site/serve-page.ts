@@ -1,8 +1,7 @@
 import { type GatewayEvent, type Incoming, incomingFrom } from "../api/request/incoming.ts";
-import type { SignInSettings } from "../config/sign-in-settings.ts";
 import { type Encoding, madeFile, type PageFile, type PageFiles } from "./page-files.ts";
 import { assetHeaders, documentHeaders, type PageReach } from "./page-headers.ts";
-import { withSignIn } from "./page-sign-in.ts";
+import { type PageSettings, withSettings } from "./with-settings.ts";
 
 /** A response of a function behind API Gateway. */
 export interface PageResponse {
@@ -12,20 +11,15 @@ export interface PageResponse {
   isBase64Encoded: boolean;
 }
 
-export interface PageSettings extends PageReach {
-  /** Undefined: readers sign in with tokens of Carillon only. */
-  signIn: SignInSettings | undefined;
-}
-
 /**
  * Answers GET and HEAD: files below `assets/`, and the document for every other path, because the
  * page finds its view itself.
  */
 export function makePage(
   files: PageFiles,
-  { connect, signIn }: PageSettings,
+  { connect, ...settings }: PageReach & PageSettings,
 ): (event: GatewayEvent) => PageResponse {
-  const document = withSignIn(files.document, signIn);
+  const document = withSettings(files.document, settings);
   const documents = new Map<number, PageFile>();
   const documentAt = (depth: number): PageFile => {
     const known = documents.get(depth);

@@ -262,6 +262,12 @@ test.each([
   ["pageScopes", 'openid,"read"', "it takes scopes, separated by commas"],
   ["pageSignInParameters", "audience", "it takes parameters such as audience=carillon"],
   ["pageConnectOrigins", "https://login.example.com/path", "it takes origins such as"],
+  [
+    "pageLogsLink",
+    "https://logs.example.com/?q={job}",
+    "it has no placeholder {job}; it takes {jobId}, {key}",
+  ],
+  ["pageLogsLink", "javascript:alert({jobId})", "it takes an https address such as"],
   ["apiRatePerToken", "100", "it takes a rate such as"],
   ["apiJwtIssuer", "http://login.example.com", "it takes an address such as https://login.example.com/"],
 ])("the setting %s refuses %j", (name, value, sentence) => {

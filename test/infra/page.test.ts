@@ -179,7 +179,10 @@ describe("the page behind an HTTP API for JWTs", () => {
       .ofType("AWS::Lambda::Function")
       .filter(([id]) => id.startsWith("Page"));
     const { Variables } = Object(page?.[1].Properties["Environment"]);
-    expect(Object.keys(Variables).filter((name) => name.startsWith("PAGE_"))).toEqual(["PAGE_DIRECTORY"]);
+    expect(Object.keys(Variables).filter((name) => name.startsWith("PAGE_"))).toEqual([
+      "PAGE_DIRECTORY",
+      "PAGE_LOGS_LINK",
+    ]);
   });
 });
 
@@ -204,6 +207,46 @@ describe("the page behind a REST API", () => {
     expect(methodsOf(without)).toEqual({ "ANY /": "Api", "ANY /{proxy+}": "Api" });
     const [api] = without.ofType("AWS::ApiGateway::RestApi");
     expect(api?.[1].Properties).not.toHaveProperty("MinimumCompressionSize");
+  });
+});
+
+describe("the page's links to logs", () => {
+  const linkOf = (stack: Synthesised): unknown => {
+    const [page] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith("Page"));
+    return Object(page?.[1].Properties["Environment"]).Variables["PAGE_LOGS_LINK"];
+  };
+  const ifAws = z.object({ "Fn::If": z.tuple([z.string(), z.unknown(), z.unknown()]) });
+  const joined = z.object({ "Fn::Join": z.tuple([z.literal(""), z.array(z.unknown())]) });
+
+  test("By default a job's log is a query of the functions that work on jobs, in the console of the stack's region", () => {
+    const stack = synthesised();
+    const [condition, link, otherwise] = ifAws.parse(linkOf(stack))["Fn::If"];
+    expect(stack.template.toJSON()["Conditions"]).toEqual({
+      [condition]: { "Fn::Equals": [{ Ref: "AWS::Partition" }, "aws"] },
+    });
+    expect(otherwise).toEqual({ Ref: "AWS::NoValue" });
+    const parts = joined
+      .parse(link)
+      ["Fn::Join"][1].map((part) => (typeof part === "string" ? part : `<${idIn(part)}>`));
+    const groups = stack.ofType("AWS::Logs::LogGroup").map(([id]) => id);
+    const [fast, slow, webhook] = ["FastWorker", "SlowWorker", "WebhookSender"].map((name) =>
+      groups.find((id) => id.startsWith(`${name}FunctionLogs`)),
+    );
+    expect(parts.join("")).toBe(
+      "https://<AWS::Region>.console.aws.amazon.com/cloudwatch/home?region=<AWS::Region>" +
+        "#logsV2:logs-insights$3FqueryDetail$3D~(end~'{to*}~start~'{from*}~timeType~'ABSOLUTE~tz~'UTC" +
+        "~editorString~'fields*20*40timestamp*2c*20level*2c*20event*2c*20error*2c*20*40message" +
+        "*0a*7c*20filter*20job*20*3d*20*22{jobId*}*22*0a*7c*20sort*20*40timestamp*20asc*0a*7c*20limit*201000" +
+        `~source~(~'<${fast}>~'<${slow}>~'<${webhook}>))`,
+    );
+  });
+
+  test("A deployment's own link replaces that query, and none leaves the links out", () => {
+    const own = "https://logs.example.com/search?q=job:{jobId}&from={from}&to={to}";
+    expect(linkOf(synthesised({ pageLogsLink: own }))).toBe(own);
+    const without = synthesised({ pageLogsLink: "none" });
+    expect(linkOf(without)).toBeUndefined();
+    expect(without.template.toJSON()).not.toHaveProperty("Conditions");
   });
 });
 

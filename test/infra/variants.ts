@@ -173,6 +173,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     pageScopes: "openid,carillon/write",
     pageSignInParameters: "identity_provider=Example",
     pageConnectOrigins: "https://example.auth.eu-central-1.amazoncognito.com",
+    pageLogsLink: "https://logs.example.com/search?q=job:{jobId}&from={from}&to={to}",
   },
 
   "longest lists": {

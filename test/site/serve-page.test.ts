@@ -57,6 +57,17 @@ describe("the document", () => {
     });
   });
 
+  test("The document tells the page where logs are, escaped, and its policy stays the same", async () => {
+    const linked = smallPage({ PAGE_LOGS_LINK: `https://logs.example.com/?q="{jobId}"&a=<b>$&` });
+    const answer = await linked.get("/");
+    expect(textOf(answer)).toContain(
+      '<meta name="carillon-logs-link" content="https://logs.example.com/?q=&quot;{jobId}&quot;&amp;a=&lt;b>$&amp;">',
+    );
+    expect(answer.headers["content-security-policy"]).toBe(
+      (await page.get("/")).headers["content-security-policy"],
+    );
+  });
+
   test("A page with other settings of its sign-in has another ETag, and without them the document says nothing of it", async () => {
     const [one, other] = [await issued.get("/"), await page.get("/")];
     expect(one.headers["etag"]).not.toBe(other.headers["etag"]);

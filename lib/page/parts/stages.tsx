@@ -1,59 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Attempt, Job } from "../../client/job.ts";
+import type { Job } from "../../client/job.ts";
 import type { Outage } from "../../client/stats.ts";
 import { spanText } from "../data/amounts.ts";
+import { instantsOf, type Line, linesOf } from "../data/job/attempt-lines.ts";
 import { outagesInQuery, outageWords } from "../data/outage-queries.ts";
 import { useMay } from "../data/token-query.ts";
 import { clockText } from "../data/zone.ts";
 import { useSession } from "../hooks/session-context.ts";
 import { useNow } from "../hooks/use-now.ts";
 import { useZone } from "../hooks/use-zone.ts";
-
-interface Stage {
-  name: string;
-  at: string | null;
-}
+import { LogsLink } from "./logs-link.tsx";
 
 /** A pause of this length before a stage is marked. */
 const slowMs = 1_000;
-
-const stagesOf = (attempt: Attempt): Stage[] => [
-  { name: "planned", at: attempt.plannedAt },
-  { name: "sent", at: attempt.sentAt },
-  { name: "claimed", at: attempt.claimedAt },
-  { name: "target began", at: attempt.targetStartedAt },
-  { name: "target ended", at: attempt.targetEndedAt },
-  { name: "settled", at: attempt.settledAt },
-];
-
-interface Line {
-  title: string;
-  hasFailed: boolean;
-  stages: readonly Stage[];
-  /** An attempt that is not over yet has no end. */
-  isOpen: boolean;
-}
-
-/** The attempts of a job, and the one that waits or is under way. */
-function linesOf({ attempts, current, attempt: done }: Job): Line[] {
-  const ended = attempts.map((attempt) => ({
-    title: `attempt ${attempt.attempt}: ${attempt.outcome}${attempt.error === null ? "" : `, ${attempt.error}`}`,
-    hasFailed: attempt.outcome !== "succeeded",
-    stages: stagesOf(attempt),
-    isOpen: false,
-  }));
-  if (current === null) return ended;
-  const stages = [
-    { name: "planned", at: current.plannedAt },
-    { name: "sent", at: current.sentAt },
-    { name: "claimed", at: current.claimedAt },
-  ];
-  const title = `attempt ${done + 1}: ${current.claimedAt === null ? "waits" : "is under way"}`;
-  return [...ended, { title, hasFailed: false, stages, isOpen: true }];
-}
-
-const instantsOf = ({ stages }: Line) => stages.flatMap(({ at }) => (at === null ? [] : Date.parse(at)));
 
 /** The attempts of a job, each from its plan to its settling, with the outages on the way. */
 export function Stages({ job }: { job: Job }) {
@@ -74,8 +34,12 @@ export function Stages({ job }: { job: Job }) {
     <ol className="attempts">
       {lines.map((line, place) => (
         <li key={line.title}>
-          {lines.length === 1 && !line.isOpen ? null : <p className="quiet">{line.title}</p>}
-          <Line line={line} due={due} isFirst={place === 0} outages={outages.data ?? []} />
+          {lines.length === 1 && !line.isOpen ? null : (
+            <p className="quiet">
+              {line.title} {lines.length === 1 ? null : <LogsLink job={job} lines={[line]} />}
+            </p>
+          )}
+          <AttemptLine line={line} due={due} isFirst={place === 0} outages={outages.data ?? []} />
         </li>
       ))}
     </ol>
@@ -90,7 +54,7 @@ interface LineProps {
   outages: readonly Outage[];
 }
 
-function Line({ line, due, isFirst, outages }: LineProps) {
+function AttemptLine({ line, due, isFirst, outages }: LineProps) {
   const now = useNow();
   const instants = instantsOf(line);
   const begin = Math.min(...instants, ...(isFirst || instants.length === 0 ? [due] : []));

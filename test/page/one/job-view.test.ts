@@ -72,6 +72,13 @@ describe.runIf(chromium !== undefined)("the view of one job (needs Chromium)", (
     await tab.close();
   });
 
+  test("A deployment that links no logs shows no link to them", async () => {
+    const tab = await browser.tab();
+    await tab.open(`/jobs/${(await delayedJob()).id}`);
+    expect(await tab.page.getByRole("link", { name: "Logs" }).count()).toBe(0);
+    await tab.close();
+  });
+
   test("The page's requests for outages are those of the API's document", () => {
     expect(own.contradictions).toEqual([]);
   });

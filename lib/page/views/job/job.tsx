@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { linesOf } from "../../data/job/attempt-lines.ts";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
+import { LogsLink } from "../../parts/logs-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
@@ -58,7 +60,10 @@ export function JobView() {
           )}
           <JobFacts job={job.data} />
           <Stages job={job.data} />
-          <CopyButton text={`carillon job ${id}`} />
+          <p className="job-links">
+            <LogsLink job={job.data} lines={linesOf(job.data)} />
+            <CopyButton text={`carillon job ${id}`} />
+          </p>
         </div>
       </Panel>
       <Panel title="Payload">
