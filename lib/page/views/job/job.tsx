@@ -33,7 +33,10 @@ export function JobView() {
   return (
     <>
       <header className="schedule-head">
-        <h1 className="mono">{id}</h1>
+        <div className="head-actions">
+          <h1 className="mono">{id}</h1>
+          <Freshness at={job.dataUpdatedAt} />
+        </div>
         <p className="quiet">
           a {job.data.kind} job of{" "}
           <Link
@@ -48,7 +51,6 @@ export function JobView() {
         </p>
         <div className="head-actions">
           <JobActions job={job.data} />
-          <Freshness at={job.dataUpdatedAt} />
         </div>
       </header>
       <Panel title="What happened">
