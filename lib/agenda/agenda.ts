@@ -2,6 +2,7 @@ import type { Sql } from "../db/connect.ts";
 import { parseJobId } from "../job/job-id.ts";
 import { cutOf, readShards } from "../plan/shard.ts";
 import { candidatePlaceText, computedIn, readCandidatePlace } from "./computed.ts";
+import { withHolds } from "./held-by.ts";
 import { jobsIn } from "./jobs.ts";
 import { merged, type Part, type StreamPlace } from "./merge.ts";
 import { type RangeKind, rangesIn, readRangePlace } from "./ranges.ts";
@@ -95,7 +96,7 @@ export async function readAgenda(sql: Sql, { window, filter, after, limit }: Age
   const isOver = places.every((each) => each === null);
   return {
     asOf: now,
-    items: rows,
+    items: await withHolds(sql, rows),
     ...(isOver ? {} : { next: { line, jobs, passed, owed, computed: rest } }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Outcome } from "../explain/verdict.ts";
+import type { HeldBy, Outcome } from "../explain/verdict.ts";
 import type { JobKind } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { type HeldTime, waitsForHold } from "../schedule/held.ts";
@@ -34,6 +34,8 @@ export interface AgendaRow {
   passedOver: PassedRange | null;
   /** For a coming occurrence that a calendar has moved: from where. Else null. */
   note: string | null;
+  /** For an occurrence that is held: the holds. Left out if they were released meanwhile. */
+  heldBy?: HeldBy[];
 }
 
 export interface PassedRange {

@@ -1,6 +1,7 @@
 import type { JobKind } from "./job.ts";
 import type { Instant, InstantText } from "./json.ts";
 import type { ListOptions, Page } from "./request/pages.ts";
+import type { Hold } from "./schedule.ts";
 import type { Outcome } from "./time.ts";
 
 /** A window of at most 32 days, and the schedules whose occurrences are meant. */
@@ -38,6 +39,8 @@ export interface AgendaItem extends Run {
   passedOver: { from: InstantText; to: InstantText; count: number | null; more: boolean } | null;
   /** For a coming occurrence that a calendar has moved to another day: from where. */
   note: string | null;
+  /** For a held occurrence: the holds that it is due under. Left out if they were released meanwhile. */
+  heldBy?: Hold[];
 }
 
 export interface AgendaPage extends Page<AgendaItem> {

@@ -23,7 +23,8 @@ export function heldAt(facts: Facts, due: number): HeldSpan | null {
   return pastHold(facts.versions, due);
 }
 
-export function standingBy({ holds }: Facts, due: number): HeldBy[] {
+/** The current holds that a due time lies under; all of them for a job that waits on though it was due before. */
+export function standingBy({ holds }: Pick<Facts, "holds">, due: number): HeldBy[] {
   const binding = holds.filter(
     ({ since, until }) => since.getTime() < due && (until === null || until.getTime() >= due),
   );

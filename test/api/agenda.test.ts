@@ -47,6 +47,30 @@ describe("GET /v1/occurrences", () => {
     expect(second.json).toMatchObject({ items: [{ key: "b", occurrence: "2026-03-02T12:00:00.000Z" }] });
   });
 
+  test("A held occurrence names the holds that it is due under, with owner, reason and end", async () => {
+    const body = { target: { queue: "demo" }, when: "0 * * * *", group: "crew" };
+    await api.send("PUT", "/v1/schedules/held", { body });
+    const until = "2026-03-02T12:30:00.000Z";
+    await api.send("POST", "/v1/schedules/held/pause", { body: { owner: "ann", reason: "stock", until } });
+    await api.send("POST", "/v1/groups/crew/pause", {
+      body: { owner: "bob", until: "2026-03-02T13:30:00Z" },
+    });
+    const { json } = await get(
+      "/v1/occurrences",
+      "from=2026-03-02T12:00:00Z&to=2026-03-02T14:30:00Z&prefix=held",
+    );
+    const since = expect.any(String);
+    const ann = { owner: "ann", reason: "stock", since, until };
+    const bob = { owner: "bob", reason: null, since, until: "2026-03-02T13:30:00.000Z", group: "crew" };
+    const items = (json as { items: { outcome: string; heldBy?: unknown }[] }).items;
+    expect(items.map(({ outcome, heldBy }) => [outcome, heldBy])).toEqual([
+      ["held", [bob, ann]],
+      ["held", [bob]],
+      ["planned", undefined],
+    ]);
+    await api.send("DELETE", "/v1/schedules/held");
+  });
+
   test("A cursor is refused with another window", async () => {
     const { json } = await get("/v1/occurrences", `${noon}&limit=1`);
     const { cursor } = json as { cursor: string };

@@ -102,3 +102,11 @@ test("`strip` of a deleted key says when it was deleted, and by which token", as
   const { err } = await cli.carillon(["strip", "b", "--timezone", "UTC"]);
   expect(err).toMatch(/^Deleted at 2026-03-02 10:31:\d\d .* by .+\.\n$/);
 });
+
+test("`agenda` names the owner and the reason of the hold of a held occurrence", async () => {
+  await cli.carillon(["put", "kept:1", "--when", "0 9 * * *", "--queue", "demo", "--group", "kept"]);
+  await cli.carillon(["pause", "--group", "kept", "--reason", "new index"]);
+  const { out } = await cli.carillon(["agenda", "2026-03-09 9..9:01", "--prefix", "kept:"]);
+  expect(out).toMatch(/ kept:1 +held +- +by adminer on the group kept: new index\n$/);
+  await cli.carillon(["resume", "--group", "kept"]);
+});

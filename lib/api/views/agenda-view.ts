@@ -9,6 +9,7 @@ import type { JobRead } from "../../job/read-job.ts";
 import { cursorSchema } from "../request/query.ts";
 import { outcomeSchema } from "./explanation-view.ts";
 import { instantText } from "./instant-text.ts";
+import { holdSchema } from "./schedule-view.ts";
 
 const runFields = {
   outcome: outcomeSchema.describe("In the words of `/explain`."),
@@ -42,6 +43,12 @@ const agendaItem = z
       .string()
       .nullable()
       .describe("For a coming occurrence that a calendar has moved to another day: from where."),
+    heldBy: z
+      .array(holdSchema)
+      .optional()
+      .describe(
+        "For an occurrence with the outcome `held`: the holds that it is due under. Left out if they were released meanwhile.",
+      ),
   })
   .meta({ id: "AgendaItem", description: "An occurrence of a schedule in a window." });
 
@@ -144,7 +151,7 @@ export function agendaView({ asOf, items }: Agenda, timezone: string) {
   return {
     asOf,
     timezone,
-    items: items.map(({ occurrence, dueAt, key, scheduleId, kind, passedOver, note, ...run }) => ({
+    items: items.map(({ occurrence, dueAt, key, scheduleId, kind, passedOver, note, heldBy, ...run }) => ({
       occurrence,
       dueAt,
       wall: wallText(occurrence.getTime(), timezone),
@@ -154,6 +161,7 @@ export function agendaView({ asOf, items }: Agenda, timezone: string) {
       ...runView(run),
       passedOver,
       note,
+      heldBy,
     })),
   };
 }

@@ -87,13 +87,23 @@ function agendaColumns({ times }: Output, items: readonly AgendaItem[]): Column<
   ];
 }
 
-function whyOf({ reason, kind, passedOver, note }: AgendaItem, wall: (at: string) => string): string {
-  const words = [reason ?? "", note ?? "", kind === "cadence" ? "" : `(${kind})`];
+function whyOf(
+  { reason, kind, passedOver, note, heldBy = [] }: AgendaItem,
+  wall: (at: string) => string,
+): string {
+  const words = [reason ?? "", ...heldBy.map(holderText), note ?? "", kind === "cadence" ? "" : `(${kind})`];
   if (passedOver !== null) {
     const { from, count, more } = passedOver;
     words.push(`${count === null ? "" : `${more ? "at least " : ""}${count} `}since ${wall(from)}`);
   }
   return words.filter((each) => each !== "").join(", ");
+}
+
+/** Such as `by ann on the group crew: maintenance`. */
+function holderText({ owner, reason, group, tag }: NonNullable<AgendaItem["heldBy"]>[number]): string {
+  const label =
+    group === undefined ? (tag === undefined ? "" : ` on the tag ${tag}`) : ` on the group ${group}`;
+  return `by ${owner}${label}${reason === null || reason === "" ? "" : `: ${reason}`}`;
 }
 
 async function showCounts({ client, out, signal }: Call, window: AgendaWindow & TimeWindow): Promise<void> {

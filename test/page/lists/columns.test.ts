@@ -55,6 +55,20 @@ describe.runIf(chromium !== undefined)("the lists of schedules and runs in a bro
     await tab.close();
   });
 
+  test("A held run of the agenda names the owner and the reason of its hold, and leads to the board", async () => {
+    await own.client.schedules.put("kept:a", { when: "0 9 * * *", target: { queue: "reports" } });
+    await own.client.schedules.pause("kept:a", { owner: "ops", reason: "new index" });
+    const tab = await browser.tab({ width: 390 });
+    await tab.open("/agenda?from=2027-06-01T08:00:00.000Z&to=2027-06-01T10:00:00.000Z&prefix=kept:");
+    const row = tab.page.locator("tr[data-row]").filter({ hasText: "kept:a" });
+    await row.waitFor();
+    expect(await row.locator(".more").innerText()).toBe("held by ops: new index");
+    expect([...(await textFaults(tab.page)), ...(await axeFaults(tab.page)), ...tab.faults]).toEqual([]);
+    await row.getByRole("link", { name: "held by ops" }).click();
+    await tab.page.getByRole("table", { name: "Holds" }).getByRole("link", { name: "kept:a" }).waitFor();
+    await tab.close();
+  });
+
   test("The runs of one expression are one row of the agenda, with the server's count", async () => {
     const tab = await browser.tab();
     const { page } = tab;

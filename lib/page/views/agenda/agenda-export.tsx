@@ -20,6 +20,7 @@ const columns: ExportList<AgendaItem>["columns"] = [
   "job",
   "passedOver",
   "note",
+  "heldBy",
 ];
 
 /** Wall times are those of the screen's zone. */

@@ -43,8 +43,26 @@ const columns: readonly Column<AgendaItem>[] = [
     ),
   },
   { name: "Outcome", className: "outcome-cell", cell: ({ outcome }) => <OutcomeWord outcome={outcome} /> },
-  { name: "More", className: "more", cell: moreText },
+  { name: "More", className: "more", cell: MoreCell },
 ];
+
+/** A held occurrence leads to its holds on the board. */
+function MoreCell(item: AgendaItem) {
+  const { key, heldBy: [hold, ...others] = [] } = item;
+  const text = moreText(item);
+  if (hold === undefined) return text;
+  const more = others.length === 0 ? "" : ` and ${numberText(others.length)} more`;
+  return (
+    <>
+      <Link to="/holds" search={{ prefix: key }} className="link">
+        held by {hold.owner}
+        {more}
+      </Link>
+      {hold.reason === null ? null : `: ${hold.reason}`}
+      {text === "" ? null : `, ${text}`}
+    </>
+  );
+}
 
 function moreText({ outcome, passedOver, latenessMs, durationMs, reason, note }: AgendaItem): string {
   const parts = [
