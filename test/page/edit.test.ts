@@ -117,7 +117,6 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     const field = page.locator(".field", { hasText: "Timeout of an attempt" });
     await field.getByText("takes a duration").waitFor();
     await page.getByLabel("Timeout of an attempt").fill("");
-    await page.getByRole("button", { name: "Create" }).click();
     await page
       .locator(".field", { hasText: "name, URL or ARN" })
       .getByText("takes the name, URL or ARN")
@@ -130,10 +129,12 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open("/new");
-    const begins = page.getByLabel("Not before", { exact: true });
+    const begins = page.getByLabel("Starts at", { exact: true });
     expect(await begins.getAttribute("placeholder")).toBe("none (default)");
     const hint = await begins.getAttribute("aria-describedby");
-    expect(await page.locator(`[id="${hint}"]`).innerText()).toBe("e.g. 2026-12-01T09:00:00Z");
+    expect(await page.locator(`[id="${hint}"]`).innerText()).toBe(
+      "no run before it, e.g. 2026-12-01T09:00:00Z",
+    );
     const examples = page.getByText("e.g. 0 9 * * 1-5", { exact: false });
     const when = page.getByLabel("When", { exact: true });
     expect(await when.getAttribute("aria-describedby")).toBe(await examples.getAttribute("id"));

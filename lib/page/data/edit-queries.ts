@@ -39,6 +39,23 @@ export const storedRunsQuery = (
     placeholderData: (before) => before,
   });
 
+/**
+ * The faults of a target that is missing or not typed yet, which the preview leaves out so that times are
+ * seen before. `null` is refused as a missing target is when saving.
+ */
+export const targetCheckQuery = (carillon: Carillon, { body, key }: Omit<PreviewedDraft, "from">) => {
+  const sent = { ...body, target: body["target"] ?? null, ...(key === undefined ? {} : { key }), n: 1 };
+  return queryOptions({
+    queryKey: ["draft target", sent],
+    queryFn: async ({ signal }) => {
+      const path = ["v1", "preview"];
+      const request = { method: "POST", path, body: sent, changes: false, options: { signal } } as const;
+      return (await carillon.request<Preview>(request)).body;
+    },
+    enabled: hasWhen(body) && withoutEmptyTarget(body)["target"] === undefined,
+  });
+};
+
 const hasWhen = ({ when }: JsonObject) => when !== undefined && when !== "" && when !== null;
 
 /** A preview needs no target, so one that is not typed yet is no fault. */

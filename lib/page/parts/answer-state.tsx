@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { CarillonProblem, CarillonUnreachable } from "../../client/request/problem.ts";
+import { refusalText } from "../data/refusal-text.ts";
 import { Sentence } from "./sentence.tsx";
 
 interface AnswerStateProps {
@@ -50,6 +51,7 @@ export function sentenceOf(error: Error): string {
     if (error.status === 429) return "The rate of this token is used up; the page asks again shortly.";
     if (error.status >= 500)
       return `The API failed: ${error.message}${error.requestId === undefined ? "" : ` (request ${error.requestId}, which its log names)`}`;
+    return refusalText(error);
   }
   return error.message;
 }

@@ -54,7 +54,7 @@ export function CalendarEditor({ name, stored, refetch }: CalendarEditorProps) {
   };
   return (
     <>
-      <LeaveGuard isDirty={isDirty && base !== undefined} onLose={() => {}} />
+      <LeaveGuard isDirty={isDirty && base !== undefined} isSaving={save.isPending} onLose={() => {}} />
       {theirs === null || base === undefined ? null : (
         <OtherVersion
           mine={base.version}

@@ -10,14 +10,11 @@ import {
 import type { Edited, KeyedScheduleBody, Schedule, ScheduleBody } from "../../../client/schedule.ts";
 import { type JsonObject, type ReadText, rangeOf } from "../../data/document/json-text.ts";
 import { documentOf, movesTimes } from "../../data/document/schedule-document.ts";
-import { draftPreviewQuery, storedRunsQuery } from "../../data/edit-queries.ts";
+import { draftPreviewQuery, storedRunsQuery, targetCheckQuery } from "../../data/edit-queries.ts";
 import { apiUrl } from "../../data/query-client.ts";
 import { curlText, quoted } from "../../data/shell-text.ts";
-import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useSettled } from "../../hooks/use-settled.ts";
-import { sentenceOf } from "../../parts/answer-state.tsx";
-import { CopyAs } from "../../parts/copy-as.tsx";
 import { FaultItems } from "../../parts/fault-items.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -27,6 +24,7 @@ import { forgetDraft } from "./kept-draft.ts";
 import { LeaveGuard } from "./leave-guard.tsx";
 import { Reading } from "./reading.tsx";
 import { Restored } from "./restored.tsx";
+import { SaveLine } from "./save-line.tsx";
 import { readOrEmpty, useText } from "./use-text.ts";
 import "../../look/schedule.css";
 import "../../look/schedule-parts.css";
@@ -51,6 +49,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
   const [from, setFrom] = useState<string | undefined>(undefined);
   const settled = useSettled(value, typingMs);
   const preview = useQuery(draftPreviewQuery(carillon, { body: settled, key: stored?.key, from }));
+  const targetCheck = useQuery(targetCheckQuery(carillon, { body: settled, key: stored?.key }));
   const runs = useQuery({
     ...storedRunsQuery(carillon, { key: stored?.key ?? "", version: stored?.version, from }),
     enabled: stored !== undefined,
@@ -62,6 +61,9 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
   }, [save.error]);
   const error = save.error ?? preview.error;
   const faults = useMemo(() => (error instanceof CarillonProblem ? error.errors : []), [error]);
+  const unset = targetCheck.error instanceof CarillonProblem ? targetCheck.error.errors : [];
+  const isFaulty =
+    unset.length > 0 || (preview.error instanceof CarillonProblem && preview.error.errors.length > 0);
   const marks = useMemo(() => marksOf(text, read, faults), [text, read, faults]);
   const change = (changed: string) => {
     if (changed === text) return;
@@ -73,10 +75,14 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
     edited.rebase(other, kept);
     save.reset();
   };
-  const draft = { text, value, faults, change: read.ok ? change : unchanged };
+  const draft = { text, value, faults: [...faults, ...unset], change: read.ok ? change : unchanged };
   return (
     <>
-      <LeaveGuard isDirty={isDirty && !save.isSuccess} onLose={() => forgetDraft(stored?.key ?? null)} />
+      <LeaveGuard
+        isDirty={isDirty && !save.isSuccess}
+        isSaving={save.isPending}
+        onLose={() => forgetDraft(stored?.key ?? null)}
+      />
       {edited.isRestored && isDirty ? (
         <Restored
           version={version}
@@ -94,8 +100,9 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
       )}
       <SaveLine
         isNew={stored === undefined}
-        canSave={isDirty && read.ok && theirs === null && !save.isPending}
+        canSave={isDirty && read.ok && theirs === null && !save.isPending && !isFaulty && !hasNoWhen(value)}
         isDirty={isDirty}
+        isFaulty={isFaulty}
         isSaving={save.isPending}
         error={save.error}
         onSave={() => save.act(value)}
@@ -108,6 +115,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
           stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
           moves={movesTimes(began, value)}
           isRefused={error !== null}
+          unset={unset}
           isStale={settled !== value || preview.isFetching}
           from={from}
           onFrom={setFrom}
@@ -156,48 +164,6 @@ function useSave(key: string | undefined, version: number | null, refetch: () =>
       if (isPreconditionFailed(error) || isConflict(error)) refetch();
     },
   });
-}
-
-interface SaveLineProps {
-  isNew: boolean;
-  canSave: boolean;
-  isDirty: boolean;
-  isSaving: boolean;
-  error: Error | null;
-  onSave(): void;
-  commands: { carillon: string; curl: string };
-}
-
-function SaveLine({ isNew, canSave, isDirty, isSaving, error, onSave, commands }: SaveLineProps) {
-  const maySave = useMay(isNew ? "createSchedule" : "putSchedule");
-  return (
-    <div className="save-line">
-      {maySave ? (
-        <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
-          {isNew ? "Create" : "Save"}
-        </button>
-      ) : null}
-      <span className="quiet" role="status">
-        {isSaving ? "Saving …" : isDirty ? "Not saved yet." : "Nothing is changed."}
-        {maySave ? "" : " Your token may not save: try times here, and copy the command."}
-      </span>
-      <CopyAs {...commands} />
-      {error === null ? null : (
-        <p className="notice bad" role="alert">
-          Not saved: {refusalOf(error)}
-        </p>
-      )}
-    </div>
-  );
-}
-
-/** The first fault with its field: that the schedule is not understood would not help. */
-function refusalOf(error: Error): string {
-  if (!(error instanceof CarillonProblem)) return sentenceOf(error);
-  const [fault, ...others] = error.errors;
-  if (fault === undefined) return error.detail;
-  const more = others.length === 0 ? "" : ` ${others.length} more below the JSON.`;
-  return `${fault.path} ${fault.message}.${more}`;
 }
 
 /** All faults with their paths, also of fields that the form does not draw. */

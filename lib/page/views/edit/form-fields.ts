@@ -13,22 +13,51 @@ export type FormField = {
   | { kind: "suggested"; from: "zones" | "calendars" }
 );
 
+const fixedTimes = "by default a fixed time runs right after the gap";
+
 export const timeFields: readonly FormField[] = [
   { path: ["timezone"], label: "Time zone", kind: "suggested", from: "zones" },
-  { path: ["spread"], label: "Spread", hint: "up to 24h", kind: "text" },
-  { path: ["startsAt"], label: "Not before", hint: "e.g. 2026-12-01T09:00:00Z", kind: "text" },
-  { path: ["endsAt"], label: "Not from", hint: "e.g. 2027-12-01T09:00:00Z", kind: "text" },
+  {
+    path: ["spread"],
+    label: "Spread",
+    hint: "schedules start at different moments within this time; up to 24h",
+    kind: "text",
+  },
+  {
+    path: ["startsAt"],
+    label: "Starts at",
+    hint: "no run before it, e.g. 2026-12-01T09:00:00Z",
+    kind: "text",
+  },
+  {
+    path: ["endsAt"],
+    label: "Ends at",
+    hint: "no run at or after it, e.g. 2027-12-01T09:00:00Z",
+    kind: "text",
+  },
   { path: ["calendar", "name"], label: "Calendar", kind: "suggested", from: "calendars" },
   { path: ["calendar", "on"], label: "On its days", kind: "choice", choices: ["skip", "next", "previous"] },
-  { path: ["dst", "gap"], label: "A time that does not exist", kind: "choice", choices: ["next", "skip"] },
+  {
+    path: ["dst", "gap"],
+    label: "A time that does not exist",
+    hint: fixedTimes,
+    kind: "choice",
+    choices: ["next", "skip"],
+  },
   {
     path: ["dst", "overlap"],
     label: "A time that comes twice",
+    hint: "by default fixed times run at the first one, and repeating ones at both",
     kind: "choice",
     choices: ["first", "last", "both"],
   },
   { path: ["maxFires"], label: "Most runs", kind: "number" },
-  { path: ["slot"], label: "Slot", hint: "rounds up; 1s to 24h", kind: "text" },
+  {
+    path: ["slot"],
+    label: "Round up to",
+    hint: "starts are moved to the next multiple of it (slot); 1s to 24h",
+    kind: "text",
+  },
 ];
 
 export const targetKinds = ["queue", "handler", "event", "webhook", "lambda"] as const;
@@ -80,7 +109,13 @@ export const policyFields: readonly FormField[] = [
   { path: ["overlap"], label: "Overlap", kind: "choice", choices: ["allow", "skip", "queue"] },
   { path: ["priority"], label: "Priority", kind: "choice", choices: ["high", "normal", "low"] },
   { path: ["holdAfter"], label: "Hold after dead jobs", kind: "number" },
-  { path: ["delivery"], label: "Delivery", kind: "choice", choices: ["ledger", "pulse"] },
+  {
+    path: ["delivery"],
+    label: "Record of runs",
+    hint: "ledger: each run is a job with its outcome; pulse: runs leave no record and are not retried",
+    kind: "choice",
+    choices: ["ledger", "pulse"],
+  },
   { path: ["serial"], label: "One at a time in its group", kind: "flag" },
   { path: ["deleteOnEnd"], label: "Delete it when it has ended", kind: "flag" },
 ];

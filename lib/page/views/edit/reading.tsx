@@ -1,9 +1,11 @@
+import type { Fault } from "../../../client/request/problem.ts";
 import type { NextOccurrences, Occurrence, Preview } from "../../../client/time.ts";
 import { relativeText } from "../../data/amounts.ts";
 import { serverWallText } from "../../data/server-wall.ts";
 import { instantOfWall, wallInput } from "../../data/wall-input.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import "../../look/runs.css";
 
 interface ReadingProps {
@@ -15,18 +17,25 @@ interface ReadingProps {
   moves: boolean;
   /** Whether the text has faults; they are shown at their fields. */
   isRefused: boolean;
+  /** What a save would be refused for although the times can be read. */
+  unset: readonly Fault[];
   isStale: boolean;
   from: string | undefined;
   onFrom(from: string | undefined): void;
 }
 
 /** The server's reading of the edited text: words, warnings, and the coming runs before and after. */
-export function Reading({ preview, stored, moves, isRefused, isStale, from, onFrom }: ReadingProps) {
+export function Reading({ preview, stored, moves, isRefused, unset, isStale, from, onFrom }: ReadingProps) {
   const timezone = preview?.timezone ?? stored?.next?.timezone ?? "UTC";
   return (
-    <Panel title="What the server reads" note={preview === undefined ? undefined : timezone}>
+    <Panel title="When it will run" note={preview === undefined ? undefined : timezone}>
       <div className="reading" aria-live="polite" aria-busy={isStale}>
         <Words preview={preview} isRefused={isRefused} />
+        {unset.map(({ path, message }) => (
+          <p key={path} className="notice bad">
+            Before it can be saved: <code>{path}</code> <Sentence text={message} />.
+          </p>
+        ))}
         <From timezone={timezone} from={from} onFrom={onFrom} />
         {stored === undefined ? (
           <div className="run-list one">
@@ -73,7 +82,7 @@ function Words({ preview, isRefused }: Pick<ReadingProps, "preview" | "isRefused
 function From({ timezone, from, onFrom }: Pick<ReadingProps, "from" | "onFrom"> & { timezone: string }) {
   return (
     <label className="from">
-      Runs from
+      Show runs from
       <input
         type="datetime-local"
         value={from === undefined ? "" : wallInput(Date.parse(from), timezone)}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { CarillonProblem } from "../../../lib/client/main.ts";
+import { refusalText } from "../../../lib/page/data/refusal-text.ts";
+import { chromium } from "../../support/chromium.ts";
+import type { OwnBrowser } from "../browser.ts";
+import { type OwnPage, ownPage } from "../own-page.ts";
+import { withBrowser } from "../with-browser.ts";
+
+const daily = { when: "0 9 * * *", timezone: "Europe/Berlin", target: { queue: "reports" } };
+
+test("A refusal with faults is said by its faults alone", () => {
+  const problem = { type: "urn:carillon:problem:invalid", title: "Invalid", status: 400 };
+  const detail = "The body is not understood.";
+  const errors = [{ path: "name", message: "may not hold `/`" }];
+  expect(refusalText(new CarillonProblem({ ...problem, detail, errors }))).toBe("name may not hold `/`.");
+  expect(refusalText(new CarillonProblem({ ...problem, detail }))).toBe(detail);
+});
+
+describe.runIf(chromium !== undefined)("an edit before and during its save (needs Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  withBrowser(
+    () => ownPage("2027-03-26T12:00:00.000Z"),
+    (opened) => {
+      ({ own, browser } = opened);
+    },
+  );
+
+  test("A missing queue is named beside the coming runs before the schedule can be created", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/new");
+    const create = page.getByRole("button", { name: "Create" });
+    expect(await create.isDisabled()).toBe(true);
+    await page.getByLabel("When", { exact: true }).fill("0 9 * * *");
+    const missing = page.getByText("Before it can be saved: target.queue takes the name, URL or ARN");
+    await missing.waitFor();
+    expect(await page.locator(".run-list li").count()).toBe(20);
+    expect(await create.isDisabled()).toBe(true);
+    await page.getByText("the server would refuse it").waitFor();
+    await page.getByLabel("Queue", { exact: true }).fill("reports");
+    await missing.waitFor({ state: "detached" });
+    await create.click();
+    await page.waitForURL(/schedules\/[0-9a-f-]{36}/);
+    await tab.close();
+  });
+
+  test("A save under way is not left, and its answer leads on", async () => {
+    await own.client.schedules.put("in-flight", daily);
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules/in-flight/edit");
+    const { promise: gate, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/v1/schedules/in-flight", async (route) => {
+      if (route.request().method() === "PUT") await gate;
+      await route.continue();
+    });
+    await page.getByLabel("Description").fill("saved");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("alertdialog", { name: "It is being saved" }).waitFor();
+    expect(await page.getByRole("button", { name: "Leave and lose them" }).count()).toBe(0);
+    release();
+    await page.waitForURL("**/schedules/in-flight");
+    await page.getByRole("alertdialog").waitFor({ state: "detached" });
+    expect(await own.client.schedules.get("in-flight")).toMatchObject({ version: 2, description: "saved" });
+    await tab.close();
+  });
+});
