@@ -67,4 +67,19 @@ describe.runIf(chromium !== undefined)("an edit before and during its save (need
     expect(await own.client.schedules.get("in-flight")).toMatchObject({ version: 2, description: "saved" });
     await tab.close();
   });
+
+  test("A refused save moves the focus to the field that is at fault", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/new?key=refused");
+    await page.getByLabel("When", { exact: true }).fill("0 7 * * *");
+    await page.getByLabel(/^Queue/).fill("reports");
+    // The preview would have said it, but its answer takes too long.
+    await page.route("**/v1/preview", () => {});
+    await page.getByLabel("Timeout of an attempt").fill("soon");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.locator("[aria-invalid='true']:focus").waitFor();
+    expect(await page.locator(":focus").inputValue()).toBe("soon");
+    await tab.close();
+  });
 });

@@ -73,17 +73,4 @@ describe.runIf(chromium !== undefined)("times in a browser (need Chromium)", () 
     expect(await chips.innerText()).toMatch(/20:00:00/);
     await tab.close();
   });
-
-  test("A refused save moves the focus to the field that is at fault", async () => {
-    const tab = await browser.tab();
-    const { page } = tab;
-    await tab.open("/new?key=refused");
-    await page.getByLabel("When", { exact: true }).fill("0 7 * * *");
-    await page.getByLabel(/^Queue/).fill("reports");
-    await page.getByLabel("Timeout of an attempt").fill("soon");
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.locator("[aria-invalid='true']:focus").waitFor();
-    expect(await page.locator(":focus").inputValue()).toBe("soon");
-    await tab.close();
-  });
 });
