@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { fineSpanText } from "../../lib/page/data/amounts.ts";
-import { type RunTime, summaryOf } from "../../lib/page/data/run-times.ts";
+import { pastOf, type RunTime, summaryOf } from "../../lib/page/data/run-times.ts";
 import { chromium } from "../support/chromium.ts";
 import { until } from "../support/until.ts";
 import type { OwnBrowser } from "./browser.ts";
@@ -22,6 +22,10 @@ describe("the summary of runs", () => {
     const runs = [run(1, 30), run(2, null), run(3, 900), run(4, 10)];
     expect(summaryOf(runs, "latenessMs")).toEqual({ medianMs: 30, worstMs: 900, worstAt: 3 });
     expect(summaryOf(runs, "durationMs")).toBeNull();
+  });
+
+  test("Past occurrences leave out jobs that are made ahead of their time", () => {
+    expect(pastOf([{ ...run(2, null), outcome: "planned" }, run(1, 30)])).toEqual([run(1, 30)]);
   });
 });
 

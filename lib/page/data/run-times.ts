@@ -36,3 +36,7 @@ export function summaryOf(runs: readonly RunTime[], measure: Measure): Summary |
   if (middle === undefined || worst === undefined) return null;
   return { medianMs: middle.ms, worstMs: worst.ms, worstAt: worst.at };
 }
+
+/** The occurrences of a strip without a job that is made ahead of its time. */
+export const pastOf = <Item extends Pick<StripItem, "outcome">>(items: readonly Item[]) =>
+  items.filter(({ outcome }) => outcome !== "planned");

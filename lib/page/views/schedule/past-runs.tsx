@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import { fineSpanText, spanText } from "../../data/amounts.ts";
 import { skipText } from "../../data/outcomes.ts";
+import { pastOf } from "../../data/run-times.ts";
 import { Pending } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
@@ -14,11 +15,11 @@ const firstShown = 12;
 /** Past occurrences, newest first: those that did not run too. */
 export function PastRuns({ name, strip }: { name: string; strip: Strip | undefined }) {
   const [isWhole, setWhole] = useState(false);
-  const items = strip?.items ?? [];
+  const items = pastOf(strip?.items ?? []);
   return (
     <Panel title="Past occurrences" note="the last week, newest first">
       {strip === undefined ? <Pending /> : null}
-      {strip?.items.length === 0 ? <p className="rows-none">None in the last week.</p> : null}
+      {strip !== undefined && items.length === 0 ? <p className="rows-none">None in the last week.</p> : null}
       <ol className="past">
         {items
           .slice(0, isWhole ? items.length : firstShown)

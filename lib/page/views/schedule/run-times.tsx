@@ -35,7 +35,11 @@ export function RunTimes({ name, strip }: RunTimesProps) {
           One run in the last week: <RunText name={name} run={runs[0]} />
         </p>
       ) : null}
-      {runs === undefined || runs.length < 2 ? null : <Chart name={name} runs={runs} zone={zone} />}
+      {runs === undefined || runs.length < 2 ? null : (
+        <Suspense fallback={<Pending />}>
+          <Chart name={name} runs={runs} zone={zone} />
+        </Suspense>
+      )}
     </Panel>
   );
 }
@@ -50,16 +54,14 @@ function Chart({ name, runs, zone }: { name: string; runs: readonly RunTime[]; z
   };
   return (
     <div className="run-times">
-      <Suspense fallback={<Pending />}>
-        <RunPlot
-          runs={runs}
-          zone={zone}
-          label={textOf(runs, zone)}
-          place={place}
-          onPlace={setPlace}
-          onOpen={open}
-        />
-      </Suspense>
+      <RunPlot
+        runs={runs}
+        zone={zone}
+        label={textOf(runs, zone)}
+        place={place}
+        onPlace={setPlace}
+        onOpen={open}
+      />
       <input
         type="range"
         className="minute-slider"

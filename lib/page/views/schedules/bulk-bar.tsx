@@ -20,13 +20,13 @@ export function BulkBar({ filter, selection: { keys, clear } }: BulkBarProps) {
           {numberText(keys.size)} selected{keys.size === selectedMax ? ", the most" : ""}
         </b>
       ) : (
-        <span className="quiet">Select some (Shift selects a range), or</span>
+        <span className="quiet">Select some (Shift selects a range).</span>
       )}
       {isSelected ? (
         <BulkActions selection={{ keys: [...keys] }} what="these" />
       ) : (
         <details>
-          <summary className="link">change {others}</summary>
+          <summary className="link">Hold, release or change {others}</summary>
           <div className="bulk-bar">
             <BulkActions selection={isFiltered ? { filter } : { all: true }} what={others} />
           </div>
