@@ -143,7 +143,7 @@ export class Schedules {
     return listOf(this.#send, at(key, "jobs"), params);
   }
 
-  /** Newest first. */
+  /** Newest first; of a deleted key, those of the schedule that had it last. */
   versions(key: string, params?: ListOptions): Pages<Version> {
     return listOf(this.#send, at(key, "versions"), params);
   }

@@ -70,6 +70,22 @@ describe("versions", () => {
     await expect(versions("nobody")).rejects.toMatchObject({ kind: "missing" });
   });
 
+  test("The versions of a deleted key are those of the schedule that had it last, and end with its deletion", async () => {
+    await world.put("k", { when: "every 5m" });
+    await world.remove("k");
+    await world.clock.advance(minute);
+    await world.put("k", { when: "every 7m" });
+    await world.clock.advance(minute);
+    await world.remove("k");
+    expect((await versions("k")).items).toMatchObject([
+      { version: 2, change: "deleted", at: at(2 * minute), by: "ann" },
+      { version: 1, change: "created", spec: { when: "every 7m" } },
+    ]);
+    await world.put("k", { when: "every 9m" });
+    expect((await versions("k")).items).toMatchObject([{ version: 1, spec: { when: "every 9m" } }]);
+    await expect(versions("none")).rejects.toThrow('There is no schedule "none".');
+  });
+
   test("Versions come in pages, and show of a large payload only that it changed", async () => {
     await world.put("k", { when: "every 5m", payload: "a".repeat(5_000) });
     await world.put("k", { when: "every 5m", payload: "b" });

@@ -43,7 +43,7 @@ const versionSchema = z
 export const versionsDoc: RouteDoc = {
   summary: "List a schedule's versions",
   description:
-    "Newest first. The end of a hold stands beside the version that was current then, and does not count towards `limit`.",
+    "Newest first, also of a deleted key: of the schedule that had it last. The end of a hold stands beside the version that was current then, and does not count towards `limit`.",
   tag: "Schedules",
   answers: {
     200: {

@@ -111,6 +111,28 @@ describe.runIf(chromium !== undefined)("the fields of one schedule (need Chromiu
     await tab.close();
   });
 
+  test.each([390, 1_440])(
+    "A deleted key shows its last rule and target and its versions, at %i px",
+    async (width) => {
+      const key = `gone:by-night:${width}`;
+      await own.world.put(key, { when: "0 9 * * *", target: { queue: "demo" } }, "ops");
+      await own.client.schedules.delete(key);
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open(`/schedules/${key}`);
+      await page.getByText("deleted").and(page.locator(".schedule-head p")).waitFor();
+      const values = page.locator(".definition dd");
+      expect(await values.allInnerTexts()).toEqual(["0 9 * * *", "UTC", "queue demo"]);
+      expect(await page.locator(".versions li b").allInnerTexts()).toEqual(["2", "1"]);
+      const faults = [...(await textFaults(page)), ...(await axeFaults(page))];
+      await page.emulateMedia({ colorScheme: "dark" });
+      expect([...faults, ...(await axeFaults(page))]).toEqual([]);
+      await page.getByRole("link", { name: "Make a new schedule with this key" }).click();
+      await page.getByRole("heading", { name: "New schedule" }).waitFor();
+      await tab.close();
+    },
+  );
+
   test.each([390, 1_440])("A payload of any length can be read at %i px, up to a bound", async (width) => {
     const tab = await browser.tab({ width });
     const { page } = tab;

@@ -8,6 +8,7 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { Actions } from "./actions.tsx";
 import { ComingList } from "./coming-list.tsx";
 import { Definition } from "./definition.tsx";
+import { Deleted } from "./deleted.tsx";
 import { Missing } from "./missing.tsx";
 import { PastRuns } from "./past-runs.tsx";
 import { RunMonth } from "./run-month.tsx";
@@ -58,6 +59,12 @@ export function ScheduleView() {
           <RunTimes name={key} strip={past.data} />
         </>
       )}
+      {isGone && past.data?.deleted != null ? (
+        <>
+          <Deleted name={key} />
+          <Versions name={key} current={undefined} />
+        </>
+      ) : null}
       {isGone ? null : (
         <>
           <div className="two">

@@ -1,0 +1,43 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { targetText } from "../../data/document/target-text.ts";
+import { versionsQuery } from "../../data/one-schedule-queries.ts";
+import { useMay } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
+import { Panel } from "../../parts/panel.tsx";
+
+/** What a deleted schedule was: its last rule, zone and target. */
+export function Deleted({ name }: { name: string }) {
+  const { carillon } = useSession();
+  const versions = useQuery(versionsQuery(carillon, name));
+  const mayMake = useMay("createSchedule");
+  const last = versions.data?.items.find(({ spec }) => spec !== undefined);
+  if (last?.spec === undefined) return null;
+  const { when, timezone, target } = last.spec;
+  return (
+    <Panel title="Before it was deleted" note={`version ${last.version}`}>
+      <dl className="definition">
+        <div>
+          <dt className="mono">when</dt>
+          <dd className="mono">{[when].flat().join(", ")}</dd>
+        </div>
+        <div>
+          <dt className="mono">timezone</dt>
+          <dd className="mono">{timezone}</dd>
+        </div>
+        <div>
+          <dt className="mono">target</dt>
+          <dd className="mono">{target === null ? "cannot be read" : targetText(target)}</dd>
+        </div>
+      </dl>
+      <p className="rows-none">
+        Its versions and runs are kept until they are purged.{" "}
+        {mayMake ? (
+          <Link className="link" to="/new" search={{ key: name }}>
+            Make a new schedule with this key
+          </Link>
+        ) : null}
+      </p>
+    </Panel>
+  );
+}
