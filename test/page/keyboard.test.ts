@@ -75,6 +75,21 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     await tab.close();
   });
 
+  test("Ctrl+K finds a deleted schedule by its whole key, and its view has its last rule", async () => {
+    await own.client.schedules.put("gone:report", { when: "0 7 * * *", target: { queue: "reports" } });
+    await own.client.schedules.delete("gone:report");
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("gone:report");
+    await page.getByRole("option", { name: "deleted gone:report" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Before it was deleted" }).waitFor();
+    await page.getByText("0 7 * * *").first().waitFor();
+    await tab.close();
+  });
+
   test("A dead job is retried from Now without a mouse, and the dialog keeps and returns the focus", async () => {
     const tab = await browser.tab();
     const { page } = tab;

@@ -1,6 +1,4 @@
 import { Dialog } from "@base-ui/react/dialog";
-import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import {
   type KeyboardEvent,
   useEffect,
@@ -10,20 +8,10 @@ import {
   useRef,
   useState,
 } from "react";
-import { useSession } from "../hooks/session-context.ts";
-import { useMoreViews } from "./more-views.tsx";
+import { type Target, useTargets } from "./palette-targets.ts";
 import { contentElement } from "./skip-link.tsx";
 import "../look/dialog.css";
 import "../look/palette.css";
-
-interface Target {
-  id: string;
-  sort: string;
-  text: string;
-  go(): void;
-}
-
-const shownMax = 8;
 
 /** Ctrl+K or ⌘K: go to a view, a schedule by the begin of its key, or a job by its id. */
 export function Palette() {
@@ -148,59 +136,4 @@ function Finder({ onGone }: { onGone(): void }) {
       ) : null}
     </>
   );
-}
-
-const views = [
-  { to: "/", text: "Now" },
-  { to: "/schedules", text: "Schedules" },
-  { to: "/jobs", text: "Jobs" },
-  { to: "/agenda", text: "Agenda" },
-  { to: "/load", text: "Load" },
-  { to: "/holds", text: "Holds" },
-  { to: "/new", text: "New schedule" },
-] as const;
-
-/** `<schedule>-<milliseconds>-<kind and number>`. */
-const jobId = /^\d+-\d+-[a-z]\d+$/;
-
-/** The places to go to. They are empty where no key, job or view begins with the text. */
-function useTargets(typed: string): { targets: Target[]; isEmpty: boolean } {
-  const { carillon } = useSession();
-  const navigate = useNavigate();
-  const isId = jobId.test(typed);
-  const keys = useQuery({
-    queryKey: ["palette", typed],
-    queryFn: ({ signal }) => carillon.schedules.list({ prefix: typed, limit: shownMax, signal }).page(),
-    enabled: typed !== "" && !isId,
-    placeholderData: (before) => before,
-  });
-  const more = useMoreViews().map(({ to, name }) => ({ to, text: name }));
-  const ofViews = [...views, ...more]
-    .filter(({ text }) => text.toLowerCase().startsWith(typed.toLowerCase()))
-    .map(({ to, text }): Target => ({ id: to, sort: "view", text, go: () => void navigate({ to }) }));
-  if (isId) {
-    const go = () => void navigate({ to: "/jobs/$id", params: { id: typed } });
-    return { targets: [{ id: typed, sort: "job", text: typed, go }], isEmpty: false };
-  }
-  const ofKeys = (typed === "" ? [] : (keys.data?.items ?? []))
-    .filter(({ key }) => key.startsWith(typed))
-    .map(
-      ({ key }): Target => ({
-        id: `key ${key}`,
-        sort: "schedule",
-        text: key,
-        go: () => void navigate({ to: "/schedules/$key", params: { key } }),
-      }),
-    );
-  const toList: Target = {
-    id: "list",
-    sort: "list",
-    text: `Schedules whose key begins with ${typed}`,
-    go: () => void navigate({ to: "/schedules", search: { prefix: typed } }),
-  };
-  const found = [...ofKeys, ...ofViews];
-  return {
-    targets: typed === "" ? found : [...found, toList],
-    isEmpty: typed !== "" && found.length === 0 && keys.isFetched && !keys.isFetching,
-  };
 }

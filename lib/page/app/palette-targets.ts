@@ -1,0 +1,94 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { ownTokenQuery } from "../data/token-query.ts";
+import { useSession } from "../hooks/session-context.ts";
+import { useMoreViews } from "./more-views.tsx";
+
+export interface Target {
+  id: string;
+  sort: string;
+  text: string;
+  go(): void;
+}
+
+const shownMax = 8;
+
+const views = [
+  { to: "/", text: "Now" },
+  { to: "/schedules", text: "Schedules" },
+  { to: "/jobs", text: "Jobs" },
+  { to: "/agenda", text: "Agenda" },
+  { to: "/load", text: "Load" },
+  { to: "/holds", text: "Holds" },
+  { to: "/new", text: "New schedule" },
+] as const;
+
+/** `<schedule>-<milliseconds>-<kind and number>`. */
+const jobId = /^\d+-\d+-[a-z]\d+$/;
+
+/** The places to go to. They are empty where no key, job or view begins with the text. */
+export function useTargets(typed: string): { targets: Target[]; isEmpty: boolean } {
+  const { carillon } = useSession();
+  const navigate = useNavigate();
+  const isId = jobId.test(typed);
+  const keys = useQuery({
+    queryKey: ["palette", typed],
+    queryFn: ({ signal }) => carillon.schedules.list({ prefix: typed, limit: shownMax, signal }).page(),
+    enabled: typed !== "" && !isId,
+    placeholderData: (before) => before,
+  });
+  const listed = (typed === "" ? [] : (keys.data?.items ?? []))
+    .map(({ key }) => key)
+    .filter((key) => key.startsWith(typed));
+  // A beginning of many keys is hardly a whole one, and would cost a request for each letter.
+  const mayBeWhole = keys.isSuccess && !keys.isPlaceholderData && listed.length < shownMax;
+  const wasDeleted = useWasDeleted(typed, !isId && mayBeWhole && !listed.includes(typed));
+  const more = useMoreViews().map(({ to, name }) => ({ to, text: name }));
+  const ofViews = [...views, ...more]
+    .filter(({ text }) => text.toLowerCase().startsWith(typed.toLowerCase()))
+    .map(({ to, text }): Target => ({ id: to, sort: "view", text, go: () => void navigate({ to }) }));
+  if (isId) {
+    const go = () => void navigate({ to: "/jobs/$id", params: { id: typed } });
+    return { targets: [{ id: typed, sort: "job", text: typed, go }], isEmpty: false };
+  }
+  const keyTarget = (sort: string, key: string): Target => ({
+    id: `key ${key}`,
+    sort,
+    text: key,
+    go: () => void navigate({ to: "/schedules/$key", params: { key } }),
+  });
+  const ofKeys = [
+    ...listed.map((key) => keyTarget("schedule", key)),
+    ...(wasDeleted ? [keyTarget("deleted", typed)] : []),
+  ];
+  const toList: Target = {
+    id: "list",
+    sort: "list",
+    text: `Schedules whose key begins with ${typed}`,
+    go: () => void navigate({ to: "/schedules", search: { prefix: typed } }),
+  };
+  const found = [...ofKeys, ...ofViews];
+  return {
+    targets: typed === "" ? found : [...found, toList],
+    isEmpty: typed !== "" && found.length === 0 && keys.isFetched && !keys.isFetching,
+  };
+}
+
+/** Other texts are refused as keys. */
+const keyLike = /^[^/?#%\\]{1,255}$/;
+
+/** Whether the last schedule with this key is deleted: lists leave it out, but its view explains its runs. */
+function useWasDeleted(key: string, isSought: boolean): boolean {
+  const { carillon } = useSession();
+  const own = useQuery(ownTokenQuery(carillon));
+  const mayRead = own.data !== undefined && key.startsWith(own.data.prefix ?? "");
+  const { data } = useQuery({
+    queryKey: ["palette", "deleted", key],
+    queryFn: async ({ signal }) => {
+      const { items } = await carillon.lastRuns({ keys: [key], n: 1 }, { signal });
+      return items[0]?.deleted != null;
+    },
+    enabled: isSought && mayRead && keyLike.test(key),
+  });
+  return data === true;
+}
