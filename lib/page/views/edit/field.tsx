@@ -98,7 +98,7 @@ function drawn(field: FormField, { value, set, ...input }: Drawn): ReactNode {
           value={typeof value === "string" ? value : ""}
           onChange={(event) => set(event.target.value || undefined)}
         >
-          <option value="">{placeholder === "" ? "depends on the expression (default)" : placeholder}</option>
+          <option value="">{placeholder === "" ? "default" : placeholder}</option>
           {field.choices.map((choice) => (
             <option key={choice}>{choice}</option>
           ))}

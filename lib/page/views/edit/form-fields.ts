@@ -36,7 +36,13 @@ export const timeFields: readonly FormField[] = [
     kind: "text",
   },
   { path: ["calendar", "name"], label: "Calendar", kind: "suggested", from: "calendars" },
-  { path: ["calendar", "on"], label: "On its days", kind: "choice", choices: ["skip", "next", "previous"] },
+  {
+    path: ["calendar", "on"],
+    label: "On its days",
+    hint: "by default runs on these days are skipped",
+    kind: "choice",
+    choices: ["skip", "next", "previous"],
+  },
   {
     path: ["dst", "gap"],
     label: "A time that does not exist",
