@@ -23,7 +23,7 @@ test.each([
   expect({ code, out, first: err.split("\n")[0] }).toEqual({ code: 2, out: "", first: why });
 });
 
-test.each([["get"], ["pause"], ["patch", "--when", "every 2h"], ["versions"], ["rm"]])(
+test.each([["get"], ["pause"], ["patch", "--when", "every 2h"], ["rm"]])(
   "A command on a deleted key names the command that explains it: %s",
   async (verb, ...more) => {
     await cli.carillon(["put", "gone", "--when", "every 1h", "--queue", "demo"]);
@@ -36,6 +36,13 @@ test.each([["get"], ["pause"], ["patch", "--when", "every 2h"], ["versions"], ["
     expect((await cli.carillon(["explain", "gone"])).out).toMatch(/deleted/);
   },
 );
+
+test("The versions of a deleted key are listed, with its deletion first", async () => {
+  await cli.carillon(["put", "listed", "--when", "every 1h", "--queue", "demo"]);
+  await cli.carillon(["rm", "listed"]);
+  const { code, out } = await cli.carillon(["versions", "listed"]);
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/deleted.*created/s) });
+});
 
 test.each([["for real"], ["in a dry run", "--dry-run"]])(
   "A restore of a version that does not exist names the command that lists the versions: %s",
