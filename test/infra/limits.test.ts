@@ -57,9 +57,13 @@ function deployed(value: unknown): unknown {
   if (kind === "Fn::Join" && Array.isArray(inside)) return inside[1].map(deployed).join(inside[0]);
   if (kind === "Fn::Split" && Array.isArray(inside)) return String(deployed(inside[1])).split(inside[0]);
   if (kind === "Fn::Select" && Array.isArray(inside)) return Object(deployed(inside[1]))[inside[0]];
+  if (kind === "Fn::If" && Array.isArray(inside)) return longerOf(deployed(inside[1]), deployed(inside[2]));
   if (kind.startsWith("Fn::")) throw new Error(`The length of ${JSON.stringify(value)} is not known.`);
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, deployed(each)]));
 }
+
+const longerOf = (one: unknown, other: unknown) =>
+  JSON.stringify(one).length < JSON.stringify(other).length ? other : one;
 
 function charactersOf(document: unknown): number {
   return JSON.stringify(deployed(document)).length;
