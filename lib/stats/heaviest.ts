@@ -96,6 +96,7 @@ export function suggestionOf(
   const average = Math.round(line.reduce((sum, { fires }) => sum + fires, 0) / line.length);
   const best = withSpread.toSorted((one, other) => one.peak - other.peak)[0];
   const helps = best !== undefined && best.peak <= peak * worthIt;
+  if (peak === 0) return { peak, average, withSpread, text: "No run is planned in this time." };
   const known = `The heaviest minute has ${amount(peak)}, ${grouped.format(average)} is the average.`;
   const effect = helps
     ? `With a spread of ${best.spread} on schedules that run together it would have ${grouped.format(best.peak)}.`

@@ -51,6 +51,24 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     await tab.close();
   });
 
+  test.each([
+    ["prefix", "?prefix=crm"],
+    ["tag", "?tag=crm"],
+    ["target", "?target=queue%2Fcrm"],
+    ["key", "/crm%3Acontact%3A"],
+  ])("The largest parts by %s lead to their schedules", async (by, address) => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open(`/load${by === "prefix" ? "" : `?by=${by}`}`);
+    const parts = page
+      .locator("section, div")
+      .filter({ has: page.getByRole("heading", { name: "Largest parts" }) });
+    const links = await parts.last().getByRole("link").all();
+    const addresses = await Promise.all(links.map((link) => link.getAttribute("href")));
+    expect(addresses).toContainEqual(expect.stringContaining(`/schedules${address}`));
+    await tab.close();
+  });
+
   test("On a phone the map of the next day has the width of the screen", async () => {
     const tab = await browser.tab({ width: 390 });
     await tab.open("/load?view=day");

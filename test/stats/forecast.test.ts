@@ -170,6 +170,11 @@ describe("the forecast", () => {
     expect({ total, exact }).toEqual({ total: 30, exact: true });
   });
 
+  test("The forecast suggests no spread where no run is planned", async () => {
+    const { suggestion } = await readForecast(world.sql, { minutes: 60 });
+    expect(suggestion).toMatchObject({ peak: 0, text: "No run is planned in this time." });
+  });
+
   test("The forecast does not suggest a spread that would not help", async () => {
     for (let n = 0; n < 10; n++) {
       await world.put(`interval-${n}`, { when: "every 10m" });

@@ -1,8 +1,9 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import type { AgendaCounts } from "../../../client/agenda.ts";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
-import { numberText } from "../../data/amounts.ts";
+import { amountText } from "../../data/amounts.ts";
 import { moreOf } from "../../data/more.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
 import { useSession } from "../../hooks/session-context.ts";
@@ -42,11 +43,7 @@ export function Agenda() {
     <>
       <header className="title">
         <h1>Agenda</h1>
-        <p className="quiet">
-          {counts.data === undefined
-            ? "…"
-            : `${counts.data.exact ? "" : "about "}${numberText(counts.data.occurrences)} occurrences of ${numberText(counts.data.cadences)} different expressions`}
-        </p>
+        <p className="quiet">{counts.data === undefined ? "…" : countsText(counts.data)}</p>
         {isByExpression ? null : <ListFreshness pages={pages} />}
         <span className="actions">
           <AgendaExport window={window} />
@@ -79,4 +76,9 @@ export function Agenda() {
       ) : null}
     </>
   );
+}
+
+function countsText({ exact, occurrences, cadences }: AgendaCounts): string {
+  const runs = amountText({ count: occurrences, more: false }, "occurrence");
+  return `${exact ? "" : "about "}${runs} of ${amountText({ count: cadences, more: false }, "expression")}`;
 }

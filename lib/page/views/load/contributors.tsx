@@ -3,16 +3,22 @@ import type { Forecast } from "../../../client/forecast.ts";
 import { numberText } from "../../data/amounts.ts";
 import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import type { By } from "./load-search.ts";
+
+type PartKind = "prefix" | By;
 
 interface ContributorsProps {
   forecast: Forecast;
   /** The schedules that are looked at. */
   prefix: string | undefined;
+  /** The names of the largest parts. */
+  by: PartKind;
 }
 
 /** The busiest minutes with what makes them, and the largest contributors of the whole time. */
-export function Contributors({ forecast, prefix }: ContributorsProps) {
-  const { heaviest, by, total } = forecast;
+export function Contributors({ forecast, prefix, by }: ContributorsProps) {
+  const { heaviest, by: parts, total } = forecast;
+  if (total === 0) return null;
   return (
     <div className="two">
       <Panel title="Busiest minutes">
@@ -38,22 +44,30 @@ export function Contributors({ forecast, prefix }: ContributorsProps) {
       </Panel>
       <Panel title="Largest parts" note={`of ${numberText(total)} runs`}>
         <ol className="groups parts">
-          {by.map(({ name, fires }) => (
+          {parts.map(({ name, fires }) => (
             <li key={name ?? ""}>
               <b>{numberText(fires)}</b>
               <p>
-                {name === null ? (
-                  <span className="quiet">the rest</span>
-                ) : (
-                  <Link to="/schedules" search={{ prefix: name }} className="mono">
-                    {name}
-                  </Link>
-                )}
+                {name === null ? <span className="quiet">the rest</span> : <PartLink by={by} name={name} />}
               </p>
             </li>
           ))}
         </ol>
       </Panel>
     </div>
+  );
+}
+
+function PartLink({ by, name }: { by: PartKind; name: string }) {
+  if (by === "key")
+    return (
+      <Link to="/schedules/$key" params={{ key: name }} className="mono">
+        {name}
+      </Link>
+    );
+  return (
+    <Link to="/schedules" search={{ [by]: name }} className="mono">
+      {name}
+    </Link>
   );
 }

@@ -10,7 +10,7 @@ export const byWords = [
   ["target", "target"],
   ["key", "key"],
 ] as const;
-type By = (typeof byWords)[number][0];
+export type By = (typeof byWords)[number][0];
 
 /** Without a choice, a day: it has a midnight. */
 const lengths = ["60", "240"] as const;

@@ -46,7 +46,7 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
             <LoadCurve forecast={data} />
           )}
           <Estimated days={data.exact ? 0 : 1} of={1} />
-          <Contributors forecast={data} prefix={search.prefix} />
+          <Contributors forecast={data} prefix={search.prefix} by={search.by ?? "prefix"} />
         </>
       )}
     </>
