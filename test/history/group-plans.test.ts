@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect, type Sql } from "../../lib/db/connect.ts";
+import { describe, expect, test } from "vitest";
+import type { Sql } from "../../lib/db/connect.ts";
 import { countedMax, groupsLookedMax, listGroups } from "../../lib/history/groups/list-groups.ts";
-import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { touched } from "../support/touched.ts";
+import { filledDatabase } from "./filled-database.ts";
 
 /** Before and behind the others by name; each has half of the schedules. */
 const large = ["a-large", "z-large"];
@@ -26,26 +26,12 @@ describe.each([
   ["without statistics", false],
   ["with statistics", true],
 ])("the list of very many groups %s", (_, isAnalyzed) => {
-  let database: TestDatabase;
-  let sql: Sql;
-
-  beforeAll(async () => {
-    database = await testDatabase();
-    sql = connect({ DATABASE_URL: database.url }, { max: 1 });
-    await fill(sql);
-    await sql`set jit = off`;
-    if (isAnalyzed) await sql`vacuum analyze`;
-  });
-
-  afterAll(async () => {
-    await sql.end();
-    await database.drop();
-  });
+  const sql = filledDatabase(fill, { isAnalyzed });
 
   async function readIn(params: Parameters<typeof listGroups>[1]) {
     let found: Awaited<ReturnType<typeof listGroups>> = { items: [] };
-    const { scanned, index } = await touched(sql, async () => {
-      found = await listGroups(sql, params);
+    const { scanned, index } = await touched(sql(), async () => {
+      found = await listGroups(sql(), params);
     });
     expect(scanned).toEqual({});
     const [[name, read] = ["none", 0], ...others] = Object.entries(index);

@@ -17,7 +17,7 @@ interface ReadingProps {
   moves: boolean;
   /** Whether the text has faults; they are shown at their fields. */
   isRefused: boolean;
-  /** What a save would be refused for although the times can be read. */
+  /** Faults for which a save would be refused although the times can be read. */
   unset: readonly Fault[];
   isStale: boolean;
   from: string | undefined;

@@ -6,7 +6,7 @@ import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Panel } from "../../parts/panel.tsx";
 
-/** What a deleted schedule was: its last rule, zone and target. */
+/** The last rule, zone and target of a deleted schedule. */
 export function Deleted({ name }: { name: string }) {
   const { carillon } = useSession();
   const versions = useQuery(versionsQuery(carillon, name));
