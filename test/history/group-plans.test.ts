@@ -1,8 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
 import { countedMax, groupsLookedMax, listGroups } from "../../lib/history/groups/list-groups.ts";
+import { describePlans } from "../support/describe-plans.ts";
 import { touched } from "../support/touched.ts";
-import { filledDatabase } from "./filled-database.ts";
 
 /** Before and behind the others by name; each has half of the schedules. */
 const large = ["a-large", "z-large"];
@@ -22,16 +22,11 @@ async function fill(sql: Sql): Promise<void> {
     insert into carillon.schedules (${columns}) select 200000, 0, 'fast', 'team:1', ${large[1] ?? ""}, ${rest}`;
 }
 
-describe.each([
-  ["without statistics", false],
-  ["with statistics", true],
-])("the list of very many groups %s", (_, isAnalyzed) => {
-  const sql = filledDatabase(fill, { isAnalyzed });
-
+describePlans("the list of very many groups", fill, (filled) => {
   async function readIn(params: Parameters<typeof listGroups>[1]) {
     let found: Awaited<ReturnType<typeof listGroups>> = { items: [] };
-    const { scanned, index } = await touched(sql(), async () => {
-      found = await listGroups(sql(), params);
+    const { scanned, index } = await touched(filled.sql, async () => {
+      found = await listGroups(filled.sql, params);
     });
     expect(scanned).toEqual({});
     const [[name, read] = ["none", 0], ...others] = Object.entries(index);

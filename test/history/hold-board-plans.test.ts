@@ -1,9 +1,9 @@
-import { describe, expect, test } from "vitest";
-import type { Sql } from "../../lib/db/connect.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
 import { readEndedHolds } from "../../lib/history/holds/ended-holds.ts";
 import { boardLookedMax, type HoldFilter, readBoard } from "../../lib/history/holds/hold-board.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { type Touched, touched } from "../support/touched.ts";
-import { filledDatabase } from "./filled-database.ts";
 
 const schedules = 60_000;
 
@@ -53,7 +53,21 @@ describe.each([
   ["without statistics", false],
   ["with statistics", true],
 ])("the board of very many holds %s", (_, isAnalyzed) => {
-  const sql = filledDatabase(fill, { isAnalyzed });
+  let database: TestDatabase;
+  let sql: Sql;
+
+  beforeAll(async () => {
+    database = await testDatabase();
+    sql = connect({ DATABASE_URL: database.url }, { max: 1 });
+    await fill(sql);
+    await sql`set jit = off`;
+    if (isAnalyzed) await sql`vacuum analyze`;
+  });
+
+  afterAll(async () => {
+    await sql.end();
+    await database.drop();
+  });
 
   const large = /^(schedules|schedule_tags|holds|shared_holds|audit)$/;
 
@@ -69,8 +83,8 @@ describe.each([
     ...(isAnalyzed ? filters : []),
   ])("A page of the board reads a bounded number of holds: %s", async (_name, filter, most) => {
     let found = 0;
-    const of = await touched(sql(), async () => {
-      const first = await readBoard(sql(), { filter, limit: 50 });
+    const of = await touched(sql, async () => {
+      const first = await readBoard(sql, { filter, limit: 50 });
       found = first.items.length;
     });
     expectBounded(of, most);
@@ -78,15 +92,15 @@ describe.each([
   });
 
   test("A page in the middle of the board reads no more than the first", async () => {
-    const { next } = await readBoard(sql(), { filter: {}, limit: 100 });
-    const of = await touched(sql(), async () => {
-      expect((await readBoard(sql(), { filter: {}, after: next, limit: 100 })).items).toHaveLength(100);
+    const { next } = await readBoard(sql, { filter: {}, limit: 100 });
+    const of = await touched(sql, async () => {
+      expect((await readBoard(sql, { filter: {}, after: next, limit: 100 })).items).toHaveLength(100);
     });
     expectBounded(of, 500);
   });
 
   test("A team finds its few holds among very many on one page", async () => {
-    const { items } = await readBoard(sql(), { filter: { prefix: "team:", scope: "schedule" }, limit: 50 });
+    const { items } = await readBoard(sql, { filter: { prefix: "team:", scope: "schedule" }, limit: 50 });
     expect(items.map(({ name }) => name).toSorted()).toEqual(
       Array.from({ length: 10 }, (_each, n) => `team:${n + 1}`).toSorted(),
     );
@@ -95,8 +109,8 @@ describe.each([
   test.each<[string, HoldFilter, number]>([["no filter", {}, 600], ...(isAnalyzed ? endedFilters : [])])(
     "A page of ended holds reads a bounded number of entries: %s",
     async (_name, filter, most) => {
-      const of = await touched(sql(), async () => {
-        const { items } = await readEndedHolds(sql(), { filter, limit: 50 });
+      const of = await touched(sql, async () => {
+        const { items } = await readEndedHolds(sql, { filter, limit: 50 });
         for (const { name } of items) expect(Number(name.split(":")[1]) % 3).toBe(2);
       });
       expectBounded(of, most);

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { ownTokenQuery } from "../data/token-query.ts";
 import { useSession } from "../hooks/session-context.ts";
+import { mainViews } from "./main-views.ts";
 import { useMoreViews } from "./more-views.tsx";
 
 export interface Target {
@@ -12,16 +13,6 @@ export interface Target {
 }
 
 const shownMax = 8;
-
-const views = [
-  { to: "/", text: "Now" },
-  { to: "/schedules", text: "Schedules" },
-  { to: "/jobs", text: "Jobs" },
-  { to: "/agenda", text: "Agenda" },
-  { to: "/load", text: "Load" },
-  { to: "/holds", text: "Holds" },
-  { to: "/new", text: "New schedule" },
-] as const;
 
 /** `<schedule>-<milliseconds>-<kind and number>`. */
 const jobId = /^\d+-\d+-[a-z]\d+$/;
@@ -43,10 +34,10 @@ export function useTargets(typed: string): { targets: Target[]; isEmpty: boolean
   // A beginning of many keys is hardly a whole one, and would cost a request for each letter.
   const mayBeWhole = keys.isSuccess && !keys.isPlaceholderData && listed.length < shownMax;
   const wasDeleted = useWasDeleted(typed, !isId && mayBeWhole && !listed.includes(typed));
-  const more = useMoreViews().map(({ to, name }) => ({ to, text: name }));
-  const ofViews = [...views, ...more]
-    .filter(({ text }) => text.toLowerCase().startsWith(typed.toLowerCase()))
-    .map(({ to, text }): Target => ({ id: to, sort: "view", text, go: () => void navigate({ to }) }));
+  const views = [...mainViews, { to: "/new", name: "New schedule" } as const, ...useMoreViews()];
+  const ofViews = views
+    .filter(({ name }) => name.toLowerCase().startsWith(typed.toLowerCase()))
+    .map(({ to, name }): Target => ({ id: to, sort: "view", text: name, go: () => void navigate({ to }) }));
   if (isId) {
     const go = () => void navigate({ to: "/jobs/$id", params: { id: typed } });
     return { targets: [{ id: typed, sort: "job", text: typed, go }], isEmpty: false };

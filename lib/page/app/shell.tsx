@@ -3,6 +3,7 @@ import { LiveProvider } from "../hooks/live.tsx";
 import { Bell } from "../parts/bell.tsx";
 import { StaleNotice } from "../parts/stale-notice.tsx";
 import { Keys } from "./keys.tsx";
+import { mainViews } from "./main-views.ts";
 import { MoreMenu } from "./more-menu.tsx";
 import { Palette } from "./palette.tsx";
 import { contentId, SkipLink } from "./skip-link.tsx";
@@ -11,15 +12,6 @@ import { ViewChange } from "./view-change.tsx";
 import { ZoneSwitch } from "./zone-switch.tsx";
 import "../look/parts.css";
 import "../look/shell.css";
-
-const views = [
-  { to: "/", name: "Now" },
-  { to: "/schedules", name: "Schedules" },
-  { to: "/jobs", name: "Jobs" },
-  { to: "/agenda", name: "Agenda" },
-  { to: "/load", name: "Load" },
-  { to: "/holds", name: "Holds" },
-] as const;
 
 export function Shell() {
   return (
@@ -32,7 +24,7 @@ export function Shell() {
         </Link>
         <nav aria-label="Views" className="views">
           <div className="views-scroll">
-            {views.map(({ to, name }) => (
+            {mainViews.map(({ to, name }) => (
               <Link
                 key={to}
                 to={to}

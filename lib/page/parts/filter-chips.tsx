@@ -31,6 +31,8 @@ export function FilterChips({ chips }: FilterChipsProps) {
 
 const instant = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
+/** An instant is shown in the zone of the screen; an address may also have a text such as `2026-13-01T00:00Z`. */
 function ChipText({ text }: { text: string }) {
-  return instant.test(text) ? <Instant at={text} as="exact" /> : <span className="mono">{text}</span>;
+  const isInstant = instant.test(text) && !Number.isNaN(Date.parse(text));
+  return isInstant ? <Instant at={text} as="exact" /> : <span className="mono">{text}</span>;
 }
