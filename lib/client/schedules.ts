@@ -148,8 +148,11 @@ export class Schedules {
     return listOf(this.#send, at(key, "versions"), params);
   }
 
-  /** Saves an old version's fields as the newest version. */
-  restore(key: string, version: number, options?: EditOptions): Promise<Edited> {
+  /**
+   * Saves an old version's fields as the newest version. A deleted schedule is made again with them;
+   * `ifNoneMatch: "*"` restores only a deleted one.
+   */
+  restore(key: string, version: number, options?: PutOptions): Promise<Edited> {
     const path = at(key, "versions", String(version), "restore");
     return this.#edit({ method: "POST", path, options });
   }
@@ -158,11 +161,16 @@ export class Schedules {
   async tryRestore(
     key: string,
     version: number,
-    { ifMatch, ...options }: CallOptions & Pick<EditOptions, "ifMatch"> = {},
+    { ifMatch, ifNoneMatch, ...options }: CallOptions & Pick<PutOptions, "ifMatch" | "ifNoneMatch"> = {},
   ): Promise<RestorePreview> {
     const path = at(key, "versions", String(version), "restore");
     const query = { dryRun: true };
-    return this.#post<RestorePreview>({ method: "POST", path, query, options: { ...options, ifMatch } });
+    return this.#post<RestorePreview>({
+      method: "POST",
+      path,
+      query,
+      options: { ...options, ifMatch, ifNoneMatch },
+    });
   }
 
   /** Changes up to 10,000 matching schedules; the cursor of the answer continues with the next call. */

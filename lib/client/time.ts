@@ -164,8 +164,8 @@ export interface Version {
 export interface RestorePreview {
   dryRun: true;
   key: string;
-  /** The version of the schedule now. */
-  version: number;
+  /** The version of the schedule now; null if it is deleted: the restore makes it again. */
+  version: number | null;
   fields: Change[];
   changes: { before: InstantText[]; after: InstantText[] };
 }

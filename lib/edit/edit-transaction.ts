@@ -152,7 +152,9 @@ export async function editOnce(
     joinParcels(tx, made.parcels),
     readAfter(tx, made, made.now),
   ]);
-  return { change: "created", schedule, parcels, changes: { before: [], after: coming } };
+  const done: EditDone = { change: "created", schedule, changes: { before: [], after: coming } };
+  if (steps.isDry === true) throw new RolledBack(done);
+  return { ...done, parcels };
 }
 
 async function editPlaced(

@@ -6,6 +6,7 @@ import type { ShardState } from "../plan/shard.ts";
 import { type Hold, heldUntilOf, ownHold, writeHoldsOfEach } from "../schedule/holds.ts";
 import { resolveSpec } from "../schedule/resolve-spec.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { withCredentials } from "../schedule/shape/target-credentials.ts";
 import { labelsOf } from "../schedule/shared-holds.ts";
@@ -24,6 +25,15 @@ export interface NewScheduleParams {
   caller: Caller;
   /** Start of relative times; now if left out. */
   countFrom?: Date | undefined;
+  /** A deleted schedule that is made again: the version it is made from. */
+  again?: MadeAgain | undefined;
+}
+
+export interface MadeAgain {
+  /** Called under the locks. */
+  spec: (known: Lookups, now: Date) => Promise<Spec>;
+  /** For the audit. */
+  detail: Json;
 }
 
 /** A schedule that is checked and ready to be inserted: no later step refuses it. */
@@ -45,10 +55,10 @@ export async function prepareSchedule(
   state: ShardState,
   params: NewScheduleParams,
 ): Promise<Prepared> {
-  const { key, caller, countFrom } = params;
+  const { key, caller, countFrom, again } = params;
   const body = { ...params.body, target: withCredentials(params.body.target, null) };
   const { now } = state;
-  const spec = await resolveSpec(known.calendar, key, body, now, countFrom);
+  const spec = await (again?.spec(known, now) ?? resolveSpec(known.calendar, key, body, now, countFrom));
   const own: Hold = { ...ownHold(caller.name), reason: null, until: null, since: now };
   const holds = [...(body.paused === true ? [own] : []), ...(await known.holdsBinding(labelsOf(body), key))];
   const first = firstOf(spec.cadence, now.getTime());
@@ -85,6 +95,7 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
         spec,
         cadenceId,
         held,
+        detail: params.again?.detail,
         author: { ...params.caller, at: state.now },
       })),
     ),

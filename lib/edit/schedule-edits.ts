@@ -128,7 +128,7 @@ export const deleteSteps: EditSteps = {
   decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
 };
 
-async function create(tx: Tx, params: NewScheduleParams): Promise<Created> {
+export async function create(tx: Tx, params: NewScheduleParams): Promise<Created> {
   const shard = shardOf(params.id);
   // A new schedule has no jobs, so its gate stays open.
   const [, state] = await Promise.all([

@@ -39,6 +39,12 @@ export function changesOfBody(before: ScheduleBody, after: ScheduleBody): Change
   ];
 }
 
+/** The whole body of a new schedule, under the empty path, without secrets. */
+export function changesOfNew(body: ScheduleBody): Change[] {
+  const made = { path: "", before: null, after: shownBody(body) };
+  return [made, ...payloadChanges(null, body.payload)];
+}
+
 function shownBody({ payload: _, target, ...spec }: ScheduleBody): Json {
   return JSON.parse(JSON.stringify({ ...spec, target: shownIfKnown(target) }));
 }

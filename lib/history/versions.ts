@@ -6,6 +6,7 @@ import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { hiddenDifferences, shownIfKnown } from "../schedule/shape/target-credentials.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
 import { readBody } from "../schedule/stored/stored-body.ts";
+import { findLastOfKey } from "../schedule/stored/stored-schedule.ts";
 import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 import { type HoldEnd, holdEndsOf } from "./holds/hold-ends.ts";
 import { type Change, changesBetween, payloadShownMax } from "./version-changes.ts";
@@ -52,26 +53,17 @@ interface VersionRow {
   detail: Json;
 }
 
-/** The schedule that has the key, or the last one that had it. */
-async function lastOfKey(tx: Tx, key: string): Promise<{ id: string; version: number } | undefined> {
-  const [row] = await tx<{ id: string; version: number }[]>`
-    select id, version from (
-      (select id, version, 'infinity'::timestamptz as until from carillon.schedules where key = ${key} and deleted_at is null)
-      union all (select id, version, deleted_at from carillon.schedules where key = ${key} and deleted_at is not null order by deleted_at desc limit 1)) one
-    order by until desc limit 1`;
-  return row;
-}
-
 /**
- * Newest first, also of a deleted schedule. `before` is the version at which the previous page ended. The end of a hold stands
- * beside the version that was current then, and does not count towards the limit.
+ * Newest first, also of a deleted schedule. `before` is the version at which the previous page
+ * ended. The end of a hold stands beside the version that was current then, and does not count
+ * towards the limit.
  */
 export async function versionsOf(
   tx: Tx,
   { key, limit, before }: { key: string; limit: number; before?: number | undefined },
 ): Promise<{ items: VersionRead[]; next?: number }> {
-  const schedule = await lastOfKey(tx, key);
-  if (schedule === undefined) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+  const schedule = await findLastOfKey(tx, key);
+  if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
   const rows = await versionRows(
     tx,
     tx`

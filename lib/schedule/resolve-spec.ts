@@ -43,7 +43,11 @@ export async function resolveSpec(
   countFrom: Date = now,
 ): Promise<Spec> {
   const calendar = body.calendar === null ? null : await calendarNamed(find, body.calendar.name);
-  const cadence = cadenceCounted(key, body, { now, countFrom, calendar });
+  return begunSpec({ body, cadence: cadenceCounted(key, body, { now, countFrom, calendar }), calendar }, now);
+}
+
+/** A resolved cadence that begins now. Throws a Refusal if its spread or slot is too long. */
+export function begunSpec({ body, cadence, calendar }: Spec, now: Date): Spec {
   refuseCrowdedLag(body, cadence);
   const first = longestLag(body) === 0 ? null : firstOf(cadence, now.getTime());
   return { body, cadence: countingFrom(cadence, first), calendar };

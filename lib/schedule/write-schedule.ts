@@ -3,6 +3,7 @@ import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import { hasSameCadence, isRelative } from "./resolve-spec.ts";
 import type { Author } from "./shape/caller.ts";
+import type { Json } from "./shape/json.ts";
 import { sameJson } from "./shape/same-json.ts";
 import type { StoredSchedule } from "./stored/stored-schedule.ts";
 import {
@@ -32,6 +33,8 @@ export interface NewSchedule {
   spec: Spec;
   cadenceId: number | null;
   held: Held | null;
+  /** For the audit, beside the actor and the action. */
+  detail?: Json | undefined;
 }
 
 /**

@@ -157,6 +157,21 @@ describe("preconditions of a schedule", () => {
     expect((await strict.send("POST", `${path}/fire`)).status).toBe(202);
   });
 
+  test("`If-None-Match: *` restores only a deleted schedule, also where preconditions are required", async () => {
+    const gone = "/v1/schedules/gone";
+    const headers = { "if-none-match": "*" };
+    const restore = () => strict.send("POST", `${gone}/versions/1/restore`, { headers });
+    const created = await strict.send("PUT", gone, { body, headers });
+    expect((await restore()).status).toBe(412);
+    await strict.send("DELETE", gone, { headers: { "if-match": created.headers["etag"] ?? "" } });
+    expect(await restore()).toMatchObject({
+      status: 201,
+      headers: { etag: '"1"', location: gone },
+      json: { key: "gone", version: 1, changes: { before: [] } },
+    });
+    expect((await restore()).status).toBe(412);
+  });
+
   test("A caller without the scope to write gets 403, not the hint about preconditions", async () => {
     expect((await strict.send("PUT", path, { body, as: "read" })).status).toBe(403);
   });

@@ -151,6 +151,9 @@ describe("other documented statuses", () => {
       where version = 2 and schedule_id = (select id from carillon.schedules where key = 'posted')`;
     await answers("POST", "/v1/schedules/posted/versions/2/restore", 422);
     await answers("DELETE", "/v1/schedules/posted", 204);
+    await answers("POST", "/v1/schedules/posted/versions/1/restore", 200, { query: "dryRun=true" });
+    await answers("POST", "/v1/schedules/posted/versions/1/restore", 201);
+    await answers("DELETE", "/v1/schedules/posted", 204);
   });
 
   test("Every documented status occurs: times of schedules", async () => {

@@ -113,6 +113,16 @@ test("carillon restore of the settings in force says that there is nothing to re
   expect(again.out).toMatch(/^Nothing to restore in same \(version 3\): /);
 });
 
+test("carillon restore makes a deleted schedule again, and a dry run says so", async () => {
+  await cli.carillon(["put", "lost", "--when", "every 1h", "--queue", "demo"]);
+  await cli.carillon(["rm", "lost", "--yes"]);
+  const tried = await cli.carillon(["restore", "lost", "1", "--dry-run"]);
+  expect(tried.out).toMatch(/^Would make lost again: it is deleted\./);
+  const { out, code } = await cli.carillon(["restore", "lost", "1"]);
+  expect({ out, code }).toEqual({ out: expect.stringMatching(/^Made again lost \(version 1\): /), code: 0 });
+  expect((await cli.carillon(["get", "lost"])).out).toContain("every hour");
+});
+
 test("carillon restore --dry-run shows the fields and the next runs, and changes nothing", async () => {
   await cli.carillon(["put", "r", "--when", "every 1h", "--queue", "demo"]);
   await cli.carillon(["patch", "r", "--when", "every 2h"]);

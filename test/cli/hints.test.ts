@@ -50,7 +50,7 @@ test.each([["for real"], ["in a dry run", "--dry-run"]])(
     const { code, err } = await cli.carillon(["restore", "crm:1", "99", ...more]);
     expect({ code, err }).toEqual({
       code: 4,
-      err: "The schedule crm:1 has no version 99. (404)\ncarillon versions crm:1 lists its versions; carillon explain crm:1 shows whether it was deleted.\n",
+      err: "The schedule crm:1 has no version 99. (404)\ncarillon versions crm:1 lists its versions, also if it was deleted.\n",
     });
   },
 );

@@ -70,8 +70,8 @@ export const operations: Readonly<Record<string, Reached>> = {
   explain: { call: (c) => c.schedules.explain("k", at), answer: "Explanation" },
   listScheduleVersions: { call: (c) => page(c.schedules.versions("k", listed)), answer: "Page<Version>" },
   restoreVersion: {
-    call: (c) => c.schedules.tryRestore("k", 1, edit),
-    answer: "Edited | RestorePreview",
+    call: (c) => c.schedules.tryRestore("k", 1, put),
+    answers: { 200: "Edited | RestorePreview", 201: "Edited" },
   },
   pauseManySchedules: {
     call: (c) => c.schedules.changeMany({ verb: "pause", filter: searched, until: at }, { cursor: "c" }),

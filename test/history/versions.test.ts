@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { pauseLabel } from "../../lib/batch/label-holds.ts";
-import { restoreVersion } from "../../lib/edit/restore.ts";
+import { restoreVersion, tryRestore } from "../../lib/edit/restore.ts";
 import { versionsOf } from "../../lib/history/versions.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -207,5 +207,98 @@ describe("restoring a version", () => {
       kind: "impossible",
     });
     expect((await versions("k")).items[0]).toMatchObject({ version: 3, change: "replaced" });
+  });
+
+  test("Restoring a version of a deleted schedule makes it again with that spec, without its holds, and names the version in the audit", async () => {
+    await world.put("k", { when: "0 9 * * *", payload: { n: 1 }, maxFires: 2 });
+    await world.patch("k", { payload: { n: 2 } });
+    await world.pause("k");
+    await world.remove("k");
+    expect(await restore("k", 1)).toMatchObject({
+      change: "created",
+      schedule: {
+        version: 1,
+        state: "active",
+        holds: [],
+        createdBy: "rita",
+        body: { when: "0 9 * * *", payload: { n: 1 }, maxFires: 2 },
+      },
+      changes: { before: [], after: [new Date("2026-03-03T09:00:00Z"), new Date("2026-03-04T09:00:00Z")] },
+    });
+    const [audited] =
+      await world.sql`select action, actor, detail from carillon.audit order by id desc limit 1`;
+    expect(audited).toEqual({
+      action: "schedule.created",
+      actor: "rita",
+      detail: { version: 1, deletedAt: at(0).toISOString() },
+    });
+    await world.remove("k");
+    expect(await restore("k", 2)).toMatchObject({
+      change: "created",
+      schedule: { body: { payload: { n: 1 } } },
+    });
+  });
+
+  test("A deleted schedule that is made again keeps the phase of its interval and the secret of its webhook", async () => {
+    const webhook = { url: "https://example.com/hook", secret: ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] };
+    await world.put("k", { when: "every 1h", target: { webhook } });
+    await world.remove("k");
+    await world.clock.setNow(at("10:17:00"));
+    expect(await coming("k", 1)).toEqual(["11:00", "12:00", "13:00", "14:00", "15:00"]);
+    const [kept] = await world.sql`
+      select v.target from carillon.schedules s join carillon.schedule_versions v on v.schedule_id = s.id
+      where s.key = 'k' and s.deleted_at is null`;
+    expect(kept).toMatchObject({ target: { webhook: { secret: webhook.secret } } });
+  });
+
+  test("A deleted schedule whose only instant is over is not made again, not even within the grace of a new one", async () => {
+    await world.put("soon", { when: "at 2026-03-02T10:00:30Z" });
+    await world.put("later", { when: "in 3h" });
+    await world.remove("later");
+    await world.clock.setNow(at("10:00:40"));
+    await world.tick();
+    await world.remove("soon");
+    await expect(restore("soon", 1)).rejects.toMatchObject({
+      message: "Version 1 cannot be restored.",
+      faults: [{ path: "when", message: expect.stringContaining("which is in the past") }],
+    });
+    expect(await coming("later", 1)).toEqual(["13:00"]);
+  });
+
+  test("A deleted schedule is made again under the holds of its group, and never twice by two at once", async () => {
+    await world.put("k", { when: "every 1h", group: "g" });
+    await world.remove("k");
+    const deps = { sql: world.sql, queue: world.queue };
+    await pauseLabel(deps, {
+      label: { scope: "group", name: "g" },
+      caller: { name: "bob" },
+      reason: "freeze",
+    });
+    const done = await Promise.allSettled([restore("k", 1), restore("k", 2), restore("k", 1, [1])]);
+    const changes = done.map((each) => (each.status === "fulfilled" ? each.value.change : "refused")).sort();
+    expect(changes.filter((change) => change === "created")).toHaveLength(1);
+    const rows =
+      await world.sql`select held_since from carillon.schedules where key = 'k' and deleted_at is null`;
+    expect(rows).toEqual([{ held_since: expect.any(Date) }]);
+  });
+
+  test("A dry run of a restore of a deleted schedule makes nothing, and `ifNoneMatch` refuses an existing one", async () => {
+    await world.put("k", { when: "every 1h" });
+    const deps = { sql: world.sql, queue: world.queue };
+    const params = { key: "k", version: 1, caller: { name: "rita" }, ifNoneMatch: true };
+    await expect(restoreVersion(deps, params, () => {})).rejects.toMatchObject({ kind: "precondition" });
+    await world.remove("k");
+    await expect(restore("k", 1, [1])).rejects.toMatchObject({ kind: "precondition" });
+    expect(await tryRestore(deps, params, () => {})).toMatchObject({
+      current: null,
+      done: { change: "created", changes: { after: [at("11:00:00"), at("12:00:00"), {}, {}, {}] } },
+    });
+    expect(await world.sql`select 1 from carillon.schedules where key = 'k' and deleted_at is null`).toEqual(
+      [],
+    );
+    const refuse = () => {
+      throw new Refusal("impossible", "The target does not exist here.");
+    };
+    await expect(restoreVersion(deps, { ...params }, refuse)).rejects.toMatchObject({ kind: "impossible" });
   });
 });

@@ -59,6 +59,25 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     await tab.close();
   });
 
+  test("Enter right after the last letter goes to the schedule, also if the answer is slow", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/");
+    const entered = Promise.withResolvers<void>();
+    await page.route("**/v1/schedules?*", async (route) => {
+      await entered.promise;
+      await route.continue();
+    });
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Go to a key" }).waitFor();
+    await page.keyboard.insertText(gapKey);
+    await page.getByRole("option", { name: "Schedules whose key begins with" }).waitFor();
+    await page.keyboard.press("Enter");
+    entered.resolve();
+    await page.getByRole("heading", { name: gapKey }).waitFor();
+    await tab.close();
+  });
+
   test("Ctrl+K says that keys are found by their beginning, and leads to the list of that beginning", async () => {
     const tab = await browser.tab({ width: 390, theme: "dark" });
     const { page } = tab;
@@ -75,7 +94,7 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     await tab.close();
   });
 
-  test("Ctrl+K finds a deleted schedule by its whole key, and its view has its last rule", async () => {
+  test("Ctrl+K finds a deleted schedule by its whole key, and its view makes it again", async () => {
     await own.client.schedules.put("gone:report", { when: "0 7 * * *", target: { queue: "reports" } });
     await own.client.schedules.delete("gone:report");
     const tab = await browser.tab();
@@ -87,6 +106,15 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Before it was deleted" }).waitFor();
     await page.getByText("0 7 * * *").first().waitFor();
+    await page.getByRole("button", { name: "Make it again …" }).first().click();
+    const dialog = page.getByRole("alertdialog", { name: "Make gone:report again from version 1?" });
+    await dialog.getByText("Holds that it had are not restored").waitFor();
+    await dialog.getByRole("listitem").first().waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Make it again" }).click();
+    await page.getByText("gone:report is there again, with the fields of version 1.").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText("active; version 1, saved by").waitFor();
     await tab.close();
   });
 

@@ -9,7 +9,7 @@ import { examples } from "./openapi-examples.ts";
 const etag = { etag: "The version of the schedule, for `If-Match`." };
 const tag = "Schedules";
 
-const created: AnswerDoc = {
+export const created: AnswerDoc = {
   what: "The schedule is created.",
   schema: editedSchema,
   example: examples.edited,

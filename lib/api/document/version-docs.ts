@@ -6,7 +6,7 @@ import { instantText } from "../views/instant-text.ts";
 import { editedSchema } from "../views/schedule-view.ts";
 import { specFields, unreadableShape } from "../views/spec-view.ts";
 import { examples } from "./openapi-examples.ts";
-import { changed } from "./schedule-docs.ts";
+import { changed, created } from "./schedule-docs.ts";
 
 const changeSchema = z.strictObject({
   path: z.string(),
@@ -71,10 +71,12 @@ const triedSchema = z
   .strictObject({
     dryRun: z.literal(true),
     key: z.string(),
-    version: z.int().describe("The version of the schedule now."),
+    version: z.int().nullable().describe("The version of the schedule now; null if it is deleted."),
     fields: z
       .array(changeSchema)
-      .describe("The fields that would change; without values that are too large or secret."),
+      .describe(
+        "The fields that would change; without values that are too large or secret. Of a deleted schedule all fields, under the empty path.",
+      ),
     changes: z
       .strictObject({ before: z.array(instantText), after: z.array(instantText) })
       .describe("The next occurrences now, and with the restored version."),
@@ -85,10 +87,11 @@ export const restoreDoc: RouteDoc = {
   summary: "Restore an old version",
   operation: "restoreVersion",
   description:
-    "Saves the old version's fields as the newest version; holds are unchanged. With `dryRun` nothing is changed, and the answer shows what would be.",
+    "Saves the old version's fields as the newest version; holds are unchanged. A deleted schedule is made again with them, without its holds, and its runs are counted anew; `If-None-Match: *` restores only a deleted one. With `dryRun` nothing is changed, and the answer shows what would be.",
   tag: "Schedules",
-  headers: ["if-match"],
+  headers: ["if-match", "if-none-match"],
   answers: {
+    201: { ...created, what: "A deleted schedule was made again." },
     200: {
       ...changed,
       what: "The schedule after the edit; with `dryRun`, what would change.",

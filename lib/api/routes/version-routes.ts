@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { readKey } from "../../command/schedule-input.ts";
-import { changesOfBody } from "../../history/version-changes.ts";
+import { changesOfBody, changesOfNew } from "../../history/version-changes.ts";
 import { Refusal } from "../../refusal.ts";
 import { restoreDoc, versionsDoc } from "../document/version-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
-import { readIfMatch } from "../request/etag.ts";
+import { readIfMatch, readIfNoneMatch } from "../request/etag.ts";
 import { pageQuery } from "../request/query.ts";
 import { type Route, route } from "../request/route.ts";
 import { edited } from "../views/edited-answer.ts";
@@ -57,7 +57,9 @@ export function versionRoutes(operations: Operations): Route[] {
             "missing",
             `The schedule ${key} has no version ${JSON.stringify(n.slice(0, 20))}.`,
           );
-        const params = { key, version: Number(n), ifMatch: readIfMatch(header("if-match")), caller };
+        const ifMatch = readIfMatch(header("if-match"));
+        const ifNoneMatch = readIfNoneMatch(header("if-none-match"));
+        const params = { key, version: Number(n), ifMatch, ifNoneMatch, caller };
         if (dryRun === true) return { status: 200, body: triedView(await operations.tryRestore(params)) };
         return edited(await operations.restoreVersion(params));
       },
@@ -70,8 +72,8 @@ function triedView({ current, done }: Awaited<ReturnType<Operations["tryRestore"
   return {
     dryRun: true,
     key: schedule.key,
-    version: current?.version ?? schedule.version,
-    fields: current === null ? [] : changesOfBody(current.body, schedule.body),
+    version: current?.version ?? null,
+    fields: current === null ? changesOfNew(schedule.body) : changesOfBody(current.body, schedule.body),
     changes,
   };
 }

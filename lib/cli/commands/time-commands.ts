@@ -206,24 +206,36 @@ function showTried(out: Output, tried: RestorePreview): void {
   }
   const { key, version, fields, changes } = tried;
   const verb = fields.length === 0 ? "Would not change" : "Would change";
-  out.line(`${verb} ${printable(key)} (version ${version}).`);
+  if (version === null) out.line(`Would make ${printable(key)} again: it is deleted.`);
+  else out.line(`${verb} ${printable(key)} (version ${version}).`);
   for (const field of fields) out.line(`  ${printable(changesText([field], true))}`);
   const next = (instants: readonly string[]) => instants.map((at) => out.times.wall(at)).join(", ") || "none";
   out.line(`  next (${out.times.zone}): ${next(changes.before)}`);
   out.line(`  with it: ${next(changes.after)}`);
 }
 
+/** The version of a schedule now; null if it is deleted or never was. */
+async function versionNow({ client, signal }: Call, key: string): Promise<number | null> {
+  try {
+    return (await client.schedules.get(key, { signal })).version;
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}
+
 const restore = command({
   name: "restore",
   group: "Time",
-  summary: "Restore an old version of a schedule",
+  summary: "Restore an old version of a schedule. A deleted schedule is made again, without its holds",
   usage: "<key> <version>",
-  missing: (key) =>
-    `carillon versions ${key} lists its versions; carillon explain ${key} shows whether it was deleted.`,
+  missing: (key) => `carillon versions ${key} lists its versions, also if it was deleted.`,
   words: { min: 2, max: 2 },
   options: { ...ifMatchOption, ...dryRunOption },
   examples: ["carillon restore report:weekly 1", "carillon restore report:weekly 1 --dry-run"],
-  run: async ({ words: [key = "", version = ""], given, client, out, signal }) => {
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    const [key = "", version = ""] = words;
     if (!/^[1-9]\d{0,8}$/.test(version))
       throw new UsageFault("A version is a number: carillon versions <key>.");
     const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
@@ -231,9 +243,10 @@ const restore = command({
       showTried(out, await client.schedules.tryRestore(key, Number(version), options));
       return;
     }
-    const { version: before } = await client.schedules.get(key, { signal });
+    const before = await versionNow(call, key);
     const edited = await client.schedules.restore(key, Number(version), options);
-    showEdit(out, edited, edited.version === before ? "Nothing to restore in" : "Restored");
+    const restored = before === null ? "Made again" : "Restored";
+    showEdit(out, edited, edited.version === before ? "Nothing to restore in" : restored);
   },
 });
 

@@ -17,8 +17,11 @@ const shownMax = 8;
 /** `<schedule>-<milliseconds>-<kind and number>`. */
 const jobId = /^\d+-\d+-[a-z]\d+$/;
 
-/** The places to go to. They are empty where no key, job or view begins with the text. */
-export function useTargets(typed: string): { targets: Target[]; isEmpty: boolean } {
+/**
+ * The places to go to. They are empty where no key, job or view begins with the text. `isAnswered`:
+ * the server has answered for this text, so the first place stays the first.
+ */
+export function useTargets(typed: string): { targets: Target[]; isEmpty: boolean; isAnswered: boolean } {
   const { carillon } = useSession();
   const navigate = useNavigate();
   const isId = jobId.test(typed);
@@ -33,14 +36,14 @@ export function useTargets(typed: string): { targets: Target[]; isEmpty: boolean
     .filter((key) => key.startsWith(typed));
   // A beginning of many keys is hardly a whole one, and would cost a request for each letter.
   const mayBeWhole = keys.isSuccess && !keys.isPlaceholderData && listed.length < shownMax;
-  const wasDeleted = useWasDeleted(typed, !isId && mayBeWhole && !listed.includes(typed));
+  const deleted = useWasDeleted(typed, !isId && mayBeWhole && !listed.includes(typed));
   const views = [...mainViews, { to: "/new", name: "New schedule" } as const, ...useMoreViews()];
   const ofViews = views
     .filter(({ name }) => name.toLowerCase().startsWith(typed.toLowerCase()))
     .map(({ to, name }): Target => ({ id: to, sort: "view", text: name, go: () => void navigate({ to }) }));
   if (isId) {
     const go = () => void navigate({ to: "/jobs/$id", params: { id: typed } });
-    return { targets: [{ id: typed, sort: "job", text: typed, go }], isEmpty: false };
+    return { targets: [{ id: typed, sort: "job", text: typed, go }], isEmpty: false, isAnswered: true };
   }
   const keyTarget = (sort: string, key: string): Target => ({
     id: `key ${key}`,
@@ -50,7 +53,7 @@ export function useTargets(typed: string): { targets: Target[]; isEmpty: boolean
   });
   const ofKeys = [
     ...listed.map((key) => keyTarget("schedule", key)),
-    ...(wasDeleted ? [keyTarget("deleted", typed)] : []),
+    ...(deleted.data === true ? [keyTarget("deleted", typed)] : []),
   ];
   const toList: Target = {
     id: "list",
@@ -62,6 +65,10 @@ export function useTargets(typed: string): { targets: Target[]; isEmpty: boolean
   return {
     targets: typed === "" ? found : [...found, toList],
     isEmpty: typed !== "" && found.length === 0 && keys.isFetched && !keys.isFetching,
+    isAnswered:
+      typed === "" ||
+      keys.failureCount > 0 ||
+      (!keys.isPlaceholderData && !keys.isPending && !deleted.isLoading),
   };
 }
 
@@ -69,11 +76,11 @@ export function useTargets(typed: string): { targets: Target[]; isEmpty: boolean
 const keyLike = /^[^/?#%\\]{1,255}$/;
 
 /** Whether the last schedule with this key is deleted: lists leave it out, but its view explains its runs. */
-function useWasDeleted(key: string, isSought: boolean): boolean {
+function useWasDeleted(key: string, isSought: boolean) {
   const { carillon } = useSession();
   const own = useQuery(ownTokenQuery(carillon));
   const mayRead = own.data !== undefined && key.startsWith(own.data.prefix ?? "");
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ["palette", "deleted", key],
     queryFn: async ({ signal }) => {
       const { items } = await carillon.lastRuns({ keys: [key], n: 1 }, { signal });
@@ -81,5 +88,4 @@ function useWasDeleted(key: string, isSought: boolean): boolean {
     },
     enabled: isSought && mayRead && keyLike.test(key),
   });
-  return data === true;
 }

@@ -75,20 +75,28 @@ function Finder({ onGone }: { onGone(): void }) {
   const [typed, setTyped] = useState("");
   const [place, setPlace] = useState(0);
   const sought = typed.trim();
-  const { targets, isEmpty } = useTargets(sought);
+  const { targets, isEmpty, isAnswered } = useTargets(sought);
   const chosen = Math.min(place, targets.length - 1);
   const go = (target: Target | undefined) => {
     if (target === undefined) return;
     target.go();
     onGone();
   };
+  // Enter right after the last letter means the place that the answer puts first.
+  const [isGoing, setGoing] = useState(false);
+  const goNow = useEffectEvent(() => go(targets[chosen]));
+  useEffect(() => {
+    if (isGoing && isAnswered) goNow();
+  }, [isGoing, isAnswered]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0) {
       event.preventDefault();
       setPlace((chosen + step + targets.length) % Math.max(1, targets.length));
     }
-    if (event.key === "Enter") go(targets[chosen]);
+    if (event.key !== "Enter") return;
+    if (isAnswered || chosen > 0) go(targets[chosen]);
+    else setGoing(true);
   };
   return (
     <>
@@ -106,6 +114,7 @@ function Finder({ onGone }: { onGone(): void }) {
         onChange={(event) => {
           setTyped(event.target.value);
           setPlace(0);
+          setGoing(false);
         }}
         onKeyDown={onKeyDown}
       />

@@ -153,6 +153,19 @@ export async function findPlaceOrNewId(tx: Tx, key: string): Promise<Place | { n
   return shard === null ? { newId: id } : { id, shard };
 }
 
+/** The schedule that has the key, or the last one that had it. */
+export async function findLastOfKey(
+  tx: Tx,
+  key: string,
+): Promise<{ id: string; version: number; deletedAt: Date | null } | null> {
+  const [row] = await tx<{ id: string; version: number; deletedAt: Date | null }[]>`
+    select id, version, deleted_at as "deletedAt" from (
+      (select id, version, deleted_at from carillon.schedules where key = ${key} and deleted_at is null)
+      union all (select id, version, deleted_at from carillon.schedules where key = ${key} and deleted_at is not null order by deleted_at desc limit 1)) one
+    order by deleted_at desc nulls first limit 1`;
+  return row ?? null;
+}
+
 /** The existing schedules with these keys, without their payloads. */
 export async function findSchedules(tx: Tx, keys: readonly string[]): Promise<StoredSchedule[]> {
   if (keys.length === 0) return [];

@@ -48,7 +48,7 @@ export function searchPrefix(prefix: string): Promise<number> {
 
 /** From Ctrl+K and a whole key to the heading of its view. */
 export async function jumpTo(key: string): Promise<number> {
-  const isListed = () => document.querySelector('[role="option"]')?.textContent?.includes(key) === true;
+  const isListed = () => document.querySelector('[role="option"] .mono')?.textContent === key;
   const opened = await timeOf(
     () => dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true })),
     () => document.querySelector('[role="combobox"]') !== null,

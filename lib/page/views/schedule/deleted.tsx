@@ -5,12 +5,14 @@ import { versionsQuery } from "../../data/one-schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { Restore } from "./restore.tsx";
 
 /** The last rule, zone and target of a deleted schedule. */
 export function Deleted({ name }: { name: string }) {
   const { carillon } = useSession();
   const versions = useQuery(versionsQuery(carillon, name));
   const mayMake = useMay("createSchedule");
+  const mayRestore = useMay("restoreVersion");
   const last = versions.data?.items.find(({ spec }) => spec !== undefined);
   if (last?.spec === undefined) return null;
   const { when, timezone, target } = last.spec;
@@ -30,14 +32,17 @@ export function Deleted({ name }: { name: string }) {
           <dd className="mono">{target === null ? "cannot be read" : targetText(target)}</dd>
         </div>
       </dl>
-      <p className="rows-none">
-        Its versions and runs are kept until they are purged.{" "}
-        {mayMake ? (
-          <Link className="link" to="/new" search={{ key: name }}>
-            Make a new schedule with this key
-          </Link>
-        ) : null}
-      </p>
+      <div className="head-actions">
+        <p>
+          Its versions and runs are kept until they are purged.{" "}
+          {mayMake ? (
+            <Link className="link" to="/new" search={{ key: name }}>
+              Make another schedule with this key
+            </Link>
+          ) : null}
+        </p>
+        {mayRestore ? <Restore name={name} version={last.version} current={null} /> : null}
+      </div>
     </Panel>
   );
 }

@@ -62,7 +62,7 @@ export function ScheduleView() {
       {isGone && past.data?.deleted != null ? (
         <>
           <Deleted name={key} />
-          <Versions name={key} current={undefined} />
+          <Versions name={key} current={null} />
         </>
       ) : null}
       {isGone ? null : (

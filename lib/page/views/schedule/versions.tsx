@@ -1,15 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { RestorePreview, Version } from "../../../client/time.ts";
+import type { Version } from "../../../client/time.ts";
 import { versionsQuery } from "../../data/one-schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Changes } from "../../parts/changes.tsx";
-import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { ComparedVersions } from "./compared-versions.tsx";
+import { Restore } from "./restore.tsx";
 import "../../look/runs.css";
 
 /** The page has one family of words for holds. */
@@ -18,8 +18,14 @@ const changeWords: Readonly<Partial<Record<Version["change"], string>>> = {
   resumed: "released",
 };
 
+interface VersionsProps {
+  name: string;
+  /** Null if the schedule is deleted; undefined while that is not known. */
+  current: number | null | undefined;
+}
+
 /** The versions with what each changed; two of them compared; and an old one restored. */
-export function Versions({ name, current }: { name: string; current: number | undefined }) {
+export function Versions({ name, current }: VersionsProps) {
   const { carillon } = useSession();
   const versions = useQuery(versionsQuery(carillon, name));
   const mayRestore = useMay("restoreVersion");
@@ -40,8 +46,8 @@ export function Versions({ name, current }: { name: string; current: number | un
               <b>{version.version}</b> {changeWords[version.change] ?? version.change} by {version.by}
             </span>
             <ChangedFields version={version} />
-            {mayRestore && current !== undefined && version.version < current ? (
-              <Restore name={name} version={version.version} current={current} />
+            {mayRestore && isRestorable(version, current) ? (
+              <Restore name={name} version={version.version} current={current ?? null} />
             ) : (
               <span />
             )}
@@ -52,6 +58,11 @@ export function Versions({ name, current }: { name: string; current: number | un
   );
 }
 
+function isRestorable({ version, spec }: Version, current: VersionsProps["current"]): boolean {
+  if (current === undefined) return false;
+  return current === null ? spec !== undefined : version < current;
+}
+
 function ChangedFields({ version: { changes } }: { version: Version }) {
   const [isOpen, setOpen] = useState(false);
   if (changes.length === 0) return <span />;
@@ -60,54 +71,5 @@ function ChangedFields({ version: { changes } }: { version: Version }) {
       <summary className="quiet">{changes.map(({ path }) => path).join(", ")}</summary>
       {isOpen ? <Changes changes={changes} /> : null}
     </details>
-  );
-}
-
-function Restore({ name, version, current }: { name: string; version: number; current: number }) {
-  const { carillon } = useSession();
-  return (
-    <Confirm<RestorePreview>
-      button="Restore …"
-      title={`Restore version ${version}?`}
-      previewKey={["restore", name, version]}
-      preview={(signal) => carillon.schedules.tryRestore(name, version, { signal })}
-      describe={({ fields, changes: { before, after } }) => (
-        <>
-          {fields.length === 0 ? (
-            <p>Its fields are those of now: nothing would change.</p>
-          ) : (
-            <Changes changes={fields} />
-          )}
-          <p>The next runs, before and after:</p>
-          <div className="run-list">
-            <Runs title="Before" runs={before} />
-            <Runs title="After" runs={after} />
-          </div>
-        </>
-      )}
-      hasNoReason
-      verb={({ fields }) => (fields.length === 0 ? null : `Restore version ${version}`)}
-      act={async () => {
-        const edited = await carillon.schedules.restore(name, version, { ifMatch: current });
-        return `Version ${edited.version} has the fields of version ${version}.`;
-      }}
-    />
-  );
-}
-
-function Runs({ title, runs }: { title: string; runs: readonly string[] }) {
-  return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      {runs.length === 0 ? <p className="quiet">No run comes.</p> : null}
-      <ol>
-        {runs.map((at) => (
-          <li key={at}>
-            <span />
-            <Instant at={at} />
-          </li>
-        ))}
-      </ol>
-    </section>
   );
 }

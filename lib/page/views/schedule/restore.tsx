@@ -1,0 +1,81 @@
+import type { RestorePreview } from "../../../client/time.ts";
+import { useSession } from "../../hooks/session-context.ts";
+import { Changes } from "../../parts/changes.tsx";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
+import { Instant } from "../../parts/instant.tsx";
+
+interface RestoreProps {
+  name: string;
+  version: number;
+  /** Null if the schedule is deleted: it is made again. */
+  current: number | null;
+}
+
+/** Restores an old version once its effect was shown. */
+export function Restore({ name, version, current }: RestoreProps) {
+  const { carillon } = useSession();
+  const isDeleted = current === null;
+  const condition = isDeleted ? { ifNoneMatch: "*" as const } : { ifMatch: current };
+  return (
+    <Confirm<RestorePreview>
+      button={isDeleted ? "Make it again …" : "Restore …"}
+      title={isDeleted ? `Make ${name} again from version ${version}?` : `Restore version ${version}?`}
+      previewKey={["restore", name, version]}
+      preview={(signal) => carillon.schedules.tryRestore(name, version, { ...condition, signal })}
+      describe={(preview) => <Effect {...preview} />}
+      hasNoReason
+      verb={({ fields }) => {
+        if (isDeleted) return "Make it again";
+        return fields.length === 0 ? null : `Restore version ${version}`;
+      }}
+      act={async () => {
+        const edited = await carillon.schedules.restore(name, version, condition);
+        if (isDeleted) return `${name} is there again, with the fields of version ${version}.`;
+        return `Version ${edited.version} has the fields of version ${version}.`;
+      }}
+    />
+  );
+}
+
+function Effect({ version, fields, changes: { before, after } }: RestorePreview) {
+  if (version === null)
+    return (
+      <>
+        <p>Holds that it had are not restored, and its runs are counted anew. Its next runs:</p>
+        <div className="run-list">
+          <Runs title="Runs" runs={after} />
+        </div>
+      </>
+    );
+  return (
+    <>
+      {fields.length === 0 ? (
+        <p>Its fields are those of now: nothing would change.</p>
+      ) : (
+        <Changes changes={fields} />
+      )}
+      <p>The next runs, before and after:</p>
+      <div className="run-list">
+        <Runs title="Before" runs={before} />
+        <Runs title="After" runs={after} />
+      </div>
+    </>
+  );
+}
+
+function Runs({ title, runs }: { title: string; runs: readonly string[] }) {
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      {runs.length === 0 ? <p className="quiet">No run comes.</p> : null}
+      <ol>
+        {runs.map((at) => (
+          <li key={at}>
+            <span />
+            <Instant at={at} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
