@@ -161,6 +161,17 @@ describe("restoring a version", () => {
     expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual(["2026-03-02T11:00:00.000Z"]);
   });
 
+  test("Restoring a version with a spread shows and plans no occurrence from before the restore", async () => {
+    await world.put("k", { when: "every 1h", spread: "50m" });
+    await world.put("k", { when: "every 3h" });
+    await world.clock.setNow(at("12:01:00"));
+    await world.tick();
+    expect((await restore("k", 1)).changes.after[0]).toEqual(at("13:00:00"));
+    await world.clock.setNow(at("13:59:00"));
+    await world.tick();
+    expect(await world.sql`select occurrence from carillon.jobs`).toEqual([{ occurrence: at("13:00:00") }]);
+  });
+
   test("Restoring a relative time restores its instant, and is refused once that is past", async () => {
     await world.put("k", { when: "in 30m", payload: 1 });
     await world.clock.setNow(at("10:10:00"));
