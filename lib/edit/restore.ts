@@ -32,8 +32,8 @@ export interface RestoreParams extends EditParams {
 /**
  * Restores the spec of an older version. A version that changed only the state stands for the spec
  * that it had. Holds stay as they are. If the schedule is deleted, it is made again: a new schedule
- * with the spec of the old version, without holds, and with its runs counted anew. `accept` refuses
- * a body that is not allowed any more, before the transaction takes its locks.
+ * with the spec of the old version and without holds. `accept` refuses a body that is not allowed
+ * any more, before the transaction takes its locks.
  */
 export function restoreVersion(
   deps: EditDeps,

@@ -108,7 +108,7 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     await page.getByText("0 7 * * *").first().waitFor();
     await page.getByRole("button", { name: "Make it again …" }).first().click();
     const dialog = page.getByRole("alertdialog", { name: "Make gone:report again from version 1?" });
-    await dialog.getByText("Holds that it had are not restored").waitFor();
+    await dialog.getByText("Its holds are not restored").waitFor();
     await dialog.getByRole("listitem").first().waitFor();
     expect(await axeFaults(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Make it again" }).click();

@@ -87,7 +87,7 @@ export const restoreDoc: RouteDoc = {
   summary: "Restore an old version",
   operation: "restoreVersion",
   description:
-    "Saves the old version's fields as the newest version; holds are unchanged. A deleted schedule is made again with them, without its holds, and its runs are counted anew; `If-None-Match: *` restores only a deleted one. With `dryRun` nothing is changed, and the answer shows what would be.",
+    "Saves the old version's fields as the newest version; holds are unchanged. A deleted schedule is made again with them, without its holds, and its runs are counted from zero; `If-None-Match: *` restores only a deleted one. With `dryRun` nothing is changed, and the answer shows what would be.",
   tag: "Schedules",
   headers: ["if-match", "if-none-match"],
   answers: {

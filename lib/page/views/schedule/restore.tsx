@@ -41,7 +41,7 @@ function Effect({ version, fields, changes: { before, after } }: RestorePreview)
   if (version === null)
     return (
       <>
-        <p>Holds that it had are not restored, and its runs are counted anew. Its next runs:</p>
+        <p>Its holds are not restored, and its runs are counted from zero. Its next runs:</p>
         <div className="run-list">
           <Runs title="Runs" runs={after} />
         </div>
