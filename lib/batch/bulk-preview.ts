@@ -16,6 +16,8 @@ export interface BulkSample {
 
 export interface BulkPreview extends Count {
   samples: BulkSample[];
+  /** For a pause and a resume: how many of them are paused, by any hold. */
+  paused?: Count;
 }
 
 const samplesMax = 10;
@@ -33,7 +35,18 @@ export async function previewMany(deps: EditDeps, action: BulkAction): Promise<B
   const samples: BulkSample[] = [];
   for (const key of keys)
     samples.push(change.verb === "patch" ? await patchedSample(deps, action, key) : { key });
-  return { ...counted, samples };
+  return { ...counted, samples, ...(await pausedOf(deps, action, counted)) };
+}
+
+async function pausedOf(
+  { sql }: EditDeps,
+  { filter, change: { verb } }: BulkAction,
+  counted: Count,
+): Promise<{ paused?: Count }> {
+  if (verb !== "pause" && verb !== "resume") return {};
+  if (filter.state === "paused") return { paused: counted };
+  if (filter.state !== undefined) return { paused: { count: 0, more: false } };
+  return { paused: await countSchedules(sql, { ...filter, state: "paused" }) };
 }
 
 async function firstKeys({ sql }: EditDeps, { filter }: BulkAction, limit: number): Promise<string[]> {

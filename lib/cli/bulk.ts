@@ -90,7 +90,7 @@ async function preview(call: BulkCall, action: BulkAction): Promise<void> {
   if (count > samples.length || more) out.line("…");
   const how = action.verb === "pause" ? holdText(action, out.times) : "";
   out.line(printable(`${numberText(count, more)} would be ${words[action.verb].would}${how}.`));
-  if (action.verb === "pause") await showHeld(call, action.filter ?? {});
+  if (found.paused !== undefined) showPaused(out, action, found.paused);
 }
 
 /** The end and the reason that a hold would have. */
@@ -102,11 +102,13 @@ function holdText({ until, reason }: Extract<BulkAction, { verb: "pause" }>, tim
   return `${end}${reason === undefined || reason === null ? "" : `: ${reason}`}`;
 }
 
-/** How many of the matching schedules are held already; a filter by state leaves none or all. */
-async function showHeld({ client, out, signal }: BulkCall, filter: ScheduleFilter): Promise<void> {
-  if (filter.state !== undefined) return;
-  const { count, more } = await client.schedules.count({ ...filter, state: "paused", signal });
-  if (count === 0) return;
+/** A filter by state leaves none or all of the matching schedules. */
+function showPaused(
+  out: BulkCall["out"],
+  { filter }: BulkAction,
+  { count, more }: { count: number; more: boolean },
+): void {
+  if (filter?.state !== undefined || (count === 0 && !more)) return;
   out.line(`${count}${more ? " or more" : ""} of them ${count === 1 && !more ? "is" : "are"} held already.`);
 }
 

@@ -194,4 +194,6 @@ export interface BulkPreview {
     changes?: { before: InstantText[]; after: InstantText[] };
     refused?: string;
   }[];
+  /** For a pause and a resume: how many of them are paused, by any hold. */
+  paused?: { count: number; more: boolean };
 }

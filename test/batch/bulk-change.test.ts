@@ -233,10 +233,30 @@ describe("a dry run", () => {
     expect(await preview({ filter: crm, change: { verb: "pause" } })).toEqual({
       ...{ count: 2, more: false },
       samples: [{ key: "crm:a" }, { key: "crm:b" }],
+      paused: { count: 0, more: false },
     });
     expect(await statesOf("crm:a", "crm:b")).toEqual(["active", "active"]);
     expect(await audited()).toEqual([]);
   });
+
+  test.each([
+    [{}, 3, 1],
+    [{ keys: ["crm:a", "crm:b"] }, 2, 1],
+    [{ state: "paused" }, 1, 1],
+    [{ state: "active" }, 2, 0],
+  ] as const)(
+    "A dry run of a pause and of a resume counts the schedules that are paused already: %j",
+    async (filter, count, paused) => {
+      await some("crm:a", "crm:b", "other");
+      await world.pause("crm:a");
+      for (const verb of ["pause", "resume"] as const)
+        expect(await preview({ filter, change: { verb } })).toMatchObject({
+          count,
+          paused: { count: paused },
+        });
+      expect(await preview({ filter, change: { verb: "delete" } })).not.toHaveProperty("paused");
+    },
+  );
 
   test("A dry run of a patch has the next occurrences before and after, or the reason of a refusal", async () => {
     await some("crm:a");

@@ -46,6 +46,10 @@ const previewSchema = z
         }),
       )
       .describe("The first matching schedules: 10, or 5 for a patch."),
+    paused: z
+      .strictObject({ count: z.int(), more: z.boolean() })
+      .optional()
+      .describe("For a pause and a resume: how many of them are paused, by any hold, up to 10,000."),
   })
   .meta({ id: "BulkPreview", description: "What a bulk action would change." });
 

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { BulkAction, BulkPreview, Selection } from "../../../client/schedule.ts";
-import { amountText, numberText } from "../../data/amounts.ts";
+import { amountText, countText, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
@@ -63,8 +63,8 @@ function HoldMany(props: BulkActionsProps) {
       preview={preview({ verb: "pause", ...props.selection })}
       describe={(seen) => (
         <BulkSamples preview={seen}>
-          no run until the hold ends. Schedules that are made later are not held; for those, hold a group or a
-          tag.
+          no run until the hold ends.{heldText(seen)} Schedules that are made later are not held; for those,
+          hold a group or a tag.
         </BulkSamples>
       )}
       fields={<HoldEnd until={until} onChange={setUntil} />}
@@ -84,9 +84,11 @@ function ReleaseMany(props: BulkActionsProps) {
       previewKey={[...previewKey, "release"]}
       preview={preview(action)}
       describe={(seen) => (
-        <BulkSamples preview={seen}>your hold ends, where there is one. Holds of others stay.</BulkSamples>
+        <BulkSamples preview={seen}>
+          your hold ends, where there is one.{heldText(seen)} Holds of others stay.
+        </BulkSamples>
       )}
-      verb={(seen) => verbText("Release", seen)}
+      verb={(seen) => (isNone(seen.paused) ? null : verbText("Release", seen))}
       act={act(action, "released")}
     />
   );
@@ -109,6 +111,15 @@ function DeleteMany(props: BulkActionsProps) {
   );
 }
 
-function verbText(verb: string, { count, more }: BulkPreview): string | null {
-  return count === 0 && !more ? null : `${verb} ${amountText({ count, more }, "schedule")}`;
+/** How many of them are held now. */
+function heldText({ paused }: BulkPreview): string {
+  if (paused === undefined) return "";
+  if (isNone(paused)) return " None of them is held now.";
+  return ` ${countText(paused)} of them ${paused.count === 1 && !paused.more ? "is" : "are"} held now.`;
+}
+
+const isNone = (amount: BulkPreview["paused"]) => amount?.count === 0 && !amount.more;
+
+function verbText(verb: string, seen: BulkPreview): string | null {
+  return isNone(seen) ? null : `${verb} ${amountText(seen, "schedule")}`;
 }
