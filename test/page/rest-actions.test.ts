@@ -22,14 +22,24 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
   const button = ({ page }: Tab, name: string | RegExp) => page.getByRole("button", { name });
   const said = ({ page }: Tab) => page.getByRole("alertdialog").getByRole("status").textContent();
 
-  test("A new token's secret is shown once, also after a double click, and is nowhere else, and the token can be revoked", async () => {
+  test("A new token's secret is shown once, also after a double click and Escape meanwhile, and is nowhere else, and the token can be revoked", async () => {
     const tab = await tabAt("/tokens");
     const { page } = tab;
     await button(tab, "New token …").click();
     await page.getByLabel(/^Name/).fill("nightly");
     await page.getByLabel(/^Scope/).selectOption("write");
     await page.getByLabel(/^Keys begin with/).fill("nightly:");
+    const made = Promise.withResolvers<void>();
+    await page.route("**/v1/tokens", async (route) => {
+      if (route.request().method() === "POST") await made.promise;
+      await route.continue();
+    });
     await button(tab, "Make the token").dblclick();
+    await button(tab, "Working …").waitFor();
+    await page.keyboard.press("Escape");
+    const leave = await button(tab, "Leave it").boundingBox();
+    await page.mouse.click((leave?.x ?? 0) + 5, (leave?.y ?? 0) + 5);
+    made.resolve();
     const secret = (await page.locator(".dialog .secret").innerText()).trim();
     expect((await own.client.tokens.list().take(9)).find(({ name }) => name === "nightly")).toMatchObject({
       scope: "write",
@@ -37,6 +47,7 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     });
     expect(page.url()).not.toContain(secret);
     await button(tab, "I have it").click();
+    await page.locator(".dialog").waitFor({ state: "detached" });
     await settled(page);
     const kept = await page.evaluate(
       "JSON.stringify([{ ...sessionStorage }, { ...localStorage }, history.state, document.documentElement.outerHTML])",

@@ -1,10 +1,11 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useId, useState } from "react";
+import { useAction } from "../../hooks/use-action.ts";
 import { sentenceOf } from "../answer-state.tsx";
 import { onDoneClick } from "./done-click.ts";
+import { Leave } from "./leave.tsx";
 import "../../look/dialog.css";
-import { useAction } from "../../hooks/use-action.ts";
 
 export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */
@@ -123,9 +124,7 @@ function Question<Preview>({
         </label>
       )}
       <footer>
-        <AlertDialog.Close className="button" disabled={action.isPending}>
-          Leave it
-        </AlertDialog.Close>
+        <Leave isBusy={action.isPending} />
         <button
           type="button"
           className={`button ${isDangerous === true ? "danger" : "primary"}`}

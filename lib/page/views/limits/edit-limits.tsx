@@ -5,9 +5,10 @@ import type { LimitsBody, VersionedLimits } from "../../../client/limits.ts";
 import { numberText } from "../../data/amounts.ts";
 import { limitQuery } from "../../data/limit-queries.ts";
 import { useSession } from "../../hooks/session-context.ts";
-import { AnswerState, sentenceOf } from "../../parts/answer-state.tsx";
-import "../../look/dialog.css";
 import { useAction } from "../../hooks/use-action.ts";
+import { AnswerState, sentenceOf } from "../../parts/answer-state.tsx";
+import { Leave } from "../../parts/dialog/leave.tsx";
+import "../../look/dialog.css";
 
 interface EditLimitsProps {
   target: string | undefined;
@@ -100,9 +101,9 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
             Clear{definedText(limits)}
           </button>
         )}
-        <Dialog.Close className="button">Leave it</Dialog.Close>
+        <Leave isBusy={saving.isPending} />
         <button type="submit" className="button primary" disabled={saving.isPending || !isChanged}>
-          {saving.isPending ? "…" : "Set the limits"}
+          {saving.isPending ? "Working …" : "Set the limits"}
         </button>
       </footer>
     </form>

@@ -1,35 +1,30 @@
-import { Dialog } from "@base-ui/react/dialog";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { Scope, TokenBody } from "../../../client/tokens.ts";
 import { useSession } from "../../hooks/session-context.ts";
-import { sentenceOf } from "../../parts/answer-state.tsx";
-import { IssuedToken } from "./issued-token.tsx";
-import "../../look/dialog.css";
 import { useAction } from "../../hooks/use-action.ts";
+import { sentenceOf } from "../../parts/answer-state.tsx";
+import { Leave } from "../../parts/dialog/leave.tsx";
+import { IssuedToken } from "./issued-token.tsx";
+import { SecretDialog } from "./secret-dialog.tsx";
 
 export function NewTokenButton() {
   return (
-    <Dialog.Root disablePointerDismissal>
-      <Dialog.Trigger className="button">New token …</Dialog.Trigger>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="dialog">
-          <Dialog.Title className="dialog-title">New token</Dialog.Title>
-          <NewToken />
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <SecretDialog button="New token …" title="New token">
+      {(onBusy) => <NewToken onBusy={onBusy} />}
+    </SecretDialog>
   );
 }
 
 /** The form, and after it the secret, which exists only in this dialog. */
-function NewToken() {
+function NewToken({ onBusy }: { onBusy(isBusy: boolean): void }) {
   const { carillon } = useSession();
   const queryClient = useQueryClient();
   const making = useAction({
     mutationFn: (body: TokenBody) => carillon.tokens.create(body),
+    onMutate: () => onBusy(true),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["tokens"] }),
+    onSettled: () => onBusy(false),
     gcTime: 0,
   });
   if (making.data !== undefined)
@@ -127,9 +122,9 @@ function TokenForm({ onMake, error, isPending }: TokenFormProps) {
         </p>
       )}
       <footer>
-        <Dialog.Close className="button">Leave it</Dialog.Close>
+        <Leave isBusy={isPending} />
         <button type="submit" className="button primary" disabled={isPending}>
-          {isPending ? "…" : "Make the token"}
+          {isPending ? "Working …" : "Make the token"}
         </button>
       </footer>
     </form>

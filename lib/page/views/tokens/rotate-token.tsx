@@ -1,27 +1,20 @@
-import { Dialog } from "@base-ui/react/dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { TokenSummary } from "../../../client/tokens.ts";
 import { ownTokenQuery } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
-import { sentenceOf } from "../../parts/answer-state.tsx";
-import { IssuedToken } from "./issued-token.tsx";
-import "../../look/dialog.css";
 import { useAction } from "../../hooks/use-action.ts";
+import { sentenceOf } from "../../parts/answer-state.tsx";
+import { Leave } from "../../parts/dialog/leave.tsx";
+import { IssuedToken } from "./issued-token.tsx";
+import { SecretDialog } from "./secret-dialog.tsx";
 
 /** Gives a token a new secret. The old one stays valid for a while, so that its users can change over. */
 export function RotateToken({ token }: { token: TokenSummary }) {
   return (
-    <Dialog.Root disablePointerDismissal>
-      <Dialog.Trigger className="button">Rotate …</Dialog.Trigger>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="dialog">
-          <Dialog.Title className="dialog-title">A new secret for {token.name}?</Dialog.Title>
-          <Rotation token={token} />
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <SecretDialog button="Rotate …" title={`A new secret for ${token.name}?`}>
+      {(onBusy) => <Rotation token={token} onBusy={onBusy} />}
+    </SecretDialog>
   );
 }
 
@@ -32,16 +25,23 @@ const overlaps = [
   ["0s", "no longer: it is refused at once"],
 ] as const;
 
-function Rotation({ token: { id, name } }: { token: TokenSummary }) {
+interface RotationProps {
+  token: TokenSummary;
+  onBusy(isBusy: boolean): void;
+}
+
+function Rotation({ token: { id, name }, onBusy }: RotationProps) {
   const { carillon } = useSession();
   const queryClient = useQueryClient();
   const own = useQuery(ownTokenQuery(carillon));
   const [overlap, setOverlap] = useState<string>("24h");
   const rotation = useAction({
     mutationFn: () => carillon.tokens.rotate(id, { overlap }),
+    onMutate: () => onBusy(true),
     // After its own rotation this session has the old secret, which may have ended.
     onSuccess: () =>
       own.data?.id === id ? undefined : queryClient.invalidateQueries({ queryKey: ["tokens"] }),
+    onSettled: () => onBusy(false),
     gcTime: 0,
   });
   if (rotation.data !== undefined)
@@ -74,14 +74,14 @@ function Rotation({ token: { id, name } }: { token: TokenSummary }) {
         </p>
       )}
       <footer>
-        <Dialog.Close className="button">Leave it</Dialog.Close>
+        <Leave isBusy={rotation.isPending} />
         <button
           type="button"
           className="button primary"
           disabled={rotation.isPending}
           onClick={() => rotation.act()}
         >
-          {rotation.isPending ? "…" : "Rotate"}
+          {rotation.isPending ? "Working …" : "Rotate"}
         </button>
       </footer>
     </div>
