@@ -53,9 +53,17 @@ export function auditSentence({ action, detail }: AuditEntry): AuditSentence {
     count(fields, "failed", "failed"),
     count(fields, "jobs", fields["jobs"] === 1 ? "job" : "jobs"),
     count(fields, "accepted", "jobs made"),
+    versionText(action, fields["version"]),
     text(fields, "reason", (reason) => `“${reason}”`),
   ].filter((part) => part !== null);
   return { verb: verbs[action] ?? `did ${action} to`, rest: parts.join(", ") };
+}
+
+/** The version that was restored, also by making a deleted schedule again. */
+function versionText(action: string, version: Json | undefined): string | null {
+  if (typeof version !== "number") return null;
+  if (action === "schedule.created") return `again, from version ${version} of the deleted one`;
+  return action === "schedule.restored" ? `version ${version}` : null;
 }
 
 /** The key of the schedule that an entry is about; null for another subject. */
