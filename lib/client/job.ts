@@ -146,6 +146,8 @@ export interface CancelledMany {
 /** The jobs that a bulk operation would act on. Nothing was changed. */
 export interface JobsDryRun {
   dryRun: true;
+  /** The time of the count. A retry of dead jobs with this as `to` leaves out those that have died since. */
+  asOf: InstantText;
   count: number;
   /** There may be more: counting has a bound. */
   more: boolean;

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
 import { timeOfCall } from "../edit/act-in-halves.ts";
 import { listDead } from "../history/dead-jobs.ts";
 import { fewOwners } from "../history/find-schedules.ts";
@@ -12,7 +13,15 @@ import { type CancelFilter, mayBeUnmade, openJobs } from "./find-open.ts";
 import type { RetryFilter } from "./retry-many.ts";
 
 /** The jobs that a bulk action would act on. */
-export interface DryRun {
+export interface DryRun extends Counted {
+  /**
+   * The end of the time that was counted. A retry with this as `to` leaves out the jobs that have
+   * died since.
+   */
+  asOf: Date;
+}
+
+interface Counted {
   count: number;
   /** There may be more: the count ended at its bound. */
   more: boolean;
@@ -26,11 +35,20 @@ const countMax = 10_000;
 const unmadeAtOnce = 1_000;
 const unmadeLookedMax = 10_000;
 
-export function retryDryRun(tx: Tx, filter: RetryFilter): Promise<DryRun> {
-  return filter.state === "dead" ? deadDryRun(tx, filter) : cancelledDryRun(tx, filter);
+export async function retryDryRun(tx: Tx, filter: RetryFilter): Promise<DryRun> {
+  const asOf = await endOfNow(tx);
+  return {
+    asOf,
+    ...(await (filter.state === "dead" ? countedDead(tx, filter) : countedCancelled(tx, filter))),
+  };
 }
 
-async function deadDryRun(tx: Tx, filter: Extract<RetryFilter, { state: "dead" }>): Promise<DryRun> {
+/** Filters have milliseconds: a job that has died in this one is counted. */
+async function endOfNow(tx: Tx): Promise<Date> {
+  return new Date((await databaseClock(tx)).getTime() + 1);
+}
+
+async function countedDead(tx: Tx, filter: Extract<RetryFilter, { state: "dead" }>): Promise<Counted> {
   const counted = await countDead(tx, filter);
   const { items } = await listDead(tx, { filter, live: true, order: "newest", limit: samplesMax });
   return { ...counted, samples: items };
@@ -38,7 +56,7 @@ async function deadDryRun(tx: Tx, filter: Extract<RetryFilter, { state: "dead" }
 
 const pagesMax = 10;
 
-async function cancelledDryRun(tx: Tx, filter: HistoryFilter): Promise<DryRun> {
+async function countedCancelled(tx: Tx, filter: HistoryFilter): Promise<Counted> {
   const found: JobRead[] = [];
   let before: JobPlace | undefined;
   for (let page = 0; page < pagesMax; page++) {
@@ -55,6 +73,11 @@ export async function cancelDryRun(
   filter: CancelFilter,
   timeIsUp: () => boolean = timeOfCall(),
 ): Promise<DryRun> {
+  const asOf = await endOfNow(tx);
+  return { asOf, ...(await countedOpen(tx, filter, timeIsUp)) };
+}
+
+async function countedOpen(tx: Tx, filter: CancelFilter, timeIsUp: () => boolean): Promise<Counted> {
   const unmade = mayBeUnmade(filter) ? await countUnmade(tx, filter, timeIsUp) : nothing;
   if (unmade.more || unmade.count >= countMax) return { ...unmade, more: true };
   const made = await countMade(tx, filter, timeIsUp);
@@ -62,13 +85,13 @@ export async function cancelDryRun(
   return { count: unmade.count + made.count, more: made.more, samples };
 }
 
-const nothing: DryRun = { count: 0, more: false, samples: [] };
+const nothing: Counted = { count: 0, more: false, samples: [] };
 
 async function countUnmade(
   tx: Tx,
   { state: _, errorGroup: __, ...owners }: CancelFilter,
   timeIsUp: () => boolean,
-): Promise<DryRun> {
+): Promise<Counted> {
   const samples: JobRead[] = [];
   let count = 0;
   let after: string | undefined;

@@ -51,7 +51,25 @@ describe("a bulk action on an error group", () => {
       failed: 0,
     });
     expect(await states()).toEqual(["dead", "dead", "dead", "waiting", "waiting"]);
-    expect(await retryDryRun(world.sql, filter)).toEqual({ count: 0, more: false, samples: [] });
+    expect(await retryDryRun(world.sql, filter)).toMatchObject({ count: 0, more: false, samples: [] });
+  });
+
+  test("A retry up to the time of its dry run leaves out the jobs that have died since", async () => {
+    await failTogether(2, 1);
+    const { asOf, count } = await retryDryRun(world.sql, { state: "dead" });
+    expect(count).toBe(2);
+    await world.clock.advance(1_000);
+    await world.put("later", { when: "in 1s", retry: { attempts: 1 } });
+    await world.clock.advance(2_000);
+    await world.tick();
+    await world.work();
+    expect(await retryDryRun(world.sql, { state: "dead" })).toMatchObject({ count: 3 });
+    const filter = { state: "dead", to: asOf } as const;
+    expect(await retryMany(deps(), { filter, limit: 100, caller })).toMatchObject({ done: 2 });
+    expect(await retryDryRun(world.sql, { state: "dead", from: asOf })).toMatchObject({
+      count: 1,
+      samples: [{ key: "later" }],
+    });
   });
 
   test("A bulk retry by lateness retries dead jobs that started so late, and no others", async () => {

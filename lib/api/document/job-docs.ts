@@ -2,6 +2,7 @@ import * as z from "zod";
 import { cancelManyShape, jobRequestShape, retryManyShape } from "../request/job-filter.ts";
 import { cursorSchema, pageSchema } from "../request/query.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
+import { instantText } from "../views/instant-text.ts";
 import { jobListSchema, jobSchema } from "../views/job-view.ts";
 import { examples } from "./openapi-examples.ts";
 
@@ -49,6 +50,9 @@ const dryRunAnswer = {
   what: "With `dryRun`: the jobs that a call without it would act on. Nothing is changed.",
   schema: z.strictObject({
     dryRun: z.literal(true),
+    asOf: instantText.describe(
+      "The time of the count. A retry of dead jobs with this as `to` leaves out those that have died since.",
+    ),
     count: z.int().describe("Matching jobs, as far as they were counted."),
     more: z
       .boolean()
@@ -57,7 +61,13 @@ const dryRunAnswer = {
       ),
     samples: z.array(jobListSchema).describe("Up to five of them."),
   }),
-  example: { dryRun: true, count: 12, more: false, samples: [examples.listedJob] },
+  example: {
+    dryRun: true,
+    asOf: "2026-12-01T09:00:00.000Z",
+    count: 12,
+    more: false,
+    samples: [examples.listedJob],
+  },
 };
 
 export const jobDocs = {

@@ -187,8 +187,9 @@ function bulkRoutes(operations: Operations): Route[] {
   ];
 }
 
-function dryRunAnswer({ count, more, samples }: DryRun): Answer {
-  return { status: 200, body: { dryRun: true, count, more, samples: samples.map(jobListView) } };
+function dryRunAnswer({ asOf, count, more, samples }: DryRun): Answer {
+  const body = { dryRun: true, asOf: asOf.toISOString(), count, more, samples: samples.map(jobListView) };
+  return { status: 200, body };
 }
 
 function goOn(list: "retries" | "cancels", filter: object, next: string | undefined) {

@@ -1,4 +1,4 @@
-import type { JobOwners, JobsDryRun, RetryFilter } from "../../client/main.ts";
+import type { InstantText, JobOwners, JobsDryRun, RetryFilter } from "../../client/main.ts";
 import type { Call } from "../command.ts";
 import { ServerFailed } from "../fault.ts";
 import { filterText } from "../job-filter-options.ts";
@@ -13,16 +13,24 @@ interface Question {
   count: () => Promise<JobsDryRun>;
 }
 
-/** With `--yes`, or after a question that has the number of jobs. False if no job matches. */
-export async function isConfirmed(
+/**
+ * With `--yes`, or after a question that has the number of jobs; `asOf` is the time of that count.
+ * Null if no job matches.
+ */
+export async function confirmed(
   { given, confirm }: Call<"yes">,
   { verb, filter, count: counting }: Question,
-): Promise<boolean> {
-  if (given.flag("yes")) return true;
-  const { count, more } = await counting();
-  if (count === 0 && !more) return false;
+): Promise<{ asOf?: InstantText } | null> {
+  if (given.flag("yes")) return {};
+  const { asOf, count, more } = await counting();
+  if (count === 0 && !more) return null;
   await confirm(`${verb} ${counted(count, "job")}${more ? " or more" : ""} (${filterText(filter)})?`, false);
-  return true;
+  return { asOf };
+}
+
+/** Leaves out the jobs that have died since they were counted. */
+export function asCounted(filter: RetryFilter, asOf: InstantText | undefined): RetryFilter {
+  return asOf === undefined || filter.state === "cancelled" ? filter : { ...filter, to: filter.to ?? asOf };
 }
 
 /**

@@ -17,7 +17,7 @@ import { noteReach, pageSize, someOf } from "../listed.ts";
 import { jobColumns, showJob } from "../output/shown-job.ts";
 import { counted } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
-import { isConfirmed, noteRetried, ownersOfRetry, showDryRun, throwFailed } from "./bulk-jobs.ts";
+import { asCounted, confirmed, noteRetried, ownersOfRetry, showDryRun, throwFailed } from "./bulk-jobs.ts";
 
 const lateOption = {
   "late-by": { value: "duration", about: "Only jobs that started at least this late, such as `5m`" },
@@ -132,15 +132,19 @@ const retry = command({
     if (given.flag("dry-run"))
       return showDryRun(call, await client.jobs.retryDryRun(filter, { signal }), "retried");
     const total = { done: 0, leftOut: 0, failed: 0 };
-    const isMeant = await isConfirmed(call, {
+    const meant = await confirmed(call, {
       verb: "Retry",
       filter: { ...filter, state: state ?? "dead" },
       count: () => client.jobs.retryDryRun(filter, { signal }),
     });
-    const owners = isMeant && !out.isJson ? await ownersOfRetry(call, filter) : {};
-    if (isMeant)
+    const owners = meant !== null && !out.isJson ? await ownersOfRetry(call, filter) : {};
+    if (meant !== null)
       await inParts(call, total, async (cursor) => {
-        const part = await client.jobs.retryMany(filter, { reason: given.text("why"), cursor, signal });
+        const part = await client.jobs.retryMany(asCounted(filter, meant.asOf), {
+          reason: given.text("why"),
+          cursor,
+          signal,
+        });
         total.leftOut += part.leftOut;
         total.failed += part.failed;
         return part;
@@ -188,12 +192,12 @@ const cancel = command({
     if (given.flag("dry-run"))
       return showDryRun(call, await client.jobs.cancelDryRun(filter, { signal }), "cancelled");
     const total = { done: 0, running: 0, failed: 0 };
-    const isMeant = await isConfirmed(call, {
+    const meant = await confirmed(call, {
       verb: "Cancel",
       filter,
       count: () => client.jobs.cancelDryRun(filter, { signal }),
     });
-    if (isMeant)
+    if (meant !== null)
       await inParts(call, total, async (cursor) => {
         const part = await client.jobs.cancelMany(filter, { reason: given.text("why"), cursor, signal });
         total.running += part.running;

@@ -34,7 +34,7 @@ export function makeQueries(
 }
 
 /** A request that the API understood and refused is refused again. */
-function isFinal(error: Error): boolean {
+export function isFinal(error: Error): boolean {
   return (
     isDenied(error) ||
     (error instanceof CarillonProblem && error.status >= 400 && error.status < 500 && error.status !== 429)

@@ -1,6 +1,7 @@
 import { notifyManager, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { spanText } from "../data/amounts.ts";
+import { isFinal } from "../data/query-client.ts";
 import { useNow } from "../hooks/use-now.ts";
 
 /** Says that what is on the screen is old because the API does not answer, and how old. */
@@ -34,7 +35,11 @@ function staleSince(queryClient: QueryClient): number | null {
   const ages = queryClient
     .getQueryCache()
     .getAll()
-    .filter(({ state }) => state.data !== undefined && (state.error !== null || state.fetchFailureCount > 0))
+    .filter(({ state }) => {
+      const failure = state.error ?? state.fetchFailureReason;
+      // A refusal, such as that of a schedule that is deleted meanwhile, is an answer.
+      return state.data !== undefined && failure !== null && !isFinal(failure);
+    })
     .filter((query) => query.isActive())
     .map(({ state }) => state.dataUpdatedAt);
   return ages.length === 0 ? null : Math.min(...ages);

@@ -29,6 +29,7 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.getByRole("button", { name: /^Retry \d+ jobs?$/ }).click();
     await page.getByRole("heading", { name: "Done" }).waitFor();
     await page.getByRole("alertdialog").getByRole("link", { name: "See what became of them" }).waitFor();
+    await page.getByRole("alertdialog").getByText("None has died since.").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await page.locator('.groups > li[aria-current="true"]').waitFor({ state: "detached" });
     expect(await groups.count()).toBe(items.length - 1);
