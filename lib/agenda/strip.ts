@@ -6,7 +6,7 @@ import { factsOfMany } from "../explain/facts-of-many.ts";
 import { earlyMs, timetableIn, versionOf } from "../explain/place.ts";
 import type { Facts, VersionFact } from "../explain/verdict.ts";
 import { runsForward, segmentsWithin } from "../history/version-segments.ts";
-import type { Window } from "./window.ts";
+import { outcomeOf, type Window } from "./window.ts";
 
 /** An instant of a strip: an occurrence, or a job of another kind. */
 export type StripItem = Omit<Explanation, "scheduleId" | "asked" | "nearest">;
@@ -88,9 +88,12 @@ async function behindEnd(
   return found.length === 0 ? undefined : Math.min(...found);
 }
 
+/** A job that was fired by hand has the outcome of its state here, as in the agenda. */
 function itemOf(facts: Facts): StripItem {
   const { nearest: _, ...item } = explained(facts);
-  return item;
+  const [fired] = item.beside;
+  if (item.outcome !== "fired" || fired === undefined) return item;
+  return { ...item, outcome: outcomeOf(fired, { now: facts.now, held: facts }) };
 }
 
 /** The first instants of a stretch: those of the versions' cadences, and those of other jobs. */

@@ -7,6 +7,7 @@ import type { JobRead } from "../job/read-job.ts";
 import { editText } from "./actor.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./place.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
+import { instantText, quote } from "./with-job.ts";
 
 /** Explains an instant that is not an occurrence of the version in force then. */
 export function explainElsewhere(
@@ -97,8 +98,12 @@ export function firedVerdict({ beside, at }: Facts): Verdict | null {
   };
 }
 
-function stateText({ state, reason }: JobRead): string {
-  return reason === null ? state : `${state} (${reason})`;
+function stateText(job: JobRead): string {
+  const { state, reason, error, readyAt } = job;
+  const said = reason === null ? state : `${state} (${reason})`;
+  if (error === null || (state !== "retrying" && state !== "dead")) return said;
+  const next = state === "dead" || readyAt === null ? "" : `, and starts again at ${instantText(readyAt)}`;
+  return `${said} after ${quote(error)}${next}`;
 }
 
 function strangerVerdict({ at }: Facts, version: VersionFact, { before, after }: Nearest): Verdict {

@@ -100,7 +100,7 @@ function failuresText({ attempt, error }: JobRead): string {
 const shownMax = 200;
 
 /** Errors may be pages long. */
-function quote(error: string): string {
+export function quote(error: string): string {
   return `"${error.length <= shownMax ? error : `${error.slice(0, shownMax)}…`.toWellFormed()}"`;
 }
 

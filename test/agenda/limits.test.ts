@@ -6,6 +6,7 @@ import { connect } from "../../lib/db/connect.ts";
 import { explain } from "../../lib/explain/explain.ts";
 import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
+import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
 import { countRoundTrips } from "../support/round-trips.ts";
@@ -66,9 +67,12 @@ describe("after the last run that maxFires allows", () => {
     },
   );
 
-  test("A strip goes on with jobs that were fired by hand", async () => {
+  test("A strip goes on with jobs that were fired by hand, each with the outcome of its own state", async () => {
     await fireNow({ sql: world.sql, queue: world.queue }, { key, caller: { name: "ann" } });
-    expect(shown(await strip(2)).at(-1)).toEqual([6, "fired"]);
+    expect(shown(await strip(2)).at(-1)).toEqual([6, "waiting"]);
+    world.outcome = () => failed("no route");
+    await world.work();
+    expect(shown(await strip(2)).at(-1)).toEqual([6, "retrying"]);
   });
 
   test("A hold holds no occurrence back: neither strip nor `next` list one", async () => {

@@ -444,14 +444,19 @@ describe("a schedule that is set aside", () => {
   test("An instant outside the cadence has the state and the reason of each of its jobs", () => {
     const fired = { kind: "manual", occurrence: at("10:11:00") } as const;
     const beside = [
-      job({ ...fired, state: "dead", reason: "attempts" }),
+      job({ ...fired, state: "dead", reason: "attempts", error: "no route" }),
       job({ ...fired, n: 1, state: "running" }),
     ];
     expect(tell({ at: at("10:11:00").getTime(), beside })).toMatchObject({
       outcome: "fired",
       sentence:
-        "Is no occurrence: at 2026-03-02T10:11:00Z a manual job was made outside the cadence; it is dead (attempts). Another manual job is running.",
+        'Is no occurrence: at 2026-03-02T10:11:00Z a manual job was made outside the cadence; it is dead (attempts) after "no route". Another manual job is running.',
     });
+    const readyAt = at("10:12:00");
+    const retrying = job({ ...fired, state: "retrying", error: "no route", readyAt });
+    expect(tell({ at: at("10:11:00").getTime(), beside: [retrying] }).sentence).toContain(
+      'it is retrying after "no route", and starts again at 2026-03-02T10:12:00Z.',
+    );
   });
 
   test("An instant that is no occurrence names the quarantine first", () => {

@@ -42,11 +42,13 @@ describe.runIf(chromium !== undefined)("the actions on a schedule in a browser (
     await tab.open("/schedules/held");
     await page.getByRole("button", { name: "Hold …" }).click();
     const dialog = page.getByRole("alertdialog");
-    await dialog.getByText("2027-03-27 02:30:00").waitFor();
+    await dialog.getByText("02:30:00").first().waitFor();
     await dialog.getByLabel("Reason, for the audit").fill("quiet please");
+    await dialog.getByRole("button", { name: "4 h" }).click();
     await dialog.getByRole("button", { name: "Hold it" }).click();
-    await dialog.getByText("It is held.").waitFor();
+    await dialog.getByText(/^It is held until \d\d:\d\d Europe\/Berlin\.$/).waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByText(/held by ops \(“quiet please”\) until \d\d:\d\d/).waitFor();
     expect(await page.locator("body").innerText()).not.toMatch(/paused|on hold/i);
     expect((await own.client.schedules.get("held")).holds).toMatchObject([
       { owner: "ops", reason: "quiet please" },
@@ -69,12 +71,21 @@ describe.runIf(chromium !== undefined)("the actions on a schedule in a browser (
     expect(await own.client.schedules.jobs("fired").take(1)).toEqual([]);
     await dialog.getByRole("button", { name: "Fire it" }).click();
     await dialog.getByText("runs.").waitFor();
+    await dialog.getByRole("link", { name: "Open the job" }).waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
     expect(await own.client.schedules.jobs("fired").take(1)).toMatchObject([{ kind: "manual" }]);
     await page.getByRole("button", { name: "Delete …" }).click();
-    await dialog.getByText("2027-03-27 02:30:00").waitFor();
+    await dialog.getByText("02:30:00").first().waitFor();
     await dialog.getByRole("button", { name: "Delete it" }).click();
     await dialog.getByText("It is deleted.").waitFor();
+    const gone = page.waitForResponse(
+      (answer) => answer.url().endsWith("/v1/schedules/fired") && answer.status() === 404,
+    );
+    await page.clock.fastForward(11_000);
+    await gone;
+    await page.getByRole("heading", { name: "Before it was deleted" }).waitFor();
+    await dialog.getByText("It is deleted.").waitFor();
+    expect(await page.getByText("The API does not answer").count()).toBe(0);
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.getByText("deleted").and(page.locator(".schedule-head p")).waitFor();
     const found = await own.client.schedules.get("fired").catch((error: unknown) => error);

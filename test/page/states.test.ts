@@ -42,6 +42,7 @@ describe.runIf(chromium !== undefined)("the states of the page (need Chromium)",
     await notice.waitFor();
     expect(await notice.textContent()).toMatch(/This is 3 min( \d+ s)? old/);
     expect(await tab.page.locator("h1").textContent()).toBe(headline);
+    await tab.page.locator(".verdict .lamp.none").waitFor();
     await own.comeBack();
     await notice.getByRole("button", { name: "Try again" }).click();
     await notice.waitFor({ state: "detached" });

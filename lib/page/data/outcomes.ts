@@ -22,7 +22,6 @@ const looks: Readonly<Partial<Record<Outcome, OutcomeLook>>> = {
   planned: { word: "planned", shape: "dot", tone: "plan" },
   "not-planned-yet": { word: "not planned yet", shape: "dot", tone: "plan" },
   "set-aside": { word: "set aside", shape: "tall", tone: "warn" },
-  fired: { word: "fired by hand", shape: "bar", tone: "ok" },
 };
 
 /** The reason of a skip. The API calls a held schedule paused; the page has one word for it. */

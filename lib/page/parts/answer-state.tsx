@@ -45,7 +45,7 @@ export function Pending(): ReactNode {
 
 export function sentenceOf(error: Error): string {
   if (error instanceof CarillonUnreachable)
-    return "The API does not answer. It may be away, or this computer is offline; schedules run without the page.";
+    return "The API does not answer. It may be away, or this computer is offline; whether jobs run cannot be seen from here.";
   if (error instanceof CarillonProblem) {
     if (error.status === 403) return `This token may not see that: ${error.message}`;
     if (error.status === 429) return "The rate of this token is used up; the page asks again shortly.";

@@ -16,8 +16,8 @@ export function StaleNotice() {
   return (
     <div className="stale" role="status">
       <p>
-        <b>The API does not answer.</b> This is {spanText(Math.max(1_000, now - since))} old. Schedules run
-        without the page.
+        <b>The API does not answer.</b> This is {spanText(Math.max(1_000, now - since))} old. Whether jobs run
+        cannot be seen from here.
       </p>
       <button
         type="button"

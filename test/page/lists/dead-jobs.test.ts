@@ -43,6 +43,21 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await tab.close();
   });
 
+  test("An error leads to the failing schedules of its target", async () => {
+    const [first] = (await own.client.jobs.groups()).items;
+    const tab = await browser.tab();
+    await tab.open("/jobs?state=dead");
+    await tab.page
+      .locator(".groups")
+      .getByRole("link", { name: /schedules?$/ })
+      .first()
+      .click();
+    await tab.page.getByRole("heading", { name: "Schedules" }).waitFor();
+    const search = new URL(tab.page.url()).searchParams;
+    expect([search.get("target"), search.get("failing")]).toEqual([first?.target, "true"]);
+    await tab.close();
+  });
+
   test("The dialog of a retry leads on to the retried jobs", async () => {
     const tab = await browser.tab();
     const { page } = tab;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { typedInstant } from "../../../lib/page/views/schedule/typed-instant.ts";
+import { typedInstant, writtenInstant } from "../../../lib/page/views/schedule/typed-instant.ts";
 
 const now = Date.parse("2026-11-27T23:30:00Z");
 
@@ -28,4 +28,16 @@ test.each([
   "2026-13-01 09:00",
 ])("%j is no instant", (text) => {
   expect(typedInstant(text, { zone: "Europe/Berlin", now })).toBeNull();
+});
+
+test.each([
+  ["2026-03-02T08:00:00.000Z", "Europe/Berlin", "2026-03-02 09:00"],
+  ["2026-03-02T08:00:07.000Z", "America/New_York", "2026-03-02 03:00:07"],
+  // An instant that no wall time names stays as it is.
+  ["2026-10-25T00:30:00.000Z", "Europe/Berlin", "2026-10-25 02:30"],
+  ["2026-10-25T01:30:00.000Z", "Europe/Berlin", "2026-10-25T01:30:00.000Z"],
+  ["2026-03-02T08:00:00.500Z", "Europe/Berlin", "2026-03-02T08:00:00.500Z"],
+  ["yesterday", "Europe/Berlin", "yesterday"],
+])("The instant %s in %s is written %s", (at, zone, text) => {
+  expect(writtenInstant(at, zone)).toBe(text);
 });

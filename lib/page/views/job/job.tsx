@@ -22,10 +22,12 @@ const refreshMs = 5_000;
 export function JobView() {
   const { carillon } = useSession();
   const { id } = useParams({ from: "/jobs/$id" });
-  const job = useQuery({ ...jobQuery(carillon, id), refetchInterval: useRefreshMs(refreshMs) });
+  const often = { refetchInterval: useRefreshMs(refreshMs) };
+  const job = useQuery({ ...jobQuery(carillon, id), ...often });
   const { key, occurrence } = job.data ?? {};
   const explanation = useQuery({
     ...explainQuery(carillon, key ?? "", occurrence ?? ""),
+    ...often,
     enabled: key !== undefined && occurrence !== undefined,
   });
   if (job.data === undefined)

@@ -1,3 +1,5 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import type { JobGroups } from "../../../client/job.ts";
 import { amountText, countText } from "../../data/amounts.ts";
 import { Instant } from "../../parts/instant.tsx";
@@ -27,7 +29,10 @@ export function ErrorGroups({ groups, chosen, onChoose }: ErrorGroupsProps) {
               <span className="quiet">
                 {" "}
                 at {target ?? "an unknown target"},{" "}
-                {amountText({ count: schedules, more: false }, "schedule")}, last <Instant at={lastAt} />
+                <SchedulesOf target={target}>
+                  {amountText({ count: schedules, more: false }, "schedule")}
+                </SchedulesOf>
+                , last <Instant at={lastAt} />
               </span>
             </p>
             {errorGroup === null ? null : (
@@ -43,5 +48,15 @@ export function ErrorGroups({ groups, chosen, onChoose }: ErrorGroupsProps) {
         ))}
       </ul>
     </Panel>
+  );
+}
+
+/** The failing schedules of the target; its other errors may have more of them. */
+function SchedulesOf({ target, children }: { target: string | null; children: ReactNode }) {
+  if (target === null) return children;
+  return (
+    <Link to="/schedules" search={{ target, failing: "true" }} className="link">
+      {children}
+    </Link>
   );
 }

@@ -46,7 +46,12 @@ export function Now() {
     );
   return (
     <>
-      <VerdictLine problems={problems.data} stats={stats.data} at={problems.dataUpdatedAt} />
+      <VerdictLine
+        problems={problems.data}
+        stats={stats.data}
+        at={problems.dataUpdatedAt}
+        isStale={problems.failureReason !== null}
+      />
       {stats.data?.schedules.total === 0 ? (
         <Panel title="The first schedule">
           <FirstSchedule />

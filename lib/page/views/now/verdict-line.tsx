@@ -10,15 +10,21 @@ const looks: Readonly<Record<Problems["verdict"], string>> = {
   stopped: "bad",
 };
 
+function lookOf(verdict: Problems["verdict"], problems: number): string {
+  return verdict === "on-time" && problems > 0 ? "warn" : looks[verdict];
+}
+
 interface VerdictLineProps {
   problems: Problems;
   stats: Stats | undefined;
   /** When the problems arrived. */
   at: number;
+  /** They could not be asked again: how it is now is not known. */
+  isStale: boolean;
 }
 
 /** The verdict in words, and how old it is. */
-export function VerdictLine({ problems: { verdict, text, problems }, stats, at }: VerdictLineProps) {
+export function VerdictLine({ problems: { verdict, text, problems }, stats, at, isStale }: VerdictLineProps) {
   const now = useNow();
   // The server's text begins with the verdict: "Late by 3 min. 12 jobs are late …"
   const [, headline = text, rest = ""] = /^(.*?)\.(?:\s+(.*))?$/s.exec(text) ?? [];
@@ -26,7 +32,7 @@ export function VerdictLine({ problems: { verdict, text, problems }, stats, at }
   return (
     <div className="verdict">
       <h1 aria-live="polite">
-        <span className={`lamp ${looks[verdict]}`} aria-hidden="true" />
+        <span className={`lamp ${isStale ? "none" : lookOf(verdict, problems.length)}`} aria-hidden="true" />
         {headline}
         {verdict === "on-time" && problems.length > 0
           ? `, but ${problems.length === 1 ? "1 problem needs" : `${problems.length} problems need`} attention`

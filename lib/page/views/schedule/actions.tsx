@@ -2,17 +2,24 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { Hold, Schedule } from "../../../client/schedule.ts";
 import type { NextOccurrences } from "../../../client/time.ts";
-import { serverWallText } from "../../data/server-wall.ts";
 import { useMay } from "../../data/token-query.ts";
+import { wallText } from "../../data/zone.ts";
 import { useSession } from "../../hooks/session-context.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
 import { Instant } from "../../parts/instant.tsx";
 
 const runsShown = 5;
 
+interface ActionsProps {
+  schedule: Schedule;
+  /** The dialog of the deletion is open: it goes on once the schedule is gone. */
+  onDeleting(isOpen: boolean): void;
+}
+
 /** The actions on a schedule. Before each one, the server's preview is shown. */
-export function Actions({ schedule }: { schedule: Schedule }) {
+export function Actions({ schedule, onDeleting }: ActionsProps) {
   const { key, holds } = schedule;
   const mayEdit = useMay("putSchedule");
   return (
@@ -27,7 +34,7 @@ export function Actions({ schedule }: { schedule: Schedule }) {
       {holds.filter(isOwn).map((hold) => (
         <Resume key={hold.owner} name={key} hold={hold} />
       ))}
-      <Delete schedule={schedule} />
+      <Delete schedule={schedule} onDeleting={onDeleting} />
     </div>
   );
 }
@@ -41,10 +48,9 @@ function Coming({ next, none, children }: { next: NextOccurrences; none: string;
     <>
       <p>{children}</p>
       <ul>
-        {next.details.map(({ at, wall }) => (
+        {next.details.map(({ at }) => (
           <li key={at}>
-            <span className="mono">{serverWallText(wall)}</span> {next.timezone},{" "}
-            <Instant at={at} as="relative" />
+            <Instant at={at} as="exact" />, <Instant at={at} as="relative" />
           </li>
         ))}
       </ul>
@@ -54,6 +60,7 @@ function Coming({ next, none, children }: { next: NextOccurrences; none: string;
 
 function Pause({ name }: { name: string }) {
   const { carillon } = useSession();
+  const zone = useZone();
   const [until, setUntil] = useState<string | undefined>(undefined);
   if (!useMay("pauseSchedule")) return null;
   return (
@@ -71,7 +78,8 @@ function Pause({ name }: { name: string }) {
       verb={() => "Hold it"}
       act={async ({ reason }) => {
         await carillon.schedules.pause(name, { ...(reason === "" ? {} : { reason }), until });
-        return "It is held.";
+        if (until === undefined) return "It is held, without an end.";
+        return `It is held until ${wallText(Date.parse(until), { zone, now: Date.now(), isExact: false })} ${zone}.`;
       }}
     />
   );
@@ -112,6 +120,7 @@ function Resume({ name, hold }: { name: string; hold: Hold }) {
 
 function Fire({ schedule: { key } }: { schedule: Schedule }) {
   const { carillon } = useSession();
+  const [fired, setFired] = useState<string>();
   if (!useMay("fireSchedule")) return null;
   return (
     <Confirm<Schedule>
@@ -130,12 +139,23 @@ function Fire({ schedule: { key } }: { schedule: Schedule }) {
       )}
       hasNoReason
       verb={() => "Fire it"}
-      act={async () => `The job ${(await carillon.schedules.fire(key)).id} runs.`}
+      act={async () => {
+        const { id } = await carillon.schedules.fire(key);
+        setFired(id);
+        return `The job ${id} runs.`;
+      }}
+      next={
+        fired === undefined ? null : (
+          <Link to="/jobs/$id" params={{ id: fired }} className="button">
+            Open the job
+          </Link>
+        )
+      }
     />
   );
 }
 
-function Delete({ schedule: { key, version } }: { schedule: Schedule }) {
+function Delete({ schedule: { key, version }, onDeleting }: ActionsProps) {
   const { carillon } = useSession();
   if (!useMay("deleteSchedule")) return null;
   return (
@@ -154,8 +174,9 @@ function Delete({ schedule: { key, version } }: { schedule: Schedule }) {
       verb={() => "Delete it"}
       act={async () => {
         await carillon.schedules.delete(key, { ifMatch: version });
-        return "It is deleted.";
+        return "It is deleted. Its view makes it again.";
       }}
+      onOpenChange={onDeleting}
     />
   );
 }

@@ -32,16 +32,20 @@ export function Deleted({ name }: { name: string }) {
           <dd className="mono">{target === null ? "cannot be read" : targetText(target)}</dd>
         </div>
       </dl>
-      <div className="head-actions">
+      <div className="rows-none head-actions">
+        {mayRestore ? <Restore name={name} version={last.version} current={null} /> : null}
         <p>
           Its versions and runs are kept until they are purged.{" "}
           {mayMake ? (
-            <Link className="link" to="/new" search={{ key: name }}>
-              Make another schedule with this key
-            </Link>
+            <>
+              The key is free:{" "}
+              <Link className="link" to="/new" search={{ key: name }}>
+                a different schedule can have it
+              </Link>
+              .
+            </>
           ) : null}
         </p>
-        {mayRestore ? <Restore name={name} version={last.version} current={null} /> : null}
       </div>
     </Panel>
   );

@@ -29,6 +29,7 @@ export function PastRuns({ name, strip }: { name: string; strip: Strip | undefin
               <OutcomeWord outcome={outcome} />
               <span className="quiet">
                 {[
+                  kind === "manual" ? "fired by hand" : null,
                   latenessMs !== null && latenessMs > 1_000 ? `${spanText(latenessMs)} late` : null,
                   durationMs === null ? null : `took ${fineSpanText(durationMs)}`,
                   outcome === "skipped" ? skipText(reason) : null,

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import type { Schedule } from "../../../client/schedule.ts";
 import { Freshness } from "../../parts/freshness.tsx";
@@ -23,7 +24,7 @@ export function ScheduleHead({ at, name, schedule, deleted }: ScheduleHeadProps)
       </div>
       {schedule === undefined ? null : (
         <p className="quiet">
-          <Sentence text={schedule.cadenceText} of={name} />; {stateText(schedule)}
+          <Sentence text={schedule.cadenceText} of={name} />; <StateText schedule={schedule} />
           {schedule.calendar === null ? null : (
             <>
               ; calendar{" "}
@@ -48,10 +49,28 @@ export function ScheduleHead({ at, name, schedule, deleted }: ScheduleHeadProps)
   );
 }
 
-function stateText({ state, holds, version, updatedBy }: Schedule): string {
-  const held = holds
-    .map(({ owner, reason }) => `${owner}${reason === null ? "" : ` (“${reason}”)`}`)
-    .join(", ");
-  const now = state === "paused" ? `held by ${held}` : state;
-  return `${now}; version ${version}, saved by ${updatedBy}`;
+function StateText({ schedule: { state, holds, version, updatedBy } }: { schedule: Schedule }) {
+  return (
+    <>
+      {state === "paused" ? "held by " : state}
+      {state !== "paused"
+        ? null
+        : holds.map(({ owner, reason, until, group, tag }, place) => (
+            <Fragment key={`${owner} ${group} ${tag}`}>
+              {place === 0 ? "" : ", "}
+              {owner}
+              {reason === null ? "" : ` (“${reason}”)`}
+              {until === null ? (
+                " without an end"
+              ) : (
+                <>
+                  {" "}
+                  until <Instant at={until} />
+                </>
+              )}
+            </Fragment>
+          ))}
+      ; version {version}, saved by {updatedBy}
+    </>
+  );
 }

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import { isNotFound } from "../../../client/request/problem.ts";
 import { nextQuery, pastQuery, scheduleQuery } from "../../data/one-schedule-queries.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
@@ -31,6 +32,8 @@ export function ScheduleView() {
   const next = useQuery({ ...nextQuery(carillon, key), ...often, enabled: !isGone });
   const past = useQuery({ ...pastQuery(carillon, key), ...often });
   const current = isGone ? undefined : schedule.data;
+  const [isDeleting, setDeleting] = useState(false);
+  const acted = isDeleting ? schedule.data : current;
   const isMissing = isGone && past.data?.deleted == null && !past.isPending;
   const newest = past.data?.items.find(({ occurrence }) => Date.parse(occurrence) <= past.dataUpdatedAt);
   return (
@@ -41,7 +44,7 @@ export function ScheduleView() {
         schedule={current}
         deleted={past.data?.deleted ?? null}
       />
-      {current === undefined ? null : <Actions schedule={current} />}
+      {acted === undefined ? null : <Actions schedule={acted} onDeleting={setDeleting} />}
       {isMissing ? <Missing name={key} /> : null}
       {current === undefined && !isGone ? (
         <AnswerState

@@ -1,5 +1,5 @@
 import { instantOfWall } from "../../data/wall-input.ts";
-import { dateText } from "../../data/zone.ts";
+import { clockText, dateText } from "../../data/zone.ts";
 
 /** An instant with its own offset, such as `2026-03-02T09:00Z`. */
 const absolute = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
@@ -17,6 +17,18 @@ export function typedInstant(text: string, { zone, now }: { zone: string; now: n
   if (minute === undefined || !isDate(date)) return null;
   const at = instantOfWall(`${date}T${minute.padStart(5, "0")}`, zone);
   return at === null ? null : isoOf(at + Number(second) * secondMs);
+}
+
+/**
+ * An instant as a reader would type it: on the clocks of the zone where that is exact. Of an hour that
+ * a clock change repeats, only the first pass can be typed so.
+ */
+export function writtenInstant(at: string | undefined, zone: string): string {
+  const instant = Date.parse(at ?? "");
+  if (at === undefined || Number.isNaN(instant)) return at ?? "";
+  const clock = `${dateText(instant, zone)} ${clockText(instant, zone)}`;
+  const text = clock.endsWith(":00") ? clock.slice(0, -3) : clock;
+  return typedInstant(text, { zone, now: instant }) === new Date(instant).toISOString() ? text : at;
 }
 
 /** `Date.parse` takes 31 February for 3 March. */

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Version } from "../../../client/time.ts";
 import { versionsQuery } from "../../data/one-schedule-queries.ts";
@@ -29,6 +30,7 @@ export function Versions({ name, current }: VersionsProps) {
   const { carillon } = useSession();
   const versions = useQuery(versionsQuery(carillon, name));
   const mayRestore = useMay("restoreVersion");
+  const mayAudit = useMay("getAudit");
   const items = versions.data?.items ?? [];
   return (
     <Panel title="Versions" note="the newest first">
@@ -54,6 +56,15 @@ export function Versions({ name, current }: VersionsProps) {
           </li>
         ))}
       </ol>
+      {mayAudit ? (
+        <p className="rows-none">
+          The audit has{" "}
+          <Link to="/audit" search={{ subject: name }} className="link">
+            every change of this key
+          </Link>
+          , also of deleted schedules that had it before.
+        </p>
+      ) : null}
     </Panel>
   );
 }

@@ -4,6 +4,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
 import { quoted } from "../../data/shell-text.ts";
 import { serverOffset, wallMinute } from "../../data/zone.ts";
+import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { useZone } from "../../hooks/use-zone.ts";
@@ -12,7 +13,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
-import { typedInstant } from "./typed-instant.ts";
+import { typedInstant, writtenInstant } from "./typed-instant.ts";
 
 interface WhyProps {
   name: string;
@@ -21,21 +22,28 @@ interface WhyProps {
   timezone: string | undefined;
 }
 
+const refreshMs = 10_000;
+
 /** The explanation of any instant of the schedule. */
 export function Why({ name, at, timezone }: WhyProps) {
   const { carillon } = useSession();
   const navigate = useNavigate({ from: "/schedules/$key" });
-  const explanation = useQuery({ ...explainQuery(carillon, name, at ?? ""), enabled: at !== undefined });
+  const often = { refetchInterval: useRefreshMs(refreshMs) };
+  const explanation = useQuery({
+    ...explainQuery(carillon, name, at ?? ""),
+    ...often,
+    enabled: at !== undefined,
+  });
   const jobId = explanation.data?.job?.id;
-  const job = useQuery({ ...jobQuery(carillon, jobId ?? ""), enabled: jobId !== undefined });
+  const job = useQuery({ ...jobQuery(carillon, jobId ?? ""), ...often, enabled: jobId !== undefined });
   const zone = useZone();
   const now = useNow();
-  const [typed, setTyped] = useState(at ?? "");
+  const [typed, setTyped] = useState(() => writtenInstant(at, zone));
   const [isUnread, setUnread] = useState(false);
   useEffect(() => {
-    setTyped(at ?? "");
+    setTyped(writtenInstant(at, zone));
     setUnread(false);
-  }, [at]);
+  }, [at, zone]);
   const ask = (event: FormEvent) => {
     event.preventDefault();
     const instant = typedInstant(typed, { zone, now });
