@@ -44,7 +44,7 @@ describe.runIf(chromium !== undefined)("the actions on a schedule in a browser (
     const dialog = page.getByRole("alertdialog");
     await dialog.getByText("02:30:00").first().waitFor();
     await dialog.getByLabel("Reason, for the audit").fill("quiet please");
-    await dialog.getByRole("button", { name: "4 h" }).click();
+    await dialog.getByRole("button", { name: "2 h" }).click();
     await dialog.getByRole("button", { name: "Hold it" }).click();
     await dialog.getByText(/^It is held until \d\d:\d\d Europe\/Berlin\.$/).waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();

@@ -7,7 +7,7 @@ interface HoldEndProps {
 }
 
 const hourMs = 3_600_000;
-const quick = [1, 4, 24] as const;
+const quick = [1, 2, 8, 24] as const;
 
 /** When a hold ends by itself; without it, only a release ends it. */
 export function HoldEnd({ until, onChange }: HoldEndProps) {
