@@ -100,8 +100,13 @@ export function suggestionOf(
   const known = `The heaviest minute has ${amount(peak)}, ${grouped.format(average)} is the average.`;
   const effect = helps
     ? `With a spread of ${best.spread} on schedules that run together it would have ${grouped.format(best.peak)}.`
-    : "A spread would change little.";
+    : littleText(best, peak);
   return { peak, average, withSpread, text: [known, effect, ...unspreadable(heaviest, names)].join(" ") };
+}
+
+function littleText(best: Flattened | undefined, peak: number): string {
+  if (best === undefined || best.peak >= peak) return "No spread would flatten it.";
+  return `A spread would change little: with ${best.spread} it would still have ${grouped.format(best.peak)}.`;
 }
 
 const grouped = new Intl.NumberFormat("en-GB");

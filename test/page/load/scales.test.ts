@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { countTicks, timeTicks } from "../../../lib/page/data/load/curve-scale.ts";
 import { dayMapOf } from "../../../lib/page/data/load/day-map.ts";
 import { heatColours, heatLevel } from "../../../lib/page/data/load/heat.ts";
+import { midnightLoad } from "../../../lib/page/data/load/midnight.ts";
 import { hourSums, weekOf } from "../../../lib/page/data/load/week-map.ts";
 import { minute } from "../../support/instants.ts";
 
@@ -115,5 +116,29 @@ describe("the scales of the curve", () => {
     expect(texts).toEqual(["18:00", "21:00", "00:00", "03:00", "06:00", "09:00", "12:00", "15:00"]);
     const hourTexts = timeTicks(everyMinute("2026-06-01T10:41:00.000Z", 60), "UTC").map(({ text }) => text);
     expect(hourTexts).toEqual(["10:50", "11:00", "11:10", "11:20", "11:30", "11:40"]);
+  });
+});
+
+describe("the load around midnight", () => {
+  const busy = (fires: Readonly<Record<string, number>>) =>
+    everyMinute("2026-03-28T22:00:00Z", 180).map((each) => ({
+      ...each,
+      fires: fires[each.at.slice(11, 16)] ?? 1,
+    }));
+
+  test("The busiest minute within ten minutes of midnight counts, before and with a spread", () => {
+    const minutes = busy({ "22:53": 40, "23:02": 30, "23:11": 90 });
+    const spread = busy({ "23:04": 12, "23:30": 80 });
+    expect(midnightLoad(minutes, { spread, zone: "Europe/Berlin" })).toEqual({
+      at: "2026-03-28T22:53:00.000Z",
+      fires: 40,
+      spread: 12,
+    });
+    expect(midnightLoad(minutes, { spread: null, zone: "Europe/Berlin" })?.spread).toBeNull();
+  });
+
+  test("Minutes without a midnight have no load around it", () => {
+    expect(midnightLoad(busy({}), { spread: null, zone: "America/New_York" })).toBeNull();
+    expect(midnightLoad([], { spread: null, zone: "UTC" })).toBeNull();
   });
 });

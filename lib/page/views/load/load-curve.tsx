@@ -1,22 +1,35 @@
+import { useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
-import { numberText, shortNumberText } from "../../data/amounts.ts";
+import { amountText, numberText, shortNumberText } from "../../data/amounts.ts";
 import { countTicks, timeTicks } from "../../data/load/curve-scale.ts";
+import { midnightIn } from "../../data/load/midnight.ts";
 import { minuteText } from "../../data/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
+import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Curve } from "./curve.tsx";
 
 /** A scale needs some height, even where a minute has one run. */
 const leastPeak = 4;
 
+interface LoadCurveProps {
+  forecast: Forecast;
+  /** The schedules that are looked at. */
+  prefix: string | undefined;
+}
+
 /** Runs of each minute ahead; with a spread, its curve as a line over it; and what the workers can do. */
-export function LoadCurve({ forecast }: { forecast: Forecast }) {
+export function LoadCurve({ forecast, prefix }: LoadCurveProps) {
   const zone = useZone();
+  const [chosen, setChosen] = useState<string>();
   const { minutes, spread, capacity, heaviest } = forecast;
   const counts = [...minutes, ...(spread?.minutes ?? [])].map(({ fires }) => fires);
   const peak = counts.reduce((most, fires) => Math.max(most, fires), leastPeak);
   const share = (place: number) => `${((place + 0.5) / minutes.length) * 100}%`;
   const most = minutes.findIndex(({ at }) => at === heaviest[0]?.at);
+  const kept = minutes.findIndex(({ at }) => at === chosen);
+  const place = [kept, midnightIn(minutes, zone), most].find((each) => each >= 0) ?? 0;
+  const shown = minutes[place];
   return (
     <Panel
       title="Planned runs of each minute"
@@ -41,7 +54,12 @@ export function LoadCurve({ forecast }: { forecast: Forecast }) {
             </li>
           ))}
         </ol>
-        <Curve forecast={forecast} peak={peak} />
+        <Curve
+          forecast={forecast}
+          peak={peak}
+          place={place}
+          onPoint={(pointed) => setChosen(minutes[pointed]?.at)}
+        />
         <ol className="curve-times" aria-hidden="true">
           {timeTicks(minutes, zone).map(({ text, place }) => (
             <li key={place} style={{ left: share(place) }}>
@@ -50,6 +68,27 @@ export function LoadCurve({ forecast }: { forecast: Forecast }) {
           ))}
         </ol>
       </div>
+      <input
+        type="range"
+        className="minute-slider"
+        aria-label="A minute of the curve"
+        min={0}
+        max={Math.max(0, minutes.length - 1)}
+        value={place}
+        aria-valuetext={
+          shown === undefined
+            ? undefined
+            : `${minuteText(Date.parse(shown.at), zone)}: ${amountText({ count: shown.fires, more: false }, "run")}`
+        }
+        onChange={(event) => setChosen(minutes[Number(event.target.value)]?.at)}
+      />
+      {shown === undefined ? null : (
+        <p className="minute-note quiet">
+          <MinuteLink at={shown.at} prefix={prefix} />:{" "}
+          {amountText({ count: shown.fires, more: false }, "run")}
+          {spread === null ? "" : `, with the spread ${numberText(spread.minutes[place]?.fires ?? 0)}`}
+        </p>
+      )}
     </Panel>
   );
 }

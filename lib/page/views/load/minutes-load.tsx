@@ -10,6 +10,7 @@ import { Estimated } from "./estimated.tsx";
 import { LoadCurve } from "./load-curve.tsx";
 import { LoadHead } from "./load-head.tsx";
 import { type LoadSearch, paramsOf, spreads } from "./load-search.ts";
+import { MidnightLine } from "./midnight-line.tsx";
 import { SpreadSlider } from "./spread-slider.tsx";
 
 /** The coming minutes as a curve, or those of a day as a map; whose they are, and what a spread does. */
@@ -39,11 +40,13 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
             heaviest={data.heaviest[0]?.at}
             prefix={search.prefix}
             result={data.spread === null ? null : effectText(data.suggestion.peak, data.spread.peak)}
-          />
+          >
+            <MidnightLine forecast={data} prefix={search.prefix} />
+          </SpreadSlider>
           {search.view === "day" ? (
             <DayHeat forecast={data} prefix={search.prefix} />
           ) : (
-            <LoadCurve forecast={data} />
+            <LoadCurve forecast={data} prefix={search.prefix} />
           )}
           <Estimated days={data.exact ? 0 : 1} of={1} />
           <Contributors forecast={data} prefix={search.prefix} by={search.by ?? "prefix"} />

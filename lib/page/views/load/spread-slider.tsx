@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { MinuteLink } from "../../parts/minute-link.tsx";
 
 interface SpreadSliderProps<Spread extends string> {
@@ -14,6 +15,8 @@ interface SpreadSliderProps<Spread extends string> {
   heaviest: string | undefined;
   /** The schedules that are looked at. */
   prefix: string | undefined;
+  /** The load around midnight. */
+  children: ReactNode;
 }
 
 /** One sentence: the heaviest minute, and with a chosen spread its effect, as the server computes it. */
@@ -26,6 +29,7 @@ export function SpreadSlider<Spread extends string>({
   result,
   heaviest,
   prefix,
+  children,
 }: SpreadSliderProps<Spread>) {
   const place = value === undefined ? 0 : choices.indexOf(value) + 1;
   return (
@@ -44,6 +48,7 @@ export function SpreadSlider<Spread extends string>({
               : `With a spread of ${value}, ${result}.`}
         </output>
       </p>
+      {children}
       <label htmlFor="spread">
         {value === undefined ? (
           "What if their runs were spread?"
