@@ -7,11 +7,23 @@ const chunk = 250_000;
 const manyMin = 1_000_000;
 const tables = ["schedules", "schedule_versions", "plan_far"];
 
+interface Chunk {
+  from: number;
+  to: number;
+  /** Their plan is that of their cadences. */
+  isTrue: boolean;
+}
+
 /**
  * Fills the tables up to `count` schedules: half intervals, half crons with 500 expressions, each
- * next due in days.
+ * next due in days. With `isTrue` all are intervals, which begin then.
  */
-export async function seedSchedules(sql: Sql, count: number, say: Say): Promise<void> {
+export async function seedSchedules(
+  sql: Sql,
+  count: number,
+  say: Say,
+  { isTrue = false }: { isTrue?: boolean } = {},
+): Promise<void> {
   await restoreIndexes(sql, say);
   const [{ have, last } = { have: 0, last: 0 }] = await sql<{ have: number; last: number }[]>`
     select count(*)::int as have, coalesce(max(id), 0)::int as last from carillon.schedules`;
@@ -23,7 +35,7 @@ export async function seedSchedules(sql: Sql, count: number, say: Say): Promise<
   if (count - have >= manyMin) await setIndexesAside(sql);
   const until = last + count - have;
   for (let from = last + 1; from <= until; from += chunk)
-    await seedChunk(sql, from, Math.min(until, from + chunk - 1));
+    await seedChunk(sql, { from, to: Math.min(until, from + chunk - 1), isTrue });
   await restoreIndexes(sql, say);
   for (const table of tables) await sql.unsafe(`vacuum (analyze) carillon.${table}`);
 }
@@ -32,8 +44,9 @@ export async function seedSchedules(sql: Sql, count: number, say: Say): Promise<
  * Stores these schedules without triggers and foreign keys, which cost more than the rows. The
  * counts that the triggers would have updated are written here.
  */
-function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
+function seedChunk(sql: Sql, { from, to, isTrue }: Chunk): Promise<void> {
   return sql.begin(async (tx) => {
+    const cadences = isTrue ? trueCadences(tx, from, to) : mixedCadences(tx, from, to);
     await tx`set local session_replication_role = replica`;
     await tx`set local synchronous_commit = off`;
     const [{ target } = { target: 0 }] = await tx<
@@ -42,27 +55,39 @@ function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
     await tx`
       insert into carillon.schedules (id, shard, queue, key, target_kind, target_id, rule, phase, created_at, created_by, updated_at, updated_by)
       select id, id % ${shardCount}::int, 'fast', 'bench:' || md5(id::text), 'queue', ${target}, coalesce(cadence_id, -every_ms),
-        coalesce((extract(epoch from now()) * 1000)::bigint % every_ms, 0), now(), 'bench', now(), 'bench'
-      from (${cadenceOf(tx, from, to)}) seeded`;
+        coalesce((extract(epoch from first_at) * 1000)::bigint % every_ms, 0), now(), 'bench', now(), 'bench'
+      from (${cadences}) seeded`;
     await tx`
       insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, cadence_id,
         body, target, payload)
-      select id, 1, 'created', now(), 'bench', 1, false, case when id % 2 = 0 then now() end, every_ms, cadence_id,
-        '{"when":"every 1h"}', '{"queue":"bench"}', jsonb_build_object('n', id)
-      from (${cadenceOf(tx, from, to)}) seeded`;
+      select id, 1, 'created', now(), 'bench', 1, false, first_at, every_ms, cadence_id,
+        jsonb_build_object('when', shown), '{"queue":"bench"}', jsonb_build_object('n', id)
+      from (${cadences}) seeded`;
     await tx`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
       select at, at, id, every_ms, 1, cadence_id, id % ${shardCount}::int
-      from (${cadenceOf(tx, from, to)}) seeded, lateral (select now() + interval '30 days' + id % 86400 * interval '1 second' as at) due`;
+      from (${cadences}) seeded, lateral (select ${farOff(tx)} as at) due`;
     await tx`insert into carillon.schedule_tallies (schedules, held) values (${to - from + 1}, 0)`;
     await tx`select setval('carillon.schedules_id_seq', ${to}::bigint)`;
   });
 }
 
-function cadenceOf(tx: Tx, from: number, to: number) {
+/** The next occurrence of each, so that none is due while something is measured. */
+const farOff = (tx: Tx) => tx`now() + interval '30 days' + id % 86400 * interval '1 second'`;
+
+/** Half intervals, half crons, whose next occurrence is far off whatever their cadence says. */
+function mixedCadences(tx: Tx, from: number, to: number) {
   return tx`
-    select id, case when id % 2 = 0 then 3600000 + id % 1000 * 60000 end as every_ms, case when id % 2 = 1 then crons.ids[1 + id % 500] end as cadence_id
+    select id, case when id % 2 = 0 then 3600000 + id % 1000 * 60000 end as every_ms, case when id % 2 = 1 then crons.ids[1 + id % 500] end as cadence_id,
+      case when id % 2 = 0 then now() end as first_at, 'every 1h' as shown
     from (select array_agg(id order by id) as ids from carillon.cadences) crons, generate_series(${from}::bigint, ${to}::bigint) id`;
+}
+
+/** Intervals of 30 days and more, which begin with their next occurrence: every view tells the same of them. */
+function trueCadences(tx: Tx, from: number, to: number) {
+  return tx`
+    select id, minutes * 60000 as every_ms, null::int as cadence_id, ${farOff(tx)} as first_at, 'every ' || minutes || 'm' as shown
+    from generate_series(${from}::bigint, ${to}::bigint) id, lateral (select 43200 + id % 1000 as minutes) m`;
 }
 
 /**

@@ -94,7 +94,7 @@ async function seedQuiet(sql: Sql): Promise<void> {
   const [schedules, jobs] = [Number(values["quiet-schedules"]), Number(values["quiet-jobs"])];
   if (schedules === 0) return;
   await migrate(sql, await readMigrations(migrationsDirectory), log);
-  await seedSchedules(sql, schedules, said);
+  await seedSchedules(sql, schedules, said, { isTrue: true });
   if (jobs > 0) await seedJobs(sql, { schedules, jobs }, said);
   await sql`vacuum (analyze)`;
 }
