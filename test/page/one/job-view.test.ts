@@ -38,6 +38,11 @@ describe.runIf(chromium !== undefined)("the view of one job (needs Chromium)", (
     await tab.open(`/jobs/${dead?.id}`);
     expect(await value("Target")).toBe("webhook POST https://hooks.example.com/orders");
     expect(await value("Attempt")).toBe("1 of 1");
+    await own.client.schedules.put("never", { when: "in 1h", target: { queue: "reports" } });
+    const { id } = await own.client.schedules.fire("never");
+    await own.client.jobs.cancel(id);
+    await tab.open(`/jobs/${id}`);
+    expect(await value("Attempt")).toBe("none: it was cancelled");
     expect(tab.faults).toEqual([]);
     await tab.close();
   });

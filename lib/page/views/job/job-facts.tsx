@@ -79,6 +79,7 @@ const unknownText = (error: Error | null) =>
 /** A manual retry gives a job all attempts again, so it may have had more than its policy says. */
 function attemptText({ attempt, state }: Job, most: number | undefined): string {
   const now = state === "running" ? attempt + 1 : attempt;
+  if (now === 0 && (state === "skipped" || state === "cancelled")) return `none: it was ${state}`;
   if (now === 0) return most === undefined ? "none yet" : `none yet, of at most ${most}`;
   if (most === undefined) return `${now}`;
   return now > most ? `${now}, retried beyond its ${most}` : `${now} of ${most}`;

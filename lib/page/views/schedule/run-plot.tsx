@@ -50,6 +50,8 @@ export function RunPlot({ runs, zone, label, place, onPlace, onOpen }: RunPlotPr
 }
 
 const height = 220;
+/** In pixels: a time with seconds and a gap. */
+const timeSpace = 80;
 const least = 1;
 
 /** A logarithmic axis has no zero: less than a millisecond is drawn as one. */
@@ -106,7 +108,12 @@ function optionsOf({ box, runs, zone, onPlace }: PlotGiven): uPlot.Options {
     cursor: { y: false, drag: { x: false, y: false, click: () => undefined } },
     scales: { y: { distr: 3, range: (_plot, min, max) => rangeOf(min, max) } },
     axes: [
-      { ...axis, font, values: (_plot, at, _axis, _space, step) => timesText(at, step, zone) },
+      {
+        ...axis,
+        font,
+        space: timeSpace,
+        values: (_plot, at, _axis, _space, step) => timesText(at, step, zone),
+      },
       {
         ...axis,
         font,
