@@ -13,6 +13,7 @@ import { Missing } from "./missing.tsx";
 import { PastRuns } from "./past-runs.tsx";
 import { RunMonth } from "./run-month.tsx";
 import { RunTimes } from "./run-times.tsx";
+import { Saved } from "./saved.tsx";
 import { ScheduleHead } from "./schedule-head.tsx";
 import { Versions } from "./versions.tsx";
 import { Why } from "./why.tsx";
@@ -41,6 +42,7 @@ export function ScheduleView() {
         schedule={current}
         deleted={past.data?.deleted ?? null}
       />
+      <Saved key={key} name={key} />
       {current === undefined ? null : <Actions schedule={current} />}
       {isMissing ? <Missing name={key} /> : null}
       {current === undefined && !isGone ? (
