@@ -127,7 +127,7 @@ describe.runIf(chromium !== undefined)("the fields of one schedule (need Chromiu
       const faults = [...(await textFaults(page)), ...(await axeFaults(page))];
       await page.emulateMedia({ colorScheme: "dark" });
       expect([...faults, ...(await axeFaults(page))]).toEqual([]);
-      await page.getByRole("link", { name: "Make a new schedule with this key" }).click();
+      await page.getByRole("link", { name: "Make another schedule with this key" }).click();
       await page.getByRole("heading", { name: "New schedule" }).waitFor();
       await tab.close();
     },
