@@ -117,6 +117,7 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     const field = page.locator(".field", { hasText: "Timeout of an attempt" });
     await field.getByText("takes a duration").waitFor();
     await page.getByLabel("Timeout of an attempt").fill("");
+    await page.getByLabel("Queue", { exact: true }).fill("a queue");
     await page
       .locator(".field", { hasText: "name, URL or ARN" })
       .getByText("takes the name, URL or ARN")

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Carillon } from "../../client/carillon.ts";
 import type { Preview } from "../../client/time.ts";
-import { type JsonObject, valueAt } from "./document/json-text.ts";
+import { isObject, type JsonObject, valueAt } from "./document/json-text.ts";
 
 /** How many coming runs an editor shows. */
 const runsShown = 20;
@@ -60,7 +60,10 @@ const hasWhen = ({ when }: JsonObject) => when !== undefined && when !== "" && w
 
 /** A preview needs no target, so one that is not typed yet is no fault. */
 function withoutEmptyTarget(body: JsonObject): JsonObject {
-  const isEmpty = ["queue", "handler", "lambda"].some((kind) => valueAt(body, ["target", kind]) === "");
+  const isEmpty =
+    ["queue", "handler", "lambda"].some((kind) => valueAt(body, ["target", kind]) === "") ||
+    (isObject(valueAt(body, ["target", "webhook"])) &&
+      valueAt(body, ["target", "webhook", "url"]) === undefined);
   if (!isEmpty) return body;
   const { target: _, ...rest } = body;
   return rest;

@@ -7,6 +7,8 @@ import { useEffect, useEffectEvent, useRef } from "react";
 import type { TextRange } from "../data/document/json-text.ts";
 
 interface JsonEditorProps {
+  /** The name by which its place is found. */
+  name: string;
   label: string;
   text: string;
   marks: readonly (TextRange & { message: string })[];
@@ -17,7 +19,7 @@ interface JsonEditorProps {
  * An editor of JSON. It lives in a shadow root, whose adopted style sheets the Content-Security-Policy
  * allows; in the document it would add `<style>` elements. Tab leaves it, as it leaves any field.
  */
-export function JsonEditor({ label, text, marks, onChange }: JsonEditorProps) {
+export function JsonEditor({ name, label, text, marks, onChange }: JsonEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const begin = useEffectEvent(() => text);
@@ -64,7 +66,7 @@ export function JsonEditor({ label, text, marks, onChange }: JsonEditorProps) {
     );
     current.dispatch(setDiagnostics(current.state, diagnostics));
   }, [marks]);
-  return <div ref={host} className="json-editor" />;
+  return <div ref={host} className="json-editor" data-field={name} />;
 }
 
 /** The smallest change, so that the cursor and the undo history stay where they are. */

@@ -1,6 +1,7 @@
 import type { Json } from "../../../client/json.ts";
 import type { Fault } from "../../../client/request/problem.ts";
 import { isObject, type JsonObject, valueAt, withText } from "../../data/document/json-text.ts";
+import type { TypedPayload } from "./payload-text.ts";
 
 /** The document that the form draws and changes: the text is the truth, `value` is its reading. */
 export interface Draft {
@@ -8,6 +9,12 @@ export interface Draft {
   value: JsonObject;
   faults: readonly Fault[];
   change(text: string): void;
+  /** The payload while it is typed: it may not be JSON yet. */
+  payload: TypedPayload | null;
+  typePayload(payload: TypedPayload): void;
+  /** The fields that were changed, or that kept a save back. Others are not shown as missing. */
+  touched: ReadonlySet<string>;
+  touch(field: string): void;
 }
 
 const keepsEmpty: ReadonlySet<string> = new Set(["target", "payload"]);

@@ -1,37 +1,27 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import {
-  CarillonProblem,
-  type Fault,
-  isConflict,
-  isPreconditionFailed,
-} from "../../../client/request/problem.ts";
-import type { Edited, KeyedScheduleBody, Schedule, ScheduleBody } from "../../../client/schedule.ts";
-import { type JsonObject, type ReadText, rangeOf } from "../../data/document/json-text.ts";
+import type { Fault } from "../../../client/request/problem.ts";
+import type { Schedule } from "../../../client/schedule.ts";
+import { type ReadText, rangeOf } from "../../data/document/json-text.ts";
 import { documentOf, movesTimes } from "../../data/document/schedule-document.ts";
-import { draftPreviewQuery, storedRunsQuery, targetCheckQuery } from "../../data/edit-queries.ts";
-import { apiUrl } from "../../data/query-client.ts";
-import { curlText, quoted } from "../../data/shell-text.ts";
-import { useSession } from "../../hooks/session-context.ts";
-import { useSettled } from "../../hooks/use-settled.ts";
 import { FaultItems } from "../../parts/fault-items.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Conflict } from "./conflict.tsx";
+import { copiedSave } from "./copied-save.ts";
+import { distinct } from "./faults.ts";
 import { JobsForm, TimesForm } from "./form.tsx";
 import { forgetDraft } from "./kept-draft.ts";
 import { LeaveGuard } from "./leave-guard.tsx";
+import { focusField, hasNoWhen, type Obstacle, obstacleOf } from "./obstacle.ts";
 import { Reading } from "./reading.tsx";
 import { Restored } from "./restored.tsx";
 import { SaveLine } from "./save-line.tsx";
+import { faultsIn, useReadings } from "./use-readings.ts";
+import { useSave } from "./use-save.ts";
 import { readOrEmpty, useText } from "./use-text.ts";
 import "../../look/schedule.css";
 import "../../look/schedule-parts.css";
 import "../../look/edit.css";
-import { useAction } from "../../hooks/use-action.ts";
-
-const typingMs = 250;
 
 interface EditorProps {
   /** The stored schedule, refreshed while it is edited; undefined for a new one. */
@@ -43,28 +33,23 @@ interface EditorProps {
 
 /** A schedule's JSON with the form beside it, and the server's reading of both. */
 export function Editor({ stored, begin, refetch }: EditorProps) {
-  const { carillon } = useSession();
   const edited = useText({ key: stored?.key ?? null, version: stored?.version ?? null, text: begin });
-  const { text, read, value, version, began, isDirty } = edited;
+  const { text, read, value, version, began, isDirty, isPayloadJson } = edited;
   const [from, setFrom] = useState<string | undefined>(undefined);
-  const settled = useSettled(value, typingMs);
-  const preview = useQuery(draftPreviewQuery(carillon, { body: settled, key: stored?.key, from }));
-  const targetCheck = useQuery(targetCheckQuery(carillon, { body: settled, key: stored?.key }));
-  const runs = useQuery({
-    ...storedRunsQuery(carillon, { key: stored?.key ?? "", version: stored?.version, from }),
-    enabled: stored !== undefined,
-  });
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const { preview, runs, unset, isStale } = useReadings(stored, value, from);
   const save = useSave(stored?.key, version, refetch);
   useEffect(() => {
     // The field may be far below the button.
-    if (save.error !== null) document.querySelector<HTMLElement>('.form [aria-invalid="true"]')?.focus();
+    if (save.error !== null) focusField(null);
   }, [save.error]);
   const error = save.error ?? preview.error;
-  const faults = useMemo(() => (error instanceof CarillonProblem ? error.errors : []), [error]);
-  const unset = targetCheck.error instanceof CarillonProblem ? targetCheck.error.errors : [];
-  const isFaulty =
-    unset.length > 0 || (preview.error instanceof CarillonProblem && preview.error.errors.length > 0);
+  const faults = faultsIn(error);
   const marks = useMemo(() => marksOf(text, read, faults), [text, read, faults]);
+  const isFaulty = unset.length > 0 || faultsIn(preview.error).length > 0;
+  const unsetShown = unset.filter(({ path }) => touched.has(path));
+  const touch = (field: string) =>
+    setTouched((before) => (before.has(field) ? before : new Set([...before, field])));
   const change = (changed: string) => {
     if (changed === text) return;
     edited.setText(changed);
@@ -75,7 +60,16 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
     edited.rebase(other, kept);
     save.reset();
   };
-  const draft = { text, value, faults: [...faults, ...unset], change: read.ok ? change : unchanged };
+  const draft = {
+    text,
+    value,
+    faults: distinct([...faults, ...unsetShown]),
+    change: read.ok ? change : unchanged,
+    payload: edited.payload,
+    typePayload: edited.typePayload,
+    touched,
+    touch,
+  };
   return (
     <>
       <LeaveGuard
@@ -86,7 +80,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
       {edited.isRestored && isDirty ? (
         <Restored
           version={version}
-          onDiscard={() => (stored === undefined ? change(begin) : goOn(stored, "take"))}
+          onDiscard={() => (stored === undefined ? edited.startOver() : goOn(stored, "take"))}
         />
       ) : null}
       {theirs === null ? null : (
@@ -100,13 +94,17 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
       )}
       <SaveLine
         isNew={stored === undefined}
-        canSave={isDirty && read.ok && theirs === null && !save.isPending && !isFaulty && !hasNoWhen(value)}
         isDirty={isDirty}
-        isFaulty={isFaulty}
         isSaving={save.isPending}
+        isConflicting={theirs !== null}
+        obstacle={obstacleOf({ read, isPayloadJson, value, isFaulty })}
         error={save.error}
         onSave={() => save.act(value)}
-        commands={commandsOf(text, stored?.key, version)}
+        onBlocked={({ field }: Obstacle) => {
+          if (field !== null) touch(field);
+          focusField(field);
+        }}
+        commands={copiedSave(text, stored?.key, version)}
       />
       <div className="editor">
         <TimesForm draft={draft} isReadable={read.ok} isNew={stored === undefined} />
@@ -115,14 +113,15 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
           stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
           moves={movesTimes(began, value)}
           isRefused={error !== null}
-          unset={unset}
-          isStale={settled !== value || preview.isFetching}
+          unset={unsetShown.filter(({ path }) => !faults.some((fault) => fault.path === path))}
+          isStale={isStale}
           from={from}
           onFrom={setFrom}
         />
         <JobsForm draft={draft} isReadable={read.ok} />
         <Panel title="JSON" note="all fields; Tab leaves the editor">
           <JsonEditor
+            name="json"
             label="The schedule, JSON. Tab leaves the editor."
             text={text}
             marks={marks}
@@ -138,32 +137,9 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
 /** While the text is no JSON the form changes nothing. */
 const unchanged = () => {};
 
-const hasNoWhen = ({ when }: JsonObject) => when === undefined || when === "";
-
 function marksOf(text: string, read: ReadText, faults: readonly Fault[]) {
   if (!read.ok) return [{ ...read.range, message: read.message }];
   return faults.map(({ path, message }) => ({ ...rangeOf(text, path), message: `${path} ${message}` }));
-}
-
-function useSave(key: string | undefined, version: number | null, refetch: () => void) {
-  const { carillon } = useSession();
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  return useAction({
-    // The server checks the document; the types only name the fields that it takes.
-    mutationFn: (body: JsonObject): Promise<Edited> =>
-      key === undefined
-        ? carillon.schedules.create(body as object as KeyedScheduleBody)
-        : carillon.schedules.put(key, body as object as ScheduleBody, { ifMatch: version ?? "*" }),
-    onSuccess: async (edited) => {
-      forgetDraft(key ?? null);
-      await navigate({ to: "/schedules/$key", params: { key: edited.key }, ignoreBlocker: true });
-      await queryClient.invalidateQueries();
-    },
-    onError: (error) => {
-      if (isPreconditionFailed(error) || isConflict(error)) refetch();
-    },
-  });
 }
 
 /** All faults with their paths, also of fields that the form does not draw. */
@@ -176,29 +152,10 @@ function Problems({ error, unread }: { error: Error | null; unread: string | nul
     );
   if (error === null) return null;
   return (
-    <ul className="faults" role="status">
-      <FaultItems error={error} />
-    </ul>
+    <div role="status">
+      <ul className="faults">
+        <FaultItems error={error} />
+      </ul>
+    </div>
   );
-}
-
-function commandsOf(text: string, key: string | undefined, version: number | null) {
-  // The API makes a key up, the CLI wants one.
-  const hasKey = readOrEmpty(text)["key"] !== undefined;
-  const put =
-    key === undefined
-      ? `carillon put ${hasKey ? "" : "KEY "}--create -f -`
-      : `carillon put ${quoted(key)} --if-match ${version} -f -`;
-  return {
-    carillon: `${put} <<'JSON'\n${text}\nJSON`,
-    curl:
-      key === undefined
-        ? curlText({ method: "POST", url: `${apiUrl()}/v1/schedules`, body: text })
-        : curlText({
-            method: "PUT",
-            url: `${apiUrl()}/v1/schedules/${encodeURIComponent(key)}`,
-            headers: { "if-match": `"${version}"` },
-            body: text,
-          }),
-  };
 }

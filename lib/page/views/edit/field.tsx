@@ -5,9 +5,13 @@ import { scheduleDefaults } from "../../../client/schedule-defaults.ts";
 import { calendarsQuery } from "../../data/calendar-queries.ts";
 import { valueAt } from "../../data/document/json-text.ts";
 import { useSession } from "../../hooks/session-context.ts";
+import { Sentence } from "../../parts/sentence.tsx";
 import { type Draft, setValue } from "./draft.ts";
 import { faultsOf } from "./faults.ts";
 import type { FormField } from "./form-fields.ts";
+import { NewCalendar } from "./new-calendar.tsx";
+import { Proposals } from "./proposals.tsx";
+import { zoneMeant } from "./zone-meant.ts";
 
 interface FieldProps<Field> {
   field: Field;
@@ -21,11 +25,15 @@ export function Field({ field, draft }: FieldProps<FormField>) {
   const faults = faultsOf(draft.faults, field.path);
   const hinted = field.hint === undefined ? undefined : `${id}-hint`;
   const refused = faults.length > 0 ? `${id}-fault` : undefined;
-  const set = (changed: Json | undefined) =>
-    setValue(draft, field.path, changed === undefined && field.staysEmpty === true ? "" : changed);
   const described = [hinted, refused].filter((each) => each !== undefined).join(" ");
+  const name = field.path.join(".");
+  const set = (changed: Json | undefined) => {
+    draft.touch(name);
+    setValue(draft, field.path, changed === undefined && field.staysEmpty === true ? "" : changed);
+  };
   const input = {
     id,
+    "data-field": name,
     "aria-describedby": described === "" ? undefined : described,
     "aria-invalid": faults.length > 0,
   };
@@ -38,7 +46,17 @@ export function Field({ field, draft }: FieldProps<FormField>) {
         <input {...input} disabled value="set in the JSON" />
       )}
       <Hint id={hinted}>{field.hint}</Hint>
+      {name === "calendar.name" ? <NewCalendar /> : null}
       <Faults id={refused} messages={faults.map(({ message }) => message)} />
+      {name === "timezone" && faults.length > 0 && typeof value === "string" ? (
+        <Proposals
+          texts={[zoneMeant(value)].filter((zone) => zone !== null)}
+          onUse={(zone) => {
+            set(zone);
+            document.getElementById(id)?.focus();
+          }}
+        />
+      ) : null}
     </div>
   );
 }
@@ -56,14 +74,19 @@ export function Hint({ id, children }: { id: string | undefined; children: React
 export function Faults({ id, messages }: { id: string | undefined; messages: readonly string[] }) {
   if (messages.length === 0) return null;
   return (
-    <p id={id} className="field-fault">
-      {messages.join("; ")}
-    </p>
+    <div id={id} className="field-fault">
+      {[...new Set(messages)].map((message) => (
+        <p key={message}>
+          <Sentence text={message} />
+        </p>
+      ))}
+    </div>
   );
 }
 
 interface Drawn {
   id: string;
+  "data-field": string;
   "aria-describedby": string | undefined;
   "aria-invalid": boolean;
   value: Json | undefined;

@@ -69,6 +69,16 @@ export const timeFields: readonly FormField[] = [
 export const targetKinds = ["queue", "handler", "event", "webhook", "lambda"] as const;
 export type TargetKind = (typeof targetKinds)[number];
 
+/** Beneath the kind: which kinds need a set-up. */
+export const targetHints: Readonly<Record<TargetKind, string>> = {
+  queue:
+    "The queue must exist; locally a missing queue is made. Without any set-up an event works: it goes to the account’s default bus.",
+  handler: "The handler must be deployed with Carillon.",
+  event: "Goes to the account’s default bus, and needs no set-up.",
+  webhook: "Needs a public HTTPS address.",
+  lambda: "The function must exist; locally it needs an emulator of Lambda.",
+};
+
 export const targetFields: Readonly<Record<TargetKind, readonly FormField[]>> = {
   queue: [
     { path: ["target", "queue"], staysEmpty: true, label: "Queue", hint: "name, URL or ARN", kind: "text" },

@@ -3,12 +3,13 @@ import { isObject, valueAt } from "../../data/document/json-text.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { type Draft, setValue } from "./draft.ts";
 import { faultsOf } from "./faults.ts";
-import { Faults, Field } from "./field.tsx";
+import { Faults, Field, Hint } from "./field.tsx";
 import {
   type FormField,
   labelFields,
   policyFields,
   targetFields,
+  targetHints,
   targetKinds,
   timeFields,
 } from "./form-fields.ts";
@@ -91,6 +92,9 @@ function TargetFields({ draft }: { draft: Draft }) {
         <label htmlFor="target-kind">Kind</label>
         <select
           id="target-kind"
+          data-field="target"
+          aria-describedby={kind === undefined ? undefined : "target-hint"}
+          aria-invalid={own.length > 0}
           value={kind ?? ""}
           onChange={(event) => {
             const chosen = targetKinds.find((each) => each === event.target.value);
@@ -104,6 +108,7 @@ function TargetFields({ draft }: { draft: Draft }) {
             <option key={each}>{each}</option>
           ))}
         </select>
+        {kind === undefined ? null : <Hint id="target-hint">{targetHints[kind]}</Hint>}
         <Faults id={undefined} messages={own.map(({ message }) => message)} />
       </div>
       {kind === undefined ? null : <Fields fields={targetFields[kind]} draft={draft} />}

@@ -1,3 +1,5 @@
+import type { TypedPayload } from "./payload-text.ts";
+
 const storageKey = "carillon.draft";
 
 /** Longer texts are not kept: the tab has about five million characters for all that it keeps. */
@@ -11,6 +13,8 @@ export interface KeptDraft {
   /** The text that it began with. */
   base: string;
   text: string;
+  /** The payload that is not JSON yet. */
+  payload: TypedPayload | null;
 }
 
 /**

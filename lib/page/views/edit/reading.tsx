@@ -40,15 +40,17 @@ export function Reading({ preview, stored, moves, isRefused, unset, isStale, fro
         {stored === undefined ? (
           <div className="run-list one">
             {preview === undefined ? null : (
-              <Runs title="Coming runs" runs={preview.details} others={preview.details} mark={isNew} />
+              <Runs
+                title="Coming runs"
+                timezone={preview.timezone}
+                runs={preview.details}
+                others={preview.details}
+                mark={isNew}
+              />
             )}
           </div>
         ) : (
-          <BeforeAfter
-            stored={stored}
-            edited={moves ? preview?.details : stored.next?.details}
-            moves={moves}
-          />
+          <BeforeAfter stored={stored} edited={moves ? preview : stored.next} moves={moves} />
         )}
       </div>
     </Panel>
@@ -99,7 +101,7 @@ function From({ timezone, from, onFrom }: Pick<ReadingProps, "from" | "onFrom"> 
 interface BeforeAfterProps {
   stored: NonNullable<ReadingProps["stored"]>;
   /** Undefined while the edited text cannot be read. */
-  edited: readonly Occurrence[] | undefined;
+  edited: Pick<Preview, "details" | "timezone"> | undefined;
   moves: boolean;
 }
 
@@ -109,14 +111,16 @@ function BeforeAfter({ stored, edited, moves }: BeforeAfterProps) {
     <div className="run-list">
       <Runs
         title={`Version ${stored.version}, as stored`}
+        timezone={stored.next?.timezone}
         runs={before}
-        others={edited ?? before}
+        others={edited?.details ?? before}
         mark={{ sign: "−", word: "goes", look: "gone" }}
       />
       {edited === undefined ? null : (
         <Runs
           title={moves ? "As edited" : "As edited: no run moves"}
-          runs={edited}
+          timezone={edited.timezone}
+          runs={edited.details}
           others={before}
           mark={isNew}
         />
@@ -129,18 +133,23 @@ const isNew = { sign: "+", word: "is new", look: "new" } as const;
 
 interface RunsProps {
   title: string;
+  /** The zone of the listed times, which need not be the one that the reader chose for the page. */
+  timezone: string | undefined;
   runs: readonly Occurrence[];
   others: readonly Occurrence[];
   /** The look of runs that only one of the two lists has. */
   mark: { sign: string; word: string; look: "new" | "gone" };
 }
 
-function Runs({ title, runs, others, mark }: RunsProps) {
+function Runs({ title, timezone, runs, others, mark }: RunsProps) {
   const now = useNow();
   const same = new Set(others.map(({ at }) => at));
   return (
     <section aria-label={title}>
-      <h3>{title}</h3>
+      <h3>
+        {title}
+        {timezone === undefined ? null : <span className="quiet"> · times in {timezone}</span>}
+      </h3>
       {runs.length === 0 ? <p className="quiet">No run comes.</p> : null}
       <ol>
         {runs.map(({ at, wall, note, due }) => (

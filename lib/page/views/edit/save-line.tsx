@@ -1,68 +1,76 @@
+import { useId } from "react";
 import { CarillonProblem } from "../../../client/request/problem.ts";
 import { useMay } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { CopyAs } from "../../parts/copy-as.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
+import type { Obstacle } from "./obstacle.ts";
 
 interface SaveLineProps {
   isNew: boolean;
-  canSave: boolean;
   isDirty: boolean;
-  /** The server would refuse it. */
-  isFaulty: boolean;
   isSaving: boolean;
+  /** Another version was saved meanwhile, and the editor has not decided yet. */
+  isConflicting: boolean;
+  /** What must be done before it can be saved; null when it can. */
+  obstacle: Obstacle | null;
   error: Error | null;
   onSave(): void;
+  /** Goes to the field that is in the way. */
+  onBlocked(obstacle: Obstacle): void;
   commands: { carillon: string; curl: string };
 }
 
 /** The button that saves, with the state of the edit and the refusal of the last save. */
-export function SaveLine({
-  isNew,
-  canSave,
-  isDirty,
-  isFaulty,
-  isSaving,
-  error,
-  onSave,
-  commands,
-}: SaveLineProps) {
+export function SaveLine(props: SaveLineProps) {
+  const { isNew, isDirty, isSaving, isConflicting, obstacle, error, onSave, onBlocked, commands } = props;
   const maySave = useMay(isNew ? "createSchedule" : "putSchedule");
+  const state = useId();
+  const isIdle = isSaving || isConflicting || !(isDirty || isNew);
   return (
     <div className="save-line">
       {maySave ? (
-        <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
+        <button
+          type="button"
+          className="button primary"
+          disabled={isIdle}
+          // It can be pressed, and leads to what is missing.
+          aria-disabled={obstacle !== null}
+          aria-describedby={state}
+          onClick={() => (obstacle === null ? onSave() : onBlocked(obstacle))}
+        >
           {isNew ? "Create" : "Save"}
         </button>
       ) : null}
-      <span className="quiet" role="status">
-        {stateText({ isSaving, isDirty, isFaulty })}
+      <span id={state} className="quiet" role="status">
+        {stateText(props)}
         {maySave ? "" : " Your token may not save: try times here, and copy the command."}
       </span>
       <CopyAs {...commands} />
       {error === null ? null : (
         <p className="notice bad" role="alert">
-          Not saved: {refusalOf(error)}
+          Not saved: <Refusal error={error} />
         </p>
       )}
     </div>
   );
 }
 
-function stateText({
-  isSaving,
-  isDirty,
-  isFaulty,
-}: Pick<SaveLineProps, "isSaving" | "isDirty" | "isFaulty">) {
+function stateText({ isNew, isSaving, isDirty, obstacle }: SaveLineProps) {
   if (isSaving) return "Saving …";
-  if (isFaulty) return "Not saved yet: the server would refuse it.";
-  return isDirty ? "Not saved yet." : "Nothing is changed.";
+  if (!(isDirty || isNew)) return "Nothing is changed.";
+  return obstacle?.text ?? "Not saved yet.";
 }
 
 /** The first fault with its field: that the schedule is not understood would not help. */
-function refusalOf(error: Error): string {
-  if (!(error instanceof CarillonProblem)) return sentenceOf(error);
+function Refusal({ error }: { error: Error }) {
+  if (!(error instanceof CarillonProblem)) return <Sentence text={sentenceOf(error)} />;
   const [fault, ...others] = error.errors;
-  if (fault === undefined) return error.detail;
-  const more = others.length === 0 ? "" : ` ${others.length} more below the JSON.`;
-  return `${fault.path} ${fault.message}.${more}`;
+  if (fault === undefined) return <Sentence text={error.detail} />;
+  return (
+    <>
+      <code>{fault.path}</code> <Sentence text={fault.message} />.
+      {others.length === 0 ? "" : ` ${others.length} more below the JSON.`}
+    </>
+  );
 }

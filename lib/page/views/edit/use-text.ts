@@ -4,6 +4,7 @@ import { type JsonObject, type ReadText, readObject } from "../../data/document/
 import { sameJson } from "../../data/document/same-json.ts";
 import { documentOf } from "../../data/document/schedule-document.ts";
 import { forgetDraft, type KeptDraft, keepDraft, keptDraft } from "./kept-draft.ts";
+import { shownPayload, type TypedPayload } from "./payload-text.ts";
 
 export interface EditedText {
   text: string;
@@ -14,9 +15,14 @@ export interface EditedText {
   version: number | null;
   began: JsonObject;
   isDirty: boolean;
+  payload: TypedPayload | null;
+  isPayloadJson: boolean;
   /** It is an edit that a reload of the tab had interrupted. */
   isRestored: boolean;
   setText(text: string): void;
+  typePayload(payload: TypedPayload): void;
+  /** Goes back to the text that it began with. */
+  startOver(): void;
   /** Goes on from another stored version, with the text as it is or with that version's. */
   rebase(stored: Schedule, text: "keep" | "take"): void;
 }
@@ -36,17 +42,24 @@ export function useText(beginning: Beginning): EditedText {
   const [kept] = useState(() => restorable(beginning));
   const [base, setBase] = useState(kept === null ? beginning : { version: kept.version, text: kept.base });
   const [text, setText] = useState(kept?.text ?? beginning.text);
+  const [payload, setPayload] = useState(kept?.payload ?? null);
   const read = useMemo(() => readObject(text), [text]);
+  const isPayloadJson = useMemo(() => shownPayload(text, payload).isJson, [text, payload]);
   const began = useMemo(() => readOrEmpty(base.text), [base.text]);
   const [lastRead, setLastRead] = useState(began);
   if (read.ok && lastRead !== read.value) setLastRead(read.value);
   const value = read.ok ? read.value : lastRead;
-  const isDirty = !read.ok || !sameJson(value, began);
+  const isDirty = !read.ok || !isPayloadJson || !sameJson(value, began);
   const { key } = beginning;
   useEffect(() => {
-    if (isDirty) keepDraft({ of: key, version: base.version, base: base.text, text });
+    const unwritten = isPayloadJson ? null : payload;
+    if (isDirty) keepDraft({ of: key, version: base.version, base: base.text, text, payload: unwritten });
     else forgetDraft(key);
-  }, [isDirty, key, base, text]);
+  }, [isDirty, key, base, text, payload, isPayloadJson]);
+  const take = (taken: string) => {
+    setText(taken);
+    setPayload(null);
+  };
   return {
     text,
     read,
@@ -54,12 +67,16 @@ export function useText(beginning: Beginning): EditedText {
     version: base.version,
     began,
     isDirty,
+    payload,
+    isPayloadJson,
     isRestored: kept !== null,
     setText,
+    typePayload: setPayload,
+    startOver: () => take(base.text),
     rebase: (stored, kept) => {
       const document = documentOf(stored);
       setBase({ version: stored.version, text: document });
-      if (kept === "take") setText(document);
+      if (kept === "take") take(document);
     },
   };
 }

@@ -1,8 +1,9 @@
-import { useId } from "react";
+import { useId, useRef } from "react";
 import { isObject } from "../../data/document/json-text.ts";
 import { type Draft, setValue } from "./draft.ts";
-import { faultsOf, placedFault } from "./faults.ts";
+import { faultsOf, placedFault, proposedWhen } from "./faults.ts";
 import { Faults, Hint } from "./field.tsx";
+import { Proposals } from "./proposals.tsx";
 
 /** The expressions of `when`, each with the place of its fault drawn under it. */
 export function WhenField({ draft }: { draft: Draft }) {
@@ -10,10 +11,16 @@ export function WhenField({ draft }: { draft: Draft }) {
   const whens = typeof when === "string" ? [when] : Array.isArray(when) ? when : [];
   const isDrawable =
     (when === undefined || !isObject(when)) && whens.every((each) => typeof each === "string");
-  if (!isDrawable) return <p className="quiet">`when` is set in the JSON.</p>;
+  if (!isDrawable)
+    return (
+      <p className="quiet">
+        <code>when</code> is set in the JSON.
+      </p>
+    );
   const texts = whens.length === 0 ? [""] : whens.map(String);
   const write = (changed: readonly string[]) => {
     const [only = ""] = changed;
+    draft.touch("when");
     setValue(draft, ["when"], changed.length === 1 ? only : [...changed]);
   };
   const whole = faultsOf(draft.faults, ["when"]).filter(({ path }) => path === "when");
@@ -25,6 +32,7 @@ export function WhenField({ draft }: { draft: Draft }) {
           key={place}
           label={texts.length === 1 ? "When" : `When, expression ${place + 1}`}
           text={text}
+          isMissing={text === "" && texts.length === 1 && draft.touched.has("when")}
           messages={[
             ...(texts.length === 1 ? whole : []),
             ...draft.faults.filter(({ path }) => path === `when[${place}]`),
@@ -44,26 +52,32 @@ export function WhenField({ draft }: { draft: Draft }) {
 interface OneWhenProps {
   label: string;
   text: string;
+  isMissing: boolean;
   messages: readonly string[];
   onChange(text: string): void;
   onRemove: (() => void) | null;
 }
 
-function OneWhen({ label, text, messages, onChange, onRemove }: OneWhenProps) {
+function OneWhen({ label, text, isMissing, messages, onChange, onRemove }: OneWhenProps) {
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
   const faults = text === "" ? [] : messages.map(placedFault);
+  const words = isMissing ? ["Write when it runs."] : faults.map((fault) => fault.words);
+  const proposed = text === "" ? [] : messages.flatMap((message) => proposedWhen(text, message) ?? []);
   const position = faults.find((fault) => fault.position !== null)?.position ?? null;
   return (
     <div className="field when">
       <label htmlFor={id}>{label}</label>
       <div className="when-line">
         <input
+          ref={input}
           id={id}
+          data-field="when"
           className="mono"
           spellCheck={false}
           autoComplete="off"
-          aria-describedby={faults.length > 0 ? `${id}-hint ${id}-fault` : `${id}-hint`}
-          aria-invalid={faults.length > 0}
+          aria-describedby={words.length > 0 ? `${id}-hint ${id}-fault` : `${id}-hint`}
+          aria-invalid={words.length > 0}
           value={text}
           onChange={(event) => onChange(event.target.value)}
         />
@@ -79,7 +93,14 @@ function OneWhen({ label, text, messages, onChange, onRemove }: OneWhenProps) {
         </pre>
       )}
       <Hint id={`${id}-hint`}>e.g. 0 9 * * 1-5, every 5m, in 3h, at 2026-12-01T09:00</Hint>
-      <Faults id={`${id}-fault`} messages={faults.map((fault) => fault.words)} />
+      <Faults id={`${id}-fault`} messages={words} />
+      <Proposals
+        texts={proposed}
+        onUse={(each) => {
+          onChange(each);
+          input.current?.focus();
+        }}
+      />
     </div>
   );
 }

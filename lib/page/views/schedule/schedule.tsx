@@ -14,6 +14,7 @@ import { Missing } from "./missing.tsx";
 import { PastRuns } from "./past-runs.tsx";
 import { RunMonth } from "./run-month.tsx";
 import { RunTimes } from "./run-times.tsx";
+import { Saved } from "./saved.tsx";
 import { ScheduleHead } from "./schedule-head.tsx";
 import { Versions } from "./versions.tsx";
 import { Why } from "./why.tsx";
@@ -44,6 +45,7 @@ export function ScheduleView() {
         schedule={current}
         deleted={past.data?.deleted ?? null}
       />
+      <Saved key={key} name={key} />
       {acted === undefined ? null : <Actions schedule={acted} onDeleting={setDeleting} />}
       {isMissing ? <Missing name={key} /> : null}
       {current === undefined && !isGone ? (
