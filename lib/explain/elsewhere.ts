@@ -6,8 +6,8 @@ import { listText } from "../cadence/zone/wall-text.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { editText } from "./actor.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./place.ts";
+import { instantText, quote } from "./quoted.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
-import { instantText, quote } from "./with-job.ts";
 
 /** Explains an instant that is not an occurrence of the version in force then. */
 export function explainElsewhere(

@@ -4,6 +4,7 @@ import { isDueUnderHold, isHeldAt, waitsForHold } from "../schedule/held.ts";
 import { actorText, editText } from "./actor.ts";
 import { holdersText, standingBy } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
+import { instantText, quote } from "./quoted.ts";
 import { requestText } from "./requests.ts";
 import { explainSkipped } from "./skipped.ts";
 import type { Facts, TravelFact, Verdict, VersionFact } from "./verdict.ts";
@@ -95,13 +96,6 @@ function deathText(job: JobRead): string {
 function failuresText({ attempt, error }: JobRead): string {
   if (attempt === 1) return `once${error === null ? "" : `, with ${quote(error)}`}`;
   return `${attempt} times${error === null ? "" : `, the last time with ${quote(error)}`}`;
-}
-
-const shownMax = 200;
-
-/** Errors may be pages long. */
-export function quote(error: string): string {
-  return `"${error.length <= shownMax ? error : `${error.slice(0, shownMax)}…`.toWellFormed()}"`;
 }
 
 function errorText({ error }: JobRead): string {
@@ -228,8 +222,4 @@ function explainCancelled({ versions, now, requests }: Facts, job: JobRead): Ver
     reason,
     sentence: `Was cancelled at ${instantText(job.finishedAt)}${by}.${started}`,
   };
-}
-
-export function instantText(instant: Date | null): string {
-  return instant === null ? "a time that is not recorded" : isoInstant(instant.getTime());
 }
