@@ -12,7 +12,7 @@ interface SaveLineProps {
   isSaving: boolean;
   /** Another version was saved meanwhile, and the editor has not decided yet. */
   isConflicting: boolean;
-  /** What must be done before it can be saved; null when it can. */
+  /** The first thing that is missing before it can be saved; null if it can be. */
   obstacle: Obstacle | null;
   error: Error | null;
   onSave(): void;

@@ -66,7 +66,7 @@ interface BarsProps {
   zone: string;
 }
 
-/** Of a day 1,440: drawn again with another forecast, not with each move of the pointer. */
+/** A day has 1,440 bars: they are drawn again with another forecast, not with each move of the pointer. */
 const Bars = memo(function Bars({ minutes, peak, zone }: BarsProps) {
   const slot = size.width / Math.max(1, minutes.length);
   const y = (fires: number) => size.height - (fires / peak) * size.height;
