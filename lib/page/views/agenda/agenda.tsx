@@ -48,7 +48,7 @@ export function Agenda() {
       <header className="title">
         <h1>Agenda</h1>
         <p className="quiet">
-          {counts.data === undefined ? "…" : countsText(counts.data, outcome)}
+          {counts.data === undefined || shown.isPending ? "…" : countsText(counts.data, outcome)}
         </p>
         {isByExpression ? null : <ListFreshness pages={pages} />}
         <span className="actions">
