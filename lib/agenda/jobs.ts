@@ -129,7 +129,7 @@ async function computedAmong(
 interface LookedRow extends JobKey {
   kind: JobKind;
   fit: boolean;
-  /** Left out where no outcome is asked for. The primary key has the other columns of the job. */
+  /** Present only with a filter by outcome. The primary key has the other columns of the job. */
   state?: StoredState;
   heldSince: Date | null;
   heldUntil: Date | null;

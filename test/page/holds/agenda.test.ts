@@ -76,6 +76,7 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     expect(await zoneOf("off:next").innerText()).toBe("UTC, calendar days: moved to the next day");
     expect(await zoneOf("off:previous").innerText()).toBe("UTC, calendar days: moved to the day before");
     expect(await page.getByLabel("Outcome").count()).toBe(0);
+    await page.getByText("292 occurrences of 5 expressions", { exact: true }).waitFor();
     expect(await textFaults(page)).toEqual([]);
     await tab.close();
   });

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import type { AgendaCounts, AgendaOutcome } from "../../../client/agenda.ts";
+import type { AgendaCounts, AgendaFilter, AgendaOutcome } from "../../../client/agenda.ts";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
 import { amountText } from "../../data/amounts.ts";
 import { moreOf } from "../../data/more.ts";
@@ -31,9 +31,12 @@ export function Agenda() {
   const search = readAgendaSearch(useSearch({ from: "/agenda" }));
   const navigate = useNavigate({ from: "/agenda" });
   const [openedAt] = useState(Date.now);
-  const filter = windowOf(search, openedAt);
-  const { outcome, ...window } = filter;
+  const asked = windowOf(search, openedAt);
+  const { outcome: _, ...window } = asked;
   const isByExpression = search.rows === "expressions";
+  // Expressions are counted before any outcome is known, and their view has no field for it.
+  const filter: AgendaFilter = isByExpression ? window : asked;
+  const { outcome } = filter;
   const pages = useInfiniteQuery({
     ...agendaQuery(carillon, filter),
     refetchInterval: useListRefresh(),
