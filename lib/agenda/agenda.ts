@@ -5,6 +5,7 @@ import { candidatePlaceText, computedIn, readCandidatePlace } from "./computed.t
 import { withHolds } from "./held-by.ts";
 import { jobsIn } from "./jobs.ts";
 import { merged, type Part, type StreamPlace } from "./merge.ts";
+import { type AgendaOutcome, hasStream, isOfPast, isOfPending } from "./outcomes.ts";
 import { type RangeKind, rangesIn, readRangePlace } from "./ranges.ts";
 import { sourceFor } from "./sources.ts";
 import type { AgendaFilter, AgendaRow, Window } from "./window.ts";
@@ -31,6 +32,8 @@ export interface Agenda {
 export interface AgendaSearch {
   window: Window;
   filter: AgendaFilter;
+  /** Only rows with this outcome. */
+  outcome?: AgendaOutcome | undefined;
   after?: AgendaPlace | undefined;
   limit: number;
 }
@@ -66,23 +69,34 @@ export function readAgendaPlace(text: string): AgendaPlace | null {
  * All occurrences in a window, oldest first: past ones as the ledger has them, later ones as the
  * cadences of live schedules give them. Each statement reads by itself, outside of a transaction,
  * since cadences are computed between them. A page may have fewer rows than its limit and still a
- * `next`.
+ * `next`. An outcome is known only once a row is judged, so rows of other outcomes are left out
+ * after they were read, and count for the bounds of the page.
  */
-export async function readAgenda(sql: Sql, { window, filter, after, limit }: AgendaSearch): Promise<Agenda> {
+export async function readAgenda(
+  sql: Sql,
+  { window: asked, filter, outcome, after, limit }: AgendaSearch,
+): Promise<Agenda> {
   const states = await readShards(sql);
   const now = cutOf(states);
+  const window = isOfPast(outcome) ? { ...asked, to: Math.min(asked.to, now.getTime() + 1) } : asked;
   const planned = Math.min(...[...states.values()].map(({ watermarkAt }) => watermarkAt.getTime()));
   // At the watermark's instant itself some jobs may not be made yet.
   const line = after?.line ?? Math.min(now.getTime(), planned - 1);
-  const place = after ?? { line, jobs: "", passed: "", owed: "", computed: "" };
-  const page = { window, line, limit };
+  const place = after ?? { line, ...beginnings(outcome) };
+  const page = { window, line, limit, outcome };
   const ranges = (kind: RangeKind) =>
     partOf(place[kind], (from) =>
       rangesIn(sql, kind, { window, filter }, { after: from === null ? null : readRangePlace(from), limit }),
     );
   const recorded = [
     await partOf(place.jobs, (from) =>
-      jobsIn(sql, filter, { ...page, now: now.getTime(), after: from === null ? null : parseJobId(from) }),
+      jobsIn(sql, filter, {
+        ...page,
+        // Where no cadence gives rows, all jobs are listed as jobs.
+        line: hasStream(outcome, "computed") ? line : Number.POSITIVE_INFINITY,
+        now: now.getTime(),
+        after: from === null ? null : parseJobId(from),
+      }),
     ),
     await ranges("passed"),
     await ranges("owed"),
@@ -101,6 +115,14 @@ export async function readAgenda(sql: Sql, { window, filter, after, limit }: Age
   };
 }
 
+/** A stream that cannot have the outcome has ended before it began. */
+function beginnings(outcome: AgendaOutcome | undefined): Omit<AgendaPlace, "line"> {
+  const [jobs = null, passed = null, owed = null, computed = null] = streams.map((stream) =>
+    hasStream(outcome, stream) ? "" : null,
+  );
+  return { jobs, passed, owed, computed };
+}
+
 async function partOf(
   from: StreamPlace,
   read: (after: string | null) => Promise<Part<AgendaRow>>,
@@ -112,6 +134,7 @@ interface ComputedPage {
   window: Window;
   line: number;
   limit: number;
+  outcome: AgendaOutcome | undefined;
   /** Up to here the other streams are known: later rows would wait for the next page. */
   known: number;
   after: string | null;
@@ -121,7 +144,7 @@ interface ComputedPage {
 async function computedUpTo(
   sql: Sql,
   filter: AgendaFilter,
-  { window, line, limit, known, after }: ComputedPage,
+  { window, line, limit, outcome, known, after }: ComputedPage,
 ): Promise<Part<AgendaRow>> {
   const source = await sourceFor(sql, filter);
   const place = after === null ? null : readCandidatePlace(after);
@@ -142,6 +165,8 @@ async function computedUpTo(
       after: place,
       limit: limit - rows.length,
       pending,
+      outcome,
+      narrow: pending || isOfPending(outcome),
     });
     rows.push(...part.rows);
     if (part.last !== null) return { rows, last: part.last };

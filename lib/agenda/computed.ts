@@ -1,9 +1,12 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { judge } from "./judge.ts";
-import type { Part } from "./merge.ts";
+import { firstOf, type Part } from "./merge.ts";
+import type { AgendaOutcome } from "./outcomes.ts";
 import { type Slice, Slices } from "./slices.ts";
 import { type Candidate, type CandidatePlace, inOrder, type Source } from "./sources.ts";
 import type { AgendaRow, Window } from "./window.ts";
+
+const lookedMax = 1_000;
 
 /**
  * How many slices each statement of a page reads, and how many schedules at most: the first ones
@@ -13,8 +16,8 @@ import type { AgendaRow, Window } from "./window.ts";
 const steps = [
   { slices: 8, looked: 250 },
   { slices: 32, looked: 500 },
-  { slices: 128, looked: 1_000 },
-  ...Array.from({ length: 8 }, () => ({ slices: 2_800, looked: 1_000 })),
+  { slices: 128, looked: lookedMax },
+  ...Array.from({ length: 8 }, () => ({ slices: 2_800, looked: lookedMax })),
 ];
 
 /** The most schedules whose settings a page reads. */
@@ -28,6 +31,16 @@ export function readCandidatePlace(text: string): CandidatePlace | null {
   return at === undefined || key === undefined ? null : { at: Number(at), key };
 }
 
+interface ComputedSearch {
+  after: CandidatePlace | null;
+  limit: number;
+  /** Leaves out occurrences that have a job. */
+  pending: boolean;
+  outcome: AgendaOutcome | undefined;
+  /** Only of schedules whose past occurrences may have no job yet. */
+  narrow: boolean;
+}
+
 /**
  * The occurrences of live schedules in a window, by occurrence and key, as their cadences give them.
  * A page reads a bounded number of schedules: it may have fewer than `limit` rows and still end
@@ -37,42 +50,53 @@ export async function computedIn(
   sql: Sql,
   source: Source,
   { from: earliest, to }: Window,
-  { after, limit, pending }: { after: CandidatePlace | null; limit: number; pending: boolean },
+  { after, limit, pending, outcome, narrow }: ComputedSearch,
 ): Promise<Part<AgendaRow>> {
   const rows: Part<AgendaRow>["rows"] = [];
   const begin = Math.max(earliest, after?.at ?? earliest);
-  const coming = await Slices.of(await source.rules(sql, pending), { from: begin, to });
+  const coming = await Slices.of(await source.rules(sql, narrow), { from: begin, to });
+  // Few of them may have the outcome: then as many as a page judges are judged together.
+  const wanted = outcome === undefined ? limit : judgedMax;
   let open: Slice[] = [];
   let place = after;
   let judged = 0;
   for (const { slices, looked: most } of steps) {
     const taken = coming.take(slices);
     open.push(...taken.slices);
-    const { found, last } = await source.look(sql, open, { after: place, most, pending });
+    const { found, last } = await source.look(sql, open, { after: place, most, pending: narrow });
     const end = earlier(last, taken.until);
-    const meant = end === null ? found : found.filter((each) => inOrder(each, end) <= 0);
+    const meant = upTo(found, end);
     for (let at = 0; at < meant.length; ) {
-      const some = meant.slice(at, at + Math.min(limit - rows.length, judgedMax - judged));
-      rows.push(...(await rowsOf(sql, some, pending)));
+      const some = meant.slice(at, at + Math.min(wanted - rows.length, judgedMax - judged));
+      rows.push(...(await rowsOf(sql, some, { pending, outcome })));
       at += some.length;
       judged += some.length;
       place = some.at(-1) ?? place;
-      if (place !== null && (rows.length >= limit || judged >= judgedMax))
-        return { rows, last: lastAt(place) };
+      const full = firstOf(rows, limit);
+      if (full !== null) return full;
+      if (place !== null && judged >= judgedMax) return { rows, last: lastAt(place) };
     }
     if (end === null) return { rows, last: null };
     // Slices that were not taken may begin at the instant of the place: it does not go back.
-    if (place === null || inOrder(end, place) > 0) place = end;
+    place = later(place, end);
+    // The statements that follow read up to this limit in each of their slices, and few rows may fit.
+    if (outcome !== undefined && last !== null && most === lookedMax) break;
     open = open.flatMap((slice) => partFrom(slice, end.at));
   }
   return { rows, last: place === null ? null : lastAt(place) };
 }
+
+const upTo = (found: readonly Candidate[], end: CandidatePlace | null) =>
+  end === null ? found : found.filter((each) => inOrder(each, end) <= 0);
 
 /** The part of a slice that starts at an instant or later. */
 function partFrom(slice: Slice, at: number): Slice[] {
   const { base, low, high } = slice;
   return base + high <= at ? [] : [{ ...slice, low: Math.max(low, at - base) }];
 }
+
+const later = (place: CandidatePlace | null, end: CandidatePlace) =>
+  place === null || inOrder(end, place) > 0 ? end : place;
 
 const lastAt = (place: CandidatePlace) => ({ at: place.at, place: candidatePlaceText(place) });
 
@@ -89,13 +113,14 @@ function earlier(last: CandidatePlace | null, until: number | null): CandidatePl
 async function rowsOf(
   tx: Tx,
   candidates: readonly Candidate[],
-  pending: boolean,
+  { pending, outcome }: Pick<ComputedSearch, "pending" | "outcome">,
 ): Promise<Part<AgendaRow>["rows"]> {
   const judged = await judge(tx, candidates);
   return candidates.flatMap((candidate, index) => {
     const row = judged[index] ?? null;
     // A past occurrence whose job is made is met in the ledger.
     if (row === null || (pending && (row.job !== null || row.outcome === "unrecorded"))) return [];
+    if (outcome !== undefined && row.outcome !== outcome) return [];
     return [{ row, at: candidate.at, place: candidatePlaceText(candidate) }];
   });
 }

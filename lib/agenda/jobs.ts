@@ -4,7 +4,8 @@ import { fewSchedules } from "../history/find-schedules.ts";
 import { type JobKey, type JobKind, jobId } from "../job/job-id.ts";
 import { readJobsAt } from "../job/read-job.ts";
 import { fits } from "../schedule/filter-schedules.ts";
-import type { Part } from "./merge.ts";
+import { firstOf, type Part } from "./merge.ts";
+import { type AgendaOutcome, mayHave, type StoredState } from "./outcomes.ts";
 import { rulesOf } from "./rules.ts";
 import { occursAt } from "./slices.ts";
 import { type AgendaFilter, type AgendaRow, rowOfJob, type Window } from "./window.ts";
@@ -15,6 +16,9 @@ import { type AgendaFilter, type AgendaRow, rowOfJob, type Window } from "./wind
  */
 const steps = { listed: [500, 2_000, 20_000], unlisted: [500, 2_000, 7_500] };
 
+/** How many jobs a page reads in full to tell which of them have an outcome. */
+const readMax = 1_000;
+
 /** Largest number of schedules that are listed by their ids. */
 const listedMax = 5_000;
 
@@ -24,6 +28,7 @@ interface JobsPage {
   line: number;
   after: JobKey | null;
   limit: number;
+  outcome: AgendaOutcome | undefined;
   now: number;
 }
 
@@ -34,24 +39,30 @@ interface JobsPage {
 export async function jobsIn(
   sql: Sql,
   filter: AgendaFilter,
-  { window, line, after, limit, now }: JobsPage,
+  { window, line, after, limit, outcome, now }: JobsPage,
 ): Promise<Part<AgendaRow>> {
   const found: (JobKey & Pick<LookedRow, "heldSince" | "heldUntil">)[] = [];
   let place = after;
   let isOver = window.from >= window.to;
   // A job that is computed counts: its row fills the page from the other stream.
   let matched = 0;
-  for await (const { page, end } of looks(sql, filter, { window, after, limit })) {
+  const most = outcome === undefined ? limit : Math.max(limit, readMax);
+  for await (const { page, end } of looks(sql, filter, {
+    window,
+    after,
+    most,
+    withState: outcome !== undefined,
+  })) {
     const isComputed = await computedAmong(sql, page, line);
     for (const row of page) {
       const { fit, heldSince, heldUntil, scheduleId, occurrence, kind, n } = row;
       place = { scheduleId, occurrence, kind, n };
-      if (!fit) continue;
+      if (!fit || !mayHave(outcome, row)) continue;
       matched += 1;
       if (!isComputed(row)) found.push({ ...place, heldSince, heldUntil });
-      if (matched === limit) break;
+      if (matched === most) break;
     }
-    if (matched === limit) break;
+    if (matched === most) break;
     isOver = end === null;
     place = end;
   }
@@ -60,8 +71,11 @@ export async function jobsIn(
     const job = jobs.get(jobId(key));
     if (job === undefined) return [];
     const row = rowOfJob(job, { now, held: key });
+    if (outcome !== undefined && row.outcome !== outcome) return [];
     return [{ row, at: key.occurrence.getTime(), place: jobId(key) }];
   });
+  const first = rows.length > limit ? firstOf(rows, limit) : null;
+  if (first !== null) return first;
   return {
     rows,
     last: isOver || place === null ? null : { at: place.occurrence.getTime(), place: jobId(place) },
@@ -72,17 +86,22 @@ export async function jobsIn(
 async function* looks(
   sql: Sql,
   filter: AgendaFilter,
-  { window, after, limit }: Pick<JobsPage, "window" | "after" | "limit">,
+  {
+    window,
+    after,
+    most,
+    withState,
+  }: Pick<JobsPage, "window" | "after"> & { most: number; withState: boolean },
 ): AsyncGenerator<LookedPage> {
   if (window.from >= window.to) return;
   const ids = await fewSchedules(sql, filter, { named: listedMax, found: listedMax });
   let place = after;
   for (const looked of ids === null ? steps.unlisted : steps.listed) {
-    const bounds = { after: place, looked };
+    const bounds = { after: place, looked, withState };
     const found =
       ids === null
         ? await look(sql, window, filter, bounds)
-        : await lookAmong(sql, window, ids, { ...bounds, most: limit });
+        : await lookAmong(sql, window, ids, { ...bounds, most });
     yield found;
     if (found.end === null) return;
     place = found.end;
@@ -110,6 +129,8 @@ async function computedAmong(
 interface LookedRow extends JobKey {
   kind: JobKind;
   fit: boolean;
+  /** Present only with a filter by outcome. The primary key has the other columns of the job. */
+  state?: StoredState;
   heldSince: Date | null;
   heldUntil: Date | null;
   /** Null if the schedule is deleted. */
@@ -124,6 +145,14 @@ interface LookedPage {
   end: JobKey | null;
 }
 
+interface LookBounds {
+  after: JobKey | null;
+  looked: number;
+  withState: boolean;
+}
+
+const state = (tx: Tx, withState: boolean, of: "j" | "l") => (withState ? tx`, ${tx(of)}.state` : tx``);
+
 const schedule = (tx: Tx) => tx`
   s.held_since as "heldSince", s.held_until as "heldUntil", case when s.deleted_at is null then s.rule end as rule, s.phase`;
 
@@ -131,11 +160,11 @@ async function look(
   sql: Sql,
   { from, to }: Window,
   filter: AgendaFilter,
-  { after, looked }: { after: JobKey | null; looked: number },
+  { after, looked, withState }: LookBounds,
 ): Promise<LookedPage> {
   const page = await byIndex(sql, (tx) => {
     const found = (where: ReturnType<Tx>) => tx`
-      (select j.occurrence, j.schedule_id, j.kind, j.n from carillon.jobs j
+      (select j.occurrence, j.schedule_id, j.kind, j.n ${state(tx, withState, "j")} from carillon.jobs j
       where ${where} order by j.occurrence, j.schedule_id, j.kind, j.n limit ${looked})`;
     // The rest of an instant by itself: from one comparison of all columns, Postgres would skip no days.
     const rest =
@@ -146,7 +175,7 @@ async function look(
     const later =
       after === null ? tx`j.occurrence >= ${new Date(from)}` : tx`j.occurrence > ${after.occurrence}`;
     return tx<LookedRow[]>`
-      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, ${fits(tx, filter)} as fit, ${schedule(tx)}
+      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n ${state(tx, withState, "l")}, ${fits(tx, filter)} as fit, ${schedule(tx)}
       from (
         select * from (${rest} ${found(tx`${later} and j.occurrence < ${new Date(to)}`)}) l
         order by l.occurrence, l.schedule_id, l.kind, l.n limit ${looked}) l
@@ -164,7 +193,7 @@ async function lookAmong(
   sql: Sql,
   window: Window,
   ids: readonly string[],
-  { after, looked, most }: { after: JobKey | null; looked: number; most: number },
+  { after, looked, withState, most }: LookBounds & { most: number },
 ): Promise<LookedPage> {
   const [end = null] = await byIndex(
     sql,
@@ -180,15 +209,15 @@ async function lookAmong(
   const page = await byIndex(
     sql,
     (tx) => tx<LookedRow[]>`
-      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n, true as fit, ${schedule(tx)}
+      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n ${state(tx, withState, "l")}, true as fit, ${schedule(tx)}
       from (
-        select j.occurrence, j.schedule_id, j.kind, j.n from carillon.jobs j
+        select j.occurrence, j.schedule_id, j.kind, j.n ${state(tx, withState, "j")} from carillon.jobs j
         where ${within(tx, window, after)} ${upTo(tx)} and j.schedule_id = any(${[...ids]}::bigint[])
         order by j.occurrence, j.schedule_id, j.kind, j.n limit ${most}) l
       cross join lateral (select * from carillon.schedules s where s.id = l.schedule_id offset 0) s
       order by l.occurrence, l.schedule_id, l.kind, l.n`,
   );
-  return { page, end };
+  return { page, end: page.length < most ? end : (page.at(-1) ?? null) };
 }
 
 /** SQL condition: job `j` is in the window, behind a place. A bound by occurrence alone skips days. */

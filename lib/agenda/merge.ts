@@ -6,6 +6,12 @@ export interface Part<Row> {
   last: { at: number; place: string } | null;
 }
 
+/** The first rows as a reading that ended behind them; null for fewer rows. */
+export function firstOf<Row>(rows: Part<Row>["rows"], limit: number): Part<Row> | null {
+  const last = rows[limit - 1];
+  return last === undefined ? null : { rows: rows.slice(0, limit), last: { at: last.at, place: last.place } };
+}
+
 /** Where a stream continues: `""` at its beginning, null at its end. */
 export type StreamPlace = string | null;
 

@@ -15,6 +15,29 @@ export interface AgendaWindow {
   target?: string | undefined;
 }
 
+/** The outcomes that items of an agenda can have. */
+export type AgendaOutcome = Extract<
+  Outcome,
+  | "ran"
+  | "running"
+  | "waiting"
+  | "retrying"
+  | "dead"
+  | "cancelled"
+  | "skipped"
+  | "held"
+  | "backlog"
+  | "planned"
+  | "not-planned-yet"
+  | "set-aside"
+  | "unrecorded"
+>;
+
+/** The window of a list, which also takes an outcome. */
+export interface AgendaFilter extends AgendaWindow {
+  outcome?: AgendaOutcome | undefined;
+}
+
 interface Run {
   /** In the words of an explanation. */
   outcome: Outcome;

@@ -1,4 +1,11 @@
-import type { AgendaCounts, AgendaItem, AgendaWindow, LastRuns, LastRunsBody } from "./agenda.ts";
+import type {
+  AgendaCounts,
+  AgendaFilter,
+  AgendaItem,
+  AgendaWindow,
+  LastRuns,
+  LastRunsBody,
+} from "./agenda.ts";
 import type { AuditEntry, AuditFilter } from "./audit.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
@@ -150,7 +157,7 @@ export class Carillon {
    * All occurrences in a window, oldest first: past ones with their outcome, coming ones as planned,
    * held or skipped.
    */
-  agenda(params: AgendaWindow & { timezone?: string | undefined } & ListOptions): Pages<AgendaItem> {
+  agenda(params: AgendaFilter & { timezone?: string | undefined } & ListOptions): Pages<AgendaItem> {
     return listOf(this.#send, ["v1", "occurrences"], params);
   }
 

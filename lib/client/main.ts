@@ -1,6 +1,8 @@
 export type {
   AgendaCounts,
+  AgendaFilter,
   AgendaItem,
+  AgendaOutcome,
   AgendaPage,
   AgendaWindow,
   LastRun,

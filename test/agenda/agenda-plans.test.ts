@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { readAgenda } from "../../lib/agenda/agenda.ts";
 import { countAgenda } from "../../lib/agenda/counts.ts";
 import { readLastRuns } from "../../lib/agenda/last-runs.ts";
+import type { AgendaOutcome } from "../../lib/agenda/outcomes.ts";
 import { emptyIn } from "../../lib/agenda/spanning.ts";
 import { readStrip } from "../../lib/agenda/strip.ts";
 import type { Sql } from "../../lib/db/connect.ts";
@@ -26,8 +27,8 @@ describePlans("with 60,000 schedules of every kind", fill, (filled) => {
     from: at(from).getTime(),
     to: at(from + length).getTime(),
   });
-  const page = (from: number, length: number, filter: object) => () =>
-    readAgenda(filled.sql, { window: window(from, length), filter, limit: 50 });
+  const page = (from: number, length: number, filter: object, outcome?: AgendaOutcome) => () =>
+    readAgenda(filled.sql, { window: window(from, length), filter, outcome, limit: 50 });
 
   test.each([
     ["of a coming hour", page(day, hour, {})],
@@ -39,10 +40,27 @@ describePlans("with 60,000 schedules of every kind", fill, (filled) => {
     ["around now", page(-minute, 2 * minute, {})],
     ["of a past hour", page(-hour, hour, {})],
     ["of a past hour of a group", page(-hour, hour, { group: "g3" })],
+    ["of the held runs of a month", page(day, 31 * day, {}, "held")],
+    ["of the planned runs of a month", page(day, 31 * day, {}, "planned")],
+    ["of the skipped runs of the last days", page(-2 * day, 3 * day, {}, "skipped")],
+    ["of the runs of a past hour", page(-hour, hour, {}, "ran")],
+    ["of the dead runs of a past hour, of which there are none", page(-hour, hour, {}, "dead")],
+    ["of the dead runs of a group in a past hour", page(-hour, hour, { group: "g3" }, "dead")],
   ])("A page of an agenda %s reads a bounded number of rows, by index", async (_name, read) => {
     // The occurrences of a group take up to 10,000 reads, and the list of its members stops at 5,001.
     expectProbesOnly(await touched(filled.sql, read), 16_000);
   });
+
+  test.each([
+    ["coming", page(day, 31 * day, { group: "g3" }, "held")],
+    ["past", page(-31 * day, 31 * day, { group: "g3" }, "held")],
+  ])(
+    "A page of the held runs of a large group in a %s month, of which there are none, reads a bounded number of rows",
+    async (_name, read) => {
+      // Other schedules that are late by a spread fill the slices, of which each is read up to a limit.
+      expectProbesOnly(await touched(filled.sql, read), 80_000);
+    },
+  );
 
   test("A page under a prefix of the agenda's index reads little more than the page", async () => {
     const of = await touched(filled.sql, page(day, minute, { prefix: "k5" }));

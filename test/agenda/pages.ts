@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { type AgendaPlace, agendaPlaceText, readAgenda, readAgendaPlace } from "../../lib/agenda/agenda.ts";
+import type { AgendaOutcome } from "../../lib/agenda/outcomes.ts";
 import type { AgendaFilter, AgendaRow } from "../../lib/agenda/window.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 
@@ -11,13 +12,14 @@ export async function agendaPages(
   filter: AgendaFilter,
   [from, to]: readonly [Date, Date],
   limit: number,
+  outcome?: AgendaOutcome,
 ): Promise<AgendaRow[]> {
   const rows: AgendaRow[] = [];
   const places = new Set<string>();
   let after: AgendaPlace | undefined;
   for (let page = 0; page < pagesMax; page++) {
     const window = { from: from.getTime(), to: to.getTime() };
-    const read = await readAgenda(sql, { window, filter, after, limit });
+    const read = await readAgenda(sql, { window, filter, outcome, after, limit });
     expect(read.items.length).toBeLessThanOrEqual(limit);
     rows.push(...read.items);
     if (read.next === undefined) return rows;

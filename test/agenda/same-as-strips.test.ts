@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import { agendaOutcomes } from "../../lib/agenda/outcomes.ts";
 import { readStrip } from "../../lib/agenda/strip.ts";
 import type { AgendaRow } from "../../lib/agenda/window.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { Refusal } from "../../lib/refusal.ts";
+import { done, failed } from "../../lib/target/delivery.ts";
 import { type Dice, diceOf, seeded } from "../race/seeded.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
@@ -152,6 +155,37 @@ test.each([1, 2])(
     for (const key of keys) faults.push(...(await faultsOf(world, key, whole, window)));
     await world.stop();
     expect(faults).toEqual([]);
+  },
+  120_000,
+);
+
+test.each([3, 4, 5])(
+  "The rows of one outcome are those of the whole agenda that have it (seed %i)",
+  async (seed) => {
+    const world = await carillon();
+    const dice = diceOf(seeded(seed));
+    world.outcome = async () => (dice.chance(0.3) ? failed("Error: refused") : done);
+    await world.tick();
+    for (const key of keys)
+      await world.put(key, { ...bodyOf(dice), retry: { attempts: dice.pick([1, 3]), base: "20m" } });
+    await live(world, dice, 25);
+    await world.put("c", { when: "* * * * *" });
+    await world.pause("c");
+    await fireNow(world, { key: "b", caller: { name: "ann" } }).catch(() => {});
+    const window = [at(0), new Date(world.clock.now().getTime() + 10 * minute)] as const;
+    const met = new Set<string>();
+    for (const filter of [{}, { prefix: "b" }]) {
+      const whole = await agendaPages(world.sql, filter, window, 500);
+      for (const outcome of agendaOutcomes)
+        for (const limit of [2, 500]) {
+          const rows = await agendaPages(world.sql, filter, window, limit, outcome);
+          const meant = whole.filter((row) => row.outcome === outcome);
+          expect([outcome, rows.map(nameOf).sort()]).toEqual([outcome, meant.map(nameOf).sort()]);
+          if (rows.length > 0) met.add(outcome);
+        }
+    }
+    await world.stop();
+    expect([...met]).toEqual(expect.arrayContaining(["ran", "held", "planned"]));
   },
   120_000,
 );

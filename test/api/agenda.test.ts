@@ -47,7 +47,7 @@ describe("GET /v1/occurrences", () => {
     expect(second.json).toMatchObject({ items: [{ key: "b", occurrence: "2026-03-02T12:00:00.000Z" }] });
   });
 
-  test("A held occurrence names the holds that it is due under, with owner, reason and end", async () => {
+  test("A held occurrence names the holds that it is due under, with owner, reason and end, and is listed by its outcome", async () => {
     const body = { target: { queue: "demo" }, when: "0 * * * *", group: "crew" };
     await api.send("PUT", "/v1/schedules/held", { body });
     const until = "2026-03-02T12:30:00.000Z";
@@ -68,6 +68,14 @@ describe("GET /v1/occurrences", () => {
       ["held", [bob]],
       ["planned", undefined],
     ]);
+    const query = "from=2026-03-02T12:00:00Z&to=2026-03-02T14:30:00Z&prefix=held&outcome=";
+    const planned = await get("/v1/occurrences", `${query}planned`);
+    expect(planned.json).toMatchObject({ items: [{ occurrence: "2026-03-02T14:00:00.000Z" }] });
+    const held = await get("/v1/occurrences", `${query}held&limit=1`);
+    expect(held.json).toMatchObject({ items: [{ occurrence: "2026-03-02T12:00:00.000Z", outcome: "held" }] });
+    const { cursor } = held.json as { cursor: string };
+    const other = await get("/v1/occurrences", `${query}planned&limit=1&cursor=${cursor}`);
+    expect([other.status, faultsIn(other.json)]).toEqual([400, ["cursor"]]);
     await api.send("DELETE", "/v1/schedules/held");
   });
 
@@ -83,6 +91,7 @@ describe("GET /v1/occurrences", () => {
     ["", ["from", "to"]],
     ["from=now&to=2026-03-02&timezone=Mars&target=x&more=1", ["from", "more", "target", "timezone", "to"]],
     ["from=2026-03-02T12:00:00Z&to=2026-03-02T12:00:00Z", ["to"]],
+    ["from=2026-03-02T12:00:00Z&to=2026-03-02T13:00:00Z&outcome=moved", ["outcome"]],
     ["from=2026-03-02T12:00:00Z&to=2026-05-02T12:00:00Z", ["to"]],
   ])("All faults of a window are named at once (%s)", async (query, paths) => {
     const { status, json } = await get("/v1/occurrences", query);

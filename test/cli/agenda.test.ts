@@ -41,6 +41,26 @@ test.each([
   expect(err).not.toMatch(/2026-03-03 \S+ to /);
 });
 
+test("`agenda --outcome` lists the occurrences with one outcome, and is refused for counts and for other words", async () => {
+  const window = ["agenda", "2026-03-02T10:00..2026-03-02T12:01", "--timezone", "UTC"];
+  const { out } = await cli.carillon([...window, "--outcome", "planned"]);
+  expect(lines(out).map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
+    ["OCCURRENCE (UTC)", "KEY", "OUTCOME"],
+    ...["11:00", "11:30", "12:00"].flatMap((at) =>
+      ["a", "b"].map((key) => [`2026-03-02 ${at}:00`, key, "planned"]),
+    ),
+  ]);
+  expect((await cli.carillon([...window, "--outcome", "dead"])).err).toContain("has the outcome dead");
+  for (const words of [
+    ["--outcome", "planned", "--count"],
+    ["--outcome", "moved"],
+  ]) {
+    const { code, err } = await cli.carillon([...window, ...words]);
+    expect(code).not.toBe(0);
+    expect(err).toContain("--outcome");
+  }
+});
+
 test("`agenda --count` counts a window by cadence", async () => {
   const args = ["agenda", "2026-03-03", "8..9", "--count", "--timezone", "UTC"];
   const { out } = await cli.carillon(args);

@@ -210,7 +210,7 @@ export const operations: Readonly<Record<string, Reached>> = {
   },
   listOutages: { call: (c) => page(c.outages({ from: at, to: at, ...listed })), answer: "Page<Outage>" },
   listOccurrences: {
-    call: (c) => page(c.agenda({ from: at, to: at, ...labels, timezone: "UTC", ...listed })),
+    call: (c) => page(c.agenda({ from: at, to: at, ...labels, outcome: "held", timezone: "UTC", ...listed })),
     answer: "AgendaPage",
   },
   countOccurrences: { call: (c) => c.agendaCounts({ from: at, to: at, ...labels }), answer: "AgendaCounts" },

@@ -131,7 +131,7 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     expect(await own.client.schedules.count({ group, state: "paused" })).toMatchObject({ count: 120 });
     await button(tab, "Release …").click();
     await button(tab, "Release the group").click();
-    expect(await said(tab)).toContain("120 schedules are released");
+    expect(await said(tab)).toContain("Your hold ended on 120 schedules, and none is held any more.");
     await tab.close();
   });
 

@@ -27,7 +27,7 @@ describe.runIf(chromium !== undefined)("tokens with fewer rights in a browser (n
 
   test("A read token sees no button that changes something", async () => {
     const { token } = await own.client.tokens.create({ name: "reader", scope: "read" });
-    const changing = /retry|cancel|hold|resume|delete|fire/i;
+    const changing = /retry|cancel|hold|resume|release|delete|fire/i;
     for (const view of ["/jobs?state=dead", `/jobs/${dead}`, `/schedules/${deadKey}`, "/holds"]) {
       const buttons = await buttonsOf(token, view);
       expect([view, buttons.filter((text) => changing.test(text))]).toEqual([view, []]);

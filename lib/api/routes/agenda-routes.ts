@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { agendaPlaceText, readAgendaPlace } from "../../agenda/agenda.ts";
 import { lastRunsMax } from "../../agenda/last-runs.ts";
+import { agendaOutcomes } from "../../agenda/outcomes.ts";
 import { windowMaxMs } from "../../agenda/window.ts";
 import { canonicalTimezone } from "../../cadence/zone/timezone.ts";
 import { readKey } from "../../command/schedule-input.ts";
@@ -42,6 +43,12 @@ const listQuery = z
   .strictObject({
     ...windowQuery,
     ...filterQuery,
+    outcome: z
+      .enum(agendaOutcomes)
+      .optional()
+      .describe(
+        "Only items with this outcome, such as `held`. A page may then be short or empty more often.",
+      ),
     timezone: z
       .string()
       .refine((name) => canonicalTimezone(name) !== null, {
@@ -75,14 +82,15 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: listQuery,
       doc: agendaDocs.list,
-      answer: async ({ query: { cursor, limit, timezone, from, to, ...asked }, token }) => {
+      answer: async ({ query: { cursor, limit, timezone, from, to, outcome, ...asked }, token }) => {
         const zone = canonicalTimezone(timezone) ?? "UTC";
         const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
-        const mark = { ...filter, from, to };
+        const mark = { ...filter, from, to, outcome };
         const place = readSearchCursor(cursor, "agenda", mark, (text) => readAgendaPlace(text) !== null);
         const read = await agenda.read({
           window: { from: from.getTime(), to: to.getTime() },
           filter,
+          outcome,
           after: place === undefined ? undefined : (readAgendaPlace(place) ?? undefined),
           limit,
         });

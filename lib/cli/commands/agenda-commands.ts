@@ -1,6 +1,7 @@
 import {
   type AgendaCounts,
   type AgendaItem,
+  type AgendaOutcome,
   type AgendaWindow,
   Pages,
   type Strip,
@@ -14,6 +15,7 @@ import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
 import { stateColour } from "../output/style.ts";
 import { type Column, grouped } from "../output/table.ts";
+import { oneOf } from "../schedule-filter.ts";
 import { measuredText } from "../times.ts";
 import { type TimeWindow, windowFrom } from "../window.ts";
 
@@ -22,9 +24,26 @@ const agendaOptions = {
   tag: { value: "tag", about: "Only schedules with this tag" },
   group: { value: "group", about: "Only schedules of this group" },
   target: { value: "target", about: "A kind of target, such as webhook, or one: webhook/api.example.com" },
+  outcome: { value: "outcome", about: "Only occurrences with this outcome, such as held, skipped or dead" },
   count: { about: "Count by cadence instead of listing" },
   ...listOptions,
 } as const;
+
+const outcomes: readonly AgendaOutcome[] = [
+  "ran",
+  "running",
+  "waiting",
+  "retrying",
+  "dead",
+  "cancelled",
+  "skipped",
+  "held",
+  "backlog",
+  "planned",
+  "not-planned-yet",
+  "set-aside",
+  "unrecorded",
+];
 
 const agenda = command({
   name: "agenda",
@@ -39,10 +58,14 @@ const agenda = command({
     `carillon agenda "Mon 08:55..09:05" --timezone Europe/Berlin`,
     "carillon agenda tomorrow 9..10 --prefix crm: --count",
     "carillon agenda last 30m --target webhook",
+    "carillon agenda mon --outcome held",
   ],
   run: async (call) => {
     const { words, given, client, out, signal, now } = call;
     const window = windowFrom(words.join(" "), { times: out.times, now: now() });
+    const outcome = oneOf(given.text("outcome"), outcomes, "--outcome");
+    if (outcome !== undefined && given.flag("count"))
+      throw new UsageFault("--count counts nominal occurrences, which have no outcome: leave --outcome out.");
     const asked = {
       ...window,
       prefix: given.text("prefix"),
@@ -52,10 +75,22 @@ const agenda = command({
     };
     if (given.flag("count")) await showCounts(call, asked);
     else {
-      const list = client.agenda({ ...asked, timezone: out.times.zone, limit: pageSize(call), signal });
+      const list = client.agenda({
+        ...asked,
+        outcome,
+        timezone: out.times.zone,
+        limit: pageSize(call),
+        signal,
+      });
       const items = await someOf(call, list);
       noteWindow(out, window);
-      out.table(agendaColumns(out, items), items, "Nothing occurs in this window.");
+      out.table(
+        agendaColumns(out, items),
+        items,
+        outcome === undefined
+          ? "Nothing occurs in this window."
+          : `No occurrence in this window has the outcome ${outcome}.`,
+      );
     }
   },
 });

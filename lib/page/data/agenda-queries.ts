@@ -1,11 +1,11 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { AgendaWindow } from "../../client/agenda.ts";
+import type { AgendaFilter, AgendaWindow } from "../../client/agenda.ts";
 import type { Carillon } from "../../client/carillon.ts";
 
 const pageLength = 100;
 
 /** All occurrences of a window, oldest first, page by page. */
-export const agendaQuery = (carillon: Carillon, window: AgendaWindow) =>
+export const agendaQuery = (carillon: Carillon, window: AgendaFilter) =>
   infiniteQueryOptions({
     queryKey: ["agenda", window],
     initialPageParam: undefined as string | undefined,

@@ -100,10 +100,10 @@ describe.runIf(chromium !== undefined)("the board of holds (needs Chromium)", ()
       const bulk = rows.filter({ hasText: "crm:contact:0…" });
       await bulk.locator(".members", { hasText: /^130$/ }).waitFor();
       expect(await rows.count()).toBe(2);
-      await bulk.getByRole("button").click();
+      await bulk.getByRole("button", { name: /^Show the schedules/ }).click();
       await tab.page.getByRole("link", { name: "crm:contact:0000" }).waitFor();
       expect([...(await textFaults(tab.page)), ...(await axeFaults(tab.page)), ...tab.faults]).toEqual([]);
-      await bulk.getByRole("button").click();
+      await bulk.getByRole("button", { name: /^Show the schedules/ }).click();
       await tab.page.getByRole("link", { name: "crm:contact:0000" }).waitFor({ state: "detached" });
       await tab.close();
     },

@@ -79,7 +79,7 @@ describe.runIf(chromium !== undefined)("the lists of schedules and runs in a bro
     await rowOf("device:meter:0042:reading").getByText("120 runs").waitFor();
     await rowOf("reports:daily").getByText("1 run", { exact: true }).waitFor();
     expect(await rowOf("reports:daily").locator(".zone").innerText()).toBe(
-      "Europe/Berlin, calendar holidays",
+      "Europe/Berlin, calendar holidays: skipped",
     );
     expect(page.url()).toContain("rows=expressions");
     await page.getByRole("link", { name: "Each run" }).click();

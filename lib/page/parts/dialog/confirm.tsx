@@ -27,7 +27,7 @@ export interface ConfirmProps<Preview> {
   hasNoReason?: boolean;
   /** Fields that the action needs besides the reason. The caller keeps their values. */
   fields?: ReactNode;
-  onOpenChange?: (isOpen: boolean) => void;
+  onOpenChange?: ((isOpen: boolean) => void) | undefined;
 }
 
 type Phase = "asking" | "acting" | "done" | "failed";

@@ -1,4 +1,4 @@
-import type { AgendaItem, AgendaWindow } from "../../../client/agenda.ts";
+import type { AgendaFilter, AgendaItem } from "../../../client/agenda.ts";
 import type { ExportList } from "../../data/export/export-rows.ts";
 import { listCommands } from "../../data/export/list-commands.ts";
 import { useSession } from "../../hooks/session-context.ts";
@@ -24,7 +24,7 @@ const columns: ExportList<AgendaItem>["columns"] = [
 ];
 
 /** Wall times are those of the screen's zone. */
-export function AgendaExport({ window }: { window: AgendaWindow }) {
+export function AgendaExport({ window }: { window: AgendaFilter }) {
   const { carillon } = useSession();
   const timezone = useZone();
   return (
@@ -47,4 +47,4 @@ export function AgendaExport({ window }: { window: AgendaWindow }) {
   );
 }
 
-const instantText = (instant: AgendaWindow["from"]) => new Date(instant).toISOString();
+const instantText = (instant: AgendaFilter["from"]) => new Date(instant).toISOString();

@@ -1,5 +1,22 @@
-import type { AgendaWindow } from "../../../client/agenda.ts";
+import type { AgendaFilter, AgendaOutcome } from "../../../client/agenda.ts";
 import { choiceIn, textsIn } from "../../data/search-texts.ts";
+
+/** In the order of the choices. */
+export const agendaOutcomes = [
+  "held",
+  "planned",
+  "ran",
+  "skipped",
+  "dead",
+  "retrying",
+  "running",
+  "waiting",
+  "backlog",
+  "cancelled",
+  "not-planned-yet",
+  "set-aside",
+  "unrecorded",
+] as const satisfies readonly AgendaOutcome[];
 
 /** The window and its filter in the address. Instants are absolute, so that a link shows the same. */
 export interface AgendaSearch {
@@ -9,14 +26,17 @@ export interface AgendaSearch {
   tag?: string | undefined;
   group?: string | undefined;
   target?: string | undefined;
+  outcome?: AgendaOutcome | undefined;
   /** One row for each expression instead of one for each occurrence. */
   rows?: "expressions" | undefined;
 }
 
 export function readAgendaSearch(search: Record<string, unknown>): AgendaSearch {
   const rows = choiceIn(search, "rows", ["expressions"]);
+  const outcome = choiceIn(search, "outcome", agendaOutcomes);
   return {
     ...textsIn(search, ["from", "to", "prefix", "tag", "group", "target"]),
+    ...(outcome === undefined ? {} : { outcome }),
     ...(rows === undefined ? {} : { rows }),
   };
 }
@@ -25,7 +45,7 @@ const minuteMs = 60_000;
 const defaultMs = 60 * minuteMs;
 
 /** Without a window in the address: the coming hour, from the begun minute on. */
-export function windowOf({ from, to, rows: _, ...filter }: AgendaSearch, now: number): AgendaWindow {
+export function windowOf({ from, to, rows: _, ...filter }: AgendaSearch, now: number): AgendaFilter {
   const begin = from ?? new Date(Math.floor(now / minuteMs) * minuteMs).toISOString();
   return { ...filter, from: begin, to: to ?? new Date(Date.parse(begin) + defaultMs).toISOString() };
 }

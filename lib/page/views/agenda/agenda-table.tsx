@@ -9,9 +9,11 @@ import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
 interface AgendaTableProps extends More {
   items: readonly AgendaItem[];
+  /** Only items with one outcome are listed. */
+  isOfOutcome: boolean;
 }
 
-export function AgendaTable({ items, hasMore, onEnd }: AgendaTableProps) {
+export function AgendaTable({ items, isOfOutcome, hasMore, onEnd }: AgendaTableProps) {
   return (
     <VirtualTable
       label="Occurrences"
@@ -23,7 +25,13 @@ export function AgendaTable({ items, hasMore, onEnd }: AgendaTableProps) {
       }
       hasMore={hasMore}
       onEnd={onEnd}
-      empty={hasMore ? "Still searching …" : "Nothing occurs in this time."}
+      empty={
+        hasMore
+          ? "Still searching …"
+          : isOfOutcome
+            ? "No run in this time has this outcome."
+            : "Nothing occurs in this time."
+      }
     />
   );
 }

@@ -1,17 +1,18 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import type { AgendaCounts } from "../../../client/agenda.ts";
+import type { AgendaCounts, AgendaFilter, AgendaOutcome } from "../../../client/agenda.ts";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
 import { amountText } from "../../data/amounts.ts";
 import { moreOf } from "../../data/more.ts";
+import { lookOf } from "../../data/outcomes.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
-import { TextFilter } from "../../parts/filter-fields.tsx";
+import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { AgendaExport } from "./agenda-export.tsx";
-import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
+import { type AgendaSearch, agendaOutcomes, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
 import { ExpressionTable } from "./expression-table.tsx";
 import { WindowFields } from "./window-fields.tsx";
@@ -22,16 +23,22 @@ const rowKinds = [
   { rows: "expressions", name: "By expression" },
 ] as const;
 
+const outcomeChoices = agendaOutcomes.map((outcome) => [outcome, lookOf(outcome).word] as const);
+
 /** The occurrences between two instants, past and coming. */
 export function Agenda() {
   const { carillon } = useSession();
   const search = readAgendaSearch(useSearch({ from: "/agenda" }));
   const navigate = useNavigate({ from: "/agenda" });
   const [openedAt] = useState(Date.now);
-  const window = windowOf(search, openedAt);
+  const asked = windowOf(search, openedAt);
+  const { outcome: _, ...window } = asked;
   const isByExpression = search.rows === "expressions";
+  // Expressions are counted before any outcome is known, and their view has no field for it.
+  const filter: AgendaFilter = isByExpression ? window : asked;
+  const { outcome } = filter;
   const pages = useInfiniteQuery({
-    ...agendaQuery(carillon, window),
+    ...agendaQuery(carillon, filter),
     refetchInterval: useListRefresh(),
     enabled: !isByExpression,
   });
@@ -43,10 +50,12 @@ export function Agenda() {
     <>
       <header className="title">
         <h1>Agenda</h1>
-        <p className="quiet">{counts.data === undefined ? "…" : countsText(counts.data)}</p>
+        <p className="quiet">
+          {counts.data === undefined || shown.isPending ? "…" : countsText(counts.data, outcome)}
+        </p>
         {isByExpression ? null : <ListFreshness pages={pages} />}
         <span className="actions">
-          <AgendaExport window={window} />
+          <AgendaExport window={filter} />
         </span>
       </header>
       <search className="filters">
@@ -68,17 +77,34 @@ export function Agenda() {
         <TextFilter label="Tag" value={search.tag} onChange={(tag) => change({ tag })} />
         <TextFilter label="Group" value={search.group} onChange={(group) => change({ group })} />
         <TextFilter label="Target" value={search.target} onChange={(target) => change({ target })} />
+        {isByExpression ? null : (
+          <ChoiceFilter
+            label="Outcome"
+            choices={outcomeChoices}
+            value={outcome}
+            onChange={(chosen) => change({ outcome: chosen })}
+          />
+        )}
       </search>
       <AnswerState error={shown.error} isPending={shown.isPending} retry={() => void shown.refetch()} />
       {isByExpression && counts.data !== undefined ? <ExpressionTable counts={counts.data} /> : null}
       {!isByExpression && pages.data !== undefined ? (
-        <AgendaTable items={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
+        <AgendaTable
+          items={pages.data.pages.flatMap(({ items }) => items)}
+          isOfOutcome={outcome !== undefined}
+          {...moreOf(pages)}
+        />
       ) : null}
     </>
   );
 }
 
-function countsText({ exact, occurrences, cadences }: AgendaCounts): string {
+/** The server counts by cadence, before any outcome is known. */
+function countsText(
+  { exact, occurrences, cadences }: AgendaCounts,
+  outcome: AgendaOutcome | undefined,
+): string {
   const runs = amountText({ count: occurrences, more: false }, "occurrence");
-  return `${exact ? "" : "about "}${runs} of ${amountText({ count: cadences, more: false }, "expression")}`;
+  const expressions = amountText({ count: cadences, more: false }, "expression");
+  return `${exact ? "" : "about "}${runs} of ${expressions}${outcome === undefined ? "" : ", with any outcome"}`;
 }

@@ -12,8 +12,8 @@ export function ExpressionTable({ counts }: { counts: AgendaCounts }) {
     <>
       <p className="quiet expressions-note">
         {items.length < cadences ? `The ${numberText(items.length)} with most runs. ` : ""}
-        Counted by the expressions of live schedules. Holds, days that a calendar skips, “not before”, “not
-        from” and “most runs” are not looked at.
+        Counted by the expressions of live schedules, whatever becomes of the runs. Holds, days that a
+        calendar skips, “not before”, “not from” and “most runs” are not looked at.
       </p>
       <VirtualTable
         label="Expressions"
@@ -46,8 +46,15 @@ const columns: readonly Column<ExpressionCount>[] = [
   { name: "Schedules", className: "key", cell: (of) => <Members {...of} /> },
 ];
 
+/** The runs on a day that the calendar leaves out. */
+const onText = {
+  skip: "skipped",
+  next: "moved to the next day",
+  previous: "moved to the day before",
+} as const;
+
 function zoneText({ timezone, calendar }: ExpressionCount): string {
-  const parts = [timezone, calendar === null ? null : `calendar ${calendar.name}`];
+  const parts = [timezone, calendar === null ? null : `calendar ${calendar.name}: ${onText[calendar.on]}`];
   return parts.filter((part) => part !== null).join(", ");
 }
 

@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { SharedHold } from "../../../client/groups.ts";
-import { amountText, countText, numberText } from "../../data/amounts.ts";
+import { amountText, countText } from "../../data/amounts.ts";
+import { inParts } from "../../data/bulk/in-parts.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
+import { ReleaseLabel } from "../../parts/release/release-label.tsx";
 
 interface GroupActionsProps {
   group: string;
@@ -21,14 +23,23 @@ interface Counted {
 export function GroupActions({ group, holds }: GroupActionsProps) {
   const { carillon } = useSession();
   const own = useQuery(ownTokenQuery(carillon));
-  const mine = holds.some(({ owner, progress }) => owner === own.data?.holdOwner && progress !== "releasing");
+  const mine = holds.find(({ owner, progress }) => owner === own.data?.holdOwner && progress !== "releasing");
   const mayPause = useMay("pauseGroup");
   const mayResume = useMay("resumeGroup");
   const mayCancel = useMay("cancelGroup");
   return (
     <span className="actions">
       {mayPause ? <HoldGroup group={group} /> : null}
-      {mayResume && mine ? <ReleaseGroup group={group} /> : null}
+      {mayResume && mine !== undefined ? (
+        <ReleaseLabel
+          scope="group"
+          name={group}
+          owner={mine.owner}
+          prefix={mine.prefix}
+          button="Release …"
+          title="Release the group?"
+        />
+      ) : null}
       {mayCancel ? <DeleteGroup group={group} /> : null}
     </span>
   );
@@ -72,30 +83,6 @@ function HoldGroup({ group }: { group: string }) {
   );
 }
 
-function ReleaseGroup({ group }: { group: string }) {
-  const { carillon } = useSession();
-  return (
-    <Confirm<Counted>
-      button="Release …"
-      title="Release the group?"
-      previewKey={["release group", group]}
-      preview={useCounts(group)}
-      describe={({ held }) => (
-        <p>
-          Your hold of the group ends. <b>{countText(held)}</b> of its schedules are held now; those with
-          another hold stay held.
-        </p>
-      )}
-      verb={() => "Release the group"}
-      act={async ({ progress }) => {
-        const done = await inParts((cursor) => carillon.groups.resume(group, {}, { cursor }), progress);
-        return `Your hold has ended: ${amountText({ count: done, more: false }, "schedule is", "schedules are")} released.`;
-      }}
-      hasNoReason
-    />
-  );
-}
-
 function DeleteGroup({ group }: { group: string }) {
   const { carillon } = useSession();
   return (
@@ -119,20 +106,4 @@ function DeleteGroup({ group }: { group: string }) {
       isDangerous
     />
   );
-}
-
-/** Repeats a call until it has no cursor, and returns the sum of what was done. */
-async function inParts(
-  call: (cursor: string | undefined) => Promise<{ done: number; cursor?: string }>,
-  progress: (text: string) => void,
-): Promise<number> {
-  let done = 0;
-  let cursor: string | undefined;
-  do {
-    const part = await call(cursor);
-    done += part.done;
-    cursor = part.cursor;
-    progress(`${numberText(done)} schedules so far …`);
-  } while (cursor !== undefined);
-  return done;
 }

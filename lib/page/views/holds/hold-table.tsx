@@ -7,6 +7,7 @@ import { useNow } from "../../hooks/use-now.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { type HoldGroup, type HoldRow, holdRows } from "./hold-groups.ts";
+import { ReleaseRow } from "./release-row.tsx";
 import "../../look/more.css";
 
 interface HoldTableProps extends More {
@@ -15,7 +16,9 @@ interface HoldTableProps extends More {
 
 export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => holdRows(holds, { hasMore, open }), [holds, hasMore, open]);
+  const [isReleasing, setReleasing] = useState(false);
+  const now = useMemo(() => holdRows(holds, { hasMore, open }), [holds, hasMore, open]);
+  const rows = useKept(now, isReleasing);
   const columns = useMemo(() => {
     const toggle = (id: string) =>
       setOpen((before) => {
@@ -23,7 +26,7 @@ export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
         if (!after.delete(id)) after.add(id);
         return after;
       });
-    return columnsWith(toggle);
+    return columnsWith({ toggle, setReleasing });
   }, []);
   return (
     <VirtualTable
@@ -39,6 +42,16 @@ export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
   );
 }
 
+/**
+ * The rows, as they were before a dialog was opened: after a release, a refresh of the board would take the row
+ * away, and with it the sentence on what was done.
+ */
+function useKept(rows: readonly HoldRow[], isReleasing: boolean): readonly HoldRow[] {
+  const [kept, setKept] = useState(rows);
+  if (!isReleasing && kept !== rows) setKept(rows);
+  return isReleasing ? kept : rows;
+}
+
 function keyOf(row: HoldRow): string {
   if ("group" in row) return row.group.id;
   const { scope, name, owner, since, endedAt } = row.hold;
@@ -48,7 +61,12 @@ function keyOf(row: HoldRow): string {
 /** The hold of a row; the members of a group have the same owner, reason and end. */
 const holdOf = (row: HoldRow): BoardHold => ("group" in row ? row.group.members[0] : row.hold);
 
-const columnsWith = (toggle: (id: string) => void): Column<HoldRow>[] => [
+interface RowActions {
+  toggle(id: string): void;
+  setReleasing(isReleasing: boolean): void;
+}
+
+const columnsWith = ({ toggle, setReleasing }: RowActions): Column<HoldRow>[] => [
   {
     name: "Held",
     className: "name",
@@ -77,6 +95,11 @@ const columnsWith = (toggle: (id: string) => void): Column<HoldRow>[] => [
     },
   },
   { name: "Ends", className: "end", cell: (row) => <EndCell {...holdOf(row)} /> },
+  {
+    name: "Actions",
+    className: "act",
+    cell: (row) => <ReleaseRow row={row} onOpenChange={setReleasing} />,
+  },
 ];
 
 function membersText(row: HoldRow): string {

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import type { Hold, Schedule } from "../../../client/schedule.ts";
 import type { NextOccurrences } from "../../../client/time.ts";
 import { useMay } from "../../data/token-query.ts";
@@ -8,9 +8,8 @@ import { useSession } from "../../hooks/session-context.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
-import { Instant } from "../../parts/instant.tsx";
-
-const runsShown = 5;
+import { Coming, runsShown } from "../../parts/release/coming.tsx";
+import { ReleaseSchedule } from "../../parts/release/release-schedule.tsx";
 
 interface ActionsProps {
   schedule: Schedule;
@@ -22,6 +21,7 @@ interface ActionsProps {
 export function Actions({ schedule, onDeleting }: ActionsProps) {
   const { key, holds } = schedule;
   const mayEdit = useMay("putSchedule");
+  const mayRelease = useMay("resumeSchedule");
   return (
     <div className="schedule-actions">
       {mayEdit ? (
@@ -31,8 +31,14 @@ export function Actions({ schedule, onDeleting }: ActionsProps) {
       ) : null}
       <Fire schedule={schedule} />
       <Pause name={key} />
-      {holds.filter(isOwn).map((hold) => (
-        <Resume key={hold.owner} name={key} hold={hold} />
+      {(mayRelease ? holds.filter(isOwn) : []).map((hold) => (
+        <ReleaseSchedule
+          key={hold.owner}
+          name={key}
+          hold={hold}
+          button={`Release the hold of ${hold.owner} …`}
+          title={`Release the hold of ${hold.owner}?`}
+        />
       ))}
       <Delete schedule={schedule} onDeleting={onDeleting} />
     </div>
@@ -41,22 +47,6 @@ export function Actions({ schedule, onDeleting }: ActionsProps) {
 
 /** A hold of a group or a tag is released for all its members, not here. */
 const isOwn = ({ group, tag }: Hold) => group === undefined && tag === undefined;
-
-function Coming({ next, none, children }: { next: NextOccurrences; none: string; children: ReactNode }) {
-  if (next.details.length === 0) return <p>{none}</p>;
-  return (
-    <>
-      <p>{children}</p>
-      <ul>
-        {next.details.map(({ at }) => (
-          <li key={at}>
-            <Instant at={at} as="exact" />, <Instant at={at} as="relative" />
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
 
 function Pause({ name }: { name: string }) {
   const { carillon } = useSession();
@@ -80,39 +70,6 @@ function Pause({ name }: { name: string }) {
         await carillon.schedules.pause(name, { ...(reason === "" ? {} : { reason }), until });
         if (until === undefined) return "It is held, without an end.";
         return `It is held until ${wallText(Date.parse(until), { zone, now: Date.now(), isExact: false })} ${zone}.`;
-      }}
-    />
-  );
-}
-
-function Resume({ name, hold }: { name: string; hold: Hold }) {
-  const { carillon } = useSession();
-  if (!useMay("resumeSchedule")) return null;
-  return (
-    <Confirm<NextOccurrences>
-      button={`Release the hold of ${hold.owner} …`}
-      title={`Release the hold of ${hold.owner}?`}
-      previewKey={["resume", name, hold.owner]}
-      preview={(signal) => carillon.schedules.next(name, { n: runsShown }, { signal })}
-      describe={(next) => (
-        <>
-          <p>
-            Held since <Instant at={hold.since} />
-            {hold.reason === null ? "" : `: ${hold.reason}`}. Its catch-up policy says which of the missed
-            runs still run.
-          </p>
-          <Coming next={next} none="No run comes.">
-            The next runs:
-          </Coming>
-        </>
-      )}
-      hasNoReason
-      verb={() => "Release it"}
-      act={async () => {
-        const { holds } = await carillon.schedules.resume(name, { owner: hold.owner });
-        return holds.length === 0
-          ? "It is released and runs."
-          : `It is released. ${holds.length} other ${holds.length === 1 ? "hold remains" : "holds remain"}.`;
       }}
     />
   );

@@ -1,12 +1,13 @@
 import { useState } from "react";
 import type { BulkAction, BulkPreview, Selection } from "../../../client/schedule.ts";
 import { amountText, countText, numberText } from "../../data/amounts.ts";
+import { changeAll, doneText } from "../../data/bulk/change-all.ts";
+import { releasedText } from "../../data/bulk/released-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { HoldEnd } from "../../parts/hold-end.tsx";
 import { BulkSamples } from "./bulk-samples.tsx";
-import { changeAll, doneText } from "./change-all.ts";
 import { PatchMany } from "./patch-many.tsx";
 
 interface BulkActionsProps {
@@ -75,7 +76,8 @@ function HoldMany(props: BulkActionsProps) {
 }
 
 function ReleaseMany(props: BulkActionsProps) {
-  const { preview, act, previewKey } = useBulk(props);
+  const { carillon } = useSession();
+  const { preview, previewKey } = useBulk(props);
   const action: BulkAction = { verb: "resume", ...props.selection };
   return (
     <Confirm<BulkPreview>
@@ -89,7 +91,14 @@ function ReleaseMany(props: BulkActionsProps) {
         </BulkSamples>
       )}
       verb={(seen) => (isNone(seen.paused) ? null : verbText("Release", seen))}
-      act={act(action, "released")}
+      act={async ({ reason, progress }) => {
+        const asked = reason === "" ? action : { ...action, reason };
+        const { done, ...rest } = await changeAll(carillon, asked, (so) =>
+          progress(`Your hold ended on ${numberText(so)} schedules …`),
+        );
+        const after = await carillon.schedules.tryMany(action).catch(() => undefined);
+        return releasedText({ hold: "Your hold", done, held: after?.paused, rest });
+      }}
     />
   );
 }

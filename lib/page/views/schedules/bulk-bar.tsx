@@ -1,7 +1,8 @@
 import type { ScheduleFilter } from "../../../client/schedule.ts";
 import { numberText } from "../../data/amounts.ts";
+import { selectedMax } from "../../data/bulk/selected-max.ts";
 import { BulkActions } from "./bulk-actions.tsx";
-import { type KeySelection, selectedMax } from "./selection.ts";
+import type { KeySelection } from "./selection.ts";
 
 interface BulkBarProps {
   filter: ScheduleFilter;

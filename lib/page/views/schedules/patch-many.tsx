@@ -1,10 +1,10 @@
 import { useState } from "react";
 import type { BulkPreview, SchedulePatch, Selection } from "../../../client/schedule.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
+import { changeAll, doneText } from "../../data/bulk/change-all.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/instant.tsx";
-import { changeAll, doneText } from "./change-all.ts";
 
 interface PatchManyProps {
   selection: Selection;

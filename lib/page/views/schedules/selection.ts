@@ -1,7 +1,5 @@
 import { useState } from "react";
-
-/** The most keys that one bulk action takes. */
-export const selectedMax = 500;
+import { selectedMax } from "../../data/bulk/selected-max.ts";
 
 export interface KeySelection {
   keys: ReadonlySet<string>;

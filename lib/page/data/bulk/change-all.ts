@@ -1,6 +1,6 @@
 import type { Carillon } from "../../../client/carillon.ts";
 import type { BulkAction, BulkDone } from "../../../client/schedule.ts";
-import { amountText, numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../amounts.ts";
 
 /** Repeats a bulk action until none is left, and adds up what each call did. */
 export async function changeAll(
@@ -23,17 +23,18 @@ export async function changeAll(
 }
 
 /** A sentence on what was done. */
-export function doneText(
-  { done, unchanged, failed, failures }: Omit<BulkDone, "cursor">,
-  word: string,
-): string {
-  const [first] = failures;
+export function doneText({ done, unchanged, ...rest }: Omit<BulkDone, "cursor">, word: string): string {
   const parts = [
     `${amountText({ count: done, more: false }, "schedule is", "schedules are")} ${word}.`,
     unchanged === 0 ? null : `${amountText({ count: unchanged, more: false }, "was", "were")} so already.`,
-    failed === 0
-      ? null
-      : `${numberText(failed)} could not be${first === undefined ? "" : `, such as ${first.key}: ${first.detail}`}.`,
+    failedText(rest),
   ];
   return parts.filter((part) => part !== null).join(" ");
+}
+
+/** A sentence on what was refused, with the first of these schedules; null if nothing was. */
+export function failedText({ failed, failures }: Pick<BulkDone, "failed" | "failures">): string | null {
+  const [first] = failures;
+  if (failed === 0) return null;
+  return `${numberText(failed)} could not be${first === undefined ? "" : `, such as ${first.key}: ${first.detail}`}.`;
 }

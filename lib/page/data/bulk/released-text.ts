@@ -1,0 +1,37 @@
+import type { BulkDone, BulkPreview } from "../../../client/schedule.ts";
+import { amountText, countText, numberText } from "../amounts.ts";
+import { failedText } from "./change-all.ts";
+
+type Amount = NonNullable<BulkPreview["paused"]>;
+
+interface Released extends Pick<BulkDone, "done"> {
+  /** The hold that ended: `Your hold`, `The hold of ops`. */
+  hold: string;
+  /** How many of the schedules are held by others after it; undefined if the server did not tell. */
+  held: Amount | undefined;
+  /** Schedules among them that the hold was not on, and those that were refused. */
+  rest?: Omit<BulkDone, "done" | "cursor">;
+}
+
+/** Sentences on a hold that ended on many schedules. Other holds stay on some of them. */
+export function releasedText({ hold, done, held, rest }: Released): string {
+  const ended = `${hold} ended on ${amountText({ count: done, more: false }, "schedule")}`;
+  if (rest === undefined || rest.unchanged + rest.failed === 0) {
+    if (held === undefined || done === 0) return `${ended}.`;
+    return isNone(held)
+      ? `${ended}, and none is held any more.`
+      : `${ended}; ${heldCount(held)} of them ${isOne(held) ? "is" : "are"} still held.`;
+  }
+  const { unchanged } = rest;
+  const parts = [
+    `${ended}.`,
+    unchanged === 0 ? null : `${numberText(unchanged)} did not have it.`,
+    failedText(rest),
+    held === undefined ? null : `Of all these, ${heldCount(held)} ${isOne(held) ? "is" : "are"} still held.`,
+  ];
+  return parts.filter((part) => part !== null).join(" ");
+}
+
+const isNone = ({ count, more }: Amount) => count === 0 && !more;
+const isOne = ({ count, more }: Amount) => count === 1 && !more;
+const heldCount = (held: Amount) => (isNone(held) ? "none" : countText(held));

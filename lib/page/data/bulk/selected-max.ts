@@ -1,0 +1,2 @@
+/** The most keys that one bulk action takes. */
+export const selectedMax = 500;

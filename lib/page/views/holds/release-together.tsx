@@ -1,0 +1,96 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Carillon } from "../../../client/carillon.ts";
+import type { BulkAction, BulkDone, BulkPreview } from "../../../client/schedule.ts";
+import { amountText, countText, numberText } from "../../data/amounts.ts";
+import { changeAll } from "../../data/bulk/change-all.ts";
+import { releasedText } from "../../data/bulk/released-text.ts";
+import { selectedMax } from "../../data/bulk/selected-max.ts";
+import { ownTokenQuery } from "../../data/token-query.ts";
+import { useSession } from "../../hooks/session-context.ts";
+import { Confirm } from "../../parts/dialog/confirm.tsx";
+import { holdText, type ReleaseProps } from "../../parts/release/release-props.ts";
+
+interface ReleaseTogetherProps extends ReleaseProps {
+  owner: string;
+  keys: readonly string[];
+  /** Holds that were set with these may be on the board and not loaded yet. */
+  hasMore: boolean;
+}
+
+type Counted = Required<Pick<BulkPreview, "count" | "more" | "paused">>;
+
+/** Ends the holds of one owner that were set together, after a dry run of the server. */
+export function ReleaseTogether({ owner, keys, hasMore, button, title, onOpenChange }: ReleaseTogetherProps) {
+  const { carillon } = useSession();
+  const own = useQuery(ownTokenQuery(carillon));
+  const hold = holdText(owner, own.data?.holdOwner);
+  const actions = actionsOn(keys, owner);
+  return (
+    <Confirm<Counted>
+      button={button}
+      title={title}
+      previewKey={["release together", owner, keys]}
+      preview={(signal) => tryAll(carillon, actions, signal)}
+      describe={({ count, more, paused }) => (
+        <p>
+          {hold} ends on <b>{amountText({ count, more }, "schedule")}</b>. {countText(paused)} of them{" "}
+          {paused.count === 1 && !paused.more ? "is" : "are"} held now; those with another hold stay held.
+          {hasMore ? " The board has more of these holds, which are not loaded yet; they stay." : ""}
+        </p>
+      )}
+      verb={({ count, more }) => (count === 0 ? null : `Release ${amountText({ count, more }, "schedule")}`)}
+      act={async ({ reason, progress }) => {
+        const asked = reason === "" ? actions : actions.map((each) => ({ ...each, reason }));
+        const { done, ...rest } = await changeEach(carillon, asked, progress);
+        const after = await tryAll(carillon, actions).catch(() => undefined);
+        return releasedText({ hold, done, held: after?.paused, rest });
+      }}
+      onOpenChange={onOpenChange}
+    />
+  );
+}
+
+/** One call takes a limited number of keys. */
+function actionsOn(keys: readonly string[], owner: string): BulkAction[] {
+  const calls = Math.ceil(keys.length / selectedMax);
+  return Array.from({ length: calls }, (_, n) => ({
+    verb: "resume",
+    owner,
+    keys: keys.slice(n * selectedMax, (n + 1) * selectedMax),
+  }));
+}
+
+async function tryAll(
+  carillon: Carillon,
+  actions: readonly BulkAction[],
+  signal?: AbortSignal,
+): Promise<Counted> {
+  const sum: Counted = { count: 0, more: false, paused: { count: 0, more: false } };
+  for (const action of actions) {
+    const { count, more, paused } = await carillon.schedules.tryMany(action, { signal });
+    sum.count += count;
+    sum.more ||= more;
+    sum.paused.count += paused?.count ?? 0;
+    sum.paused.more ||= paused?.more ?? false;
+  }
+  return sum;
+}
+
+async function changeEach(
+  carillon: Carillon,
+  actions: readonly BulkAction[],
+  progress: (text: string) => void,
+): Promise<Omit<BulkDone, "cursor">> {
+  const sum: Omit<BulkDone, "cursor"> = { done: 0, unchanged: 0, failed: 0, failures: [] };
+  for (const action of actions) {
+    const before = sum.done;
+    const part = await changeAll(carillon, action, (done) =>
+      progress(`The hold ended on ${numberText(before + done)} schedules …`),
+    );
+    sum.done += part.done;
+    sum.unchanged += part.unchanged;
+    sum.failed += part.failed;
+    sum.failures.push(...part.failures);
+  }
+  return sum;
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { chromium } from "../../support/chromium.ts";
+import type { OwnBrowser } from "../browser.ts";
+import { axeFaults, textFaults } from "../look-faults.ts";
+import { type OwnPage, ownPage } from "../own-page.ts";
+import { withBrowser } from "../with-browser.ts";
+
+const day = "/agenda?from=2026-03-03T00:00:00.000Z&to=2026-03-04T00:00:00.000Z";
+
+describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)", () => {
+  let browser: OwnBrowser;
+
+  withBrowser(filled, (opened) => {
+    ({ browser } = opened);
+  });
+
+  async function filled(): Promise<OwnPage> {
+    const page = await ownPage("2026-03-02T10:00:00.000Z");
+    const { client } = page;
+    await client.calendars.put("days", { dates: ["2026-03-09"] });
+    for (const on of ["skip", "next", "previous"] as const)
+      await client.schedules.put(`off:${on}`, {
+        when: "30 8 * * *",
+        target: { queue: "reports" },
+        calendar: { name: "days", on },
+      });
+    for (const n of [1, 2, 3])
+      await client.schedules.put(`often:${n}`, { when: "*/15 * * * *", target: { queue: "crm" } });
+    await client.schedules.put("kept:a", { when: "0 9 * * *", target: { queue: "crm" } });
+    await client.schedules.pause("kept:a", { reason: "the new index" });
+    return page;
+  }
+
+  test.each([390, 1_440].flatMap((width) => (["light", "dark"] as const).map((theme) => ({ width, theme }))))(
+    "The held runs of a window are chosen by their outcome, which the address keeps, at $width px in the $theme theme",
+    async (look) => {
+      const tab = await browser.tab(look);
+      const { page } = tab;
+      await tab.open(day);
+      await page.getByText("292 occurrences of 5 expressions", { exact: true }).waitFor();
+      await page.getByLabel("Outcome").selectOption("held");
+      const rows = page.locator("main tr[data-row]");
+      await rows.filter({ hasText: "often:" }).first().waitFor({ state: "detached" });
+      await rows.filter({ hasText: "kept:a" }).getByText("held by ops: the new index").waitFor();
+      expect(await rows.count()).toBe(1);
+      expect(page.url()).toContain("outcome=held");
+      await page.getByText("292 occurrences of 5 expressions, with any outcome").waitFor();
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await page.getByLabel("Outcome").selectOption("dead");
+      await page.getByText("No run in this time has this outcome.").waitFor();
+      await tab.close();
+    },
+  );
+
+  test("The export and the commands of the agenda have its outcome", async () => {
+    const tab = await browser.tab();
+    await tab.open(`${day}&outcome=held`);
+    await tab.page.getByRole("button", { name: "Export …" }).click();
+    const texts = await tab.page
+      .getByRole("button", { name: /^Copy as/ })
+      .evaluateAll((buttons) => buttons.map(({ title }) => title));
+    expect(texts).toEqual([
+      expect.stringMatching(/^carillon agenda .* --outcome held /),
+      expect.stringContaining("outcome=held"),
+    ]);
+    await tab.close();
+  });
+
+  test("The rows of expressions differ by how they use a calendar, and take no outcome", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open(`${day}&rows=expressions&outcome=held`);
+    const zoneOf = (key: string) => page.locator("tr[data-row]").filter({ hasText: key }).locator(".zone");
+    await zoneOf("off:skip").waitFor();
+    expect(await zoneOf("off:skip").innerText()).toBe("UTC, calendar days: skipped");
+    expect(await zoneOf("off:next").innerText()).toBe("UTC, calendar days: moved to the next day");
+    expect(await zoneOf("off:previous").innerText()).toBe("UTC, calendar days: moved to the day before");
+    expect(await page.getByLabel("Outcome").count()).toBe(0);
+    await page.getByText("292 occurrences of 5 expressions", { exact: true }).waitFor();
+    expect(await textFaults(page)).toEqual([]);
+    await tab.close();
+  });
+
+  test("No count stands beside the rows while those of another window are loaded", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open(day);
+    await page.getByText("292 occurrences of 5 expressions", { exact: true }).waitFor();
+    const loaded = Promise.withResolvers<void>();
+    await page.route("**/v1/occurrences?*", async (route) => {
+      await loaded.promise;
+      await route.continue();
+    });
+    const counted = page.waitForResponse((answer) => answer.url().includes("occurrences:count"));
+    await page.getByLabel("Key begins with").fill("kept:");
+    await counted;
+    await page.getByText("Loading …").waitFor();
+    expect(await page.locator(".title > p").first().innerText()).toBe("…");
+    loaded.resolve();
+    await page.getByText("1 occurrence of 1 expression", { exact: true }).waitFor();
+    await tab.close();
+  });
+});
