@@ -42,10 +42,12 @@ describe.each([4, 5])("in a random history (seed %i)", (seed) => {
     const whole = await stripOf(world, "k", [0, 8 * hour], 100);
     expect(whole.items.map(({ at: instant }) => instant)).toEqual(items.map(({ at: instant }) => instant));
     for (const item of items) {
-      const { outcome, sentence, dueAt, job } = await explain(world.sql, { key: "k", at: item.at });
+      const { outcome, sentence, dueAt, job, beside } = await explain(world.sql, { key: "k", at: item.at });
+      // A job that was fired by hand has the outcome of its state in a strip.
+      const state = beside[0]?.state === "succeeded" ? "ran" : beside[0]?.state;
       expect({ at: item.at, outcome: item.outcome, sentence: item.sentence, dueAt: item.dueAt }).toEqual({
         at: item.at,
-        outcome,
+        outcome: outcome === "fired" ? state : outcome,
         sentence,
         dueAt,
       });

@@ -3,13 +3,13 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_160_000,
+  Api: 1_164_000,
   Archive: 540_000,
-  FastWorker: 806_000,
+  FastWorker: 808_000,
   Ingest: 650_000,
   Migration: 420_000,
   Page: 20_000,
-  SlowWorker: 806_000,
+  SlowWorker: 808_000,
   Tick: 794_000,
   WebhookSender: 130_000,
 };
