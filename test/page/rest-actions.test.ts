@@ -145,7 +145,7 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     await button(tab, "Hold these …").click();
     await page.getByRole("button", { name: "Hold 5 schedules" }).waitFor();
     await page.getByLabel(/^Reason/).fill("to be checked");
-    await page.getByRole("button", { name: "4 h", exact: true }).click();
+    await page.getByRole("button", { name: "2 h", exact: true }).click();
     await button(tab, "Hold 5 schedules").dblclick();
     expect(await said(tab)).toContain("5 schedules are held.");
     await button(tab, "Close").click();
