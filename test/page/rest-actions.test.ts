@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { chromium } from "../support/chromium.ts";
+import { until } from "../support/until.ts";
 import { type OwnBrowser, settled, type Tab } from "./browser.ts";
 import type { OwnPage } from "./own-page.ts";
 import { formulaKey, group, restPage, target } from "./rest-filled.ts";
@@ -20,7 +21,9 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
   }
 
   const button = ({ page }: Tab, name: string | RegExp) => page.getByRole("button", { name });
-  const said = ({ page }: Tab) => page.getByRole("alertdialog").getByRole("status").textContent();
+  /** The sentence on what was done; before it, the dialog shows its progress. */
+  const said = ({ page }: Tab) =>
+    page.getByRole("alertdialog", { name: "Done" }).getByRole("status").textContent();
 
   test("A new token's secret is shown once, also after a double click and Escape meanwhile, and is nowhere else, and the token can be revoked", async () => {
     const tab = await tabAt("/tokens");
@@ -105,7 +108,8 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     await atOnce.fill("25");
     await own.client.limits.put(target, { concurrency: 7 });
     await button(tab, "Set the limits").click();
-    await page.getByText("7", { exact: true }).first().waitFor();
+    // The list may show the other edit before the form begins again with it.
+    await until("the form has the other limit", async () => (await atOnce.inputValue()) === "7");
     expect(await own.client.limits.get(target)).toMatchObject({ concurrency: 7 });
     await atOnce.fill("30");
     await button(tab, "Set the limits").click();
