@@ -85,7 +85,7 @@ const columnsWith = ({ toggle, setReleasing }: RowActions): Column<HoldRow>[] =>
     className: "reason",
     cell: (row) => <span title={holdOf(row).reason ?? undefined}>{holdOf(row).reason ?? ""}</span>,
   },
-  { name: "Schedules", className: "members", cell: membersText },
+  { name: "Schedules", className: "members", cell: (row) => <Members row={row} /> },
   {
     name: "Since",
     className: "since",
@@ -101,6 +101,12 @@ const columnsWith = ({ toggle, setReleasing }: RowActions): Column<HoldRow>[] =>
     cell: (row) => <ReleaseRow row={row} onOpenChange={setReleasing} />,
   },
 ];
+
+/** On a phone, where the columns have no heads, the number has its unit. */
+function Members({ row }: { row: HoldRow }) {
+  const text = membersText(row);
+  return text === "" ? null : <span data-unit={text === "1" ? "schedule" : "schedules"}>{text}</span>;
+}
 
 function membersText(row: HoldRow): string {
   if ("group" in row) return countText({ count: row.group.members.length, more: row.group.hasMore });
