@@ -19,7 +19,11 @@ export function PastRuns({ name, strip }: { name: string; strip: Strip | undefin
   return (
     <Panel title="Past occurrences" note="the last week, newest first">
       {strip === undefined ? <Pending /> : null}
-      {strip !== undefined && items.length === 0 ? <p className="rows-none">None in the last week.</p> : null}
+      {strip !== undefined && items.length === 0 ? (
+        <p className="rows-none">
+          None in the last week. It was created <Instant at={strip.createdAt} />.
+        </p>
+      ) : null}
       <ol className="past">
         {items
           .slice(0, isWhole ? items.length : firstShown)
