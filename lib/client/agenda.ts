@@ -15,23 +15,24 @@ export interface AgendaWindow {
   target?: string | undefined;
 }
 
-/** The outcomes that items of an agenda can have. */
-export type AgendaOutcome = Extract<
-  Outcome,
-  | "ran"
-  | "running"
-  | "waiting"
-  | "retrying"
-  | "dead"
-  | "cancelled"
-  | "skipped"
-  | "held"
-  | "backlog"
-  | "planned"
-  | "not-planned-yet"
-  | "set-aside"
-  | "unrecorded"
->;
+/** The outcomes that items of an agenda can have; those that are asked for most come first. */
+export const agendaOutcomes = [
+  "held",
+  "planned",
+  "ran",
+  "skipped",
+  "dead",
+  "retrying",
+  "running",
+  "waiting",
+  "backlog",
+  "cancelled",
+  "not-planned-yet",
+  "set-aside",
+  "unrecorded",
+] as const satisfies readonly Outcome[];
+
+export type AgendaOutcome = (typeof agendaOutcomes)[number];
 
 /** The window of a list, which also takes an outcome. */
 export interface AgendaFilter extends AgendaWindow {

@@ -1,7 +1,7 @@
+import { agendaOutcomes } from "../../client/agenda.ts";
 import {
   type AgendaCounts,
   type AgendaItem,
-  type AgendaOutcome,
   type AgendaWindow,
   Pages,
   type Strip,
@@ -29,22 +29,6 @@ const agendaOptions = {
   ...listOptions,
 } as const;
 
-const outcomes: readonly AgendaOutcome[] = [
-  "ran",
-  "running",
-  "waiting",
-  "retrying",
-  "dead",
-  "cancelled",
-  "skipped",
-  "held",
-  "backlog",
-  "planned",
-  "not-planned-yet",
-  "set-aside",
-  "unrecorded",
-];
-
 const agenda = command({
   name: "agenda",
   group: "Time",
@@ -63,7 +47,7 @@ const agenda = command({
   run: async (call) => {
     const { words, given, client, out, signal, now } = call;
     const window = windowFrom(words.join(" "), { times: out.times, now: now() });
-    const outcome = oneOf(given.text("outcome"), outcomes, "--outcome");
+    const outcome = oneOf(given.text("outcome"), agendaOutcomes, "--outcome");
     if (outcome !== undefined && given.flag("count"))
       throw new UsageFault("--count counts nominal occurrences, which have no outcome: leave --outcome out.");
     const asked = {

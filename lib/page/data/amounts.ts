@@ -3,6 +3,17 @@ export function countText({ count, more }: { count: number; more: boolean }): st
   return `${numberText(count)}${more ? "+" : ""}`;
 }
 
+/** An amount as a count has it: there may be more. */
+export interface Amount {
+  count: number;
+  more: boolean;
+}
+
+export const isNone = ({ count, more }: Amount) => count === 0 && !more;
+
+/** `is` after one, `are` after more. */
+export const isOrAre = ({ count, more }: Amount) => (count === 1 && !more ? "is" : "are");
+
 /** `1 schedule`, `3,021,448 schedules`, `10,000+ schedules`. */
 export function amountText(amount: { count: number; more: boolean }, one: string, many = `${one}s`): string {
   return `${countText(amount)} ${amount.count === 1 && !amount.more ? one : many}`;

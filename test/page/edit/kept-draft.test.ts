@@ -2,11 +2,9 @@ import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import { type OwnBrowser, settled, type Tab } from "../browser.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
-import { type OwnPage, ownPage } from "../own-page.ts";
+import type { OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
-
-const begin = "2027-03-26T12:00:00.000Z";
-const daily = { when: "0 9 * * *", timezone: "Europe/Berlin", target: { queue: "reports" } };
+import { daily, editorPage } from "./daily.ts";
 
 const keptIn = ({ page }: Tab) => page.evaluate<string | null>('sessionStorage.getItem("carillon.draft")');
 
@@ -22,12 +20,9 @@ describe.runIf(chromium !== undefined)("an unsaved edit in a browser (needs Chro
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  withBrowser(
-    () => ownPage(begin),
-    (opened) => {
-      ({ own, browser } = opened);
-    },
-  );
+  withBrowser(editorPage, (opened) => {
+    ({ own, browser } = opened);
+  });
 
   test("An edit survives a reload of the tab, and can be discarded", async () => {
     await own.client.schedules.put("kept", daily);

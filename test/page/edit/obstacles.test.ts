@@ -3,10 +3,9 @@ import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import { type OwnBrowser, settled } from "../browser.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
-import { type OwnPage, ownPage } from "../own-page.ts";
+import type { OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
-
-const daily = { when: "0 9 * * *", timezone: "Europe/Berlin", target: { queue: "reports" } };
+import { daily, editorPage } from "./daily.ts";
 
 const when = (page: Page) => page.getByLabel("When", { exact: true });
 const queue = (page: Page) => page.getByLabel("Queue", { exact: true });
@@ -29,12 +28,9 @@ describe.runIf(chromium !== undefined)("an edit that cannot be saved yet (needs 
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  withBrowser(
-    () => ownPage("2027-03-26T12:00:00.000Z"),
-    (opened) => {
-      ({ own, browser } = opened);
-    },
-  );
+  withBrowser(editorPage, (opened) => {
+    ({ own, browser } = opened);
+  });
 
   test("A new schedule is not created while its payload is not JSON, and the button leads to the payload", async () => {
     const tab = await browser.tab();

@@ -3,10 +3,9 @@ import { CarillonProblem } from "../../../lib/client/main.ts";
 import { refusalText } from "../../../lib/page/data/refusal-text.ts";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
-import { type OwnPage, ownPage } from "../own-page.ts";
+import type { OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
-
-const daily = { when: "0 9 * * *", timezone: "Europe/Berlin", target: { queue: "reports" } };
+import { daily, editorPage } from "./daily.ts";
 
 test("A refusal with faults is said by its faults alone", () => {
   const problem = { type: "urn:carillon:problem:invalid", title: "Invalid", status: 400 };
@@ -20,12 +19,9 @@ describe.runIf(chromium !== undefined)("an edit before and during its save (need
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  withBrowser(
-    () => ownPage("2027-03-26T12:00:00.000Z"),
-    (opened) => {
-      ({ own, browser } = opened);
-    },
-  );
+  withBrowser(editorPage, (opened) => {
+    ({ own, browser } = opened);
+  });
 
   test("A missing queue is named beside the coming runs before the schedule can be created", async () => {
     const tab = await browser.tab();

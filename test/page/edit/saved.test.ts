@@ -2,21 +2,17 @@ import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import { type OwnBrowser, settled } from "../browser.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
-import { type OwnPage, ownPage } from "../own-page.ts";
+import type { OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
-
-const daily = { when: "0 9 * * *", timezone: "Europe/Berlin", target: { queue: "reports" } };
+import { daily, editorPage } from "./daily.ts";
 
 describe.runIf(chromium !== undefined)("the ways out of the editor (need Chromium)", () => {
   let own: OwnPage;
   let browser: OwnBrowser;
 
-  withBrowser(
-    () => ownPage("2027-03-26T12:00:00.000Z"),
-    (opened) => {
-      ({ own, browser } = opened);
-    },
-  );
+  withBrowser(editorPage, (opened) => {
+    ({ own, browser } = opened);
+  });
 
   test.each([
     { width: 390, theme: "dark" },

@@ -1,8 +1,6 @@
-import type { BulkDone, BulkPreview } from "../../../client/schedule.ts";
-import { amountText, countText, numberText } from "../amounts.ts";
+import type { BulkDone } from "../../../client/schedule.ts";
+import { type Amount, amountText, countText, isNone, isOrAre, numberText } from "../amounts.ts";
 import { failedText } from "./change-all.ts";
-
-type Amount = NonNullable<BulkPreview["paused"]>;
 
 interface Released extends Pick<BulkDone, "done"> {
   /** The hold that ended: `Your hold`, `The hold of ops`. */
@@ -20,18 +18,16 @@ export function releasedText({ hold, done, held, rest }: Released): string {
     if (held === undefined || done === 0) return `${ended}.`;
     return isNone(held)
       ? `${ended}, and none is held any more.`
-      : `${ended}; ${heldCount(held)} of them ${isOne(held) ? "is" : "are"} still held.`;
+      : `${ended}; ${heldCount(held)} of them ${isOrAre(held)} still held.`;
   }
   const { unchanged } = rest;
   const parts = [
     `${ended}.`,
     unchanged === 0 ? null : `${numberText(unchanged)} did not have it.`,
     failedText(rest),
-    held === undefined ? null : `Of all these, ${heldCount(held)} ${isOne(held) ? "is" : "are"} still held.`,
+    held === undefined ? null : `Of all these, ${heldCount(held)} ${isOrAre(held)} still held.`,
   ];
   return parts.filter((part) => part !== null).join(" ");
 }
 
-const isNone = ({ count, more }: Amount) => count === 0 && !more;
-const isOne = ({ count, more }: Amount) => count === 1 && !more;
 const heldCount = (held: Amount) => (isNone(held) ? "none" : countText(held));

@@ -1,22 +1,5 @@
-import type { AgendaFilter, AgendaOutcome } from "../../../client/agenda.ts";
+import { type AgendaFilter, type AgendaOutcome, agendaOutcomes } from "../../../client/agenda.ts";
 import { choiceIn, textsIn } from "../../data/search-texts.ts";
-
-/** In the order of the choices. */
-export const agendaOutcomes = [
-  "held",
-  "planned",
-  "ran",
-  "skipped",
-  "dead",
-  "retrying",
-  "running",
-  "waiting",
-  "backlog",
-  "cancelled",
-  "not-planned-yet",
-  "set-aside",
-  "unrecorded",
-] as const satisfies readonly AgendaOutcome[];
 
 /** The window and its filter in the address. Instants are absolute, so that a link shows the same. */
 export interface AgendaSearch {

@@ -1,7 +1,12 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import type { AgendaCounts, AgendaFilter, AgendaOutcome } from "../../../client/agenda.ts";
+import {
+  type AgendaCounts,
+  type AgendaFilter,
+  type AgendaOutcome,
+  agendaOutcomes,
+} from "../../../client/agenda.ts";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
 import { amountText } from "../../data/amounts.ts";
 import { moreOf } from "../../data/more.ts";
@@ -12,7 +17,7 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { AgendaExport } from "./agenda-export.tsx";
-import { type AgendaSearch, agendaOutcomes, readAgendaSearch, windowOf } from "./agenda-search.ts";
+import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
 import { ExpressionTable } from "./expression-table.tsx";
 import { WindowFields } from "./window-fields.tsx";

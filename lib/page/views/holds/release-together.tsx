@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Carillon } from "../../../client/carillon.ts";
 import type { BulkAction, BulkDone, BulkPreview } from "../../../client/schedule.ts";
-import { amountText, countText, numberText } from "../../data/amounts.ts";
+import { amountText, countText, isOrAre, numberText } from "../../data/amounts.ts";
 import { changeAll } from "../../data/bulk/change-all.ts";
 import { releasedText } from "../../data/bulk/released-text.ts";
 import { selectedMax } from "../../data/bulk/selected-max.ts";
@@ -34,7 +34,7 @@ export function ReleaseTogether({ owner, keys, hasMore, button, title, onOpenCha
       describe={({ count, more, paused }) => (
         <p>
           {hold} ends on <b>{amountText({ count, more }, "schedule")}</b>. {countText(paused)} of them{" "}
-          {paused.count === 1 && !paused.more ? "is" : "are"} held now; those with another hold stay held.
+          {isOrAre(paused)} held now; those with another hold stay held.
           {hasMore ? " The board has more of these holds, which are not loaded yet; they stay." : ""}
         </p>
       )}

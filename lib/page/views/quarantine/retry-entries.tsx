@@ -1,4 +1,4 @@
-import { amountText, numberText } from "../../data/amounts.ts";
+import { amountText, isNone, numberText } from "../../data/amounts.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
@@ -22,7 +22,7 @@ export function RetryEntries({ prefix }: { prefix: string | undefined }) {
           follows each failure.
         </p>
       )}
-      verb={(seen) => (seen.count === 0 && !seen.more ? null : "Retry at the next tick")}
+      verb={(seen) => (isNone(seen) ? null : "Retry at the next tick")}
       act={async ({ progress }) => {
         let done = 0;
         let cursor: string | undefined;

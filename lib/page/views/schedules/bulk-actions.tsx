@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { BulkAction, BulkPreview, Selection } from "../../../client/schedule.ts";
-import { amountText, countText, numberText } from "../../data/amounts.ts";
+import { amountText, countText, isNone, isOrAre, numberText } from "../../data/amounts.ts";
 import { changeAll, doneText } from "../../data/bulk/change-all.ts";
 import { releasedText } from "../../data/bulk/released-text.ts";
 import { useMay } from "../../data/token-query.ts";
@@ -90,7 +90,7 @@ function ReleaseMany(props: BulkActionsProps) {
           your hold ends, where there is one.{heldText(seen)} Holds of others stay.
         </BulkSamples>
       )}
-      verb={(seen) => (isNone(seen.paused) ? null : verbText("Release", seen))}
+      verb={(seen) => (seen.paused !== undefined && isNone(seen.paused) ? null : verbText("Release", seen))}
       act={async ({ reason, progress }) => {
         const asked = reason === "" ? action : { ...action, reason };
         const { done, ...rest } = await changeAll(carillon, asked, (so) =>
@@ -124,10 +124,8 @@ function DeleteMany(props: BulkActionsProps) {
 function heldText({ paused }: BulkPreview): string {
   if (paused === undefined) return "";
   if (isNone(paused)) return " None of them is held now.";
-  return ` ${countText(paused)} of them ${paused.count === 1 && !paused.more ? "is" : "are"} held now.`;
+  return ` ${countText(paused)} of them ${isOrAre(paused)} held now.`;
 }
-
-const isNone = (amount: BulkPreview["paused"]) => amount?.count === 0 && !amount.more;
 
 function verbText(verb: string, seen: BulkPreview): string | null {
   return isNone(seen) ? null : `${verb} ${amountText(seen, "schedule")}`;
