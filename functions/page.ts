@@ -13,8 +13,9 @@ const built = path.join(import.meta.dirname, "..", "dist", "page");
 export function assemble(env: Environment): Assembled<GatewayEvent, PageResponse> {
   const files = readPageFiles(env["PAGE_DIRECTORY"] ?? built);
   const signIn = signInFrom(env);
+  const name = env["PAGE_NAME"] || undefined;
   const logsLink = env["PAGE_LOGS_LINK"] || undefined;
-  const answer = makePage(files, { connect: connectOrigins(env, signIn), signIn, logsLink });
+  const answer = makePage(files, { connect: connectOrigins(env, signIn), name, signIn, logsLink });
   return { handler: async (event) => answer(event), close: async () => {} };
 }
 

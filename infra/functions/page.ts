@@ -52,6 +52,8 @@ export class Page extends Construct {
       },
     });
     const variables = { PAGE_DIRECTORY: "/var/task/page", ...signInVariables(settings) };
+    if (settings.pageName !== "none")
+      this.fn.addEnvironment("PAGE_NAME", settings.pageName ?? Stack.of(this).stackName);
     for (const [name, value] of Object.entries(variables)) this.fn.addEnvironment(name, value);
     this.logsLink = settings.pageLogsLink;
   }

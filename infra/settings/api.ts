@@ -3,6 +3,7 @@ import { z } from "zod";
 import { parseAllowedPrincipal } from "../../lib/config/allowed-principals.ts";
 import { isOrigin, originForm } from "../../lib/config/cors-origins.ts";
 import { logsLinkFault } from "../../lib/config/logs-link.ts";
+import { pageNameForm, pageNamePattern } from "../../lib/config/page-name.ts";
 import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 /**
@@ -72,6 +73,12 @@ export const apiSettings = {
    * its token endpoint. Default: none.
    */
   pageConnectOrigins: textList(z.string().refine(isOrigin, originForm), "name fewer"),
+  /**
+   * The name of this installation on the page, in its bar and in the titles of its tabs, such as
+   * `Billing, production`, or `none` for no name. Default: the name of the stack. Anyone who can load
+   * the page can read it.
+   */
+  pageName: textOrToken(pageNamePattern, pageNameForm).optional(),
   /**
    * Where the page's links to the log of a job lead: an address with placeholders, such as
    * `{jobId}`, or `none` for no links. Default: a query of the functions' logs in CloudWatch, in the

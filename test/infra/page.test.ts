@@ -46,6 +46,11 @@ function pagesOf(stack: Synthesised): string[] {
   ];
 }
 
+function variableOf(stack: Synthesised, variable: string): unknown {
+  const [page] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith("Page"));
+  return Object(page?.[1].Properties["Environment"]).Variables[variable];
+}
+
 describe("the page behind an HTTP API", () => {
   const stack = synthesised();
 
@@ -180,6 +185,7 @@ describe("the page behind an HTTP API for JWTs", () => {
       .filter(([id]) => id.startsWith("Page"));
     const { Variables } = Object(page?.[1].Properties["Environment"]);
     expect(Object.keys(Variables).filter((name) => name.startsWith("PAGE_"))).toEqual([
+      "PAGE_NAME",
       "PAGE_DIRECTORY",
       "PAGE_LOGS_LINK",
     ]);
@@ -211,10 +217,7 @@ describe("the page behind a REST API", () => {
 });
 
 describe("the page's links to logs", () => {
-  const linkOf = (stack: Synthesised): unknown => {
-    const [page] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith("Page"));
-    return Object(page?.[1].Properties["Environment"]).Variables["PAGE_LOGS_LINK"];
-  };
+  const linkOf = (stack: Synthesised) => variableOf(stack, "PAGE_LOGS_LINK");
   const ifAws = z.object({ "Fn::If": z.tuple([z.string(), z.unknown(), z.unknown()]) });
   const joined = z.object({ "Fn::Join": z.tuple([z.literal(""), z.array(z.unknown())]) });
 
@@ -251,6 +254,15 @@ describe("the page's links to logs", () => {
 });
 
 describe("the setting of the page", () => {
+  const nameOf = (settings: Record<string, string>) => variableOf(synthesised(settings), "PAGE_NAME");
+
+  test("the page has the name of the stack, another one by pageName, and none with none", () => {
+    expect(nameOf({})).toBe("Carillon");
+    expect(nameOf({ pageName: "Billing, production" })).toBe("Billing, production");
+    expect(nameOf({ pageName: "none" })).toBeUndefined();
+    expect(() => synthesised({ pageName: "two\nlines" })).toThrow("it takes a name of up to 40");
+  });
+
   test.each([
     ["by default", {}, "https://", "/"],
     ["of a REST API", { apiKind: "rest" }, "https://", "/api/"],

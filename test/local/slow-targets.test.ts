@@ -99,6 +99,8 @@ test.each([
   ["CARILLON_LAMBDA_URL", "127.0.0.1:3001"],
   ["CARILLON_LAMBDA_URL", "nonsense"],
   ["CARILLON_CORS_ORIGINS", "http://localhost:5173,*"],
+  ["CARILLON_PAGE_NAME", "-"],
+  ["CARILLON_PAGE_NAME", "x".repeat(41)],
   ["DATABASE_PREPARE", "no"],
 ])("%s=%s is refused when the stack starts, not when a job needs it", (variable, value) => {
   expect(() => readSettings({ [variable]: value })).toThrow(variable);

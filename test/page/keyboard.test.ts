@@ -51,7 +51,7 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     await tab.page.keyboard.press("Enter");
     await tab.page.getByRole("heading", { name: gapKey }).waitFor();
     await holds(tab.page, `document.activeElement.id === "main"`);
-    expect(await tab.page.title()).toBe(`${gapKey} · Carillon`);
+    expect(await tab.page.title()).toBe(`${gapKey} · production · Carillon`);
     await tab.page.keyboard.press("Control+k");
     await tab.page.keyboard.press("Escape");
     await tab.page.getByRole("dialog").waitFor({ state: "detached" });

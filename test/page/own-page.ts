@@ -48,7 +48,7 @@ export interface Behind {
 export const byTokens: Behind = {
   port: 0,
   apiEnv: {},
-  pageEnv: {},
+  pageEnv: { PAGE_NAME: "production" },
   authorized: (event, invoke) => invoke(event),
 };
 

@@ -17,6 +17,9 @@ describe.runIf(chromium !== undefined)("the sign-in in a browser (needs Chromium
     const tab = await browser.tab();
     const asked: string[] = [];
     tab.page.on("request", (request) => asked.push(`${request.url()} ${request.headers()["referer"] ?? ""}`));
+    await tab.open("/");
+    await tab.page.getByText("runs in the next hour").waitFor();
+    expect(await tab.page.locator(".facts").textContent()).not.toContain("…");
     await tab.open("/schedules?prefix=a");
     expect(tab.page.url()).toBe(`${own.url}/schedules?prefix=a`);
     const kept = await tab.page.evaluate<Record<string, string>>(
@@ -31,6 +34,17 @@ describe.runIf(chromium !== undefined)("the sign-in in a browser (needs Chromium
     await settled(tab.page);
     expect(tab.page.url()).toBe(`${own.url}/schedules?prefix=a`);
     expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
+
+  test("The page says which installation it is, before the sign-in, after it, and in the title of its tab", async () => {
+    const tab = await browser.tab({ token: null });
+    await tab.open("/holds");
+    await tab.page.getByRole("heading", { name: "Carillon production" }).waitFor();
+    await tab.page.getByLabel("Token").fill(adminToken);
+    await tab.page.keyboard.press("Enter");
+    await tab.page.getByRole("banner").getByText("production").waitFor();
+    expect(await tab.page.title()).toBe("Holds · production · Carillon");
     await tab.close();
   });
 

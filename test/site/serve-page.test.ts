@@ -57,6 +57,14 @@ describe("the document", () => {
     });
   });
 
+  test("The document tells the page the name of its installation, escaped, and none where none is set", async () => {
+    const named = smallPage({ PAGE_NAME: `Billing "prod" <eu>` });
+    expect(textOf(await named.get("/"))).toContain(
+      '<meta name="carillon-name" content="Billing &quot;prod&quot; &lt;eu>">',
+    );
+    expect(textOf(await page.get("/"))).not.toContain("carillon-name");
+  });
+
   test("The document tells the page where logs are, escaped, and its policy stays the same", async () => {
     const linked = smallPage({ PAGE_LOGS_LINK: `https://logs.example.com/?q="{jobId}"&a=<b>$&` });
     const answer = await linked.get("/");

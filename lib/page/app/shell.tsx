@@ -2,6 +2,7 @@ import { Link, Outlet } from "@tanstack/react-router";
 import { LiveProvider } from "../hooks/live.tsx";
 import { Bell } from "../parts/bell.tsx";
 import { StaleNotice } from "../parts/stale-notice.tsx";
+import { InstallationName } from "./installation.tsx";
 import { Keys } from "./keys.tsx";
 import { mainViews } from "./main-views.ts";
 import { MoreMenu } from "./more-menu.tsx";
@@ -20,7 +21,7 @@ export function Shell() {
       <SkipLink />
       <header className="bar">
         <Link to="/" className="brand">
-          <Bell /> Carillon
+          <Bell /> Carillon <InstallationName />
         </Link>
         <nav aria-label="Views" className="views">
           <div className="views-scroll">

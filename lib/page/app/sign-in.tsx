@@ -3,6 +3,7 @@ import type { SignInSettings } from "../../config/sign-in-settings.ts";
 import { Bell } from "../parts/bell.tsx";
 import { issuerName } from "../sign-in/settings.ts";
 import { faultText } from "../sign-in/sign-in-fault.ts";
+import { InstallationName } from "./installation.tsx";
 import "../look/parts.css";
 import "../look/shell.css";
 
@@ -26,7 +27,8 @@ export function SignIn({ settings, refused, onRefused, onToken }: SignInProps) {
       )}
       {settings === null ? (
         <TokenForm onToken={onToken} look="primary">
-          A colleague with an admin token makes one with <code>carillon token create</code>.
+          A colleague with an admin token makes one with <code>carillon token create</code>. On your own
+          machine, <code>npm start</code> prints a link that signs in.
         </TokenForm>
       ) : (
         <>
@@ -58,7 +60,7 @@ function Screen({ children }: { children: ReactNode }) {
   return (
     <main className="sign-in">
       <h1>
-        <Bell /> Carillon
+        <Bell /> Carillon <InstallationName />
       </h1>
       {children}
     </main>

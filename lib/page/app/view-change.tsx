@@ -1,5 +1,6 @@
 import { useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
+import { installationName } from "./installation.tsx";
 import { focusContent } from "./skip-link.tsx";
 
 /**
@@ -10,7 +11,9 @@ export function ViewChange() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const before = useRef(path);
   useEffect(() => {
-    document.title = `${nameOf(path)} · Carillon`;
+    document.title = [nameOf(path), installationName(), "Carillon"]
+      .filter((part) => part !== null)
+      .join(" · ");
     if (before.current !== path) focusContent();
     // On a phone the views do not all fit in the bar.
     document

@@ -6,20 +6,22 @@ import { CopyButton } from "./copy-button.tsx";
 export function FirstSchedule() {
   const mayMake = useMay("createSchedule");
   return (
-    <span className="first">
-      There is no schedule yet. A schedule is a key, a time and a target.
-      {mayMake ? (
-        <>
-          {" "}
-          <Link to="/new" className="link">
-            Make one here
-          </Link>
-          , or run this, which makes one for each minute:
-        </>
-      ) : (
-        " This makes one for each minute:"
-      )}
+    <div className="first">
+      <p>
+        There is no schedule yet. A schedule is a key, a time and a target.
+        {mayMake ? (
+          <>
+            {" "}
+            <Link to="/new" className="link">
+              Make one here
+            </Link>
+            , or run this, which makes one for each minute:
+          </>
+        ) : (
+          " This makes one for each minute:"
+        )}
+      </p>
       <CopyButton text='carillon put hello --when "every 1m" --event default' />
-    </span>
+    </div>
   );
 }

@@ -102,7 +102,7 @@ export function VirtualTable<Row>({
           })}
         </tbody>
       </table>
-      {rows.length === 0 ? <p className="rows-none">{empty}</p> : null}
+      {rows.length === 0 ? <div className="rows-none">{empty}</div> : null}
     </div>
   );
 }

@@ -175,12 +175,23 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
 export const webhookFunctionName = "carillon-webhook";
 
 /** The function that serves the page: it has no database, no queue and no rights. */
-export function localPage(
-  parts: Pick<FunctionsParts, "clock" | "log">,
-): LocalFunction<APIGatewayProxyEventV2, unknown> {
+export function localPage({
+  pageName,
+  clock,
+  log,
+}: Pick<FunctionsParts, "clock" | "log"> & { pageName: string }): LocalFunction<
+  APIGatewayProxyEventV2,
+  unknown
+> {
   return localFunction(
-    { name: "page", assemble: assemblePage, env: {}, timeoutMs: seconds(limits.page), concurrency: 10 },
-    parts,
+    {
+      name: "page",
+      assemble: assemblePage,
+      env: { PAGE_NAME: pageName },
+      timeoutMs: seconds(limits.page),
+      concurrency: 10,
+    },
+    { clock, log },
   );
 }
 

@@ -2,6 +2,7 @@ import path from "node:path";
 import { isOrigin, originForm } from "../../config/cors-origins.ts";
 import { type Environment, integer } from "../../config/environment.ts";
 import { lifecycleFrom } from "../../config/lifecycle.ts";
+import { pageNameForm, pageNamePattern } from "../../config/page-name.ts";
 import { reachFrom } from "../../webhook/reach.ts";
 
 /** The settings of `npm start`, from its environment. */
@@ -26,6 +27,8 @@ export interface LocalSettings {
   lifecycle: Environment;
   /** The origins whose pages may call the API, separated by commas. */
   corsOrigins: string | undefined;
+  /** The name on the page, in its bar and in the titles of its tabs. */
+  pageName: string;
   /** A Lambda emulator for the functions that `lambda` targets name. */
   lambdaUrl: string | undefined;
 }
@@ -53,6 +56,7 @@ export function readSettings(env: Environment): LocalSettings {
     webhookAllow: readWebhookAllow(env),
     lifecycle: readLifecycle(env),
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
+    pageName: readPageName(given(env, "CARILLON_PAGE_NAME") ?? "local"),
     lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
   };
 }
@@ -85,6 +89,11 @@ function readLifecycle(env: Environment): Environment {
 function readCorsOrigins(origins: string | undefined): string | undefined {
   if (origins === undefined || origins.split(",").every(isOrigin)) return origins;
   throw new Error(`The environment variable CARILLON_CORS_ORIGINS: ${originForm}, with commas between them.`);
+}
+
+function readPageName(name: string): string {
+  if (pageNamePattern.test(name)) return name;
+  throw new Error(`The environment variable CARILLON_PAGE_NAME: ${pageNameForm}.`);
 }
 
 function readLambdaUrl(url: string | undefined): string | undefined {

@@ -95,7 +95,7 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
       log,
     });
     started.defer(() => closeAll(functions));
-    const page = localPage({ clock, log });
+    const page = localPage({ pageName: settings.pageName, clock, log });
     started.defer(() => page.close(0));
     const http = await startHttp({ port: settings.ports.api, api: functions.api, page, clock, log });
     started.defer(() => http.close(httpGraceMs));

@@ -7,15 +7,14 @@ import { MinuteLink } from "../../parts/minute-link.tsx";
 
 /** Six figures, each with a sentence. */
 export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast: Forecast | undefined }) {
-  const heaviest = forecast?.heaviest[0];
   const lateness = (stats?.lastMinutes ?? stats?.lastHour)?.lateness;
   return (
     <dl className="facts">
       <Fact figure={stats && numberText(stats.schedules.active)} look="plain">
         active schedules of {stats ? numberText(stats.schedules.total) : "…"}
       </Fact>
-      <Fact figure={stats && numberText(perMinute(stats.lastHour))} look="plain">
-        runs a minute, last hour
+      <Fact figure={stats && numberText(runsOf(stats.lastHour))} look="plain">
+        runs in the last hour{stats && paceText(runsOf(stats.lastHour))}
       </Fact>
       <Fact
         figure={stats && (lateness?.p99Ms == null ? "–" : spanText(lateness.p99Ms))}
@@ -36,26 +35,36 @@ export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast:
           schedules held
         </Link>
       </Fact>
-      <Fact
-        figure={heaviest && numberText(heaviest.fires)}
-        look={heaviest?.beyond === true ? "warn" : "plain"}
-      >
-        runs in the busiest minute ahead
-        {heaviest === undefined ? null : (
-          <>
-            , <MinuteLink at={heaviest.at} />
-          </>
-        )}
-      </Fact>
+      <Busiest forecast={forecast} />
     </dl>
+  );
+}
+
+function Busiest({ forecast }: { forecast: Forecast | undefined }) {
+  const minute = forecast?.heaviest[0];
+  if (minute === undefined)
+    return (
+      <Fact figure={forecast && "0"} look="plain">
+        runs in the next hour
+      </Fact>
+    );
+  return (
+    <Fact figure={numberText(minute.fires)} look={minute.beyond ? "warn" : "plain"}>
+      runs in the busiest minute ahead, <MinuteLink at={minute.at} />
+      {minute.beyond ? ": more than in any minute of the last day" : null}
+    </Fact>
   );
 }
 
 /** As the guarantee says: a job starts within a second after its due time. */
 const lateMs = 1_000;
 
-function perMinute(counts: Counts | null): number {
-  return Math.round(((counts?.succeeded ?? 0) + (counts?.failed ?? 0)) / 60);
+const runsOf = (counts: Counts | null) => (counts?.succeeded ?? 0) + (counts?.failed ?? 0);
+
+/** `, 21 a minute`; nothing where that would be less than one. */
+function paceText(runs: number): string {
+  const pace = Math.floor(runs / 60);
+  return pace === 0 ? "" : `, ${numberText(pace)} a minute`;
 }
 
 interface FactProps {
