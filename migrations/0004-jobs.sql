@@ -128,6 +128,8 @@ create table carillon.job_requests (
   -- Read by the explanation of a cancelled or retried job.
   primary key (occurrence, schedule_id, kind, n, at, audit_id)
 ) partition by range (occurrence);
+-- Read by the list and the count of the jobs of one request, newest first.
+create index job_requests_entry on carillon.job_requests (audit_id, occurrence, schedule_id, kind, n);
 
 -- Ranges of occurrences that got no job, with the reason. Written evenly and purged in large numbers.
 create table carillon.passed_over (

@@ -19,16 +19,6 @@ export const errorGroupOption = {
   "error-group": { value: "id", about: "Only jobs of this error group, as `carillon errors` lists them" },
 } as const satisfies Record<string, OptionSpec>;
 
-export const jobStates = [
-  "waiting",
-  "running",
-  "retrying",
-  "succeeded",
-  "skipped",
-  "dead",
-  "cancelled",
-] as const;
-
 export function ownersFrom({ given }: Call<keyof typeof ownerOptions>): JobOwners {
   return {
     key: given.text("key"),

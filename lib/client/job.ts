@@ -2,7 +2,17 @@ import type { Instant, InstantText, Json } from "./json.ts";
 import type { Labels, Policies } from "./policies.ts";
 import type { Target } from "./target.ts";
 
-export type JobState = "waiting" | "running" | "retrying" | "succeeded" | "skipped" | "dead" | "cancelled";
+export const jobStates = [
+  "waiting",
+  "running",
+  "retrying",
+  "succeeded",
+  "skipped",
+  "dead",
+  "cancelled",
+] as const;
+
+export type JobState = (typeof jobStates)[number];
 
 export type JobKind = "cadence" | "manual" | "backfill" | "again";
 
@@ -113,6 +123,19 @@ export interface JobFilter extends JobOwners, Found, Late {
    * enqueued for later.
    */
   upcoming?: boolean | undefined;
+  /**
+   * The jobs of calls of `retryMany` or `cancelMany`: the `entry` of up to 20 answers, separated by
+   * commas. Takes only `state` and `prefix` beside it.
+   */
+  entry?: string | undefined;
+}
+
+/** How many jobs are in each state now. */
+export interface JobsByState {
+  count: number;
+  /** There may be more: counting has a bound. */
+  more: boolean;
+  states: Record<JobState, number>;
 }
 
 export interface RetryFilter extends JobOwners, Found, Late {
@@ -129,6 +152,8 @@ export interface RetriedMany {
   done: number;
   /** Matching jobs that are not retried. */
   leftOut: number;
+  /** The entry of the audit, for `jobs.states` and `jobs.list`; null if no job was changed. */
+  entry: string | null;
   /** Matching jobs left unchanged because their row is locked or cannot be written. */
   failed: number;
   cursor?: string;
@@ -138,6 +163,8 @@ export interface CancelledMany {
   done: number;
   /** Jobs of `done` that are running; their workers are notified to stop. */
   running: number;
+  /** The entry of the audit, for `jobs.states` and `jobs.list`; null if no job was changed. */
+  entry: string | null;
   /** Matching jobs left unchanged because their row is locked or cannot be written. */
   failed: number;
   cursor?: string;

@@ -7,6 +7,7 @@ import type {
   JobGroupFilter,
   JobGroups,
   JobSummary,
+  JobsByState,
   JobsDryRun,
   RetriedMany,
   RetryFilter,
@@ -50,6 +51,13 @@ export class Jobs {
         options,
       })
     ).body;
+  }
+
+  /** What became of the jobs of calls of `retryMany` or `cancelMany`, by the `entry` of their answers. */
+  async states(entries: readonly string[], options?: CallOptions): Promise<JobsByState> {
+    const query = { entry: entries.join(",") };
+    return (await this.#send<JobsByState>({ method: "GET", path: ["v1", "jobs:states"], query, options }))
+      .body;
   }
 
   /** A job without a lasting schedule. */

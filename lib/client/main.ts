@@ -44,6 +44,7 @@ export type {
   JobOwners,
   JobState,
   JobSummary,
+  JobsByState,
   JobsDryRun,
   OpenJob,
   ParcelTimes,

@@ -26,8 +26,12 @@ export interface CancelledMany {
   running: number;
   /** Found, but not written: the database failed on each alone. */
   failed: number;
+  /** The entry of the audit; null if no job was cancelled. */
+  entry: string | null;
   next?: string;
 }
+
+type Cancelled = Omit<CancelledMany, "entry">;
 
 type CancelDeps = EditDeps & { log: Log };
 
@@ -60,19 +64,28 @@ export async function cancelMany(
   params: CancelManyParams,
   timeIsUp: () => boolean = timeOfCall(),
 ): Promise<CancelledMany> {
-  const { filter, limit, caller, reason, after = "ahead/" } = params;
+  const { filter, caller, reason } = params;
   const said = sayable(filter);
   const detail = { filter: said, ...(reason === undefined ? {} : { reason }) };
   const by = { caller, detail, entry: callEntry(said) };
+  const cancelled = await cancelFrom(deps, { ...params, by, timeIsUp });
+  return { ...cancelled, entry: by.entry.written?.id ?? null };
+}
+
+async function cancelFrom(
+  deps: CancelDeps,
+  params: Omit<MadeParams, "after"> & { after?: string | undefined },
+): Promise<Cancelled> {
+  const { filter, limit, by, timeIsUp, after = "ahead/" } = params;
   const [, key] = behindKey.exec(after) ?? [];
   const { state: _, errorGroup: __, ...owners } = filter;
   if (key === undefined || !mayBeUnmade(filter))
-    return cancelMade(deps, { ...params, by, timeIsUp, after: key === undefined ? after : "0" });
+    return cancelMade(deps, { ...params, after: key === undefined ? after : "0" });
   const unmade = { owners, after: key === "" ? undefined : key, most: limit, by, timeIsUp };
   const { next, ...counts } = await cancelUnmade(deps, unmade);
   if (next !== null) return { ...counts, running: 0, next: `ahead/${next}` };
   if (counts.done >= limit || timeIsUp()) return { ...counts, running: 0, next: "0" };
-  const made = await cancelMade(deps, { ...params, by, timeIsUp, after: "0", limit: limit - counts.done });
+  const made = await cancelMade(deps, { ...params, after: "0", limit: limit - counts.done });
   return { ...made, done: counts.done + made.done, failed: counts.failed + made.failed };
 }
 
@@ -86,7 +99,7 @@ interface MadeParams extends CancelManyParams {
  * Every unsettled job with a row is in a parcel, so this reads the parcels by id: a job that moves
  * to another parcel meanwhile comes later in the pass.
  */
-async function cancelMade(deps: CancelDeps, params: MadeParams): Promise<CancelledMany> {
+async function cancelMade(deps: CancelDeps, params: MadeParams): Promise<Cancelled> {
   const { filter, limit, by, timeIsUp } = params;
   const counts = { done: 0, running: 0, failed: 0 };
   const owners = await fewOwners(deps.sql, filter, { deleted: false });

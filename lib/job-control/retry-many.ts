@@ -33,6 +33,8 @@ export interface RetriedMany {
   leftOut: number;
   /** Found, but not written: the database failed on each alone. */
   failed: number;
+  /** The entry of the audit; null if no job was retried. */
+  entry: string | null;
   /** The place from which the next call continues. */
   next?: string;
 }
@@ -59,6 +61,7 @@ export async function retryMany(
   const said = sayable(filter);
   const detail = { filter: said, ...(reason === undefined ? {} : { reason }) };
   const by = { caller, detail, entry: callEntry(said) };
+  const answer = () => ({ ...counts, entry: by.entry.written?.id ?? null });
   let ahead = await owedUnderWay(deps.sql);
   const counts = { done: 0, leftOut: 0, failed: 0 };
   let after = params.after ?? (await beginning(deps.sql, filter));
@@ -80,11 +83,11 @@ export async function retryMany(
       timeIsUp,
     });
     counts.failed += failed;
-    if (tried < jobs.length) return { ...counts, next: jobs[tried - 1]?.place ?? after };
-    if (next === undefined) return counts;
+    if (tried < jobs.length) return { ...answer(), next: jobs[tried - 1]?.place ?? after };
+    if (next === undefined) return answer();
     after = next;
   }
-  return { ...counts, next: after };
+  return { ...answer(), next: after };
 }
 
 /** Number of jobs in backlog parcels: they are ready before the retries of this call. */

@@ -6,7 +6,17 @@ import { type JobKey, type JobKind, jobId, parseJobId } from "./job-id.ts";
 import { byPlace, type JobPlace } from "./job-place.ts";
 import { type AttemptRead, attemptsOf, type CurrentTimes } from "./read-attempts.ts";
 
-export type JobState = "waiting" | "running" | "retrying" | "succeeded" | "skipped" | "dead" | "cancelled";
+export const jobStates = [
+  "waiting",
+  "running",
+  "retrying",
+  "succeeded",
+  "skipped",
+  "dead",
+  "cancelled",
+] as const;
+
+export type JobState = (typeof jobStates)[number];
 
 /**
  * A job as callers read it. The states `running` and `retrying` come from its parcel and its

@@ -197,6 +197,8 @@ describe("other documented statuses", () => {
     await answers("POST", "/v1/jobs:retry", 200, { body: { filter: { key: "walk" }, dryRun: true } });
     await answers("POST", "/v1/jobs:cancel", 200, { body: { filter: { key: "walk" }, dryRun: true } });
     await answers("GET", "/v1/jobs:groups", 200);
+    await answers("GET", "/v1/jobs:states", 200, { query: "entry=1" });
+    await answers("GET", "/v1/jobs", 200, { query: "entry=1&state=dead" });
   });
 
   test("Every documented status occurs: groups and tags", async () => {

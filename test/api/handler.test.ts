@@ -53,6 +53,8 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     retryJob: operation("retryJob"),
     failures: {
       group: operation("failures.group"),
+      ofEntries: operation("failures.ofEntries"),
+      countEntries: operation("failures.countEntries"),
       cancelDryRun: operation("failures.cancelDryRun"),
       retryDryRun: operation("failures.retryDryRun"),
     },

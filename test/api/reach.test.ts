@@ -226,6 +226,7 @@ const cases: Record<string, RouteCase> = {
     ["/v1/jobs:groups", { query: "group=shared&by=target" }],
     ["/v1/jobs:groups", { query: "state=retrying" }],
   ),
+  "GET /v1/jobs:states": shows(["/v1/jobs:states", { query: "entry=1,2,3,4,5" }]),
   "GET /v1/jobs/{id}": missingJob(""),
   "POST /v1/jobs/{id}/cancel": missingJob("/cancel"),
   "POST /v1/jobs/{id}/retry": missingJob("/retry"),

@@ -89,16 +89,20 @@ test("Without --yes, a retry or a cancel by filter asks with the number of jobs 
   });
 });
 
-test("carillon retry --error-group retries the jobs of the group, and names the command that shows their target", async () => {
+test("carillon retry --error-group retries the jobs of the group, and names the command that shows what became of them", async () => {
   const { out, err } = await cli.carillon(["retry", "--error-group", await errorGroup(), "--yes"]);
   expect(out).toBe("Retried: 2 jobs.\n");
-  expect(err).toBe("To see what became of them: carillon jobs --target queue/demo\n");
+  const [, entry = ""] = /^To see what became of them: carillon jobs --entry (\d+)\n$/.exec(err) ?? [];
+  const became = await cli.carillon(["jobs", "--entry", entry]);
+  expect(became.out.trimEnd().split("\n")).toHaveLength(3);
+  expect(became.err).toBe("Of 2 jobs: 2 retrying.\n");
   expect((await cli.carillon(["errors"])).out).toMatch(/Order <n> not found\n$/);
 });
 
-test("A retry by the filter of schedules names the command that shows what became of the jobs", async () => {
-  const { out, err } = await cli.carillon(["retry", "--state", "dead", "--key", "c", "--yes"]);
-  expect(out).toBe("Retried: 1 job.\n");
-  expect(err).toBe("To see what became of them: carillon jobs --key c\n");
-  expect((await cli.carillon(["jobs", "--key", "c"])).out).toMatch(/ retrying /);
+test("A retry as JSON has the entries of the audit, and its jobs can be listed by state", async () => {
+  const { out } = await cli.carillon(["retry", "--state", "dead", "--key", "c", "--yes", "--json"]);
+  const { entries, ...counts } = JSON.parse(out) as { entries: string[] };
+  expect(counts).toEqual({ done: 1, leftOut: 0, failed: 0 });
+  const dead = await cli.carillon(["jobs", "--entry", entries.join(","), "--state", "dead"]);
+  expect(dead).toMatchObject({ out: "", err: "No job matches.\nOf 1 job: 1 retrying.\n" });
 });

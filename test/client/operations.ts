@@ -105,7 +105,17 @@ export const operations: Readonly<Record<string, Reached>> = {
   enqueueJob: { call: (c) => c.jobs.enqueue({ target: { queue: "q" } }), answer: "Job", body: "EnqueueBody" },
   listJobs: {
     call: (c) =>
-      page(c.jobs.list({ state: "running", upcoming: false, ...late, ...owners, ...found, ...listed })),
+      page(
+        c.jobs.list({
+          state: "running",
+          upcoming: false,
+          entry: "1",
+          ...late,
+          ...owners,
+          ...found,
+          ...listed,
+        }),
+      ),
     answer: "Page<JobSummary>",
   },
   getJob: { call: (c) => c.jobs.get("1"), answer: "Job" },
@@ -126,6 +136,8 @@ export const operations: Readonly<Record<string, Reached>> = {
       c.jobs.groups({ state: "dead", by: "target,error", ...owners, ...found, ...listed, cursor: "c" }),
     answer: "JobGroups",
   },
+
+  countJobStates: { call: (c) => c.jobs.states(["1", "2"]), answer: "JobsByState" },
 
   listGroups: {
     call: (c) => page(c.groups.list({ prefix: "g", ...listed })),

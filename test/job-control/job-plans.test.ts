@@ -4,6 +4,7 @@ import { cancelJob } from "../../lib/edit/cancel-jobs.ts";
 import { explain } from "../../lib/explain/explain.ts";
 import { listDead } from "../../lib/history/dead-jobs.ts";
 import { groupJobs } from "../../lib/history/error-groups.ts";
+import { countEntries, jobsOfEntries } from "../../lib/history/jobs-of-entries.ts";
 import { jobId } from "../../lib/job/job-id.ts";
 import { cancelMany } from "../../lib/job-control/cancel-many.ts";
 import { retryDryRun } from "../../lib/job-control/dry-run.ts";
@@ -128,6 +129,13 @@ describe.each(statistics)(
         () => retryMany(deps(), { filter: { state: "dead" }, limit: 1_000, caller }),
         15_000,
       );
+    });
+
+    test("the jobs of one retry are counted and listed by index lookups", async () => {
+      const { entry } = await retryMany(deps(), { filter: { state: "dead" }, limit: 1_000, caller });
+      const filter = { entry: [entry ?? ""] };
+      await expectProbes(() => countEntries(sql, filter), 2_100);
+      await expectProbes(() => jobsOfEntries(sql, { filter, limit: 50 }), 2_100);
     });
 
     test("the open jobs of a group are found by one pass over the parcels", async () => {

@@ -28,6 +28,13 @@ const failed = z
     "Matching jobs left unchanged because their row is locked or cannot be written. The log names them (`job.not-retried`, `job.not-cancelled`); the same call without a cursor retries them.",
   );
 
+const entry = z
+  .string()
+  .nullable()
+  .describe(
+    "The entry of the audit that this call has written; null if it changed no job. `GET /v1/jobs:states` and `GET /v1/jobs` take it, and answer what became of the jobs.",
+  );
+
 const retriedSchema = z.strictObject({
   done: z.int().describe("Jobs that are retried."),
   leftOut: z
@@ -36,6 +43,7 @@ const retriedSchema = z.strictObject({
       "Matching jobs that are not retried: their schedule is deleted, or another call changed them first.",
     ),
   failed,
+  entry,
   cursor: cursorSchema,
 });
 
@@ -43,6 +51,7 @@ const cancelledSchema = z.strictObject({
   done: z.int().describe("Jobs that are cancelled."),
   running: z.int().describe("Jobs of `done` that are running; their workers are notified to stop."),
   failed,
+  entry,
   cursor: cursorSchema,
 });
 
@@ -134,7 +143,7 @@ export const jobDocs = {
       202: {
         what: "The numbers of jobs retried and left out.",
         schema: retriedSchema,
-        example: { done: 12, leftOut: 0, failed: 0 },
+        example: { done: 12, leftOut: 0, failed: 0, entry: "812" },
       },
     },
     problems: [422],
@@ -151,7 +160,7 @@ export const jobDocs = {
       202: {
         what: "The numbers of jobs cancelled and stopped.",
         schema: cancelledSchema,
-        example: { done: 12, running: 1, failed: 0 },
+        example: { done: 12, running: 1, failed: 0, entry: "813" },
       },
     },
     problems: [],

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { jobStates } from "../../job/read-job.ts";
 import { cursorSchema } from "../request/query.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { instantText } from "../views/instant-text.ts";
@@ -90,6 +91,29 @@ export const jobGroupsDoc = {
         looked: 12,
         more: false,
         lookedFrom: null,
+      },
+    },
+  },
+} satisfies RouteDoc;
+
+export const jobStatesDoc = {
+  summary: "Count the jobs of bulk actions by state",
+  operation: "countJobStates",
+  description:
+    "What became of the jobs that calls of `jobs:retry` or `jobs:cancel` have changed: how many are in each state now. `GET /v1/jobs?entry=` lists them. A job that had no row when it was cancelled is not among them. A token with a prefix counts the jobs of its keys only.",
+  tag: "Jobs",
+  answers: {
+    200: {
+      what: "The number of jobs in each state.",
+      schema: z.strictObject({
+        count: z.int().describe("The jobs of these entries, as long as the ledger keeps them."),
+        more: z.boolean().describe("There may be more: 20,000 are counted."),
+        states: z.strictObject(Object.fromEntries(jobStates.map((state) => [state, z.int()]))),
+      }),
+      example: {
+        count: 47,
+        more: false,
+        states: { waiting: 3, running: 0, retrying: 2, succeeded: 31, skipped: 0, dead: 11, cancelled: 0 },
       },
     },
   },

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { errorGroupsMax, groupings } from "../../history/error-groups.ts";
+import type { EntryFilter } from "../../history/jobs-of-entries.ts";
+import { jobStates } from "../../job/read-job.ts";
 import type { RetryFilter } from "../../job-control/retry-many.ts";
 import { type Fault, Refusal } from "../../refusal.ts";
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
@@ -46,11 +48,19 @@ const late = {
     .describe("Jobs that started at least this long after they were due, such as `5m`."),
 };
 
-const states = ["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"] as const;
+const entriesMax = 20;
+
+const entries = z
+  .string()
+  .regex(
+    new RegExp(`^[1-9]\\d{0,18}(,[1-9]\\d{0,18}){0,${entriesMax - 1}}$`),
+    `takes up to ${entriesMax} ids of entries of the audit, separated by commas`,
+  )
+  .transform((text) => text.split(","));
 
 export const jobsQuery = z
   .strictObject({
-    state: z.enum(states).optional(),
+    state: z.enum(jobStates).optional(),
     ...ownerShapes,
     ...foundShapes,
     upcoming: z
@@ -62,9 +72,20 @@ export const jobsQuery = z
       ),
     ...late,
     ...errorGroups,
+    entry: entries
+      .optional()
+      .describe(
+        `Jobs that calls of \`jobs:retry\` or \`jobs:cancel\` have changed, in the states that they have now: the \`entry\` of up to ${entriesMax} answers, separated by commas. Of the other filters it takes \`state\` and \`prefix\`.`,
+      ),
     ...pageQuery,
   })
   .refine(isRange, noRange);
+
+export const statesQuery = z.strictObject({
+  entry: entries.describe(
+    `The \`entry\` of up to ${entriesMax} answers of \`jobs:retry\` or \`jobs:cancel\`, separated by commas.`,
+  ),
+});
 
 export const groupsQuery = z
   .strictObject({
@@ -150,6 +171,16 @@ export function historyFilter(
     "A search in one schedule's jobs takes its `key`, with `state`, `reason`, `errorGroup`, `lateBy`, `upcoming`, `from` and `to` (of occurrences).",
     key === undefined ? [...faults, { path: `${path}key`, message: "is required" }] : faults,
   );
+}
+
+/** Checks and returns the filter of a search for the jobs of entries of the audit. */
+export function entryFilter({ entry, prefix, state, ...others }: Partial<Filter>): EntryFilter | null {
+  if (entry === undefined) return null;
+  const faults = Object.entries(others).flatMap(([path, value]) =>
+    value === undefined ? [] : [{ path, message: "cannot be combined with `entry`" }],
+  );
+  if (faults.length === 0) return { entry, prefix, state };
+  throw new Refusal("impossible", "A search by `entry` takes `state` and `prefix` beside it.", faults);
 }
 
 export function retryFilter(filter: z.infer<typeof retryManyShape>["filter"]): RetryFilter {

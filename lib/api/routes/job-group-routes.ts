@@ -1,18 +1,29 @@
 import type * as z from "zod";
 import { groupPlaceText, type JobGroup, readGroupPlace } from "../../history/error-groups.ts";
-import { jobGroupsDoc } from "../document/job-group-docs.ts";
+import { jobGroupsDoc, jobStatesDoc } from "../document/job-group-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
-import { groupsQuery } from "../request/job-filter.ts";
+import { groupsQuery, statesQuery } from "../request/job-filter.ts";
 import { narrowed, refuseForeignKey } from "../request/reach.ts";
 import { type Route, route } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 
 type Asked = Omit<z.infer<typeof groupsQuery>, "limit" | "cursor">;
 
-/** Failed jobs in groups of the same error. */
+/** Failed jobs in groups of the same error, and the jobs of bulk actions by state. */
 export function jobGroupRoutes(operations: Operations): Route[] {
   return [
+    route({
+      method: "GET",
+      path: "/v1/jobs:states",
+      scope: "read",
+      query: statesQuery,
+      doc: jobStatesDoc,
+      answer: async ({ query: { entry }, token }) => ({
+        status: 200,
+        body: { ...(await operations.failures.countEntries({ entry, prefix: token.prefix ?? undefined })) },
+      }),
+    }),
     route({
       method: "GET",
       path: "/v1/jobs:groups",

@@ -15,6 +15,7 @@ import type { Answer } from "../request/answer.ts";
 import { type ListName, readCursor, writeCursor } from "../request/cursor.ts";
 import {
   cancelManyShape,
+  entryFilter,
   historyFilter,
   jobRequestShape,
   jobsQuery,
@@ -94,7 +95,14 @@ async function searchPage(
     const more = next === undefined ? {} : { cursor: writeSearchCursor("job-search", filter, next) };
     return { status: 200, body: { items: items.map(jobListView), ...more } };
   };
-  const { key, state, ...others } = filter;
+  const ofEntries = entryFilter(filter);
+  if (ofEntries !== null) {
+    const place = placed((text) => parseJobId(text) !== null);
+    const before = place === undefined ? undefined : (parseJobId(place) ?? undefined);
+    const { items, next } = await operations.failures.ofEntries({ filter: ofEntries, limit, before });
+    return answer(items, next === undefined ? undefined : jobId(next));
+  }
+  const { key, state, entry: _, ...others } = filter;
   if (state === "dead") {
     if (filter.upcoming === true) return answer([], undefined);
     const place = placed((text) => readDeadPlace(text) !== null);

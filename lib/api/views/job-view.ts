@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { jobKinds } from "../../job/job-id.ts";
 import type { ParcelTimes } from "../../job/read-attempts.ts";
-import type { JobRead } from "../../job/read-job.ts";
+import { type JobRead, jobStates } from "../../job/read-job.ts";
 import { instantText } from "./instant-text.ts";
 
 const jobFields = {
@@ -13,7 +13,7 @@ const jobFields = {
   group: z.string().nullable(),
   occurrence: instantText.describe("The nominal instant, which never moves."),
   dueAt: instantText.describe("When it may start: the occurrence after `spread` and `slot`."),
-  state: z.enum(["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"]),
+  state: z.enum(jobStates),
   reason: z.string().nullable(),
   attempt: z.int().describe("The number of attempts so far."),
   checks: z.int().describe("For a recheck: its number in the chain of rechecks."),

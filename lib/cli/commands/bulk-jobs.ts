@@ -1,10 +1,10 @@
-import type { InstantText, JobOwners, JobsDryRun, RetryFilter } from "../../client/main.ts";
+import { jobStates } from "../../client/job.ts";
+import type { InstantText, JobsDryRun, RetryFilter } from "../../client/main.ts";
 import type { Call } from "../command.ts";
 import { ServerFailed } from "../fault.ts";
 import { filterText } from "../job-filter-options.ts";
 import type { Output } from "../output/output.ts";
 import { jobColumns } from "../output/shown-job.ts";
-import { printable } from "../output/style.ts";
 import { counted } from "../output/table.ts";
 
 interface Question {
@@ -33,35 +33,22 @@ export function asCounted(filter: RetryFilter, asOf: InstantText | undefined): R
   return asOf === undefined || filter.state === "cancelled" ? filter : { ...filter, to: filter.to ?? asOf };
 }
 
-/**
- * The schedules that a retry selects, or the one target of its error groups. Read before the retry:
- * afterwards the groups are empty.
- */
-export async function ownersOfRetry(
-  { client, signal }: Pick<Call, "client" | "signal">,
-  { key, prefix, group, tag, target, errorGroup }: RetryFilter,
-): Promise<JobOwners> {
-  const owners = { key, prefix, group, tag, target };
-  if (errorGroup === undefined || Object.values(owners).some((each) => each !== undefined)) return owners;
-  const { items } = await client.jobs.groups({ errorGroup, by: "target", limit: 2, signal });
-  const [only, other] = items;
-  return other === undefined && only?.target != null ? { target: only.target } : owners;
+/** The most entries that one request for their jobs takes. */
+const entriesMax = 20;
+
+/** Names the command that lists the jobs of a bulk action in the states that they have by then. */
+export function noteEntries(out: Output, entries: readonly string[]): void {
+  for (let from = 0; from < entries.length; from += entriesMax)
+    out.note(
+      `To see what became of them: carillon jobs --entry ${entries.slice(from, from + entriesMax).join(",")}`,
+    );
 }
 
-/**
- * Names the command that lists the retried jobs by their schedules or target. Once they have run again, they
- * have another state and perhaps another error, so no filter of these finds them.
- */
-export function noteRetried(out: Output, { key, prefix, group, tag, target }: JobOwners): void {
-  const given = Object.entries({ key, prefix, group, tag, target }).filter(
-    ([, value]) => value !== undefined,
-  );
-  if (given.length === 0) return;
-  out.note(
-    printable(
-      `To see what became of them: carillon jobs ${given.map(([name, value]) => `--${name} ${value}`).join(" ")}`,
-    ),
-  );
+/** Counts the jobs of a bulk action: `Of 47 jobs: 31 succeeded, 11 dead, 5 waiting.` */
+export async function noteStates({ client, out, signal }: Call<never>, entry: string): Promise<void> {
+  const { count, more, states } = await client.jobs.states(entry.split(","), { signal });
+  const parts = jobStates.flatMap((state) => (states[state] === 0 ? [] : [`${states[state]} ${state}`]));
+  if (count > 0) out.note(`Of ${counted(count, "job")}${more ? " or more" : ""}: ${parts.join(", ")}.`);
 }
 
 /**

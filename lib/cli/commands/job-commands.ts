@@ -1,3 +1,4 @@
+import { jobStates } from "../../client/job.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { dryRunOption, listOptions, yesOption } from "../common-options.ts";
 import { eachOf } from "../each.ts";
@@ -9,7 +10,6 @@ import {
   filterText,
   foundOptions,
   isOwned,
-  jobStates,
   ownerOptions,
   ownersFrom,
 } from "../job-filter-options.ts";
@@ -17,7 +17,7 @@ import { noteReach, pageSize, someOf } from "../listed.ts";
 import { jobColumns, showJob } from "../output/shown-job.ts";
 import { counted } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
-import { asCounted, confirmed, noteRetried, ownersOfRetry, showDryRun, throwFailed } from "./bulk-jobs.ts";
+import { asCounted, confirmed, noteEntries, noteStates, showDryRun, throwFailed } from "./bulk-jobs.ts";
 
 const lateOption = {
   "late-by": { value: "duration", about: "Only jobs that started at least this late, such as `5m`" },
@@ -39,6 +39,10 @@ const jobs = command({
     upcoming: { about: "Only jobs whose occurrence is still to come" },
     ...lateOption,
     ...errorGroupOption,
+    entry: {
+      value: "ids",
+      about: "The jobs of a retry or a cancel, by the entries that it printed; takes --state and --prefix",
+    },
     ...listOptions,
   },
   examples: [
@@ -47,15 +51,18 @@ const jobs = command({
     "carillon jobs --state dead --prefix order:",
     `carillon jobs --late-by 5m --from "2h ago"`,
     "carillon jobs --state dead --json --all",
+    "carillon jobs --entry 812 --state dead",
   ],
   run: async (call) => {
     const { client, out, signal } = call;
+    const entry = call.given.text("entry");
     const filter = { ...filterFrom(call), key: argumentOr(call, "key") };
-    const upcoming = upcomingFrom(call, filter);
-    const list = client.jobs.list({ ...filter, upcoming, limit: pageSize(call), signal });
+    const upcoming = entry === undefined ? upcomingFrom(call, filter) : undefined;
+    const list = client.jobs.list({ ...filter, entry, upcoming, limit: pageSize(call), signal });
     const found = await someOf(call, list);
     out.table(jobColumns(out), found, "No job matches.");
-    if (found.length === 0) await noteReach(call, filter.key ?? filter.prefix);
+    if (entry !== undefined) await noteStates(call, entry);
+    else if (found.length === 0) await noteReach(call, filter.key ?? filter.prefix);
   },
 });
 
@@ -131,13 +138,13 @@ const retry = command({
       );
     if (given.flag("dry-run"))
       return showDryRun(call, await client.jobs.retryDryRun(filter, { signal }), "retried");
-    const total = { done: 0, leftOut: 0, failed: 0 };
+    const entries: string[] = [];
+    const total = { done: 0, leftOut: 0, failed: 0, entries };
     const meant = await confirmed(call, {
       verb: "Retry",
       filter: { ...filter, state: state ?? "dead" },
       count: () => client.jobs.retryDryRun(filter, { signal }),
     });
-    const owners = meant !== null && !out.isJson ? await ownersOfRetry(call, filter) : {};
     if (meant !== null)
       await inParts(call, total, async (cursor) => {
         const part = await client.jobs.retryMany(asCounted(filter, meant.asOf), {
@@ -147,6 +154,7 @@ const retry = command({
         });
         total.leftOut += part.leftOut;
         total.failed += part.failed;
+        if (part.entry !== null) entries.push(part.entry);
         return part;
       });
     if (out.isJson) out.json(total);
@@ -154,7 +162,7 @@ const retry = command({
       out.line(
         `Retried: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be retried`}.`,
       );
-    if (!out.isJson && total.done > 0) noteRetried(out, owners);
+    if (!out.isJson) noteEntries(out, entries);
     throwFailed(total);
   },
 });
@@ -191,7 +199,8 @@ const cancel = command({
       );
     if (given.flag("dry-run"))
       return showDryRun(call, await client.jobs.cancelDryRun(filter, { signal }), "cancelled");
-    const total = { done: 0, running: 0, failed: 0 };
+    const entries: string[] = [];
+    const total = { done: 0, running: 0, failed: 0, entries };
     const meant = await confirmed(call, {
       verb: "Cancel",
       filter,
@@ -202,6 +211,7 @@ const cancel = command({
         const part = await client.jobs.cancelMany(filter, { reason: given.text("why"), cursor, signal });
         total.running += part.running;
         total.failed += part.failed;
+        if (part.entry !== null) entries.push(part.entry);
         return part;
       });
     if (out.isJson) out.json(total);
@@ -209,6 +219,7 @@ const cancel = command({
       out.line(
         `Cancelled: ${counted(total.done, "job")}${total.running === 0 ? "" : `; ${total.running} running jobs notified to stop`}.`,
       );
+    if (!out.isJson) noteEntries(out, entries);
     throwFailed(total);
   },
 });

@@ -16,6 +16,7 @@ export function AuditRow({ entry }: { entry: AuditEntry }) {
         <span>
           <b>{entry.actor}</b> {verb} <Subject entry={entry} />
           {rest === "" ? null : <span className="quiet">, {rest}</span>}
+          {entry.action.startsWith("jobs.") ? <Fate of={entry} /> : null}
         </span>
         <button type="button" className="unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           <span className="hidden">Show </span>
@@ -29,6 +30,18 @@ export function AuditRow({ entry }: { entry: AuditEntry }) {
         </div>
       ) : null}
     </li>
+  );
+}
+
+/** Leads to the jobs of a retry or a cancel, in the states that they have now. */
+function Fate({ of }: { of: AuditEntry }) {
+  return (
+    <>
+      {": "}
+      <Link to="/jobs" search={{ entry: of.id }} className="link">
+        what became of them
+      </Link>
+    </>
   );
 }
 

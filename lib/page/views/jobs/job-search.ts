@@ -1,4 +1,4 @@
-import type { JobFilter, JobGroup, JobState, RetryFilter } from "../../../client/job.ts";
+import type { JobFilter, JobState, RetryFilter } from "../../../client/job.ts";
 import { choiceIn, textsIn } from "../../data/search-texts.ts";
 
 /** The filter in the address, in the API's words. */
@@ -14,6 +14,8 @@ export interface JobSearch {
   from?: string | undefined;
   to?: string | undefined;
   lateBy?: string | undefined;
+  /** Entries of the audit: the jobs that these retried or cancelled. */
+  entry?: string | undefined;
   upcoming?: "true" | "false" | undefined;
 }
 
@@ -28,6 +30,7 @@ const names = [
   "from",
   "to",
   "lateBy",
+  "entry",
 ] as const;
 
 export const stateWords: readonly (readonly [JobState, string])[] = [
@@ -56,30 +59,12 @@ export function readJobSearch(search: Record<string, unknown>): JobSearch {
 
 /** Without a choice, jobs whose time has come: those ahead are the plan. */
 export function filterOf({ upcoming, ...search }: JobSearch): JobFilter {
+  const { entry, state, prefix } = search;
+  if (entry !== undefined) return { entry, state, prefix };
   const isOpen = search.state === "waiting";
   return { ...search, ...(upcoming === undefined && isOpen ? {} : { upcoming: upcoming === "true" }) };
 }
 
-export function retryFilterOf({ upcoming: _, state, ...search }: JobSearch): RetryFilter {
+export function retryFilterOf({ upcoming: _, entry: __, state, ...search }: JobSearch): RetryFilter {
   return { ...search, state: state === "cancelled" ? "cancelled" : "dead" };
-}
-
-/**
- * Finds the jobs of a retry afterwards, among others of the same schedules or target. They have another
- * state then and perhaps no error, and no filter selects the jobs of one action. `from` of dead jobs
- * limits their deaths, and all other searches the occurrences.
- */
-export function retriedSearchOf(
-  { state, key, prefix, tag, group, target, from, to }: JobSearch,
-  chosen: Pick<JobGroup, "target" | "lastAt"> | undefined,
-): JobSearch {
-  return {
-    key,
-    prefix,
-    tag,
-    group,
-    target: target ?? chosen?.target ?? undefined,
-    from: state === "cancelled" ? from : undefined,
-    to: to ?? chosen?.lastAt,
-  };
 }

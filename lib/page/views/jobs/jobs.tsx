@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
 import { moreOf } from "../../data/more.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
@@ -11,16 +12,10 @@ import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { JobExport } from "./job-export.tsx";
-import {
-  filterOf,
-  type JobSearch,
-  readJobSearch,
-  retriedSearchOf,
-  retryFilterOf,
-  stateWords,
-} from "./job-search.ts";
+import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } from "./job-search.ts";
 import { JobTable } from "./job-table.tsx";
 import { RetryAll } from "./retry-all.tsx";
+import { StatesOfEntries } from "./states-of-entries.tsx";
 import "../../look/tables.css";
 
 /** Filters of links, which have no field. */
@@ -30,6 +25,7 @@ const unseen = [
   { name: "reason", label: "reason" },
   { name: "from", label: "from" },
   { name: "to", label: "to" },
+  { name: "entry", label: "retried or cancelled by entry" },
 ] as const;
 
 const groupsRefreshMs = 15_000;
@@ -42,13 +38,15 @@ export function Jobs() {
     ...jobsQuery(carillon, filterOf(search)),
     refetchInterval: useListRefresh(),
   });
-  const { state, prefix, key, tag, group, target, from, to } = search;
+  const { state, prefix, key, tag, group, target, from, to, entry } = search;
   const groups = useQuery({
     ...errorGroupsQuery(carillon, { prefix, key, tag, group, target, from, to }),
-    enabled: state === "dead",
+    enabled: state === "dead" && entry === undefined,
     refetchInterval: useRefreshMs(groupsRefreshMs),
   });
   const chosen = groups.data?.items.find(({ errorGroup }) => errorGroup === search.errorGroup);
+  const [retried, setRetried] = useState<readonly string[]>([]);
+  const followed = entry === undefined ? retried : entry.split(",");
   const change = (changed: Partial<JobSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -57,8 +55,8 @@ export function Jobs() {
         <h1>Jobs</h1>
         <ListFreshness pages={pages} />
         <span className="actions">
-          {state === "dead" || state === "cancelled" ? (
-            <RetryAll filter={retryFilterOf(search)} afterwards={retriedSearchOf(search, chosen)} />
+          {entry === undefined && (state === "dead" || state === "cancelled") ? (
+            <RetryAll filter={retryFilterOf(search)} retried={retried} onRetried={setRetried} />
           ) : null}
           <JobExport filter={filterOf(search)} />
         </span>
@@ -71,15 +69,19 @@ export function Jobs() {
           onChange={(chosen) => change({ state: chosen, errorGroup: undefined })}
         />
         <TextFilter label="Key begins with" value={prefix} onChange={(text) => change({ prefix: text })} />
-        <TextFilter label="Tag" value={tag} onChange={(text) => change({ tag: text })} />
-        <TextFilter label="Group" value={group} onChange={(text) => change({ group: text })} />
-        <TextFilter label="Target" value={target} onChange={(text) => change({ target: text })} />
-        <TextFilter
-          label="Late by at least"
-          placeholder="e.g. 5m"
-          value={search.lateBy}
-          onChange={(text) => change({ lateBy: text })}
-        />
+        {entry === undefined ? (
+          <>
+            <TextFilter label="Tag" value={tag} onChange={(text) => change({ tag: text })} />
+            <TextFilter label="Group" value={group} onChange={(text) => change({ group: text })} />
+            <TextFilter label="Target" value={target} onChange={(text) => change({ target: text })} />
+            <TextFilter
+              label="Late by at least"
+              placeholder="e.g. 5m"
+              value={search.lateBy}
+              onChange={(text) => change({ lateBy: text })}
+            />
+          </>
+        ) : null}
       </search>
       <FilterChips
         chips={unseen.map(({ name, label }) => ({
@@ -88,7 +90,10 @@ export function Jobs() {
           drop: () => change({ [name]: undefined }),
         }))}
       />
-      {groups.data === undefined || state !== "dead" ? null : (
+      {followed.length === 0 ? null : (
+        <StatesOfEntries entries={followed} chosen={entry === undefined ? undefined : state} />
+      )}
+      {groups.data === undefined || state !== "dead" || entry !== undefined ? null : (
         <ErrorGroups
           groups={groups.data}
           chosen={search.errorGroup}
