@@ -43,6 +43,28 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await tab.close();
   });
 
+  test("A state has the same word in the filter as in the rows, and the API's in the address", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/jobs");
+    const filter = page.getByLabel("State");
+    expect(await filter.locator("option").allInnerTexts()).toEqual([
+      "any",
+      "waits",
+      "is running",
+      "waits for a retry",
+      "ran",
+      "dead",
+      "skipped",
+      "cancelled",
+    ]);
+    await filter.selectOption("ran");
+    await page.waitForURL(/state=succeeded/);
+    await page.locator("td.state").first().waitFor();
+    expect(new Set(await page.locator("td.state").allInnerTexts())).toEqual(new Set(["ran"]));
+    await tab.close();
+  });
+
   test("An error leads to the failing schedules of its target", async () => {
     const [first] = (await own.client.jobs.groups()).items;
     const tab = await browser.tab();

@@ -1,4 +1,5 @@
 import type { JobFilter, JobGroup, JobState, RetryFilter } from "../../../client/job.ts";
+import { lookOf, outcomeOfState } from "../../data/outcomes.ts";
 import { choiceIn, textsIn } from "../../data/search-texts.ts";
 
 /** The filter in the address, in the API's words. */
@@ -30,22 +31,21 @@ const names = [
   "lateBy",
 ] as const;
 
-export const stateWords: readonly (readonly [JobState, string])[] = [
-  ["waiting", "waiting"],
-  ["running", "running"],
-  ["retrying", "retrying"],
-  ["succeeded", "succeeded"],
-  ["dead", "dead"],
-  ["skipped", "skipped"],
-  ["cancelled", "cancelled"],
-];
+const states = [
+  "waiting",
+  "running",
+  "retrying",
+  "succeeded",
+  "dead",
+  "skipped",
+  "cancelled",
+] as const satisfies readonly JobState[];
+
+/** In the words of the rows. */
+export const stateWords = states.map((state) => [state, lookOf(outcomeOfState(state)).word] as const);
 
 export function readJobSearch(search: Record<string, unknown>): JobSearch {
-  const state = choiceIn(
-    search,
-    "state",
-    stateWords.map(([each]) => each),
-  );
+  const state = choiceIn(search, "state", states);
   const upcoming = choiceIn(search, "upcoming", ["true", "false"]);
   return {
     ...textsIn(search, names),

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import type { Outage, SeriesStep } from "../../../client/stats.ts";
 import { numberText } from "../../data/amounts.ts";
+import { lookOf } from "../../data/outcomes.ts";
 import { minuteText } from "../../data/zone.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { useZone } from "../../hooks/use-zone.ts";
@@ -25,11 +26,11 @@ const edge = 72;
 
 /** One kind of what a minute holds, from the bottom of its bar to the top. */
 const kinds = [
-  { kind: "succeeded", word: "succeeded" },
+  { kind: "succeeded", word: lookOf("ran").word },
   { kind: "retried", word: "retried" },
-  { kind: "dead", word: "dead" },
+  { kind: "dead", word: lookOf("dead").word },
   { kind: "skipped", word: "skipped or missed" },
-  { kind: "planned", word: "planned" },
+  { kind: "planned", word: lookOf("planned").word },
 ] as const;
 
 type Kind = (typeof kinds)[number]["kind"];
@@ -213,7 +214,7 @@ function countsText(counts: Minute["counts"]): string {
   return parts.length === 0 ? "nothing" : parts.join(", ");
 }
 
-/** All minutes on the screen together: `431 succeeded, 12 dead, 612 planned`. */
+/** All minutes on the screen together: `431 ran, 12 dead, 612 planned`. */
 function totalsText(minutes: readonly Minute[]): string {
   const sums: Partial<Record<Kind, number>> = {};
   for (const { counts } of minutes)
