@@ -205,12 +205,12 @@ describe("POST /v1/jobs:retry and :cancel", () => {
     const first = await retry();
     expect(first).toMatchObject({
       status: 202,
-      json: { done: 2, leftOut: 0, failed: 0, cursor: expect.any(String) },
+      json: { done: 2, leftOut: 0, failed: 0, entry: expect.any(String), cursor: expect.any(String) },
     });
     const { cursor } = first.json as { cursor: string };
     expect(await retry(`cursor=${cursor}`)).toMatchObject({
       status: 202,
-      json: { done: 1, leftOut: 0, failed: 0 },
+      json: { done: 1, leftOut: 0, failed: 0, entry: expect.any(String) },
     });
     expect((await retry(`cursor=${cursor}x`)).status).toBe(400);
     const left = await api.send("GET", "/v1/jobs", { query: "state=dead&prefix=many:" });
@@ -224,7 +224,7 @@ describe("POST /v1/jobs:retry and :cancel", () => {
     const cancel = (filter: object) => api.send("POST", "/v1/jobs:cancel", { body: { filter }, as: "write" });
     expect(await cancel({ prefix: "stop:" })).toMatchObject({
       status: 202,
-      json: { done: 2, running: 1, failed: 0 },
+      json: { done: 2, running: 1, failed: 0, entry: expect.any(String) },
     });
     expect(await cancel({ prefix: "stop:", state: "waiting" })).toMatchObject({
       json: { done: 0, running: 0 },

@@ -33,7 +33,12 @@ test("a cancel of all waiting jobs does not stop a running job", async () => {
   // Otherwise a caller who clears a queue stops work that is half done.
   const { id } = await running();
   const filter = { state: "waiting" as const };
-  expect(await cancelMany(deps(), { filter, limit: 10, caller })).toEqual({ done: 0, running: 0, failed: 0 });
+  expect(await cancelMany(deps(), { filter, limit: 10, caller })).toEqual({
+    done: 0,
+    running: 0,
+    failed: 0,
+    entry: null,
+  });
   expect(await readJob(world.sql, id)).toMatchObject({ state: "running", cancelling: false });
 });
 

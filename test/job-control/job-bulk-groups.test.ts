@@ -49,6 +49,7 @@ describe("a bulk action on an error group", () => {
       done: 2,
       leftOut: 0,
       failed: 0,
+      entry: expect.any(String),
     });
     expect(await states()).toEqual(["dead", "dead", "dead", "waiting", "waiting"]);
     expect(await retryDryRun(world.sql, filter)).toMatchObject({ count: 0, more: false, samples: [] });
@@ -104,6 +105,7 @@ describe("a bulk action on an error group", () => {
       done: 3,
       running: 0,
       failed: 0,
+      entry: expect.any(String),
     });
     expect(await states()).toEqual(["cancelled", "cancelled", "cancelled", "waiting", "waiting"]);
   });

@@ -29,7 +29,7 @@ const caller = { name: "ann" };
 async function retryAll(filter: RetryFilter, limit = 10_000) {
   const counts = [];
   for (let after: string | undefined; ; ) {
-    const { next, ...count } = await retryMany(deps(), { filter, limit, after, caller });
+    const { next, entry: _, ...count } = await retryMany(deps(), { filter, limit, after, caller });
     counts.push(count);
     if (next === undefined) return counts;
     after = next;
@@ -39,7 +39,7 @@ async function retryAll(filter: RetryFilter, limit = 10_000) {
 async function cancelAll(filter: CancelFilter, limit = 10_000) {
   const counts = [];
   for (let after: string | undefined; ; ) {
-    const { next, ...count } = await cancelMany(deps(), { filter, limit, after, caller });
+    const { next, entry: _, ...count } = await cancelMany(deps(), { filter, limit, after, caller });
     counts.push(count);
     if (next === undefined) return counts;
     after = next;
@@ -177,7 +177,11 @@ describe("the retry of many jobs", () => {
     world.outcome = () => failed("no");
     const counts = [];
     for (let after: string | undefined; counts.length < 20; ) {
-      const { next, ...count } = await retryMany(deps(), {
+      const {
+        next,
+        entry: _,
+        ...count
+      } = await retryMany(deps(), {
         filter: { state: "dead" },
         limit: 2,
         after,
@@ -326,10 +330,10 @@ describe("two requests at once", () => {
       ]);
       const [job] = await world.jobs(`race-${round}`);
       if (claim.outcome === "claimed") {
-        expect(cancel).toEqual({ done: 1, running: 1, failed: 0 });
+        expect(cancel).toMatchObject({ done: 1, running: 1, failed: 0 });
         expect(job).toMatchObject({ state: "waiting" });
       } else {
-        expect(cancel).toEqual({ done: 1, running: 0, failed: 0 });
+        expect(cancel).toMatchObject({ done: 1, running: 0, failed: 0 });
         expect(job).toMatchObject({ state: "cancelled" });
       }
     }

@@ -11,17 +11,35 @@ export const outagesQuery = (carillon: Carillon) =>
     getNextPageParam: (page) => page.cursor,
   });
 
-/** The most outages that are drawn into the time of one job. */
+/** The most outages that are drawn into a span of time. */
 const besideMax = 20;
 
-/** The outages within a span of time, oldest first. An open span goes on to now. */
-export const outagesInQuery = (carillon: Carillon, { from, to }: { from: string; to: string | undefined }) =>
+interface Span {
+  from: string;
+  /** An open span goes on to now. */
+  to?: string | undefined;
+}
+
+/** The outages within a span of time, oldest first. */
+async function outagesIn(carillon: Carillon, span: Span, signal: AbortSignal): Promise<Outage[]> {
+  const { items } = await carillon.outages({ ...span, limit: besideMax, signal }).page();
+  return items.toReversed();
+}
+
+export const outagesInQuery = (carillon: Carillon, { from, to }: Span) =>
   queryOptions({
     queryKey: ["outages", from, to],
-    queryFn: async ({ signal }) => {
-      const { items } = await carillon.outages({ from, to, limit: besideMax, signal }).page();
-      return items.toReversed();
-    },
+    queryFn: ({ signal }) => outagesIn(carillon, { from, to }, signal),
+  });
+
+const hourMs = 3_600_000;
+
+/** The outages of the last hour, which moves on with each request. */
+export const lastHourOutagesQuery = (carillon: Carillon) =>
+  queryOptions({
+    queryKey: ["outages", "last hour"],
+    queryFn: ({ signal }) =>
+      outagesIn(carillon, { from: new Date(Date.now() - hourMs).toISOString() }, signal),
   });
 
 export const outageWords: Readonly<Record<Outage["what"], string>> = {

@@ -1,3 +1,4 @@
+import type { JobState } from "../../client/job.ts";
 import type { Outcome } from "../../client/time.ts";
 
 /** How an outcome is drawn. Each has a shape and a word, and colour only besides. */
@@ -32,3 +33,6 @@ const other: OutcomeLook = { word: "no run", shape: "hollow", tone: "skip" };
 export function lookOf(outcome: Outcome): OutcomeLook {
   return looks[outcome] ?? { ...other, word: outcome.replaceAll("-", " ") };
 }
+
+/** The outcome that a job of this state has, or will have if it stays in it. */
+export const outcomeOfState = (state: JobState): Outcome => (state === "succeeded" ? "ran" : state);

@@ -12,6 +12,7 @@ import {
 } from "react";
 import "../look/tables.css";
 import type { More } from "../data/more.ts";
+import { useReturnedRow } from "./returned-row.ts";
 
 export interface Column<Row> {
   name: string;
@@ -66,6 +67,13 @@ export function VirtualTable<Row>({
     overscan: 12,
     scrollMargin: offset,
     getItemKey,
+  });
+  useReturnedRow({
+    label,
+    body,
+    count: rows.length,
+    keyAt: getItemKey,
+    show: (index) => virtualizer.scrollToIndex(index),
   });
   const shown = virtualizer.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;

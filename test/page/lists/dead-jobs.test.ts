@@ -32,7 +32,7 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.getByRole("alertdialog").getByRole("link", became).waitFor();
     await page
       .getByRole("alertdialog")
-      .getByRole("link", { name: `${first?.count} waiting` })
+      .getByRole("link", { name: `${first?.count} waits for a retry` })
       .waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await page.locator('.groups > li[aria-current="true"]').waitFor({ state: "detached" });
@@ -42,6 +42,28 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     const jobs = page.getByRole("table", { name: "Jobs" }).locator("tbody tr[data-row]");
     await jobs.first().waitFor();
     expect(await jobs.count()).toBe(first?.count);
+    await tab.close();
+  });
+
+  test("A state has the same word in the filter as in the rows, and the API's in the address", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/jobs");
+    const filter = page.getByLabel("State");
+    expect(await filter.locator("option").allInnerTexts()).toEqual([
+      "any",
+      "waits",
+      "is running",
+      "waits for a retry",
+      "ran",
+      "dead",
+      "skipped",
+      "cancelled",
+    ]);
+    await filter.selectOption("ran");
+    await page.waitForURL(/state=succeeded/);
+    await page.locator("td.state").first().waitFor();
+    expect(new Set(await page.locator("td.state").allInnerTexts())).toEqual(new Set(["ran"]));
     await tab.close();
   });
 

@@ -50,6 +50,10 @@ describe.runIf(chromium !== undefined)("times in a browser (need Chromium)", () 
     const { page } = tab;
     await tab.open("/schedules/often?zone=UTC");
     await page.getByText(/The month has more: .* up to 2027-03-\d\d \d\d:\d\d\./).waitFor();
+    // The day on which the hundred ends has more than it shows.
+    const cut = page.locator(".month td", { hasText: "or more" });
+    expect(await cut.allInnerTexts()).toEqual([expect.stringMatching(/×\d+ or more/)]);
+    expect(await page.locator(".month td", { hasText: "×" }).last().innerText()).toContain("or more");
     expect(await page.locator("td.undrawn").allInnerTexts()).toContain("31\nnot drawn");
     expect(await page.locator("td.undrawn", { hasText: /^26/ }).count()).toBe(0);
     expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);

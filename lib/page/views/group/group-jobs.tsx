@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { OpenJob } from "../../../client/job.ts";
+import { outcomeOfState } from "../../data/outcomes.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -29,7 +30,7 @@ export function GroupJobs({ group, jobs, hasMore }: GroupJobsProps) {
         {jobs.slice(0, shownMax).map(({ id, key, state, dueAt, occurrence, waitsFor }) => (
           <li key={id}>
             <span className="open-job">
-              <OutcomeWord outcome={state === "succeeded" ? "ran" : state} />
+              <OutcomeWord outcome={outcomeOfState(state)} />
               <Link to="/jobs/$id" params={{ id }} className="mono">
                 {key}
               </Link>

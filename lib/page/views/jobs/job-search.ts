@@ -1,4 +1,5 @@
-import type { JobFilter, JobState, RetryFilter } from "../../../client/job.ts";
+import { type JobFilter, type JobState, jobStates, type RetryFilter } from "../../../client/job.ts";
+import { lookOf, outcomeOfState } from "../../data/outcomes.ts";
 import { choiceIn, textsIn } from "../../data/search-texts.ts";
 
 /** The filter in the address, in the API's words. */
@@ -33,22 +34,11 @@ const names = [
   "entry",
 ] as const;
 
-export const stateWords: readonly (readonly [JobState, string])[] = [
-  ["waiting", "waiting"],
-  ["running", "running"],
-  ["retrying", "retrying"],
-  ["succeeded", "succeeded"],
-  ["dead", "dead"],
-  ["skipped", "skipped"],
-  ["cancelled", "cancelled"],
-];
+/** In the words of the rows. */
+export const stateWords = jobStates.map((state) => [state, lookOf(outcomeOfState(state)).word] as const);
 
 export function readJobSearch(search: Record<string, unknown>): JobSearch {
-  const state = choiceIn(
-    search,
-    "state",
-    stateWords.map(([each]) => each),
-  );
+  const state = choiceIn(search, "state", jobStates);
   const upcoming = choiceIn(search, "upcoming", ["true", "false"]);
   return {
     ...textsIn(search, names),

@@ -1,9 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import type { JobState, JobSummary } from "../../../client/job.ts";
-import type { Outcome } from "../../../client/time.ts";
+import type { JobSummary } from "../../../client/job.ts";
 import { fineSpanText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
-import { skipText } from "../../data/outcomes.ts";
+import { outcomeOfState, skipText } from "../../data/outcomes.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -34,7 +33,7 @@ const columns: readonly Column<JobSummary>[] = [
   {
     name: "State",
     className: "state",
-    cell: ({ state }) => <OutcomeWord outcome={outcomeOf(state)} />,
+    cell: ({ state }) => <OutcomeWord outcome={outcomeOfState(state)} />,
   },
   {
     name: "Schedule",
@@ -75,8 +74,3 @@ const columns: readonly Column<JobSummary>[] = [
     ),
   },
 ];
-
-/** The look of a state is that of the outcome which it will have. */
-function outcomeOf(state: JobState): Outcome {
-  return state === "succeeded" ? "ran" : state;
-}

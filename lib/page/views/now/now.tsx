@@ -6,6 +6,7 @@ import {
   problemsQuery,
   statsQuery,
 } from "../../data/now-queries.ts";
+import { lastHourOutagesQuery } from "../../data/outage-queries.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
@@ -29,6 +30,7 @@ export function Now() {
   const problems = useQuery({ ...problemsQuery(carillon), ...often });
   const stats = useQuery({ ...statsQuery(carillon), ...often });
   const lastHour = useQuery({ ...lastHourQuery(carillon), ...often });
+  const outages = useQuery({ ...lastHourOutagesQuery(carillon), ...seldom });
   const nextHour = useQuery({ ...nextHourQuery(carillon), ...seldom });
   const nextRuns = useQuery({ ...nextRunsQuery(carillon), ...seldom });
   if (problems.data === undefined)
@@ -58,7 +60,7 @@ export function Now() {
         </Panel>
       ) : null}
       <Facts stats={stats.data} forecast={nextHour.data} />
-      <Timeline past={lastHour.data?.items} coming={nextHour.data?.minutes} />
+      <Timeline past={lastHour.data?.items} coming={nextHour.data?.minutes} outages={outages.data} />
       <Attention problems={problems.data.problems} />
       <ComingRuns page={nextRuns.data} />
     </>

@@ -1,12 +1,21 @@
 import { useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
-import type { SeriesStep } from "../../../client/stats.ts";
+import type { Outage, SeriesStep } from "../../../client/stats.ts";
 import { numberText } from "../../data/amounts.ts";
+import { lookOf } from "../../data/outcomes.ts";
 import { minuteText } from "../../data/zone.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import {
+  awayText,
+  type DrawnOutage,
+  drawnOutages,
+  OutageBands,
+  OutagesNote,
+  OutagesOfMinute,
+} from "./timeline-outages.tsx";
 
 const minuteMs = 60_000;
 const minutesShown = 60;
@@ -17,11 +26,11 @@ const edge = 72;
 
 /** One kind of what a minute holds, from the bottom of its bar to the top. */
 const kinds = [
-  { kind: "succeeded", word: "succeeded" },
+  { kind: "succeeded", word: lookOf("ran").word },
   { kind: "retried", word: "retried" },
-  { kind: "dead", word: "dead" },
+  { kind: "dead", word: lookOf("dead").word },
   { kind: "skipped", word: "skipped or missed" },
-  { kind: "planned", word: "planned" },
+  { kind: "planned", word: lookOf("planned").word },
 ] as const;
 
 type Kind = (typeof kinds)[number]["kind"];
@@ -30,10 +39,11 @@ type Minute = { at: number; counts: Readonly<Partial<Record<Kind, number>>> };
 interface TimelineProps {
   past: readonly SeriesStep[] | undefined;
   coming: Forecast["minutes"] | undefined;
+  outages: readonly Outage[] | undefined;
 }
 
-/** The outcomes of the last hour and the plan of the next one, minute by minute. */
-export function Timeline({ past = [], coming = [] }: TimelineProps) {
+/** The outcomes of the last hour with its outages, and the plan of the next one, minute by minute. */
+export function Timeline({ past = [], coming = [], outages = [] }: TimelineProps) {
   const now = useNow();
   const zone = useZone();
   const [chosen, setChosen] = useState<number | null>(null);
@@ -41,36 +51,21 @@ export function Timeline({ past = [], coming = [] }: TimelineProps) {
   const minutes = minutesOf(past, coming).filter(
     ({ at }) => at >= begin && at < begin + 2 * minutesShown * minuteMs,
   );
-  const most = Math.max(4, ...minutes.map(({ counts }) => total(counts)));
   const x = (at: number) => ((at - begin) / minuteMs) * slot;
   const ticks = Array.from(
     { length: 9 },
     (_, quarter) => Math.ceil(begin / quarterMs) * quarterMs + quarter * quarterMs,
   ).filter((at) => x(at) > edge && x(at) < size.width - edge);
   const shown = minutes.find(({ at }) => at === chosen) ?? null;
+  const drawn = drawnOutages(outages, begin, now);
+  const beside = shown === null ? [] : drawn.filter((outage) => isWithin(shown, outage));
   const place = ((shown?.at ?? now) - begin) / minuteMs;
   return (
-    <Panel title="From an hour ago to an hour ahead" note={<Legend />}>
-      <svg
-        className="timeline"
-        viewBox={`0 0 ${size.width} ${size.height}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Runs of each minute; the most are ${numberText(most)}.`}
-      >
-        {minutes.map((minute) => (
-          <Bar
-            key={minute.at}
-            minute={minute}
-            x={x(minute.at)}
-            most={most}
-            isChosen={minute === shown}
-            onShow={() => setChosen(minute.at)}
-          />
-        ))}
-        <line className="floor" x1={0} x2={size.width} y1={size.floor} y2={size.floor} />
-        <line className="now" x1={x(now)} x2={x(now)} y1={size.top} y2={size.floor} />
-      </svg>
+    <Panel title="From an hour ago to an hour ahead" note={<Legend hasOutages={drawn.length > 0} />}>
+      <div className="timeline-frame">
+        <OutageBands outages={drawn} share={(at) => x(at) / size.width} />
+        <Bars minutes={minutes} shown={shown} x={x} now={now} onShow={setChosen} />
+      </div>
       <ol className="timeline-ticks" aria-hidden="true">
         {ticks.map((at) => (
           <li key={at} style={{ left: `${(x(at) / size.width) * 100}%` }}>
@@ -85,15 +80,19 @@ export function Timeline({ past = [], coming = [] }: TimelineProps) {
         min={0}
         max={2 * minutesShown - 1}
         value={Math.floor(place)}
-        aria-valuetext={shown === null ? "now" : `${minuteText(shown.at, zone)}: ${countsText(shown.counts)}`}
+        aria-valuetext={shown === null ? "now" : minuteSentence(shown, beside, zone)}
         onChange={(event) => setChosen(begin + Number(event.target.value) * minuteMs)}
       />
       <p className="minute-note quiet">
         {shown === null ? (
-          totalsText(minutes)
+          <>
+            {totalsText(minutes)}
+            <OutagesNote outages={drawn} />
+          </>
         ) : (
           <>
             <MinuteLink at={new Date(shown.at).toISOString()} />: {countsText(shown.counts)}
+            <OutagesOfMinute outages={beside} />
           </>
         )}
       </p>
@@ -101,7 +100,43 @@ export function Timeline({ past = [], coming = [] }: TimelineProps) {
   );
 }
 
+interface BarsProps {
+  minutes: readonly Minute[];
+  shown: Minute | null;
+  x(at: number): number;
+  now: number;
+  onShow(at: number): void;
+}
+
+function Bars({ minutes, shown, x, now, onShow }: BarsProps) {
+  const most = Math.max(4, ...minutes.map(({ counts }) => total(counts)));
+  return (
+    <svg
+      className="timeline"
+      viewBox={`0 0 ${size.width} ${size.height}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`Runs of each minute; the most are ${numberText(most)}.`}
+    >
+      {minutes.map((minute) => (
+        <Bar
+          key={minute.at}
+          minute={minute}
+          x={x(minute.at)}
+          most={most}
+          isChosen={minute === shown}
+          onShow={() => onShow(minute.at)}
+        />
+      ))}
+      <line className="floor" x1={0} x2={size.width} y1={size.floor} y2={size.floor} />
+      <line className="now" x1={x(now)} x2={x(now)} y1={size.top} y2={size.floor} />
+    </svg>
+  );
+}
+
 const quarterMs = 15 * minuteMs;
+
+const isWithin = ({ at }: Minute, { from, to }: DrawnOutage) => from < at + minuteMs && to > at;
 
 const total = (counts: Minute["counts"]) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
@@ -147,7 +182,7 @@ function Bar({ minute, x, most, isChosen, onShow }: BarProps) {
   );
 }
 
-function Legend() {
+function Legend({ hasOutages }: { hasOutages: boolean }) {
   return (
     <span className="legend">
       {kinds.map(({ kind, word }) => (
@@ -156,8 +191,19 @@ function Legend() {
           {word}
         </span>
       ))}
+      {hasOutages ? (
+        <span>
+          <i className="mark-outage" aria-hidden="true" />
+          outage
+        </span>
+      ) : null}
     </span>
   );
+}
+
+function minuteSentence({ at, counts }: Minute, beside: readonly DrawnOutage[], zone: string): string {
+  const away = beside.length === 0 ? "" : `; ${awayText(beside)}`;
+  return `${minuteText(at, zone)}: ${countsText(counts)}${away}`;
 }
 
 function countsText(counts: Minute["counts"]): string {
@@ -168,7 +214,7 @@ function countsText(counts: Minute["counts"]): string {
   return parts.length === 0 ? "nothing" : parts.join(", ");
 }
 
-/** All minutes on the screen together: `431 succeeded, 12 dead, 612 planned`. */
+/** All minutes on the screen together: `431 ran, 12 dead, 612 planned`. */
 function totalsText(minutes: readonly Minute[]): string {
   const sums: Partial<Record<Kind, number>> = {};
   for (const { counts } of minutes)

@@ -7,6 +7,7 @@ import { useNow } from "../../hooks/use-now.ts";
 import { Instant } from "../../parts/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { readJobSearch } from "../jobs/job-search.ts";
+import { lostSearchOf } from "./lost-search.ts";
 
 interface OutageTableProps extends More {
   outages: readonly Outage[];
@@ -38,16 +39,24 @@ const columns: readonly Column<Outage>[] = [
     cell: ({ to }) => (to === null ? <b className="lasts">■ lasts still</b> : <Instant at={to} as="exact" />),
   },
   { name: "Lasted", className: "lasted", cell: (outage) => <Lasted {...outage} /> },
-  {
-    name: "Jobs",
-    className: "late",
-    cell: ({ see, from }) => (
-      <Link to="/jobs" search={readJobSearch(see.query)} className="link">
-        Late jobs<span className="hidden"> of the outage from {from}</span>
-      </Link>
-    ),
-  },
+  { name: "Runs", className: "effects", cell: (outage) => <Effects {...outage} /> },
 ];
+
+/** The links to the runs that came late by it, and to those that did not come. */
+function Effects(outage: Outage) {
+  const now = useNow();
+  const of = <span className="hidden"> of the outage from {outage.from}</span>;
+  return (
+    <>
+      <Link to="/jobs" search={readJobSearch(outage.see.query)} className="link">
+        Late jobs{of}
+      </Link>
+      <Link to="/agenda" search={lostSearchOf(outage, now)} className="link">
+        What did not run{of}
+      </Link>
+    </>
+  );
+}
 
 function Lasted({ from, to }: Outage) {
   const now = useNow();

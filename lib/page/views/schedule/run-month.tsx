@@ -25,7 +25,8 @@ export function RunMonth({ name, timezone, month }: RunMonthProps) {
   const byDay = Map.groupBy(runs.data?.items ?? [], ({ wall }) => wall.slice(0, 10));
   const last = runs.data?.items.at(-1);
   // With a cursor, the days after the last item are not known.
-  const drawnTo = runs.data?.cursor === undefined || last === undefined ? "9999" : last.wall.slice(0, 10);
+  const isCut = runs.data?.cursor !== undefined;
+  const drawnTo = isCut ? (last?.wall.slice(0, 10) ?? "") : "9999";
   return (
     <Panel title="Month" note={timezone}>
       <MonthGrid
@@ -38,15 +39,25 @@ export function RunMonth({ name, timezone, month }: RunMonthProps) {
             .filter((each) => each !== "")
             .join(" ")
         }
-        day={(date) => <Day name={name} date={date} runs={byDay.get(date) ?? []} isDrawn={date <= drawnTo} />}
+        day={(date) => (
+          <Day
+            name={name}
+            date={date}
+            runs={byDay.get(date) ?? []}
+            isDrawn={date <= drawnTo}
+            isCut={date === drawnTo}
+          />
+        )}
       />
       <AnswerState error={runs.error} isPending={runs.isPending} retry={() => void runs.refetch()} />
-      {runs.data?.cursor === undefined || last === undefined ? null : (
+      {isCut ? (
         <p className="month-more">
-          The month has more: the first {runs.data.items.length} occurrences are drawn, up to{" "}
-          {wallMinute(last.wall)}.
+          The month has more:{" "}
+          {last === undefined
+            ? "none of its occurrences is drawn."
+            : `the first ${runs.data?.items.length} occurrences are drawn, up to ${wallMinute(last.wall)}.`}
         </p>
-      )}
+      ) : null}
     </Panel>
   );
 }
@@ -63,9 +74,11 @@ interface DayProps {
   date: string;
   runs: readonly StripItem[];
   isDrawn: boolean;
+  /** The last occurrences of the day are not known. */
+  isCut: boolean;
 }
 
-function Day({ name, date, runs, isDrawn }: DayProps) {
+function Day({ name, date, runs, isDrawn, isCut }: DayProps) {
   const [first] = runs;
   const noted = runs.find(({ note }) => note !== null);
   const shown = noted ?? first;
@@ -91,7 +104,13 @@ function Day({ name, date, runs, isDrawn }: DayProps) {
         </Link>
       )}
       {isOff ? <span className="skipped">skipped</span> : null}
-      {runs.length > 1 ? <span className="quiet"> ×{runs.length}</span> : null}
+      {runs.length > 1 ? (
+        <span className="quiet">
+          {" "}
+          ×{runs.length}
+          {isCut ? " or more" : ""}
+        </span>
+      ) : null}
     </>
   );
 }
