@@ -16,7 +16,7 @@ interface Chunk {
 
 /**
  * Fills the tables up to `count` schedules: half intervals, half crons with 500 expressions, each
- * next due in days. With `isTrue` all are intervals, which begin then.
+ * next due in days. With `isTrue` all are intervals of which every view tells the same.
  */
 export async function seedSchedules(
   sql: Sql,
@@ -55,18 +55,18 @@ function seedChunk(sql: Sql, { from, to, isTrue }: Chunk): Promise<void> {
     await tx`
       insert into carillon.schedules (id, shard, queue, key, target_kind, target_id, rule, phase, created_at, created_by, updated_at, updated_by)
       select id, id % ${shardCount}::int, 'fast', 'bench:' || md5(id::text), 'queue', ${target}, coalesce(cadence_id, -every_ms),
-        coalesce((extract(epoch from first_at) * 1000)::bigint % every_ms, 0), now(), 'bench', now(), 'bench'
+        coalesce((extract(epoch from first_at) * 1000)::bigint % every_ms, 0), made_at, 'bench', made_at, 'bench'
       from (${cadences}) seeded`;
     await tx`
       insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, cadence_id,
         body, target, payload)
-      select id, 1, 'created', now(), 'bench', 1, false, first_at, every_ms, cadence_id,
+      select id, 1, 'created', made_at, 'bench', 1, false, first_at, every_ms, cadence_id,
         jsonb_build_object('when', shown), '{"queue":"bench"}', jsonb_build_object('n', id)
       from (${cadences}) seeded`;
     await tx`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
       select at, at, id, every_ms, 1, cadence_id, id % ${shardCount}::int
-      from (${cadences}) seeded, lateral (select ${farOff(tx)} as at) due`;
+      from (${cadences}) seeded, lateral (select ${isTrue ? tx`first_at` : farOff(tx)} as at) due`;
     await tx`insert into carillon.schedule_tallies (schedules, held) values (${to - from + 1}, 0)`;
     await tx`select setval('carillon.schedules_id_seq', ${to}::bigint)`;
   });
@@ -79,15 +79,19 @@ const farOff = (tx: Tx) => tx`now() + interval '30 days' + id % 86400 * interval
 function mixedCadences(tx: Tx, from: number, to: number) {
   return tx`
     select id, case when id % 2 = 0 then 3600000 + id % 1000 * 60000 end as every_ms, case when id % 2 = 1 then crons.ids[1 + id % 500] end as cadence_id,
-      case when id % 2 = 0 then now() end as first_at, 'every 1h' as shown
+      case when id % 2 = 0 then now() end as first_at, now() as made_at, 'every 1h' as shown
     from (select array_agg(id order by id) as ids from carillon.cadences) crons, generate_series(${from}::bigint, ${to}::bigint) id`;
 }
 
-/** Intervals of 30 days and more, which begin with their next occurrence: every view tells the same of them. */
+/**
+ * Intervals of 31 days and more, made within the last day. Each first occurs one interval after it was
+ * made, so its cadence gives no occurrence between now and then.
+ */
 function trueCadences(tx: Tx, from: number, to: number) {
   return tx`
-    select id, minutes * 60000 as every_ms, null::int as cadence_id, ${farOff(tx)} as first_at, 'every ' || minutes || 'm' as shown
-    from generate_series(${from}::bigint, ${to}::bigint) id, lateral (select 43200 + id % 1000 as minutes) m`;
+    select id, minutes * 60000 as every_ms, null::int as cadence_id, made_at + minutes * interval '1 minute' as first_at, made_at, 'every ' || minutes || 'm' as shown
+    from generate_series(${from}::bigint, ${to}::bigint) id,
+      lateral (select 44640 + id % 1000 as minutes, now() - id % 86400 * interval '1 second' as made_at) m`;
 }
 
 /**
