@@ -25,6 +25,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     throw failure ?? new Refusal("missing", "Nothing is stored here.");
   };
   const operations: Operations = {
+    besides: () => [],
     putSchedule: operation("putSchedule"),
     createSchedule: operation("createSchedule"),
     patchSchedule: operation("patchSchedule"),
