@@ -1,4 +1,4 @@
-import type { IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
@@ -47,7 +47,7 @@ export type CarillonProps = Partial<Settings> & CarillonParts;
  * The whole of Carillon, in the order of a job's path: HTTPS → schedules → tick → queues → workers
  * → targets.
  */
-export class Carillon extends Construct {
+export class Carillon extends Construct implements IConnectable {
   /** The address of the API. */
   readonly url: string;
   /** The address of the page. Undefined: the settings leave it out. */
@@ -61,6 +61,7 @@ export class Carillon extends Construct {
   readonly ingestQueue: Queue;
   /** The first admin token of the API. */
   readonly adminToken: Secret;
+  private readonly network: Network;
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
@@ -80,6 +81,7 @@ export class Carillon extends Construct {
         ? undefined
         : { bucket: settings.archiveBucket, prefix: settings.archivePrefix };
     const network = new Network(this, "Network", { ...settings, vpc, subnets, archive });
+    this.network = network;
     const database = new Database(this, "Database", {
       network,
       settings,
@@ -156,5 +158,16 @@ export class Carillon extends Construct {
     this.apiDomainTarget = api.domainTarget;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
+  }
+
+  /**
+   * The connections of all functions, handlers included: `carillon.connections.allowTo(database,
+   * Port.tcp(5432))`. Throws where functions are outside of any VPC: a rule would have no effect.
+   */
+  get connections(): Connections {
+    if (this.network.place !== undefined) return this.network.place.functions.connections;
+    throw new Error(
+      "connections: functionsInVpc is false, so the functions have no security group to which a rule could apply; leave functionsInVpc out, or allow their calls at the other side",
+    );
   }
 }

@@ -1,4 +1,4 @@
-import { Annotations } from "aws-cdk-lib";
+import { Annotations, type IResolveContext, Lazy } from "aws-cdk-lib";
 import {
   CfnSecurityGroup,
   CfnSecurityGroupEgress,
@@ -20,11 +20,11 @@ import { chosenEndpoints, type EndpointsWanted, gateways, interfaces } from "./e
 
 /** An address that no packet is sent to. */
 const nothingOut = {
-  IpProtocol: "icmp",
-  FromPort: 252,
-  ToPort: 86,
-  CidrIp: "255.255.255.255/32",
-  Description: "Nothing",
+  ipProtocol: "icmp",
+  fromPort: 252,
+  toPort: 86,
+  cidrIp: "255.255.255.255/32",
+  description: "Nothing",
 };
 
 export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
@@ -68,10 +68,18 @@ export class Place {
   securityGroup(id: string, description: string): SecurityGroup {
     const group = new SecurityGroup(this.scope, id, { vpc: this.vpc, description, allowAllOutbound: false });
     // Rules between two groups must be resources of their own, so that the group itself lists none;
-    // EC2 then allows all outbound traffic. The dummy rule prevents that.
+    // EC2 then allows all outbound traffic. The dummy rule prevents that. Rules of the group itself,
+    // such as those to a range of addresses, stay.
     const resource = group.node.defaultChild;
-    if (resource instanceof CfnSecurityGroup)
-      resource.addPropertyOverride("SecurityGroupEgress", [nothingOut]);
+    if (!(resource instanceof CfnSecurityGroup)) return group;
+    const own = resource.securityGroupEgress;
+    resource.securityGroupEgress = Lazy.uncachedAny({
+      produce: (context: IResolveContext) => {
+        const rules: CfnSecurityGroup.EgressProperty[] = context.resolve(own) ?? [];
+        // The CDK's own dummy is only there until the first rule.
+        return [...rules.filter(({ cidrIp }) => cidrIp !== nothingOut.cidrIp), nothingOut];
+      },
+    });
     return group;
   }
 }
