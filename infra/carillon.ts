@@ -3,6 +3,7 @@ import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { Api } from "./api/api.ts";
+import { atCaller } from "./at-caller.ts";
 import { checkConnectionBudget, maxConnections } from "./database/connection-budget.ts";
 import { Database } from "./database/database.ts";
 import { checkDatabaseSettings } from "./database/database-settings.ts";
@@ -43,6 +44,14 @@ export interface CarillonParts {
  */
 export type CarillonProps = Partial<Settings> & CarillonParts;
 
+/** All settings of an app. Refuses those that do not fit together. */
+function settingsOf(given: Partial<Settings>, vpc: IVpc | undefined): Settings {
+  const settings = checkedSettings(given);
+  checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
+  checkConnectionBudget(settings);
+  return settings;
+}
+
 /**
  * The whole of Carillon, in the order of a job's path: HTTPS → schedules → tick → queues → workers
  * → targets.
@@ -65,10 +74,8 @@ export class Carillon extends Construct implements IConnectable {
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
-    const settings = checkedSettings(given);
-    checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
-    checkConnectionBudget(settings);
-    const code = new FunctionCode(handlersEntry);
+    const settings = atCaller(Carillon, () => settingsOf(given, vpc));
+    const code = atCaller(Carillon, () => new FunctionCode(handlersEntry));
     const logRetention = settings.logRetentionDays;
     const alarms = new Alarms(this, "Alarms", {
       topicArn: settings.alarmTopicArn,
@@ -80,13 +87,15 @@ export class Carillon extends Construct implements IConnectable {
       settings.archiveBucket === undefined
         ? undefined
         : { bucket: settings.archiveBucket, prefix: settings.archivePrefix };
-    const network = new Network(this, "Network", { ...settings, vpc, subnets, archive });
+    const network = atCaller(
+      Carillon,
+      () => new Network(this, "Network", { ...settings, vpc, subnets, archive }),
+    );
     this.network = network;
-    const database = new Database(this, "Database", {
-      network,
-      settings,
-      maxConnections: maxConnections(settings),
-    });
+    const database = atCaller(
+      Carillon,
+      () => new Database(this, "Database", { network, settings, maxConnections: maxConnections(settings) }),
+    );
     const migration = new Migration(this, "Migration", { network, database, logRetention, code });
 
     const { fast, slow } = jobQueues(this, alarms);
@@ -103,7 +112,7 @@ export class Carillon extends Construct implements IConnectable {
     const shared = { network, database, queues: [fast, slow], targets, webhooks, logRetention, code };
 
     const page = hasPage(settings) ? new Page(this, "Page", { settings, code, logRetention }) : undefined;
-    const api = new Api(this, "Api", { ...shared, settings, page });
+    const api = atCaller(Carillon, () => new Api(this, "Api", { ...shared, settings, page }));
     const ingest = new IngestQueue(this, "Ingest", {
       ...shared,
       alarms,
