@@ -1,8 +1,9 @@
-import type { IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { Api } from "./api/api.ts";
+import { atCaller } from "./at-caller.ts";
 import { checkConnectionBudget, maxConnections } from "./database/connection-budget.ts";
 import { Database } from "./database/database.ts";
 import { checkDatabaseSettings } from "./database/database-settings.ts";
@@ -43,11 +44,19 @@ export interface CarillonParts {
  */
 export type CarillonProps = Partial<Settings> & CarillonParts;
 
+/** All settings of an app. Refuses those that do not fit together. */
+function settingsOf(given: Partial<Settings>, vpc: IVpc | undefined): Settings {
+  const settings = checkedSettings(given);
+  checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
+  checkConnectionBudget(settings);
+  return settings;
+}
+
 /**
  * The whole of Carillon, in the order of a job's path: HTTPS → schedules → tick → queues → workers
  * → targets.
  */
-export class Carillon extends Construct {
+export class Carillon extends Construct implements IConnectable {
   /** The address of the API. */
   readonly url: string;
   /** The address of the page. Undefined: the settings leave it out. */
@@ -61,13 +70,12 @@ export class Carillon extends Construct {
   readonly ingestQueue: Queue;
   /** The first admin token of the API. */
   readonly adminToken: Secret;
+  private readonly network: Network;
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
-    const settings = checkedSettings(given);
-    checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
-    checkConnectionBudget(settings);
-    const code = new FunctionCode(handlersEntry);
+    const settings = atCaller(Carillon, () => settingsOf(given, vpc));
+    const code = atCaller(Carillon, () => new FunctionCode(handlersEntry));
     const logRetention = settings.logRetentionDays;
     const alarms = new Alarms(this, "Alarms", {
       topicArn: settings.alarmTopicArn,
@@ -79,12 +87,15 @@ export class Carillon extends Construct {
       settings.archiveBucket === undefined
         ? undefined
         : { bucket: settings.archiveBucket, prefix: settings.archivePrefix };
-    const network = new Network(this, "Network", { ...settings, vpc, subnets, archive });
-    const database = new Database(this, "Database", {
-      network,
-      settings,
-      maxConnections: maxConnections(settings),
-    });
+    const network = atCaller(
+      Carillon,
+      () => new Network(this, "Network", { ...settings, vpc, subnets, archive }),
+    );
+    this.network = network;
+    const database = atCaller(
+      Carillon,
+      () => new Database(this, "Database", { network, settings, maxConnections: maxConnections(settings) }),
+    );
     const migration = new Migration(this, "Migration", { network, database, logRetention, code });
 
     const { fast, slow } = jobQueues(this, alarms);
@@ -101,7 +112,7 @@ export class Carillon extends Construct {
     const shared = { network, database, queues: [fast, slow], targets, webhooks, logRetention, code };
 
     const page = hasPage(settings) ? new Page(this, "Page", { settings, code, logRetention }) : undefined;
-    const api = new Api(this, "Api", { ...shared, settings, page });
+    const api = atCaller(Carillon, () => new Api(this, "Api", { ...shared, settings, page }));
     const ingest = new IngestQueue(this, "Ingest", {
       ...shared,
       alarms,
@@ -156,5 +167,16 @@ export class Carillon extends Construct {
     this.apiDomainTarget = api.domainTarget;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
+  }
+
+  /**
+   * The connections of all functions, handlers included: `carillon.connections.allowTo(database,
+   * Port.tcp(5432))`. Throws where functions are outside of any VPC: a rule would have no effect.
+   */
+  get connections(): Connections {
+    if (this.network.place !== undefined) return this.network.place.functions.connections;
+    throw new Error(
+      "connections: functionsInVpc is false, so the functions have no security group to which a rule could apply; leave functionsInVpc out, or allow their calls at the other side",
+    );
   }
 }

@@ -1,6 +1,12 @@
-import { InterfaceVpcEndpointAwsService } from "aws-cdk-lib/aws-ec2";
+import { GatewayVpcEndpointAwsService, InterfaceVpcEndpointAwsService } from "aws-cdk-lib/aws-ec2";
 import type { LifecycleEvent } from "../../lib/config/lifecycle-events.ts";
-import { type EndpointName, endpointNames } from "../settings/network.ts";
+import {
+  type EndpointName,
+  type GatewayName,
+  gatewayNames,
+  type InterfaceName,
+  interfaceNames,
+} from "../settings/network.ts";
 
 interface Endpoint {
   readonly id: string;
@@ -8,10 +14,10 @@ interface Endpoint {
 }
 
 /**
- * Each endpoint costs about seven dollars per month and zone. The comments say which function calls
+ * Each of these endpoints costs about seven dollars per month and zone. The comments say which function calls
  * the service, and so what fails without it.
  */
-export const endpoints: Readonly<Record<EndpointName, Endpoint>> = {
+export const interfaces: Readonly<Record<InterfaceName, Endpoint>> = {
   /** API, tick, ingest and workers send parcels; the fast worker delivers to queues. */
   sqs: { id: "Sqs", service: InterfaceVpcEndpointAwsService.SQS },
   /**
@@ -31,10 +37,16 @@ export const endpoints: Readonly<Record<EndpointName, Endpoint>> = {
   secretsmanager: { id: "SecretsManager", service: InterfaceVpcEndpointAwsService.SECRETS_MANAGER },
 };
 
+/** Gateways are routes, and cost nothing. Handlers reach every table and bucket that IAM allows. */
+export const gateways = {
+  dynamodb: { id: "DynamoDb", service: GatewayVpcEndpointAwsService.DYNAMODB },
+  s3: { id: "S3", service: GatewayVpcEndpointAwsService.S3 },
+} as const satisfies Record<GatewayName, { id: string; service: GatewayVpcEndpointAwsService }>;
+
 export interface EndpointsWanted {
   /**
-   * The endpoints to make. Default: all in a network that is made here, none in an existing VPC,
-   * which has its own routes.
+   * The endpoints to make. Default: all interfaces in a network that is made here, none in an
+   * existing VPC, which has its own routes.
    */
   readonly endpoints?: readonly EndpointName[] | undefined;
   /** Whether the network has no other way out. */
@@ -43,14 +55,36 @@ export interface EndpointsWanted {
   readonly lifecycleEvents: readonly LifecycleEvent[];
 }
 
+export interface EndpointsChosen {
+  readonly interfaces: readonly InterfaceName[];
+  readonly gateways: readonly GatewayName[];
+}
+
 /**
  * The endpoints to make. Refuses a choice with which the deployment would hang, or with which
  * events that are on would never arrive.
  */
-export function chosenEndpoints(wanted: EndpointsWanted): readonly EndpointName[] {
-  const { endpoints: chosen = wanted.ownNetwork ? endpointNames : [], ownNetwork } = wanted;
-  if (!ownNetwork) return chosen;
-  const always: EndpointName[] = ["sqs", "secretsmanager"];
+export function chosenEndpoints(wanted: EndpointsWanted): EndpointsChosen {
+  const { endpoints: names = wanted.ownNetwork ? interfaceNames : [] } = wanted;
+  const chosen = {
+    interfaces: interfaceNames.filter((name) => names.includes(name)),
+    gateways: gatewayNames.filter((name) => names.includes(name)),
+  };
+  refuseChoice(wanted, chosen);
+  return chosen;
+}
+
+function refuseChoice(
+  wanted: EndpointsWanted,
+  { interfaces: chosen, gateways: ways }: EndpointsChosen,
+): void {
+  if (!wanted.ownNetwork) {
+    if (ways.length === 0) return;
+    throw new Error(
+      `endpoints: ${ways.join(" and ")} cannot be made in an existing VPC, because they are routes in its route tables; add them to the VPC itself`,
+    );
+  }
+  const always: InterfaceName[] = ["sqs", "secretsmanager"];
   const missing = always.filter((name) => !chosen.includes(name));
   if (missing.length > 0) {
     throw new Error(
@@ -62,5 +96,4 @@ export function chosenEndpoints(wanted: EndpointsWanted): readonly EndpointName[
       "endpoints: events can only be left out when no events of jobs are published; set lifecycleEvents to none",
     );
   }
-  return chosen;
 }

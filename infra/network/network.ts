@@ -1,8 +1,7 @@
-import { Annotations } from "aws-cdk-lib";
+import { Annotations, type IResolveContext, Lazy } from "aws-cdk-lib";
 import {
   CfnSecurityGroup,
   CfnSecurityGroupEgress,
-  GatewayVpcEndpointAwsService,
   InterfaceVpcEndpoint,
   type ISubnet,
   type IVpc,
@@ -15,17 +14,17 @@ import {
 import { AnyPrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import { type ArchivePlace, archiveStatement } from "../functions/archive-place.ts";
-import { type EndpointName, endpointNames } from "../settings/network.ts";
+import { type InterfaceName, interfaceNames } from "../settings/network.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
-import { chosenEndpoints, type EndpointsWanted, endpoints } from "./endpoints.ts";
+import { chosenEndpoints, type EndpointsWanted, gateways, interfaces } from "./endpoints.ts";
 
 /** An address that no packet is sent to. */
 const nothingOut = {
-  IpProtocol: "icmp",
-  FromPort: 252,
-  ToPort: 86,
-  CidrIp: "255.255.255.255/32",
-  Description: "Nothing",
+  ipProtocol: "icmp",
+  fromPort: 252,
+  toPort: 86,
+  cidrIp: "255.255.255.255/32",
+  description: "Nothing",
 };
 
 export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
@@ -69,18 +68,26 @@ export class Place {
   securityGroup(id: string, description: string): SecurityGroup {
     const group = new SecurityGroup(this.scope, id, { vpc: this.vpc, description, allowAllOutbound: false });
     // Rules between two groups must be resources of their own, so that the group itself lists none;
-    // EC2 then allows all outbound traffic. The dummy rule prevents that.
+    // EC2 then allows all outbound traffic. The dummy rule prevents that. Rules of the group itself,
+    // such as those to a range of addresses, stay.
     const resource = group.node.defaultChild;
-    if (resource instanceof CfnSecurityGroup)
-      resource.addPropertyOverride("SecurityGroupEgress", [nothingOut]);
+    if (!(resource instanceof CfnSecurityGroup)) return group;
+    const own = resource.securityGroupEgress;
+    resource.securityGroupEgress = Lazy.uncachedAny({
+      produce: (context: IResolveContext) => {
+        const rules: CfnSecurityGroup.EgressProperty[] = context.resolve(own) ?? [];
+        // The CDK's own dummy is only there until the first rule.
+        return [...rules.filter(({ cidrIp }) => cidrIp !== nothingOut.cidrIp), nothingOut];
+      },
+    });
     return group;
   }
 }
 
 /**
  * A network without a way in or out: isolated subnets, and an endpoint for each service that the
- * functions call. Each endpoint costs a fifth of a NAT gateway, and nothing in the network can
- * reach the internet. Alternatively an existing VPC with its own routes, or no VPC, where the
+ * functions call. Each endpoint costs a fifth of a NAT gateway or nothing, and nothing in the network
+ * can reach the internet. Alternatively an existing VPC with its own routes, or no VPC, where the
  * database is elsewhere too.
  */
 export class Network extends Construct {
@@ -109,12 +116,15 @@ export class Network extends Construct {
     this.place = place;
 
     const chosen = chosenEndpoints({ ...props, ownNetwork: brought === undefined });
-    if (brought === undefined && props.archive !== undefined) this.makeWayToArchive(vpc, props.archive);
+    for (const name of chosen.gateways)
+      vpc.addGatewayEndpoint(gateways[name].id, { service: gateways[name].service });
+    if (brought === undefined && props.archive !== undefined && !chosen.gateways.includes("s3"))
+      this.makeWayToArchive(vpc, props.archive);
     // Services without an endpoint made here are reached through the VPC's own endpoints or its NAT
-    // gateway, at addresses that are not known here. The addresses of S3, behind a gateway
-    // endpoint, are not known either.
-    const elsewhere = brought !== undefined && chosen.length < endpointNames.length;
-    if (elsewhere || props.archive !== undefined) {
+    // gateway, at addresses that are not known here. The addresses behind a gateway endpoint are
+    // not known either; without another route, HTTPS leads only there.
+    const elsewhere = brought !== undefined && chosen.interfaces.length < interfaceNames.length;
+    if (elsewhere || chosen.gateways.length > 0 || props.archive !== undefined) {
       // A rule of its own resource, because the group's own rule denies all outbound traffic.
       new CfnSecurityGroupEgress(this, "FunctionsToAws", {
         groupId: place.functions.securityGroupId,
@@ -125,7 +135,7 @@ export class Network extends Construct {
         description: "Functions call AWS services",
       });
     }
-    this.makeEndpoints(place, chosen, props.highlyAvailable ? subnets : subnets.slice(0, 1));
+    this.makeEndpoints(place, chosen.interfaces, props.highlyAvailable ? subnets : subnets.slice(0, 1));
   }
 
   private brought(props: NetworkProps): IVpc | undefined {
@@ -172,24 +182,24 @@ export class Network extends Construct {
   }
 
   /**
-   * A gateway endpoint is a route and costs nothing. Its policy allows every principal to put the
-   * archive's objects in S3, and nothing else.
+   * The gateway to S3 if only the archive needs it. Its policy allows every principal to put the
+   * archive's objects, and nothing else.
    */
   private makeWayToArchive(vpc: IVpc, archive: ArchivePlace): void {
     vpc
-      .addGatewayEndpoint("S3", { service: GatewayVpcEndpointAwsService.S3 })
+      .addGatewayEndpoint(gateways.s3.id, { service: gateways.s3.service })
       .addToPolicy(archiveStatement(this, archive).copy({ principals: [new AnyPrincipal()] }));
   }
 
-  private makeEndpoints(place: Place, chosen: readonly EndpointName[], subnets: ISubnet[]): void {
+  private makeEndpoints(place: Place, chosen: readonly InterfaceName[], subnets: ISubnet[]): void {
     if (chosen.length === 0) return;
     const securityGroup = place.securityGroup("Endpoints", "Endpoints of AWS services that Carillon uses");
     securityGroup.addIngressRule(place.functions, Port.HTTPS, "Functions call AWS services");
     place.functions.addEgressRule(securityGroup, Port.HTTPS, "Functions call AWS services");
     for (const name of chosen) {
-      new InterfaceVpcEndpoint(this, endpoints[name].id, {
+      new InterfaceVpcEndpoint(this, interfaces[name].id, {
         vpc: place.vpc,
-        service: endpoints[name].service,
+        service: interfaces[name].service,
         subnets: { subnets },
         securityGroups: [securityGroup],
         privateDnsEnabled: true,

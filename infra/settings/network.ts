@@ -5,8 +5,15 @@ import { textList, textOrToken, yesOrNo } from "./shapes.ts";
  * The services that functions in the network call, by the names of their endpoints;
  * infra/network/endpoints.ts says which function calls which service.
  */
-export const endpointNames = ["sqs", "events", "lambda", "secretsmanager"] as const;
-export type EndpointName = (typeof endpointNames)[number];
+export const interfaceNames = ["sqs", "events", "lambda", "secretsmanager"] as const;
+export type InterfaceName = (typeof interfaceNames)[number];
+
+/** Services that only handlers call. Their endpoints are routes, which cost nothing. */
+export const gatewayNames = ["dynamodb", "s3"] as const;
+export type GatewayName = (typeof gatewayNames)[number];
+
+const endpointNames = [...interfaceNames, ...gatewayNames] as const;
+export type EndpointName = InterfaceName | GatewayName;
 
 /** Lambda's limit of subnets for one function. */
 const subnetsMax = 16;
@@ -52,8 +59,9 @@ export const networkSettings = {
    */
   functionsInVpc: yesOrNo().default(true),
   /**
-   * The interface endpoints to make: some of sqs, events, lambda, secretsmanager, or none. Default:
-   * all of them in a new network, none in an existing VPC.
+   * The endpoints to make: some of sqs, events, lambda, secretsmanager, dynamodb, s3, or none.
+   * Default: the first four in a new network, none in an existing VPC. Those of dynamodb and s3 are
+   * for handlers; they are gateways, which cost nothing, and are made only in a new network.
    */
   endpoints: endpoints().optional(),
 };

@@ -140,16 +140,19 @@ export function makeApi(
     const incoming = incomingFrom(event);
     const exchange = { incoming, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
     // From Lambda's context middy reads only the remaining time, which an Invocation has.
-    const answer = located(await answered(exchange, invocation as Context), incoming);
+    const answer = sent(await answered(exchange, invocation as Context), exchange);
     return parts.cors?.shown(incoming, answer) ?? answer;
   };
 }
 
-/** Prefixes the Location header with the base path: routes know only the path behind it. */
-function located(answer: HttpResponse, { base }: Incoming): HttpResponse {
+/**
+ * An answer as it is sent: with the id of the request, and with the base path in its Location,
+ * because routes know only the path behind it. A stored answer gets the id of the repeat.
+ */
+function sent(answer: HttpResponse, { incoming, requestId }: Exchange): HttpResponse {
   const { location } = answer.headers;
-  if (base === "" || location === undefined) return answer;
-  return { ...answer, headers: { ...answer.headers, location: `${base}${location}` } };
+  const whole = location === undefined ? {} : { location: `${incoming.base}${location}` };
+  return { ...answer, headers: { ...answer.headers, ...whole, "request-id": requestId } };
 }
 
 /** Statuses that are logged as rejected, with the caller's address. */

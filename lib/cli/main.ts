@@ -1,6 +1,6 @@
 #!/usr/bin/env node
+import "../config/node-version.ts";
 import { readFile } from "node:fs/promises";
-import { createInterface } from "node:readline/promises";
 import packageJson from "../../package.json" with { type: "json" };
 import { pause } from "../client/request/backoff.ts";
 import { UsageFault } from "./fault.ts";
@@ -52,6 +52,8 @@ async function readText(file: string): Promise<string> {
 
 async function ask(question: string): Promise<string | null> {
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return null;
+  // Loaded here, because a Node that is too old lacks it and could not say so.
+  const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return await lines.question(`${question} [y/N] `, { signal: stop.signal });

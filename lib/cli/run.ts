@@ -142,7 +142,9 @@ function errorLines(error: unknown, { command, key }: Failed): string[] {
     const faults = error.errors.map(
       ({ path, message }) => `  ${path === "" ? message : `${path} ${message}`}`,
     );
-    const id = error.requestId === undefined ? [] : [`  request ${error.requestId}: the log has the cause`];
+    // Other answers say themselves what is wrong.
+    const isForLog = error.status >= 500 && error.requestId !== undefined;
+    const id = isForLog ? [`  request ${error.requestId}: the log has the cause`] : [];
     const hint = error.status === 404 ? missingHint({ command, key }) : [];
     return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id, ...hint];
   }

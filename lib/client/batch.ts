@@ -1,4 +1,5 @@
 import type { EnqueueBody } from "./job.ts";
+import { callSite, seenFrom } from "./request/call-site.ts";
 import type { ProblemDocument } from "./request/problem.ts";
 import type { Request, Send, WriteOptions } from "./request/transport.ts";
 import type { PauseParams, ResumeParams, ScheduleBody, SchedulePatch } from "./schedule.ts";
@@ -61,11 +62,12 @@ export async function sendBatch(
   operations: readonly Operation[],
   { atomic, onProgress, ...options }: BatchOptions = {},
 ): Promise<OperationResult[]> {
+  const site = callSite();
   const calls = callsOf(operations);
-  if (atomic === true && calls.length > 1)
-    throw new RangeError(
-      `An atomic batch has at most ${operationsMax} operations and ${bytesMax} bytes, because each call is its own transaction.`,
-    );
+  if (atomic === true && calls.length > 1) {
+    const sentence = `An atomic batch has at most ${operationsMax} operations and ${bytesMax} bytes, because each call is its own transaction.`;
+    throw seenFrom(site, new RangeError(sentence));
+  }
   const results: OperationResult[] = [];
   for (const [index, call] of calls.entries()) {
     const body = atomic === undefined ? { operations: call } : { operations: call, atomic };
@@ -75,7 +77,7 @@ export async function sendBatch(
       results.push(...(await send<{ results: OperationResult[] }>(request)).body.results);
     } catch (error) {
       if (results.length === 0) throw error;
-      throw new BatchInterrupted(results, operations.length, error);
+      throw seenFrom(site, new BatchInterrupted(results, operations.length, error));
     }
     onProgress?.(results.length, operations.length);
   }

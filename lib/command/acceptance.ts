@@ -1,10 +1,15 @@
+import * as z from "zod";
 import type { BulkAction } from "../batch/bulk-operations.ts";
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
 import { Refusal } from "../refusal.ts";
+import { type Besides, refusalsOf, together } from "../schedule/shape/faults-together.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { payloadShape, withWhen } from "../schedule/shape/schedule-shape.ts";
+import { targetShape } from "../schedule/shape/target-shape.ts";
 import { type AllowedTargets, refuseForbiddenChange, refuseForbiddenTarget } from "./allowed-targets.ts";
 import { checkPatched } from "./handler-payload.ts";
+import { refusePatchShape } from "./schedule-patch-shape.ts";
 
 export interface AcceptanceDeps {
   /** The deployed handlers. */
@@ -18,6 +23,8 @@ export interface AcceptanceDeps {
  */
 export interface Acceptance {
   body(body: ScheduleBody): void;
+  /** The refusals of a body as it was sent, of which other parts are not understood. */
+  besides: Besides;
   /** Checks a patch before it is merged. */
   patch(patch: unknown): void;
   patched: PatchAcceptance;
@@ -27,9 +34,19 @@ export interface Acceptance {
 
 export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance {
   const names = handlers.map(({ name }) => name);
+  const refuseTarget = (sent: unknown) => {
+    const target = targetShape.safeParse(sent);
+    if (target.success) refuseForbiddenTarget(targets, target.data);
+  };
+  const refusePayload = (sent: unknown, sentPayload: unknown) => {
+    const named = z.looseObject({ handler: z.string() }).safeParse(sent);
+    const payload = payloadShape.safeParse(sentPayload);
+    if (!named.success || !payload.success) return;
+    refuseUnfitPayload(handlers, { target: { handler: named.data.handler }, payload: payload.data });
+  };
   const patch = (asked: unknown) => {
-    if (typeof asked === "object" && asked !== null)
-      refuseUnknownHandler(names, Reflect.get(asked, "target"));
+    const refusals = refusalsOf(() => refuseUnknownHandler(names, sentShape.parse(asked).target));
+    if (refusals.length > 0) throw together([...refusalsOf(() => refusePatchShape(asked)), ...refusals]);
   };
   const patched: PatchAcceptance = (body, before) => {
     refuseForbiddenChange(targets, body.target, before.target);
@@ -37,9 +54,20 @@ export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance 
   };
   return {
     body: (body) => {
-      refuseUnknownHandler(names, body.target);
-      refuseForbiddenTarget(targets, body.target);
-      refuseUnfitPayload(handlers, body);
+      const refusals = refusalsOf(
+        () => refuseUnknownHandler(names, body.target),
+        () => refuseForbiddenTarget(targets, body.target),
+        () => refuseUnfitPayload(handlers, body),
+      );
+      if (refusals.length > 0) throw withWhen(refusals, body);
+    },
+    besides: (input) => {
+      const { target, payload } = sentShape.parse(input);
+      return refusalsOf(
+        () => refuseUnknownHandler(names, target),
+        () => refuseTarget(target),
+        () => refusePayload(target, payload),
+      );
     },
     patch,
     patched,
@@ -50,6 +78,9 @@ export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance 
     },
   };
 }
+
+/** The parts of a body, or of a patch, that are checked here, as they were sent. */
+const sentShape = z.object({ target: z.unknown(), payload: z.unknown() }).partial().catch({});
 
 /**
  * Refuses a target with a handler that is not deployed: its jobs could only die. Takes a target or

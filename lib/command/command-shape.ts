@@ -8,7 +8,7 @@ import { readJob } from "./job-shape.ts";
 import {
   pauseShape,
   readKey,
-  readKeyedScheduleBody,
+  readNamedScheduleBody,
   readScheduleBody,
   readSchedulePatch,
   resumeShape,
@@ -50,7 +50,7 @@ function readOperation(
 ): Operation {
   const { ifMatch, ifNoneMatch } = conditions;
   if (verb === "job") return readJobOperation(command, { value, conditions }, acceptance);
-  const key = keyOf(verb, value);
+  const key = keyOf(verb, value, acceptance);
   command.refuseKey?.(key);
   const common = {
     key,
@@ -60,7 +60,7 @@ function readOperation(
   };
   switch (verb) {
     case "put": {
-      const body = below(verb, () => readScheduleBody(value, key));
+      const body = below(verb, () => readScheduleBody(value, key, acceptance.besides));
       below(verb, () => acceptance.body(body));
       return { ...common, kind: "put", body, ifNoneMatch };
     }
@@ -97,7 +97,9 @@ function readJobOperation(
 ): Operation {
   if (conditions.ifMatch !== undefined)
     throw notUnderstood([{ path: "ifMatch", message: "does not apply to a job: a job has no versions" }]);
-  const { key, body, ifExists } = below("job", () => readJob(value, { newKey: newKey ?? keyIsRequired }));
+  const { key, body, ifExists } = below("job", () =>
+    readJob(value, { newKey: newKey ?? keyIsRequired, besides: acceptance.besides }),
+  );
   refuseKey?.(key);
   below("job", () => acceptance.body(body));
   return { kind: "put", key, caller, body, ifExists, countFrom };
@@ -124,19 +126,17 @@ function verbOf(input: unknown) {
 }
 
 /** The key of an operation. All verbs but `put` and `patch` may have just the key as their value. */
-function keyOf(verb: Verb, value: unknown): string {
+function keyOf(verb: Verb, value: unknown, { besides }: Acceptance): string {
   const isAlone = typeof value === "string" && verb !== "put" && verb !== "patch";
   const key: unknown = isAlone
     ? value
     : typeof value === "object" && value !== null
       ? Reflect.get(value, "key")
       : undefined;
+  // Names the other faults of the body together with that of the key.
+  if (verb === "put" && typeof value === "object")
+    return below(verb, () => readNamedScheduleBody(value, besides).key);
   if (typeof key === "string") return below(verb, () => readKey(key));
-  if (verb === "put" && typeof value === "object") {
-    // Names the other faults of the body together with the missing key.
-    const { key: none } = below(verb, () => readKeyedScheduleBody(value));
-    if (none === undefined) throw notUnderstood([{ path: "put.key", message: "is required" }]);
-  }
   throw notUnderstood([{ path: `${verb}.key`, message: "is required" }]);
 }
 

@@ -3,7 +3,9 @@ import type { Tx } from "../db/connect.ts";
 import type { AppCheck } from "../edit/app-check.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
 import type { FireNowParams } from "../job-control/fire-now.ts";
+import { refusalsOf } from "../schedule/shape/faults-together.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { withWhen } from "../schedule/shape/schedule-shape.ts";
 import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 
 /**
@@ -18,7 +20,11 @@ export function checkPatched(
 ): AppCheck | null {
   const touched =
     !isDeepStrictEqual(body.payload, before.payload) || !isDeepStrictEqual(body.target, before.target);
-  return touched && "handler" in body.target ? () => refuseUnfitPayload(handlers, body) : null;
+  if (!touched || !("handler" in body.target)) return null;
+  return () => {
+    const refusals = refusalsOf(() => refuseUnfitPayload(handlers, body));
+    if (refusals.length > 0) throw withWhen(refusals, body);
+  };
 }
 
 /** Checks the payload of a manual job against the handler of its schedule. */

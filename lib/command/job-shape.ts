@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { IfExists } from "../batch/enqueue-job.ts";
 import { readDuration } from "../cadence/duration.ts";
-import { Refusal } from "../refusal.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import { type Besides, together } from "../schedule/shape/faults-together.ts";
 import { instantShape } from "../schedule/shape/instant-shape.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { keyShape } from "../schedule/shape/schedule-key.ts";
@@ -66,16 +67,19 @@ export interface JobInput {
 
 /**
  * Reads a job from JSON. Throws a Refusal that names the faults of all fields, or else those between
- * fields.
+ * fields, together with those that `besides` finds.
  */
-export function readJob(input: unknown, { newKey }: { newKey: () => string }): JobInput {
-  const { key, at, ifExists, ...fields } = shaped(jobShape, input);
-  const body = parseScheduleBody({ ...fields, when: at ?? now, deleteOnEnd: true });
+export function readJob(
+  input: unknown,
+  { newKey, besides = () => [] }: { newKey: () => string; besides?: Besides },
+): JobInput {
+  const shaped = jobShape.safeParse(input, { reportInput: true });
+  if (!shaped.success) throw together([notUnderstood(shapeFaults(shaped.error)), ...besides(input)]);
+  const { key, at, ifExists, ...fields } = shaped.data;
+  const body = parseScheduleBody({ ...fields, when: at ?? now, deleteOnEnd: true }, besides);
   return { key: key ?? newKey(), body, ifExists };
 }
 
-function shaped<Shape>(schema: z.ZodType<Shape>, input: unknown): Shape {
-  const read = schema.safeParse(input, { reportInput: true });
-  if (read.success) return read.data;
-  throw new Refusal("invalid", "The job is not understood.", shapeFaults(read.error));
+function notUnderstood(faults: readonly Fault[]): Refusal {
+  return new Refusal("invalid", "The job is not understood.", faults);
 }

@@ -1,12 +1,14 @@
 import * as z from "zod";
 import { Refusal } from "../refusal.ts";
+import { type Besides, refusalsOf, together } from "../schedule/shape/faults-together.ts";
 import { instantShape } from "../schedule/shape/instant-shape.ts";
 import { jsonFaults } from "../schedule/shape/json.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { keyFault, keyShape } from "../schedule/shape/schedule-key.ts";
-import { parseScheduleBody, scheduleShape } from "../schedule/shape/schedule-shape.ts";
+import { parseScheduleBody, scheduleShape, withWhen } from "../schedule/shape/schedule-shape.ts";
 import { memberPath } from "../schedule/shape/shape-faults.ts";
 import { storableText } from "../schedule/shape/text.ts";
+import { refusePatchShape } from "./schedule-patch-shape.ts";
 
 /** A schedule's body with its key, as a caller sends it. */
 export const keyedScheduleShape = z
@@ -21,17 +23,30 @@ export function readKey(key: string): string {
 }
 
 /** Reads the body of a schedule with a known key. The body may repeat that key. */
-export function readScheduleBody(input: unknown, keyInPath: string): ScheduleBody {
+export function readScheduleBody(input: unknown, keyInPath: string, besides?: Besides): ScheduleBody {
   const { key, rest } = takeKey(input);
-  return parsedBesides(rest, key === undefined || key === keyInPath ? null : "is not the key in the path");
+  const message = key === undefined || key === keyInPath ? null : "is not the key in the path";
+  return parsedWithKey(rest, message, besides);
 }
 
 /** Reads the body of a POST, which may contain the key. */
-export function readKeyedScheduleBody(input: unknown): { key?: string; body: ScheduleBody } {
+export function readKeyedScheduleBody(
+  input: unknown,
+  besides?: Besides,
+): { key?: string; body: ScheduleBody } {
   const { key, rest } = takeKey(input);
-  if (key === undefined) return { body: parsedBesides(rest, null) };
-  if (typeof key !== "string") return { body: parsedBesides(rest, "takes a string") };
-  return { key, body: parsedBesides(rest, keyFault(key)) };
+  if (key === undefined) return { body: parsedWithKey(rest, null, besides) };
+  if (typeof key !== "string") return { body: parsedWithKey(rest, "takes a string", besides) };
+  return { key, body: parsedWithKey(rest, keyFault(key), besides) };
+}
+
+/** Reads the body of an operation, which has to contain its key. */
+export function readNamedScheduleBody(input: unknown, besides: Besides): { key: string; body: ScheduleBody } {
+  const { key, rest } = takeKey(input);
+  if (typeof key === "string") return { key, body: parsedWithKey(rest, keyFault(key), besides) };
+  const message = key === undefined ? "is required" : "takes a string";
+  parsedWithKey(rest, message, besides);
+  throw refusedKey(message);
 }
 
 /** Checks and returns a patch, which may repeat the key of the path but not change it. */
@@ -44,7 +59,8 @@ export function readSchedulePatch(input: unknown, keyInPath: string): unknown {
   }));
   if (key !== undefined && key !== keyInPath) faults.unshift({ path: "key", message: "cannot be changed" });
   if (faults.length === 0) return rest;
-  throw new Refusal("invalid", "The schedule is not understood.", faults);
+  const refused = new Refusal("invalid", "The schedule is not understood.", faults);
+  throw together([refused, ...refusalsOf(() => refusePatchShape(rest))]);
 }
 
 function takeKey(input: unknown): { key: unknown; rest: unknown } {
@@ -55,16 +71,15 @@ function takeKey(input: unknown): { key: unknown; rest: unknown } {
 }
 
 /** Names the fault of the key together with the faults of the body. */
-function parsedBesides(input: unknown, keyMessage: string | null): ScheduleBody {
-  if (keyMessage === null) return parseScheduleBody(input);
-  const faults = [{ path: "key", message: keyMessage }];
-  try {
-    parseScheduleBody(input);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    if (error.kind === "invalid") faults.push(...error.faults);
-  }
-  throw new Refusal("invalid", "The schedule is not understood.", faults);
+function parsedWithKey(input: unknown, keyMessage: string | null, besides: Besides = () => []): ScheduleBody {
+  if (keyMessage === null) return parseScheduleBody(input, besides);
+  const inBody = refusalsOf(() => parseScheduleBody(input, besides));
+  const others = inBody.length > 0 ? inBody : besides(input);
+  throw withWhen([refusedKey(keyMessage), ...others], input);
+}
+
+function refusedKey(message: string): Refusal {
+  return new Refusal("invalid", "The schedule is not understood.", [{ path: "key", message }]);
 }
 
 /** The owner of a hold on a schedule. */

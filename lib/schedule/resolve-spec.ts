@@ -7,6 +7,7 @@ import { mayBeRelative, parseWhen } from "../cadence/when/parse-when.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { sameJson } from "./shape/same-json.ts";
 import type { ScheduleBody } from "./shape/schedule-body.ts";
+import { withWhen } from "./shape/schedule-shape.ts";
 import { whenFault } from "./shape/timing-shape.ts";
 import type { CalendarRef } from "./stored/cadence-columns.ts";
 import type { StoredSchedule } from "./stored/stored-schedule.ts";
@@ -42,7 +43,7 @@ export async function resolveSpec(
   now: Date,
   countFrom: Date = now,
 ): Promise<Spec> {
-  const calendar = body.calendar === null ? null : await calendarNamed(find, body.calendar.name);
+  const calendar = body.calendar === null ? null : await calendarNamed(find, body.calendar.name, body);
   return begunSpec({ body, cadence: cadenceCounted(key, body, { now, countFrom, calendar }), calendar }, now);
 }
 
@@ -203,10 +204,11 @@ function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence): void {
 
 export type FindCalendar = (name: string) => Promise<CalendarRef | null>;
 
-async function calendarNamed(find: FindCalendar, name: string): Promise<CalendarRef> {
+async function calendarNamed(find: FindCalendar, name: string, body: ScheduleBody): Promise<CalendarRef> {
   const calendar = await find(name);
   if (calendar !== null) return calendar;
-  throw new Refusal("impossible", "The calendar does not exist.", [
+  const missing = new Refusal("impossible", "The calendar does not exist.", [
     { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },
   ]);
+  throw withWhen([missing], body);
 }

@@ -234,6 +234,9 @@ describe("answers to the client", () => {
       type: "about:blank",
       detail: "403: Forbidden",
     });
+    const headers = { "apigw-requestid": "g-1" };
+    const busy = setup([() => new Response('{"message":"Forbidden"}', { status: 403, headers })]);
+    await expect(busy.send(put)).rejects.toMatchObject({ requestId: "g-1" });
     const page = setup([() => new Response("<html>", { status: 404, statusText: "Not Found" })]);
     await expect(page.send(put)).rejects.toMatchObject({ status: 404, detail: "404: Not Found" });
   });

@@ -1,7 +1,7 @@
 import { App, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { Vpc } from "aws-cdk-lib/aws-ec2";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Carillon } from "../../infra/carillon.ts";
 import { type Synthesised, synthesised } from "./synthesised.ts";
 
@@ -43,9 +43,46 @@ test("endpoints that Carillon needs cannot be left out, nor the one for events o
     "secretsmanager cannot be left out",
   );
   expect(() => synthesised({ endpoints: "sqs,secretsmanager" })).toThrow("set lifecycleEvents to none");
-  expect(() => synthesised({ endpoints: "sqs,s3" })).toThrow(
-    "carillon:endpoints: it takes some of sqs, events, lambda, secretsmanager",
+  expect(() => synthesised({ endpoints: "sqs,kms" })).toThrow(
+    "carillon:endpoints: it takes some of sqs, events, lambda, secretsmanager, dynamodb, s3",
   );
+});
+
+describe("endpoints of dynamodb and s3", () => {
+  const asked = { endpoints: "sqs,events,lambda,secretsmanager,dynamodb,s3" };
+  const gatewaysOf = (stack: Synthesised) =>
+    stack
+      .ofType("AWS::EC2::VPCEndpoint")
+      .map(([, { Properties }]) => Properties)
+      .filter(({ VpcEndpointType }) => VpcEndpointType === "Gateway");
+
+  test("Endpoints of dynamodb and s3 are gateways in each route table, which the functions reach by HTTPS", () => {
+    const stack = synthesised(asked);
+    const gateways = gatewaysOf(stack);
+    expect(gateways.map(({ ServiceName }) => JSON.stringify(ServiceName))).toEqual([
+      expect.stringContaining(".dynamodb"),
+      expect.stringContaining(".s3"),
+    ]);
+    for (const { RouteTableIds } of gateways) expect(RouteTableIds).toHaveLength(2);
+    stack.template.hasResourceProperties("AWS::EC2::SecurityGroupEgress", {
+      CidrIp: "0.0.0.0/0",
+      FromPort: 443,
+      ToPort: 443,
+    });
+    expect(servicesOf(stack)).toHaveLength(6);
+  });
+
+  test("A gateway to s3 that handlers use is not limited to the objects of the archive", () => {
+    const gateways = gatewaysOf(synthesised({ ...asked, archiveBucket: "orders-ledger" }));
+    expect(gateways).toHaveLength(2);
+    for (const gateway of gateways) expect(gateway).not.toHaveProperty("PolicyDocument");
+  });
+
+  test("Gateways of dynamodb and s3 are refused in an existing VPC, whose route tables are not known", () => {
+    expect(() => synthesised({ ...brought, endpoints: "dynamodb" })).toThrow(
+      "endpoints: dynamodb cannot be made in an existing VPC",
+    );
+  });
 });
 
 test("an existing VPC is described by its attributes: everything uses its subnets, and no part of it is made", () => {

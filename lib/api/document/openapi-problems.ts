@@ -24,6 +24,8 @@ const retryAfter = { "Retry-After": "The number of seconds to wait before a retr
 export const replayed = {
   "Idempotent-Replayed": "`true`: the request was answered before, and this is the stored answer.",
 };
+/** The header of every answer. */
+export const requestIdHeader = { "Request-Id": "The id of the request, under which the log has it." };
 const challenge = { "WWW-Authenticate": "How to authenticate." };
 
 const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemSaid>> = {
@@ -114,17 +116,16 @@ export function problemReference(status: number): object {
 }
 
 function responseOf(kind: string, { what, detail, headers = {}, faults }: ProblemSaid, schema: JsonSchema) {
-  const hasId = kind === "internal" || kind === "unavailable";
   return {
     description: what,
-    headers: headersOf(headers),
+    headers: headersOf({ ...headers, ...requestIdHeader }),
     content: {
       "application/problem+json": {
         schema,
         example: problemDocument(kindNamed(kind), {
           detail,
           ...(faults === undefined ? {} : { faults }),
-          ...(hasId ? { requestId } : {}),
+          requestId,
         }),
       },
     },

@@ -9,6 +9,7 @@ import {
   problemResponses,
   problemStatuses,
   replayed,
+  requestIdHeader,
 } from "./openapi-problems.ts";
 import { makeSchemas, type Schemas } from "./openapi-schemas.ts";
 
@@ -105,7 +106,7 @@ function responseOf(
       : { content: { "application/json": { schema: schemas.of(schema, "output"), example } } };
   return {
     description: what,
-    headers: headersOf({ ...asWritten(headers), ...(isWrite ? replayed : {}) }),
+    headers: headersOf({ ...asWritten(headers), ...(isWrite ? replayed : {}), ...requestIdHeader }),
     ...content,
   };
 }
@@ -133,6 +134,7 @@ function health(schemas: Schemas): object {
     responses: {
       200: {
         description: "Both answer.",
+        headers: headersOf(requestIdHeader),
         content: { "application/json": { schema, example: { status: "ok" } } },
       },
       500: problemReference(500),

@@ -84,6 +84,7 @@ import {
 } from "../../rules/zone-data-moves.ts";
 import type { CalendarBody, CalendarHead } from "../../schedule/calendars.ts";
 import type { Caller } from "../../schedule/shape/caller.ts";
+import type { Besides } from "../../schedule/shape/faults-together.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
@@ -105,6 +106,8 @@ export interface Page<Item, Place> {
  * and then has changed nothing.
  */
 export interface Operations extends BoardOperations {
+  /** The other refusals of a body of which a part is not understood. */
+  besides: Besides;
   putSchedule(params: EditParams & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
   createSchedule(params: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(params: EditParams & { patch: unknown }): Promise<EditDone>;
@@ -206,6 +209,7 @@ export function makeOperations(deps: OperationDeps): Operations {
   const accept = acceptanceOf(deps);
   return {
     ...boardOperations(sql),
+    besides: accept.besides,
     putSchedule: async (params) => {
       accept.body(params.body);
       return putSchedule(deps, params);

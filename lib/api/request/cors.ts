@@ -34,6 +34,7 @@ const answerHeaders = [
   "etag",
   "idempotent-replayed",
   "location",
+  "request-id",
   "retry-after",
   "www-authenticate",
 ].join(", ");

@@ -18,17 +18,17 @@ export const unknownToken = { "www-authenticate": 'Bearer realm="carillon", erro
 const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"' };
 
 /**
- * The answer to a request that ended in an error. Refusals and problems are worded for callers; of
- * any other error the caller gets the request id, under which the log has the cause.
+ * The answer to a request that ended in an error, with the id of the request. Refusals and problems
+ * are worded for callers; the cause of any other error is only in the log, under that id.
  */
 export function problemAnswer(error: unknown, requestId: string): HttpResponse {
   if (error instanceof Refusal) {
-    const document = problemDocument(error.kind, { detail: error.message, faults: error.faults });
+    const document = problemDocument(error.kind, { detail: error.message, faults: error.faults, requestId });
     const headers = headersOf(error);
     return toHttp({ status: document.status, body: document, headers }, contentType);
   }
   if (error instanceof Problem) {
-    const document = problemDocument(error.kind, { detail: error.message });
+    const document = problemDocument(error.kind, { detail: error.message, requestId });
     return toHttp({ status: document.status, body: document, headers: error.headers }, contentType);
   }
   if (isPassingFailure(error)) {

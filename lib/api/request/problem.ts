@@ -43,7 +43,12 @@ export const problemSchema = z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
       .describe("Every fault of the input with its path; up to a hundred."),
-    requestId: z.string().optional().describe("The request's id; the log has the cause under it."),
+    requestId: z
+      .string()
+      .optional()
+      .describe(
+        "The request's id, under which the log has it. An operation of a batch has one if Carillon failed on it.",
+      ),
   })
   .meta({ id: "Problem", description: "A problem as RFC 9457 writes it." });
 

@@ -52,7 +52,7 @@ export function enqueueRoutes(operations: Operations): Route[] {
       doc,
       answer: async ({ body, token, caller }) => {
         const newKey = () => `${token.prefix ?? ""}job:${uuidv7()}`;
-        const params = readJob(body(), { newKey });
+        const params = readJob(body(), { newKey, besides: operations.besides });
         refuseForeignKey(token, params.key);
         const { change, job } = await asJob(() => operations.enqueueJob({ ...params, caller }));
         return {

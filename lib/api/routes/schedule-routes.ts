@@ -33,7 +33,10 @@ function editRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: scheduleDocs.create,
       answer: async ({ body, token, caller }) => {
-        const { key = `${token.prefix ?? ""}${uuidv7()}`, ...asked } = readKeyedScheduleBody(body());
+        const { key = `${token.prefix ?? ""}${uuidv7()}`, ...asked } = readKeyedScheduleBody(
+          body(),
+          operations.besides,
+        );
         refuseForeignKey(token, key);
         return edited(await operations.createSchedule({ key, ...asked, caller }));
       },
@@ -51,7 +54,7 @@ function editRoutes(operations: Operations): Route[] {
             key,
             ifMatch: readIfMatch(header("if-match")),
             ifNoneMatch: readIfNoneMatch(header("if-none-match")),
-            body: readScheduleBody(body(), key),
+            body: readScheduleBody(body(), key, operations.besides),
             caller,
           }),
         );

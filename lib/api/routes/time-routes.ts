@@ -3,12 +3,12 @@ import { readKey } from "../../command/schedule-input.ts";
 import type { ComingOccurrence } from "../../history/next-occurrences.ts";
 import type { PreviewParams } from "../../history/preview.ts";
 import { type Fault, Refusal } from "../../refusal.ts";
+import { type Besides, refusalsOf } from "../../schedule/shape/faults-together.ts";
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
 import { keyShape } from "../../schedule/shape/schedule-key.ts";
-import { parseScheduleBody, scheduleShape } from "../../schedule/shape/schedule-shape.ts";
+import { parseScheduleBody, scheduleShape, withWhen } from "../../schedule/shape/schedule-shape.ts";
 import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
 import { targetShape } from "../../schedule/shape/target-shape.ts";
-import { whenFaults } from "../../schedule/shape/timing-shape.ts";
 import { explainDoc, nextDoc, previewDoc } from "../document/time-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import { wholeNumber } from "../request/query.ts";
@@ -78,7 +78,9 @@ export function timeRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: previewDoc(previewBodyShape),
       answer: async ({ body }) => {
-        const { occurrences, ...preview } = await operations.previewSchedule(readPreview(body()));
+        const { occurrences, ...preview } = await operations.previewSchedule(
+          readPreview(body(), operations.besides),
+        );
         return { status: 200, body: { ...occurrencesView(occurrences), ...preview } };
       },
     }),
@@ -119,13 +121,18 @@ function occurrencesView(occurrences: readonly (Omit<ComingOccurrence, "held"> &
  */
 const noTarget = { queue: "none" };
 
-function readPreview(input: unknown): PreviewParams {
+function readPreview(input: unknown, besides: Besides): PreviewParams {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw notUnderstood([{ path: "", message: "takes a JSON object" }]);
   const { key, n, from, ...rest } = { key: undefined, n: undefined, from: undefined, ...input };
   const shaped = previewShape.safeParse({ key, n, from }, { reportInput: true });
-  if (!shaped.success) throw notUnderstood([...shapeFaults(shaped.error), ...bodyFaults(rest)]);
-  const body = parseScheduleBody({ target: noTarget, ...rest });
+  const read = () => parseScheduleBody({ target: noTarget, ...rest }, () => besides(rest));
+  if (!shaped.success) {
+    const inBody = refusalsOf(read);
+    const others = inBody.length > 0 ? inBody : besides(rest);
+    throw withWhen([notUnderstood(shapeFaults(shaped.error)), ...others], rest);
+  }
+  const body = read();
   return {
     key: shaped.data.key,
     body,
@@ -133,16 +140,6 @@ function readPreview(input: unknown): PreviewParams {
     n: shaped.data.n,
     from: shaped.data.from?.getTime(),
   };
-}
-
-function bodyFaults(rest: object): readonly Fault[] {
-  try {
-    parseScheduleBody({ target: noTarget, ...rest });
-    return whenFaults(rest);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return error.kind === "invalid" ? error.faults : [];
-  }
 }
 
 function notUnderstood(faults: readonly Fault[]): Refusal {

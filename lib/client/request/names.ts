@@ -1,3 +1,5 @@
+import { type CallSite, seenFrom } from "./call-site.ts";
+
 /**
  * A text cannot be a name. Nothing was sent, because its URL would have been that of another
  * resource.
@@ -42,14 +44,15 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /** Throws where a segment would change on its way to the server. */
-export function refuseUnfitPath(path: readonly string[]): void {
+export function refuseUnfitPath(path: readonly string[], site: CallSite): void {
   for (const [at, segment] of path.entries()) {
     const what = named[path[at - 1] ?? ""];
     const isName = what !== undefined && (at === 2 || path[at - 1] === "dead");
     // Without TypeScript a caller may pass undefined.
     const fault = typeof segment !== "string" ? "takes a text" : isName ? nameFault(segment) : unfit(segment);
-    if (fault !== null)
-      throw new CarillonInputError(`${what ?? "The path segment"} ${fault}: ${JSON.stringify(segment)}.`);
+    if (fault === null) continue;
+    const sentence = `${what ?? "The path segment"} ${fault}: ${JSON.stringify(segment)}.`;
+    throw seenFrom(site, new CarillonInputError(sentence));
   }
 }
 

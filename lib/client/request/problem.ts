@@ -24,7 +24,7 @@ export class CarillonProblem extends Error {
   readonly detail: string;
   /** Every fault of the request, with its path. */
   readonly errors: readonly Fault[];
-  /** The request's id after a failure of Carillon; the log has the cause under it. */
+  /** The request's id, under which the server's log has it. Undefined if the answer has none. */
   readonly requestId: string | undefined;
   /** Milliseconds to wait before a retry. */
   readonly retryAfterMs: number | undefined;

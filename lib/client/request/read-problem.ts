@@ -5,7 +5,7 @@ export function problemOf(response: Response, text: string): ProblemDocument {
   const found = objectIn(text);
   const { status } = response;
   const title = textIn(found, "title") ?? (response.statusText || `HTTP ${status}`);
-  const requestId = textIn(found, "requestId");
+  const requestId = textIn(found, "requestId") ?? idInHeaders(response.headers);
   const errors = faultsIn(found);
   return {
     type: textIn(found, "type") ?? "about:blank",
@@ -15,6 +15,13 @@ export function problemOf(response: Response, text: string): ProblemDocument {
     ...(errors.length === 0 ? {} : { errors }),
     ...(requestId === undefined ? {} : { requestId }),
   };
+}
+
+/** The headers with the id of a request: the API's, and those of gateways of AWS. */
+const idHeaders = ["request-id", "apigw-requestid", "x-amzn-requestid"];
+
+function idInHeaders(headers: Headers): string | undefined {
+  return idHeaders.map((name) => headers.get(name)).find((id) => id !== null && id !== "") ?? undefined;
 }
 
 function objectIn(text: string): object {

@@ -1,4 +1,5 @@
 import { backoffMs, retryAfterMaxMs, retryAfterMs } from "./backoff.ts";
+import { callSite, seenFrom } from "./call-site.ts";
 import { refuseUnfitPath } from "./names.ts";
 import { CarillonProblem, CarillonUnreachable } from "./problem.ts";
 import { problemOf } from "./read-problem.ts";
@@ -79,7 +80,8 @@ export type Send = <Body>(request: Request) => Promise<Answered<Body>>;
 export function makeSend(parts: TransportParts): Send {
   const base = readUrl(parts.url);
   return async <Body>(request: Request): Promise<Answered<Body>> => {
-    refuseUnfitPath(request.path);
+    const site = callSite();
+    refuseUnfitPath(request.path, site);
     const url = base + pathOf(request);
     const key = keyFor(request, parts);
     const signal = request.options?.signal;
@@ -87,9 +89,10 @@ export function makeSend(parts: TransportParts): Send {
       signal?.throwIfAborted();
       const tried = await attempt<Body>(parts, request, url, key);
       if ("answer" in tried) return tried.answer;
-      const waitMs = retry < parts.retries ? waitBefore(tried.error, retry, parts.random) : null;
-      if (waitMs === null || !isRepeatable(request, key, tried.error)) throw tried.error;
-      parts.onRetry?.({ retry: retry + 1, waitMs, error: tried.error });
+      const error = seenFrom(site, tried.error);
+      const waitMs = retry < parts.retries ? waitBefore(error, retry, parts.random) : null;
+      if (waitMs === null || !isRepeatable(request, key, error)) throw error;
+      parts.onRetry?.({ retry: retry + 1, waitMs, error });
       await parts.pause(waitMs, signal);
     }
   };

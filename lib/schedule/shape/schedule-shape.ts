@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { canonicalTimezone } from "../../cadence/zone/timezone.ts";
-import { Refusal } from "../../refusal.ts";
+import { type Fault, Refusal } from "../../refusal.ts";
+import { type Besides, refusalsOf, together } from "./faults-together.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
 import { jsonForQueues } from "./json-for-queues.ts";
 import { pulseSpread, refuseByDelivery, refusePayloadByDelivery } from "./pulse-shape.ts";
@@ -116,23 +117,45 @@ export const scheduleShape = z.strictObject({
 
 const plain = scheduleShape.parse({ when: "-", target: { queue: "-" } });
 
-/** Reads a body from parsed JSON. Throws a Refusal that names every fault in it. */
-export function parseScheduleBody(input: unknown): ScheduleBody {
+/**
+ * Reads a body from parsed JSON. Throws a Refusal that names every fault in it, together with those
+ * that `besides` finds. A fault in the `when` alone is found when its cadence is resolved.
+ */
+export function parseScheduleBody(input: unknown, besides: Besides = () => []): ScheduleBody {
+  const read = readFields(input);
+  if ("body" in read) return read.body;
+  throw withWhen([...read.refusals, ...besides(input)], input);
+}
+
+function readFields(input: unknown): { body: ScheduleBody } | { refusals: Refusal[] } {
   const shaped = scheduleShape.safeParse(input, { reportInput: true });
-  if (!shaped.success) {
-    const faults = shapeFaults(shaped.error);
-    const named = faults.some(({ path }) => path === "when") ? [] : whenFaults(input);
-    throw new Refusal("invalid", "The schedule is not understood.", [...faults, ...named]);
-  }
+  if (!shaped.success) return { refusals: [notUnderstood(shapeFaults(shaped.error))] };
   const { paused, spread, ...named } = shaped.data;
   const fields = { ...named, spread: spread ?? (named.delivery === "pulse" ? pulseSpread(named) : "0s") };
-  refuseContradictions(fields);
-  if (fields.serial && fields.group === null)
-    throw new Refusal("invalid", "The schedule is not understood.", [
-      { path: "serial", message: "takes a `group`: the jobs of a group run one at a time" },
-    ]);
-  refuseByDelivery(fields, plain);
-  return { ...fields, ...(paused === undefined ? {} : { paused }) };
+  const refusals = refusalsOf(
+    () => refuseContradictions(fields),
+    () => refuseSerialAlone(fields),
+    () => refuseByDelivery(fields, plain),
+  );
+  if (refusals.length > 0) return { refusals };
+  return { body: { ...fields, ...(paused === undefined ? {} : { paused }) } };
+}
+
+function refuseSerialAlone({ serial, group }: Pick<ScheduleBody, "serial" | "group">): void {
+  if (!serial || group !== null) return;
+  throw notUnderstood([
+    { path: "serial", message: "takes a `group`: the jobs of a group run one at a time" },
+  ]);
+}
+
+/** These refusals together with that of a `when` that is wrong at any time and with any calendar. */
+export function withWhen(refusals: readonly Refusal[], input: unknown): Refusal {
+  const faults = whenFaults(input);
+  return together(faults.length === 0 ? refusals : [...refusals, notUnderstood(faults)]);
+}
+
+function notUnderstood(faults: readonly Fault[]): Refusal {
+  return new Refusal("invalid", "The schedule is not understood.", faults);
 }
 
 const payloadAlone = scheduleShape.pick({ payload: true });
@@ -142,8 +165,7 @@ const payloadAlone = scheduleShape.pick({ payload: true });
  */
 export function withPayload(body: ScheduleBody, input: unknown): ScheduleBody {
   const shaped = payloadAlone.safeParse(input, { reportInput: true });
-  if (!shaped.success)
-    throw new Refusal("invalid", "The schedule is not understood.", shapeFaults(shaped.error));
+  if (!shaped.success) throw notUnderstood(shapeFaults(shaped.error));
   const changed = { ...body, ...shaped.data };
   refusePayloadByDelivery(changed);
   return changed;
