@@ -54,6 +54,10 @@ export const wording = {
     "{messages} messages could not be removed from {queue} and will be delivered again: {error}",
   "local.give-back-failed":
     "{messages} unprocessed messages of {queue} could not be returned, and appear again after their visibility timeout: {error}",
+  "local.handlers": "handlers of {file}: {handlers}",
+  "local.handlers-kept": "the changed handlers could not be loaded, and the ones before stay: {error}",
+  "local.handlers-reloaded": "handlers loaded again: {handlers}",
+  "local.handlers-unwatched": "changes of handlers in {folder} are not seen any more: {error}",
   "local.invoke-failed": "a function that was invoked failed: {error}",
   "local.poll-failed": "{queue} could not be read: {error}",
   "local.request-failed": "the API function failed: {error}",

@@ -56,6 +56,7 @@ export async function ownCli(): Promise<OwnCli> {
     api: {
       name: "api",
       concurrency: 1,
+      renew: () => {},
       close: async () => {},
       invoke: async (event) => {
         const headers: Record<string, string> = {};

@@ -45,6 +45,25 @@ describe("a local function", () => {
     expect(counts.assembled).toBe(2);
   });
 
+  test("a renewed local function ends what is under way in its old environment, and serves later events in a new one", async () => {
+    const gates: (() => void)[] = [];
+    const { local, counts } = setup(async (event) => {
+      await new Promise<void>((resolve) => gates.push(resolve));
+      return event;
+    });
+    const [first, second] = [local.invoke("a"), local.invoke("b")];
+    await new Promise(setImmediate);
+    local.renew();
+    gates[0]?.();
+    expect(await first).toBe("a");
+    await new Promise(setImmediate);
+    expect(counts).toEqual({ assembled: 2, closed: 1 });
+    gates[1]?.();
+    expect(await second).toBe("b");
+    local.renew();
+    expect(counts).toEqual({ assembled: 2, closed: 2 });
+  });
+
   test("a local function gets the remaining time and a new id for each invocation", async () => {
     const { local, clock } = setup(async (_, invocation) => {
       const before = invocation.getRemainingTimeInMillis();

@@ -6,5 +6,6 @@ export const noPage: LocalFunction<APIGatewayProxyEventV2, unknown> = {
   name: "page",
   concurrency: 1,
   invoke: async () => ({ statusCode: 404, headers: {}, body: "" }),
+  renew: () => {},
   close: async () => {},
 };

@@ -27,6 +27,8 @@ export interface LocalSettings {
   lifecycle: Environment;
   /** The origins whose pages may call the API, separated by commas. */
   corsOrigins: string | undefined;
+  /** The module that exports the app's handlers. Default: the examples of this repository. */
+  handlersFile: string | undefined;
   /** The name on the page, in its bar and in the titles of its tabs. */
   pageName: string;
   /** A Lambda emulator for the functions that `lambda` targets name. */
@@ -56,6 +58,7 @@ export function readSettings(env: Environment): LocalSettings {
     webhookAllow: readWebhookAllow(env),
     lifecycle: readLifecycle(env),
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
+    handlersFile: absolute(given(env, "CARILLON_HANDLERS")),
     pageName: readPageName(given(env, "CARILLON_PAGE_NAME") ?? "local"),
     lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
   };
@@ -102,6 +105,8 @@ function readLambdaUrl(url: string | undefined): string | undefined {
     "The environment variable CARILLON_LAMBDA_URL takes the URL of an emulator of Lambda, such as http://127.0.0.1:3001.",
   );
 }
+
+const absolute = (file: string | undefined) => (file === undefined ? undefined : path.resolve(file));
 
 function given(env: Environment, variable: string): string | undefined {
   const value = env[variable];

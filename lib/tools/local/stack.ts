@@ -35,6 +35,8 @@ export interface Stack {
   signIn: string;
   /** Resolves with the reason when the stack cannot continue; otherwise never. */
   broken: Promise<string>;
+  /** Assembles all functions anew, with the handlers that there are by now. */
+  renew(): void;
   /** Lets running work finish within seconds, and stops everything. */
   stop(): Promise<void>;
 }
@@ -105,6 +107,9 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
       urls: { api: http.url, sqs: queues.url, events: events.url },
       signIn: `${http.url}/#token=${token}`,
       broken: database.broken,
+      renew: () => {
+        for (const each of Object.values(functions)) each.renew();
+      },
       stop: () => started.disposeAsync(),
     };
   } catch (error) {

@@ -2,9 +2,12 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { surviveStrayExceptions, surviveStrayRejections } from "../../config/strays.ts";
 import { type Log, textLog } from "../../log/log.ts";
 import { takenPorts } from "./free-port.ts";
+import { setHandlers } from "./handlers/current-handlers.ts";
+import { type OwnHandlers, ownHandlers } from "./handlers/own-handlers.ts";
+import { namesOf, watchHandlers } from "./handlers/watch-handlers.ts";
 import { PortTaken } from "./http-server.ts";
 import { type LocalSettings, portVariables, readSettings } from "./settings.ts";
-import { type Stack, startStack } from "./stack.ts";
+import type { Stack } from "./stack.ts";
 
 const exitCodes = { stopped: 0, failed: 1, portTaken: 2 } as const;
 const portPatienceMs = 1_500;
@@ -22,7 +25,11 @@ async function main(clock: Clock): Promise<number> {
   try {
     const settings = readSettings(process.env);
     await refuseTakenPorts(settings, clock);
+    const own = await loadOwn(settings, log);
+    // Only now: the functions import the handlers.
+    const { startStack } = await import("./stack.ts");
     const stack = await startStack({ settings, clock, log });
+    if (own !== null) watchHandlers(own, { renew: stack.renew, log });
     const { api, sqs, events } = stack.urls;
     process.stdout.write(`carillon ready api=${api} sqs=${sqs} events=${events}\n`);
     process.stdout.write(`The page: ${stack.signIn}\n`);
@@ -31,6 +38,16 @@ async function main(clock: Clock): Promise<number> {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return error instanceof PortTaken ? exitCodes.portTaken : exitCodes.failed;
   }
+}
+
+/** Loads the app's handlers, if the settings name a file of them. */
+async function loadOwn({ handlersFile }: LocalSettings, log: Log): Promise<OwnHandlers | null> {
+  if (handlersFile === undefined) return null;
+  const own = ownHandlers(handlersFile);
+  const handlers = await own.load();
+  setHandlers(handlers);
+  log.info("local.handlers", { file: handlersFile, handlers: namesOf(handlers) });
+  return own;
 }
 
 async function runUntil(

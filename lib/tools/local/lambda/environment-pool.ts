@@ -5,6 +5,8 @@ export interface EnvironmentPool<Own> {
   giveBack(own: Own): void;
   /** Closes an environment that must not be used again. */
   discard(own: Own): void;
+  /** Has later events served by new environments. Those under way end in the old ones. */
+  renew(): void;
   /** Closes the free environments, and each other one when it is released. */
   close(): Promise<void>;
 }
@@ -15,14 +17,21 @@ export function environmentPool<Own>(
   end: (own: Own) => Promise<void>,
 ): EnvironmentPool<Own> {
   const idle: Own[] = [];
+  const busy = new Set<Own>();
+  /** Environments from before the last renewal that still serve an event. */
+  const old = new Set<Own>();
   const waiting: { resolve(own: Own): void; reject(error: unknown): void }[] = [];
   let made = 0;
   let closed = false;
 
+  const taken = (own: Own) => {
+    busy.add(own);
+    return own;
+  };
   const makeOne = () => {
     made++;
     try {
-      return make();
+      return taken(make());
     } catch (error) {
       made--;
       throw error;
@@ -30,6 +39,8 @@ export function environmentPool<Own>(
   };
   const discard = (own: Own) => {
     made--;
+    busy.delete(own);
+    old.delete(own);
     void end(own);
     const next = waiting.shift();
     if (next === undefined) return;
@@ -42,17 +53,29 @@ export function environmentPool<Own>(
   return {
     take: async () => {
       const free = idle.pop();
-      if (free !== undefined) return free;
+      if (free !== undefined) return taken(free);
       if (made < max) return makeOne();
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
     giveBack: (own) => {
+      if (old.has(own)) {
+        discard(own);
+        return;
+      }
       const next = waiting.shift();
-      if (next !== undefined) next.resolve(own);
-      else if (closed) discard(own);
+      if (next !== undefined) {
+        next.resolve(own);
+        return;
+      }
+      busy.delete(own);
+      if (closed) discard(own);
       else idle.push(own);
     },
     discard,
+    renew: () => {
+      for (const own of busy) old.add(own);
+      for (const own of idle.splice(0)) discard(own);
+    },
     close: async () => {
       closed = true;
       await Promise.all(idle.splice(0).map(end));

@@ -15,6 +15,8 @@ export interface LocalFunction<Event, Result> {
   readonly concurrency: number;
   /** Rejects with the handler's error, or with TimedOut. */
   invoke(event: Event): Promise<Result>;
+  /** Assembles the function anew for later events, as a deployment of new code does. */
+  renew(): void;
   /** Waits up to `graceMs` for invocations under way, then closes every environment. */
   close(graceMs: number): Promise<void>;
 }
@@ -77,6 +79,7 @@ export function localFunction<Event, Result>(
       underWay.add(ended);
       return invocation;
     },
+    renew: () => environments.renew(),
     close: async (graceMs) => {
       const allDone = new AbortController();
       await Promise.race([Promise.all(underWay), clock.sleep(graceMs, allDone.signal)]);

@@ -1,0 +1,81 @@
+import { existsSync } from "node:fs";
+import { type ResolveFnOutput, registerHooks } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { JobHandler } from "../../../job/define-job.ts";
+
+const current = new URL("./current-handlers.ts", import.meta.url).href;
+const job = new URL("../../../job/main.ts", import.meta.url).href;
+
+/** The mark in the addresses of an app's modules: each load has a number of its own. */
+const load = "carillon-load";
+
+export interface OwnHandlers {
+  /** Imports the file again, with all modules of the app that it imports. */
+  load(): Promise<readonly JobHandler[]>;
+  /** The files that loads have read, this one included. */
+  readonly files: ReadonlySet<string>;
+}
+
+/**
+ * Makes `#handlers` the handlers of an app, and `carillon/job` the module of this stack, so that
+ * one file serves the local stack and the construct. It has to be called before any function is
+ * imported. Modules in `node_modules`, and CommonJS modules, are loaded once.
+ */
+export function ownHandlers(file: string): OwnHandlers {
+  if (!existsSync(file))
+    throw new Error(
+      `The environment variable CARILLON_HANDLERS: there is no file ${file}. It takes the path of the module that exports \`handlers\`.`,
+    );
+  const files = new Set([file]);
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      if (specifier === "#handlers") return { url: current, shortCircuit: true };
+      if (specifier === "carillon/job") return { url: job, shortCircuit: true };
+      return marked(next(specifier, context), context.parentURL, files);
+    },
+  });
+  let loads = 0;
+  return {
+    files,
+    load: async () => {
+      loads++;
+      const url = pathToFileURL(file);
+      url.searchParams.set(load, String(loads));
+      const module: unknown = await import(url.href);
+      return handlersIn(module, file);
+    },
+  };
+}
+
+/** Passes the mark of a module on to the modules of the app that it imports. */
+function marked(resolved: ResolveFnOutput, parent: string | undefined, files: Set<string>): ResolveFnOutput {
+  const mark = parent === undefined ? null : new URL(parent).searchParams.get(load);
+  if (mark === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))
+    return resolved;
+  files.add(fileURLToPath(resolved.url));
+  const url = new URL(resolved.url);
+  url.searchParams.set(load, mark);
+  return { ...resolved, url: url.href };
+}
+
+function handlersIn(module: unknown, file: string): readonly JobHandler[] {
+  const exported: unknown = Reflect.get(Object(module), "handlers");
+  if (!Array.isArray(exported))
+    throw new Error(`${file} exports no array \`handlers\` of what \`defineJob\` of carillon/job made.`);
+  const handlers = exported.map((each, index) => handlerAt(each, index, file));
+  const names = handlers.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw new Error(`${file} exports two handlers with the name ${twice}.`);
+  return handlers;
+}
+
+function handlerAt(value: unknown, index: number, file: string): JobHandler {
+  if (isHandler(value)) return value;
+  throw new Error(`${file}: handlers[${index}] was not made by \`defineJob\` of carillon/job.`);
+}
+
+function isHandler(value: unknown): value is JobHandler {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, run, readPayload } = { name: null, run: null, readPayload: null, ...value };
+  return typeof name === "string" && typeof run === "function" && typeof readPayload === "function";
+}
