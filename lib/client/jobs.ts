@@ -53,7 +53,7 @@ export class Jobs {
     ).body;
   }
 
-  /** What became of the jobs of calls of `retryMany` or `cancelMany`, by the `entry` of their answers. */
+  /** Counts the jobs of calls of `retryMany` or `cancelMany` by their state, by the `entry` of the answers. */
   async states(entries: readonly string[], options?: CallOptions): Promise<JobsByState> {
     const query = { entry: entries.join(",") };
     return (await this.#send<JobsByState>({ method: "GET", path: ["v1", "jobs:states"], query, options }))

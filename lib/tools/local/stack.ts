@@ -35,7 +35,7 @@ export interface Stack {
   signIn: string;
   /** Resolves with the reason when the stack cannot continue; otherwise never. */
   broken: Promise<string>;
-  /** Assembles all functions anew, with the handlers that there are by now. */
+  /** Assembles all functions again, with the handlers that are loaded by now. */
   renew(): void;
   /** Lets running work finish within seconds, and stops everything. */
   stop(): Promise<void>;

@@ -15,7 +15,7 @@ export interface LocalFunction<Event, Result> {
   readonly concurrency: number;
   /** Rejects with the handler's error, or with TimedOut. */
   invoke(event: Event): Promise<Result>;
-  /** Assembles the function anew for later events, as a deployment of new code does. */
+  /** Assembles the function again for later events, as a deployment of new code does. */
   renew(): void;
   /** Waits up to `graceMs` for invocations under way, then closes every environment. */
   close(graceMs: number): Promise<void>;
