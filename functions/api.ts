@@ -1,4 +1,3 @@
-import { handlers } from "#handlers";
 import { makeApi } from "../lib/api/handler.ts";
 import { makeOperations } from "../lib/api/operations/operations.ts";
 import type { HttpResponse } from "../lib/api/request/answer.ts";
@@ -19,6 +18,7 @@ import { definedOnce } from "../lib/limit/define-limits.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { takeAllowance } from "../lib/token/allowance.ts";
 import { noteUse } from "../lib/token/token.ts";
+import { ownHandlers } from "./own-handlers.ts";
 
 export function assemble(
   env: Environment,
@@ -29,11 +29,12 @@ export function assemble(
     connect(env, { applicationName: "carillon-api", answerMs: answerMs.others, log }),
   );
   const queue = parcelQueueFrom(env, log);
-  const limitsDefined = definedOnce(sql, log, handlers);
+  const { handlers, fault } = ownHandlers(log);
+  const limitsDefined = fault === undefined ? definedOnce(sql, log, handlers) : async () => {};
   const rateByDefault = defaultRateFrom(env);
   const targets = allowedTargetsFrom(env);
   const answer = makeApi({
-    operations: makeOperations({ sql, queue, log, handlers, targets, rateByDefault }),
+    operations: makeOperations({ sql, queue, log, handlers, handlersFault: fault, targets, rateByDefault }),
     authenticate: authenticateFrom(env, sql),
     admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
       clock,

@@ -1,5 +1,4 @@
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { handlers } from "#handlers";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { type Environment, required } from "../lib/config/environment.ts";
@@ -11,6 +10,7 @@ import { connect } from "../lib/db/connect.ts";
 import { ingestMessages } from "../lib/ingest/ingest.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import { ownHandlers } from "./own-handlers.ts";
 
 /** With less time left than this, no further message is begun. */
 const reserveMs = 15_000;
@@ -25,17 +25,18 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     log,
   });
   const queue = parcelQueueFrom(env, log);
+  const { handlers, fault } = ownHandlers(log);
   const prefix = env["INGEST_PREFIX"] ?? "";
   const deps = {
     sql,
     queue,
     log,
     metrics,
-    acceptance: acceptanceOf({ handlers, targets: allowedTargetsFrom(env) }),
+    acceptance: acceptanceOf({ handlers, handlersFault: fault, targets: allowedTargetsFrom(env) }),
     prefix: prefix === "" ? null : prefix,
     queues: { url: required(env, "INGEST_QUEUE_URL"), deadUrl: required(env, "INGEST_DEAD_QUEUE_URL") },
   };
-  const limitsDefined = definedOnce(sql, log, handlers);
+  const limitsDefined = fault === undefined ? definedOnce(sql, log, handlers) : async () => {};
   return {
     handler: async ({ Records }, invocation) => {
       await limitsDefined();

@@ -56,8 +56,11 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
   });
   const targets = allowedTargetsFrom(env);
   // Only the acceptance of commands needs the handlers, for their schemas. They are imported late,
-  // so that a file that throws at import does not stop the tick.
-  const acceptance = async () => acceptanceOf({ handlers: (await import("#handlers")).handlers, targets });
+  // since most ticks accept none.
+  const acceptance = async () => {
+    const { handlers, fault } = (await import("./own-handlers.ts")).ownHandlers(log);
+    return acceptanceOf({ handlers, handlersFault: fault, targets });
+  };
   const deps = { sql, log, queue, bus: { events, bus }, acceptance, reach: { failed: false } };
   return {
     handler: async (event, invocation) => {

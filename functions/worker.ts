@@ -1,7 +1,6 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { handlers as ownHandlers } from "#handlers";
 import { canaryHandler } from "../lib/canary/canary-handler.ts";
 import { systemClock } from "../lib/clock.ts";
 import { awsClientSettings, withoutSdkLog } from "../lib/config/aws.ts";
@@ -31,6 +30,7 @@ import { pulseSender } from "../lib/target/send-pulses.ts";
 import { webhookFunction } from "../lib/target/webhook-function.ts";
 import { webhookTarget } from "../lib/target/webhook-target.ts";
 import { workMessages } from "../lib/worker/worker.ts";
+import { ownHandlers } from "./own-handlers.ts";
 
 export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
   const clock = systemClock;
@@ -56,12 +56,13 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     keepsPlans: false,
   });
   const { notify, bus } = lifecycleFrom(env);
-  const handlers = [...ownHandlers, canaryHandler(metrics)];
+  const own = ownHandlers(log);
+  const handlers = [...own.handlers, canaryHandler(metrics)];
   const queues = { sqs: queue.sqs, ownUrls: Object.values(queue.urls), clock };
   const deliver = deliverTo({
     queue: queueTarget(queues),
     event: eventTarget({ events, clock }),
-    handler: handlerTarget({ handlers, clock, log, sql, transactions, queue, notify }),
+    handler: handlerTarget({ handlers, fault: own.fault, clock, log, sql, transactions, queue, notify }),
     webhook: webhookTarget({
       // Only the worker of the slow queue has this setting, and only it delivers webhooks.
       sendWebhook: (request, signal) =>
@@ -89,7 +90,8 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   };
   // Only the worker that runs handlers has `TARGET_WINDOW`, and only it stores the limits that
   // handlers define.
-  const limitsDefined = deps.window === null ? async () => {} : definedOnce(sql, log, ownHandlers);
+  const limitsDefined =
+    deps.window === null || own.fault !== undefined ? async () => {} : definedOnce(sql, log, own.handlers);
   return {
     handler: async (event, invocation) => {
       await limitsDefined();

@@ -14,6 +14,8 @@ import { refusePatchShape } from "./schedule-patch-shape.ts";
 export interface AcceptanceDeps {
   /** The deployed handlers. */
   handlers: readonly PayloadTaker[];
+  /** Thrown where a handler is named: the module of the handlers could not be loaded. */
+  handlersFault?: Error | undefined;
   targets: AllowedTargets;
 }
 
@@ -32,8 +34,9 @@ export interface Acceptance {
   bulk<Action extends BulkAction>(action: Action): Action;
 }
 
-export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance {
+export function acceptanceOf({ handlers, handlersFault, targets }: AcceptanceDeps): Acceptance {
   const names = handlers.map(({ name }) => name);
+  const refuseHandler = (target: unknown) => refuseUnknownHandler(names, handlersFault, target);
   const refuseTarget = (sent: unknown) => {
     const target = targetShape.safeParse(sent);
     if (target.success) refuseForbiddenTarget(targets, target.data);
@@ -45,7 +48,7 @@ export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance 
     refuseUnfitPayload(handlers, { target: { handler: named.data.handler }, payload: payload.data });
   };
   const patch = (asked: unknown) => {
-    const refusals = refusalsOf(() => refuseUnknownHandler(names, sentShape.parse(asked).target));
+    const refusals = refusalsOf(() => refuseHandler(sentShape.parse(asked).target));
     if (refusals.length > 0) throw together([...refusalsOf(() => refusePatchShape(asked)), ...refusals]);
   };
   const patched: PatchAcceptance = (body, before) => {
@@ -55,7 +58,7 @@ export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance 
   return {
     body: (body) => {
       const refusals = refusalsOf(
-        () => refuseUnknownHandler(names, body.target),
+        () => refuseHandler(body.target),
         () => refuseForbiddenTarget(targets, body.target),
         () => refuseUnfitPayload(handlers, body),
       );
@@ -64,7 +67,7 @@ export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance 
     besides: (input) => {
       const { target, payload } = sentShape.parse(input);
       return refusalsOf(
-        () => refuseUnknownHandler(names, target),
+        () => refuseHandler(target),
         () => refuseTarget(target),
         () => refusePayload(target, payload),
       );
@@ -86,10 +89,11 @@ const sentShape = z.object({ target: z.unknown(), payload: z.unknown() }).partia
  * Refuses a target with a handler that is not deployed: its jobs could only die. Takes a target or
  * a patch of one, which may lack the name.
  */
-function refuseUnknownHandler(known: readonly string[], target: unknown): void {
+function refuseUnknownHandler(known: readonly string[], fault: Error | undefined, target: unknown): void {
   if (typeof target !== "object" || target === null || !("handler" in target)) return;
   const { handler } = target;
   if (typeof handler !== "string" || known.includes(handler)) return;
+  if (fault !== undefined) throw fault;
   throw new Refusal("impossible", "The target does not exist here.", [
     { path: "target.handler", message: `is not the name of a handler; the handlers are ${known.join(", ")}` },
   ]);

@@ -20,6 +20,8 @@ export const wording = {
   "handler.order-escalated":
     "order {order} has not been shipped {after} after it was placed: it is escalated",
   "handler.order-unshipped": "order {order} has not been shipped since {since}",
+  "handlers.not-loaded":
+    "the module of the handlers threw when it was imported; commands and jobs that need a handler fail: {error}",
   "inbox.applied": "{applied} commands of the SQL inbox were applied, {refused} were refused",
   "ingest.done":
     "{commands} commands in {messages} messages: {applied} applied, {passedOver} skipped, {refused} refused, {early} too early; {stay} messages stay on the queue",

@@ -6,7 +6,7 @@ import { runNode } from "../support/run-node.ts";
 let stop: () => Promise<void> = async () => {};
 afterEach(() => stop());
 
-test("A tick fires even if a handler's file throws at import, and the log names the error", async () => {
+test("If a handler's file throws at import, a tick fires, applies commands that need no handler, keeps the others, and its log names the error", async () => {
   const world = await inboxWorld();
   stop = world.stop;
   await world.put("a", { when: "every 1m" });
@@ -14,6 +14,11 @@ test("A tick fires even if a handler's file throws at import, and the log names 
     key: "b",
     when: "every 1h",
     target: { handler: "greet" },
+  })}::text::jsonb)`;
+  await world.caller.sql`select carillon.put_schedule(${JSON.stringify({
+    key: "c",
+    when: "every 1h",
+    target: { queue: "demo" },
   })}::text::jsonb)`;
   await world.clock.advance(minute);
   const throwing = `throw new Error("STRIPE_KEY is not set"); export const handlers = [];`;
@@ -38,9 +43,11 @@ test("A tick fires even if a handler's file throws at import, and the log names 
     FAST_QUEUE_URL: queueUrl,
     SLOW_QUEUE_URL: queueUrl,
     LIFECYCLE_EVENTS: "none",
-    CARILLON_LOG: "silent",
+    CARILLON_LOG: "text",
   });
   expect(out).toContain("STRIPE_KEY is not set");
   expect((await world.jobs("a")).length).toBeGreaterThan(0);
+  const [applied] = await world.sql`select key from carillon.schedules where key in ('b', 'c')`;
+  expect(applied).toEqual({ key: "c" });
   expect(await world.waiting()).toBe(1);
 });

@@ -12,6 +12,8 @@ import type { Accept } from "./handler-schedules.ts";
 
 export interface HandlerTargetDeps extends HandlerAttemptDeps {
   handlers: readonly JobHandler[];
+  /** The module of the app's handlers could not be loaded: their jobs fail with this, and are retried. */
+  fault?: Error | undefined;
 }
 
 type Job = ClaimedJob & { target: HandlerTarget };
@@ -38,7 +40,7 @@ export function handlerTarget(
   };
 
   return async (jobs, context) => {
-    const { runs, deliveries } = planned(jobs, byName);
+    const { runs, deliveries } = planned(jobs, byName, deps.fault);
     await sideBySide(runs, context.places, deps.clock, async (run) => {
       // A further async function for each job, as `timed` is, would cost a tenth of the whole.
       const from = deps.clock.now().getTime();
@@ -65,10 +67,14 @@ interface Read {
   payload: unknown;
 }
 
-function planned(jobs: readonly Job[], byName: ReadonlyMap<string, JobHandler>): Planned {
+function planned(
+  jobs: readonly Job[],
+  byName: ReadonlyMap<string, JobHandler>,
+  fault: Error | undefined,
+): Planned {
   const runs: PlacedRun[] = [];
   const together = new Map<string, PlacedRun>();
-  const reads = eachWithinLimit(jobs, (job) => readFor(byName.get(job.target.handler), job));
+  const reads = eachWithinLimit(jobs, (job) => readFor(byName.get(job.target.handler), job, fault));
   const deliveries = jobs.map((job, index) => {
     const read = reads[index];
     if (read === undefined || "kind" in read) return read;
@@ -89,7 +95,8 @@ function planned(jobs: readonly Job[], byName: ReadonlyMap<string, JobHandler>):
   return { runs, deliveries };
 }
 
-function readFor(handler: JobHandler | undefined, job: Job): Read | Failure {
+function readFor(handler: JobHandler | undefined, job: Job, fault: Error | undefined): Read | Failure {
+  if (handler === undefined && fault !== undefined) return failed(fault.message);
   if (handler === undefined) return failed(`There is no handler ${job.target.handler} in this deployment.`);
   const read = readOrThrown(handler, job);
   if ("kind" in read) return read;
