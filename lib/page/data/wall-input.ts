@@ -25,3 +25,11 @@ const wallMs = (at: number, zone: string) => Date.parse(`${wallInput(at, zone)}Z
 
 /** The offset of a whole minute, as all zones have it. */
 const offsetOf = (at: number, zone: string) => wallMs(at, zone) - at;
+
+const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "long", timeZone: "UTC" });
+
+/** `Monday` of a wall time; nothing of a text that is none. */
+export function weekdayOfWall(text: string): string {
+  const wall = Date.parse(`${text}Z`);
+  return Number.isNaN(wall) ? "" : weekday.format(wall);
+}
