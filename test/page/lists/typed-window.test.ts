@@ -126,4 +126,19 @@ describe.runIf(chromium !== undefined)("typed windows in a browser (need Chromiu
     expect(tab.faults).toEqual([]);
     await tab.close();
   });
+
+  test.each([390, 1_440])(
+    "A quick window of the screen's zone needs no typing, and keeps the filter, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open(`/agenda?${window}&prefix=crm&zone=Europe/Berlin`);
+      await page.getByRole("link", { name: "Next Monday 09:00" }).click();
+      await hasWindow(page, "2026-03-09T08:00:00.000Z", "2026-03-09T09:00:00.000Z");
+      expect(page.url()).toContain("prefix=crm");
+      expect(await page.getByLabel("From").inputValue()).toBe("2026-03-09T09:00");
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await tab.close();
+    },
+  );
 });

@@ -20,6 +20,7 @@ import { AgendaExport } from "./agenda-export.tsx";
 import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
 import { ExpressionTable } from "./expression-table.tsx";
+import { QuickWindows } from "./quick-windows.tsx";
 import { WindowFields } from "./window-fields.tsx";
 import "../../look/tables.css";
 
@@ -78,6 +79,7 @@ export function Agenda() {
           ))}
         </nav>
         <WindowFields window={window} onChange={change} />
+        <QuickWindows />
         <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
         <TextFilter label="Tag" value={search.tag} onChange={(tag) => change({ tag })} />
         <TextFilter label="Group" value={search.group} onChange={(group) => change({ group })} />
