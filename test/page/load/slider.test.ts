@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { chromium } from "../../support/chromium.ts";
+import type { OwnBrowser } from "../browser.ts";
+import { type OwnPage, ownPage } from "../own-page.ts";
+import { withBrowser } from "../with-browser.ts";
+
+describe.runIf(chromium !== undefined)("the spread of the load (needs Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  withBrowser(
+    async () => {
+      const filled = await ownPage("2026-03-02T22:30:00.000Z");
+      await filled.client.batch(together("night", 40));
+      return filled;
+    },
+    (opened) => {
+      ({ own, browser } = opened);
+    },
+  );
+
+  const together = (name: string, count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      put: { key: `${name}:${n}`, when: "0 0 * * *", target: { queue: "crm" } },
+    }));
+
+  test("Back at no spread the load has the numbers of the newest answer", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/load?zone=UTC");
+    await page.getByText("The heaviest minute has 40 runs").waitFor();
+    await own.client.batch(together("late", 20));
+    const slider = page.getByRole("slider", { name: "What if" });
+    await slider.press("ArrowRight");
+    await page.getByText("the busiest minute still has 60 runs").waitFor();
+    await slider.press("ArrowLeft");
+    await page.getByText("The heaviest minute has 60 runs").waitFor();
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
+});
