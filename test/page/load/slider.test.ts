@@ -38,4 +38,24 @@ describe.runIf(chromium !== undefined)("the spread of the load (needs Chromium)"
     expect(tab.faults).toEqual([]);
     await tab.close();
   });
+
+  test("The minutes of the load lead to their expressions, and look like links", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/load?zone=UTC&prefix=night");
+    const minutes = page.locator("main p a.link:has(time)");
+    const links = await minutes.evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
+    // The lead, the line of midnight, the minute of the curve and the busiest minutes.
+    expect(links.length).toBeGreaterThanOrEqual(4);
+    for (const link of links) expect(link).toMatch(/prefix=night.*rows=expressions/);
+    const midnight = page.getByText("Around midnight").getByRole("link");
+    expect(
+      await page.evaluate("getComputedStyle(document.querySelector('.what-if .quiet a')).textDecorationLine"),
+    ).toBe("underline");
+    await midnight.click();
+    await page.getByText("40 runs", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "night:0" }).waitFor();
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
 });

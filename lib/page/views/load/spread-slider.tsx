@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { MinuteLink } from "../../parts/minute-link.tsx";
+import { PlannedMinute } from "./planned-minute.tsx";
 
 interface SpreadSliderProps<Spread extends string> {
   choices: readonly Spread[];
@@ -37,7 +37,7 @@ export function SpreadSlider<Spread extends string>({
       <p className="lead">
         {heaviest === undefined ? null : (
           <>
-            <MinuteLink at={heaviest} prefix={prefix} /> ·{" "}
+            <PlannedMinute at={heaviest} prefix={prefix} /> ·{" "}
           </>
         )}
         <output htmlFor="spread" aria-busy={isBusy}>
