@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
+import { axeFaults, textFaults } from "../look-faults.ts";
 import { type OwnPage, ownPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
 
@@ -58,4 +59,33 @@ describe.runIf(chromium !== undefined)("the spread of the load (needs Chromium)"
     expect(tab.faults).toEqual([]);
     await tab.close();
   });
+
+  test.each([390, 1_440].flatMap((width) => (["light", "dark"] as const).map((theme) => ({ width, theme }))))(
+    "The slider of the spread stays in its place, and shows its value and its marks before it is moved, at $width px in the $theme theme",
+    async (look) => {
+      const tab = await browser.tab(look);
+      const { page } = tab;
+      await tab.open("/load?zone=UTC");
+      await page.locator("label", { hasText: "no spread" }).waitFor();
+      const scale = page.locator(".spread-scale");
+      expect(await scale.getByRole("listitem", { includeHidden: true }).allInnerTexts()).toEqual([
+        "0",
+        "1m",
+        "2m",
+        "5m",
+        "10m",
+        "15m",
+        "30m",
+        "1h",
+      ]);
+      const slider = page.getByRole("slider", { name: "What if" });
+      const before = await slider.boundingBox();
+      await slider.press("End");
+      await page.locator("label", { hasText: "over 1h" }).waitFor();
+      await page.getByText("With a spread of 1h, the busiest minute has 1 run instead of 60.").waitFor();
+      expect(await slider.boundingBox()).toEqual(before);
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await tab.close();
+    },
+  );
 });
