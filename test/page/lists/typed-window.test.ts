@@ -4,7 +4,7 @@ import { chromium } from "../../support/chromium.ts";
 import { minute } from "../../support/instants.ts";
 import type { OwnBrowser, Tab } from "../browser.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
-import { ownPage } from "../own-page.ts";
+import { type OwnPage, ownPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
 
 const begin = "2026-03-02T10:00:00.000Z";
@@ -25,12 +25,13 @@ async function type(page: Page, label: string, digits: string, delay: number): P
 }
 
 describe.runIf(chromium !== undefined)("typed windows in a browser (need Chromium)", () => {
+  let own: OwnPage;
   let browser: OwnBrowser;
 
   withBrowser(
     () => ownPage(begin),
     (opened) => {
-      ({ browser } = opened);
+      ({ own, browser } = opened);
     },
   );
 
@@ -141,4 +142,20 @@ describe.runIf(chromium !== undefined)("typed windows in a browser (need Chromiu
       await tab.close();
     },
   );
+
+  test("The end of a hold that is typed just before the hold is set belongs to it", async () => {
+    await own.client.schedules.put("nightly", { when: "0 2 * * *", target: { queue: "crm" } });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules/nightly?zone=America/New_York");
+    await page.getByRole("button", { name: "Hold …" }).click();
+    await type(page, "Ends (America/New_York)", "113020260900A", 60);
+    await page.getByRole("button", { name: "Hold it" }).click();
+    await page.getByText(/^It is held until .*09:00/).waitFor();
+    expect((await own.client.schedules.get("nightly")).holds).toMatchObject([
+      { until: "2026-11-30T14:00:00.000Z" },
+    ]);
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
 });
