@@ -104,11 +104,13 @@ export async function readForecast(sql: Sql, query: ForecastQuery): Promise<Fore
   };
 }
 
+/** A spread would have moved jobs that are made already as it will move the ones to come. */
 function addMade(minutes: readonly Minute[], made: Made["minutes"]): void {
-  for (const { at, fires } of made) {
+  for (const { at, fires, together } of made) {
     const minute = minuteAt(minutes, at);
     if (minute === undefined) continue;
     minute.fires += fires;
+    minute.together += together;
     minute.shares.set(madeRule, fires);
   }
   for (const minute of minutes) minute.fires = Math.round(minute.fires);

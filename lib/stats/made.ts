@@ -4,7 +4,7 @@ import { lookedUpMax, waitingJobs } from "./standing.ts";
 
 /** Jobs that are made already, by the minute in which they start. */
 export interface Made {
-  minutes: { at: number; fires: number }[];
+  minutes: { at: number; fires: number; together: number }[];
   /** The jobs by contributor, if contributors were asked for. */
   named: { at: number; fires: number; names: readonly string[] }[];
   /** False if there are too many to read each: then jobs that edits have withdrawn count too. */
@@ -26,14 +26,15 @@ export async function readMade(
     select coalesce(sum(cardinality(occurrences)), 0)::float8 as listed from (${soon}) p`;
   const listed = sum?.listed ?? 0;
   const exact = listed <= lookedUpMax;
-  const rows = await tx<{ at: Date; fires: number }[]>`
-    select p.at, sum(j.jobs)::float8 as fires from (${soon}) p
+  const rows = await tx<{ at: Date; fires: number; together: number }[]>`
+    select p.at, sum(j.jobs)::float8 as fires, sum(j.together)::float8 as together from (${soon}) p
     cross join lateral (${
       exact
-        ? tx`select count(*) as jobs from (${waitingJobs(tx)}) j`
-        : tx`select cardinality(p.occurrences) as jobs`
+        ? tx`select count(*) as jobs, count(*) filter (where j.unmoved) as together from (${waitingJobs(tx)}) j`
+        : tx`select cardinality(p.occurrences) as jobs,
+            case when p.kinds is null and date_trunc('minute', p.occurrences[1]) = p.at then cardinality(p.occurrences) else 0 end as together`
     }) j group by 1`;
-  const minutes = rows.map(({ at, fires }) => ({ at: at.getTime(), fires }));
+  const minutes = rows.map((row) => ({ ...row, at: row.at.getTime() }));
   if (by === undefined) return { minutes, named: [], exact };
   const weight = exact ? 1 : Math.ceil(listed / lookedUpMax);
   const named = await tx<{ at: Date; fires: number; names: string[] }[]>`

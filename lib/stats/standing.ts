@@ -108,11 +108,11 @@ async function readJobs(sql: Tx, now: Date): Promise<OpenJobs & Pick<Standing, "
   return row;
 }
 
-/** The jobs of a parcel (p) that still belong to it. */
+/** The jobs of a parcel (p) that still belong to it. `unmoved` are those that start at their occurrence. */
 export const waitingJobs = (sql: Tx) => sql`
-  select j.attempt, k.schedule_id from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+  select j.attempt, j.unmoved, k.schedule_id from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
   cross join lateral (
-    select j.attempt from carillon.jobs j
+    select j.attempt, j.kind = 'cadence' and j.attempt = 0 and j.due_at = j.occurrence as unmoved from carillon.jobs j
     where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
       and j.state = 'waiting' and j.parcel_id = p.id offset 0) j`;
 
@@ -163,7 +163,7 @@ async function readRetrying(sql: Tx): Promise<number> {
     select (select coalesce(sum(cardinality(occurrences)), 0)::float8 from listed) as listed,
       count(*)::int as looked, count(*) filter (where j.attempt > 0)::int as tried
     from looked k left join lateral (
-      select j.attempt from carillon.jobs j
+      select j.attempt, j.kind = 'cadence' and j.attempt = 0 and j.due_at = j.occurrence as unmoved from carillon.jobs j
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n
         and j.state = 'waiting' and j.parcel_id = k.id offset 0) j on true`;
   if (row === undefined || row.looked === 0) return 0;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { durationMs } from "../../lib/cadence/duration.ts";
 import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { readForecast } from "../../lib/stats/forecast.ts";
@@ -168,6 +169,37 @@ describe("the forecast", () => {
     });
     expect(suggestion.text).toContain("With a spread of 15m on schedules that run together it would have 2.");
     expect({ total, exact }).toEqual({ total: 30, exact: true });
+  });
+
+  test.each(["5m", "15m", "1h"])(
+    "The suggestion and the curve of a spread of %s give the same heaviest minute",
+    async (text) => {
+      for (let n = 0; n < 30; n++) await world.put(`noon-${n}`, { when: "15 * * * *" });
+      for (let n = 0; n < 10; n++) await world.put(`kept-${n}`, { when: "15 * * * *", slot: "10m" });
+      for (let n = 0; n < 10; n++) await world.put(`often-${n}`, { when: "every 7m" });
+      await world.clock.advance(14 * minute);
+      await world.tick();
+      const ms = durationMs(text) ?? 0;
+      for (const from of [undefined, new Date(world.clock.now().getTime() + 20 * minute)])
+        for (const prefix of [undefined, "noon"]) {
+          const asked = { minutes: 120, spread: { text, ms }, from, prefix };
+          const { spread, suggestion } = await readForecast(world.sql, asked);
+          expect(suggestion.withSpread.find((each) => each.spread === text)?.peak).toBe(spread?.peak);
+        }
+    },
+  );
+
+  test("The effect of a spread stays the same when the jobs of the heaviest minute are made", async () => {
+    for (let n = 0; n < 30; n++) await world.put(`noon-${n}`, { when: "15 * * * *" });
+    for (let n = 0; n < 4; n++) await world.put(`kept-${n}`, { when: "12 * * * *", slot: "5m" });
+    const asked = { minutes: 120, spread: { text: "1h", ms: 60 * minute } };
+    const before = await readForecast(world.sql, asked);
+    await world.clock.advance(14 * minute);
+    await world.tick();
+    const after = await readForecast(world.sql, asked);
+    expect(after.heaviest[0]?.most).toContainEqual(expect.objectContaining({ kind: "made", fires: 34 }));
+    expect([before.spread?.peak, after.spread?.peak]).toEqual([5, 5]);
+    expect(after.suggestion.withSpread).toEqual(before.suggestion.withSpread);
   });
 
   test("The forecast suggests no spread where no run is planned", async () => {

@@ -25,3 +25,17 @@ const wallMs = (at: number, zone: string) => Date.parse(`${wallInput(at, zone)}Z
 
 /** The offset of a whole minute, as all zones have it. */
 const offsetOf = (at: number, zone: string) => wallMs(at, zone) - at;
+
+export const dateAfter = (date: string, days: number) =>
+  new Date(Date.parse(`${date}T00:00Z`) + days * dayMs).toISOString().slice(0, 10);
+
+/** The begin of a date, also where a clock change leaves out its midnight. */
+export const midnightOf = (date: string, zone: string) => instantOfWall(`${date}T00:00`, zone) ?? 0;
+
+const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "long", timeZone: "UTC" });
+
+/** `Monday` of a wall time; nothing of a text that is none. */
+export function weekdayOfWall(text: string): string {
+  const wall = Date.parse(`${text}Z`);
+  return Number.isNaN(wall) ? "" : weekday.format(wall);
+}

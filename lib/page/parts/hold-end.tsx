@@ -1,5 +1,5 @@
-import { instantOfWall, wallInput } from "../data/wall-input.ts";
 import { useZone } from "../hooks/use-zone.ts";
+import { WallField } from "./wall-field.tsx";
 
 interface HoldEndProps {
   until: string | undefined;
@@ -14,17 +14,12 @@ export function HoldEnd({ until, onChange }: HoldEndProps) {
   const zone = useZone();
   return (
     <div className="hold-end">
-      <label className="dialog-reason">
-        Ends ({zone}); empty: when it is released
-        <input
-          type="datetime-local"
-          value={until === undefined ? "" : wallInput(Date.parse(until), zone)}
-          onChange={(event) => {
-            const at = instantOfWall(event.target.value, zone);
-            onChange(at === null ? undefined : new Date(at).toISOString());
-          }}
-        />
-      </label>
+      <WallField
+        className="dialog-reason"
+        label={`Ends (${zone}); empty: when it is released`}
+        at={until === undefined ? undefined : Date.parse(until)}
+        onChange={(at) => onChange(at === undefined ? undefined : new Date(at).toISOString())}
+      />
       {quick.map((hours) => (
         <button
           key={hours}

@@ -1,5 +1,5 @@
-import { instantOfWall, wallInput } from "../data/wall-input.ts";
 import { useZone } from "../hooks/use-zone.ts";
+import { WallField } from "./wall-field.tsx";
 
 interface OptionalInstantProps {
   label: string;
@@ -10,19 +10,12 @@ interface OptionalInstantProps {
 /** An instant on the clocks of the screen's zone, or none. */
 export function OptionalInstant({ label, value, onChange }: OptionalInstantProps) {
   const zone = useZone();
-  const at = value === undefined ? Number.NaN : Date.parse(value);
   return (
-    <label>
-      <span>{label}</span>
-      <input
-        type="datetime-local"
-        title={`On the clocks of ${zone}`}
-        value={Number.isNaN(at) ? "" : wallInput(at, zone)}
-        onChange={(event) => {
-          const chosen = instantOfWall(event.target.value, zone);
-          onChange(chosen === null ? undefined : new Date(chosen).toISOString());
-        }}
-      />
-    </label>
+    <WallField
+      label={label}
+      title={`On the clocks of ${zone}`}
+      at={value === undefined ? undefined : Date.parse(value)}
+      onChange={(at) => onChange(at === undefined ? undefined : new Date(at).toISOString())}
+    />
   );
 }

@@ -44,10 +44,12 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
       await rows.filter({ hasText: "kept:a" }).getByText("held by ops: the new index").waitFor();
       expect(await rows.count()).toBe(1);
       expect(page.url()).toContain("outcome=held");
-      await page.getByText("292 occurrences of 5 expressions, with any outcome").waitFor();
+      const whole = "292 occurrences of 5 expressions, with any outcome";
+      await page.getByText(`1 row with “held”, all there are · ${whole}`).waitFor();
       expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
       await page.getByLabel("Outcome").selectOption("dead");
       await page.getByText("No run in this time has this outcome.").waitFor();
+      await page.getByText(`no row with “dead” · ${whole}`).waitFor();
       await tab.close();
     },
   );

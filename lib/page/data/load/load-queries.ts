@@ -3,11 +3,20 @@ import type { Carillon } from "../../../client/carillon.ts";
 import type { ForecastParams } from "../../../client/forecast.ts";
 import type { Ask } from "./week-map.ts";
 
-/** The runs of each minute ahead, and with a spread the curve that it would give. */
+/**
+ * The runs of each minute ahead, and with a spread the curve that it would give. The plan moves on
+ * between two answers, so one with a spread is also the newest one without: back at no spread the same
+ * minute has the same number.
+ */
 export const forecastQuery = (carillon: Carillon, params: ForecastParams) =>
   queryOptions({
     queryKey: ["forecast", params],
-    queryFn: ({ signal }) => carillon.forecast(params, { signal }),
+    queryFn: async ({ signal, client }) => {
+      const forecast = await carillon.forecast(params, { signal });
+      if (forecast.spread !== null)
+        client.setQueryData(["forecast", { ...params, spread: undefined }], { ...forecast, spread: null });
+      return forecast;
+    },
     placeholderData: (before) => before,
     staleTime: 60_000,
   });

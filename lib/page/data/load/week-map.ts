@@ -1,11 +1,10 @@
 import type { Forecast } from "../../../client/forecast.ts";
-import { instantOfWall } from "../wall-input.ts";
+import { dateAfter, midnightOf } from "../wall-input.ts";
 import { dateText, dayText, minuteText } from "../zone.ts";
 
 const minuteMs = 60_000;
 /** Zones differ from UTC by whole quarters of an hour, so a quarter never spans two hours. */
 const quarterMs = 15 * minuteMs;
-const dayMs = 86_400_000;
 const daysShown = 7;
 /** The most minutes of one forecast. */
 const askedMax = 1_440;
@@ -51,11 +50,6 @@ export function weekOf(from: number, zone: string): WeekDay[] {
     };
   });
 }
-
-const dateAfter = (date: string, days: number) =>
-  new Date(Date.parse(`${date}T00:00Z`) + days * dayMs).toISOString().slice(0, 10);
-
-const midnightOf = (date: string, zone: string) => instantOfWall(`${date}T00:00`, zone) ?? 0;
 
 interface Span {
   begin: number;

@@ -11,9 +11,11 @@ interface AgendaTableProps extends More {
   items: readonly AgendaItem[];
   /** Only items with one outcome are listed. */
   isOfOutcome: boolean;
+  /** The expressions of live schedules give occurrences, but none is listed. */
+  isCounted: boolean;
 }
 
-export function AgendaTable({ items, isOfOutcome, hasMore, onEnd }: AgendaTableProps) {
+export function AgendaTable({ items, isOfOutcome, isCounted, hasMore, onEnd }: AgendaTableProps) {
   return (
     <VirtualTable
       label="Occurrences"
@@ -25,15 +27,15 @@ export function AgendaTable({ items, isOfOutcome, hasMore, onEnd }: AgendaTableP
       }
       hasMore={hasMore}
       onEnd={onEnd}
-      empty={
-        hasMore
-          ? "Still searching …"
-          : isOfOutcome
-            ? "No run in this time has this outcome."
-            : "Nothing occurs in this time."
-      }
+      empty={hasMore ? "Still searching …" : emptyText({ isOfOutcome, isCounted })}
     />
   );
+}
+
+function emptyText({ isOfOutcome, isCounted }: Pick<AgendaTableProps, "isOfOutcome" | "isCounted">): string {
+  if (isOfOutcome) return "No run in this time has this outcome.";
+  if (!isCounted) return "Nothing occurs in this time.";
+  return "Nothing occurs in this time. The count is that of the expressions alone: their schedules may be newer than this time, or a calendar, “not before”, “not from” or “most runs” leaves these runs out.";
 }
 
 /** A late start of less than this is on time. */

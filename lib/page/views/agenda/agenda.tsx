@@ -1,14 +1,8 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import {
-  type AgendaCounts,
-  type AgendaFilter,
-  type AgendaOutcome,
-  agendaOutcomes,
-} from "../../../client/agenda.ts";
+import { type AgendaFilter, agendaOutcomes } from "../../../client/agenda.ts";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
-import { amountText } from "../../data/amounts.ts";
 import { moreOf } from "../../data/more.ts";
 import { lookOf } from "../../data/outcomes.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
@@ -19,7 +13,9 @@ import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { AgendaExport } from "./agenda-export.tsx";
 import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
+import { countsText, isOnlyCounted } from "./counts-text.ts";
 import { ExpressionTable } from "./expression-table.tsx";
+import { QuickWindows } from "./quick-windows.tsx";
 import { WindowFields } from "./window-fields.tsx";
 import "../../look/tables.css";
 
@@ -49,6 +45,8 @@ export function Agenda() {
   });
   const counts = useQuery(agendaCountsQuery(carillon, window));
   const shown = isByExpression ? counts : pages;
+  const items = pages.data?.pages.flatMap((page) => page.items) ?? [];
+  const listed = isByExpression ? undefined : { rows: items.length, hasMore: pages.hasNextPage };
   const change = (changed: Partial<AgendaSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -56,7 +54,7 @@ export function Agenda() {
       <header className="title">
         <h1>Agenda</h1>
         <p className="quiet">
-          {counts.data === undefined || shown.isPending ? "…" : countsText(counts.data, outcome)}
+          {counts.data === undefined || shown.isPending ? "…" : countsText(counts.data, { outcome, listed })}
         </p>
         {isByExpression ? null : <ListFreshness pages={pages} />}
         <span className="actions">
@@ -78,6 +76,7 @@ export function Agenda() {
           ))}
         </nav>
         <WindowFields window={window} onChange={change} />
+        <QuickWindows />
         <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
         <TextFilter label="Tag" value={search.tag} onChange={(tag) => change({ tag })} />
         <TextFilter label="Group" value={search.group} onChange={(group) => change({ group })} />
@@ -95,21 +94,12 @@ export function Agenda() {
       {isByExpression && counts.data !== undefined ? <ExpressionTable counts={counts.data} /> : null}
       {!isByExpression && pages.data !== undefined ? (
         <AgendaTable
-          items={pages.data.pages.flatMap(({ items }) => items)}
+          items={items}
           isOfOutcome={outcome !== undefined}
+          isCounted={counts.data !== undefined && isOnlyCounted(counts.data, listed)}
           {...moreOf(pages)}
         />
       ) : null}
     </>
   );
-}
-
-/** The server counts by cadence, before any outcome is known. */
-function countsText(
-  { exact, occurrences, cadences }: AgendaCounts,
-  outcome: AgendaOutcome | undefined,
-): string {
-  const runs = amountText({ count: occurrences, more: false }, "occurrence");
-  const expressions = amountText({ count: cadences, more: false }, "expression");
-  return `${exact ? "" : "about "}${runs} of ${expressions}${outcome === undefined ? "" : ", with any outcome"}`;
 }

@@ -1,6 +1,7 @@
+import { useState } from "react";
 import type { AgendaWindow } from "../../../client/agenda.ts";
-import { instantOfWall, wallInput } from "../../data/wall-input.ts";
 import { useZone } from "../../hooks/use-zone.ts";
+import { WallField } from "../../parts/wall-field.tsx";
 import type { AgendaSearch } from "./agenda-search.ts";
 
 interface WindowFieldsProps {
@@ -13,32 +14,34 @@ export function WindowFields({ window, onChange }: WindowFieldsProps) {
   const zone = useZone();
   const from = new Date(window.from).getTime();
   const to = new Date(window.to).getTime();
-  const change = (end: "from" | "to", text: string) => {
-    const at = instantOfWall(text, zone);
-    if (at === null) return;
-    const instant = new Date(at).toISOString();
-    // The window keeps its length where its begin moves.
-    if (end === "from") onChange({ from: instant, to: new Date(at + (to - from)).toISOString() });
-    else if (at > from) onChange({ from: new Date(from).toISOString(), to: instant });
-  };
+  /** An end that was typed for this window, but is not after its begin. */
+  const [typed, setTyped] = useState<{ from: number; to: number; end: number }>();
+  const refused = typed?.from === from && typed.to === to ? typed.end : null;
+  const change = (begin: number, end: number) =>
+    onChange({ from: new Date(begin).toISOString(), to: new Date(end).toISOString() });
   return (
     <>
-      <label>
-        <span>From ({zone})</span>
-        <input
-          type="datetime-local"
-          value={wallInput(from, zone)}
-          onChange={(event) => change("from", event.target.value)}
-        />
-      </label>
-      <label>
-        <span>To</span>
-        <input
-          type="datetime-local"
-          value={wallInput(to, zone)}
-          onChange={(event) => change("to", event.target.value)}
-        />
-      </label>
+      <WallField
+        label={`From (${zone})`}
+        at={from}
+        isRequired
+        onChange={(at) => {
+          if (at === undefined) return;
+          // The window keeps its length where its begin moves, unless another end is typed already.
+          change(at, refused !== null && refused > at ? refused : at + (to - from));
+        }}
+      />
+      <WallField
+        label="To"
+        at={refused ?? to}
+        isRequired
+        fault={refused === null ? undefined : "The end must be after the begin."}
+        onChange={(at) => {
+          if (at === undefined) return;
+          setTyped(at > from ? undefined : { from, to, end: at });
+          if (at > from) change(from, at);
+        }}
+      />
     </>
   );
 }

@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { Forecast } from "../../../client/forecast.ts";
 import { numberText } from "../../data/amounts.ts";
-import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import type { By } from "./load-search.ts";
+import { PlannedMinute } from "./planned-minute.tsx";
 
 type PartKind = "prefix" | By;
 
@@ -27,7 +27,7 @@ export function Contributors({ forecast, prefix, by }: ContributorsProps) {
             <li key={at}>
               <b>{numberText(fires)}</b>
               <p>
-                <MinuteLink at={at} prefix={prefix} />{" "}
+                <PlannedMinute at={at} prefix={prefix} />{" "}
                 <span className="quiet">
                   {most
                     .slice(0, 3)

@@ -5,12 +5,10 @@ import { numberText } from "../../data/amounts.ts";
 import { type DayCell, dayMapOf } from "../../data/load/day-map.ts";
 import { minuteText } from "../../data/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
-import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { columns, DayGrid } from "./day-grid.tsx";
 import { HeatLegend } from "./heat-legend.tsx";
-
-const minuteMs = 60_000;
+import { minuteSearch, PlannedMinute } from "./planned-minute.tsx";
 
 interface DayHeatProps {
   forecast: Forecast;
@@ -29,9 +27,7 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
   const chosen = cells[place];
   const choose = (cell: DayCell | undefined) => setChosenAt(cell?.at ?? null);
   const open = (cell: DayCell | undefined) => {
-    if (cell === undefined) return;
-    const [from, to] = [cell.at, cell.at + minuteMs].map((at) => new Date(at).toISOString());
-    void navigate({ to: "/agenda", search: { from, to, prefix } });
+    if (cell !== undefined) void navigate({ to: "/agenda", search: minuteSearch(cell.at, prefix) });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowUp: -columns, ArrowDown: columns }[event.key];
@@ -71,7 +67,7 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
           `Of these minutes ${most}.`
         ) : (
           <>
-            <MinuteLink at={new Date(chosen.at).toISOString()} prefix={prefix} />: {runsText(chosen)}
+            <PlannedMinute at={new Date(chosen.at).toISOString()} prefix={prefix} />: {runsText(chosen)}
           </>
         )}
       </p>

@@ -5,9 +5,9 @@ import { countTicks, timeTicks } from "../../data/load/curve-scale.ts";
 import { midnightIn } from "../../data/load/midnight.ts";
 import { minuteText } from "../../data/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
-import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Curve } from "./curve.tsx";
+import { PlannedMinute } from "./planned-minute.tsx";
 
 /** A scale needs some height, even where a minute has one run. */
 const leastPeak = 4;
@@ -84,7 +84,7 @@ export function LoadCurve({ forecast, prefix }: LoadCurveProps) {
       />
       {shown === undefined ? null : (
         <p className="minute-note quiet">
-          <MinuteLink at={shown.at} prefix={prefix} />:{" "}
+          <PlannedMinute at={shown.at} prefix={prefix} />:{" "}
           {amountText({ count: shown.fires, more: false }, "run")}
           {spread === null ? "" : `, with the spread ${numberText(spread.minutes[place]?.fires ?? 0)}`}
         </p>

@@ -2,7 +2,7 @@ import type { Forecast } from "../../../client/forecast.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { midnightLoad } from "../../data/load/midnight.ts";
 import { useZone } from "../../hooks/use-zone.ts";
-import { MinuteLink } from "../../parts/minute-link.tsx";
+import { PlannedMinute } from "./planned-minute.tsx";
 
 interface MidnightLineProps {
   forecast: Forecast;
@@ -16,8 +16,8 @@ export function MidnightLine({ forecast: { minutes, spread }, prefix }: Midnight
   if (found === null) return null;
   return (
     <p className="quiet">
-      Around midnight, 23:50 to 00:10, the busiest minute is <MinuteLink at={found.at} prefix={prefix} /> with{" "}
-      {amountText({ count: found.fires, more: false }, "run")}
+      Around midnight, 23:50 to 00:10, the busiest minute is <PlannedMinute at={found.at} prefix={prefix} />{" "}
+      with {amountText({ count: found.fires, more: false }, "run")}
       {found.spread === null ? "" : `; with the spread at most ${numberText(found.spread)}`}.
     </p>
   );

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
 import { forecastQuery } from "../../data/load/load-queries.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
@@ -57,6 +57,7 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
 }
 
 function effectText(before: number, after: number): string {
-  if (after === before) return `the busiest minute still has ${numberText(before)} runs: it has no effect`;
-  return `the busiest minute has ${numberText(after)} runs instead of ${numberText(before)}`;
+  const runs = amountText({ count: after, more: false }, "run");
+  if (after === before) return `the busiest minute still has ${runs}: it has no effect`;
+  return `the busiest minute has ${runs} instead of ${numberText(before)}`;
 }

@@ -1,5 +1,5 @@
-import type { ReactNode } from "react";
-import { MinuteLink } from "../../parts/minute-link.tsx";
+import { type ReactNode, useEffect, useState } from "react";
+import { PlannedMinute } from "./planned-minute.tsx";
 
 interface SpreadSliderProps<Spread extends string> {
   choices: readonly Spread[];
@@ -31,13 +31,14 @@ export function SpreadSlider<Spread extends string>({
   prefix,
   children,
 }: SpreadSliderProps<Spread>) {
-  const place = value === undefined ? 0 : choices.indexOf(value) + 1;
   return (
     <section className="panel what-if" aria-label="What if">
+      {/* Above the sentences, whose length differs with its place: it stays beneath the pointer. */}
+      <Slider choices={choices} value={value} onChange={onChange} />
       <p className="lead">
         {heaviest === undefined ? null : (
           <>
-            <MinuteLink at={heaviest} prefix={prefix} /> ·{" "}
+            <PlannedMinute at={heaviest} prefix={prefix} /> ·{" "}
           </>
         )}
         <output htmlFor="spread" aria-busy={isBusy}>
@@ -49,24 +50,48 @@ export function SpreadSlider<Spread extends string>({
         </output>
       </p>
       {children}
-      <label htmlFor="spread">
-        {value === undefined ? (
-          "What if their runs were spread?"
-        ) : (
-          <>
-            What if their runs were spread over <b>{value}</b>?
-          </>
-        )}
-      </label>
-      <input
-        id="spread"
-        type="range"
-        min={0}
-        max={choices.length}
-        value={place}
-        aria-valuetext={value ?? "no spread"}
-        onChange={(event) => onChange(choices[Number(event.target.value) - 1])}
-      />
     </section>
+  );
+}
+
+function Slider<Spread extends string>({
+  choices,
+  value,
+  onChange,
+}: Pick<SpreadSliderProps<Spread>, "choices" | "value" | "onChange">) {
+  const asked = value === undefined ? 0 : choices.indexOf(value) + 1;
+  // The address follows a moment later, and a thumb that waits for it jumps back meanwhile.
+  const [place, setPlace] = useState(asked);
+  useEffect(() => setPlace(asked), [asked]);
+  const move = (to: number) => {
+    setPlace(to);
+    onChange(choices[to - 1]);
+  };
+  const chosen = choices[place - 1];
+  return (
+    <>
+      <label htmlFor="spread">
+        What if runs at the same time were spread?{" "}
+        <b>{chosen === undefined ? "no spread" : `over ${chosen}`}</b>
+      </label>
+      <div className="spread-scale">
+        <input
+          id="spread"
+          type="range"
+          min={0}
+          max={choices.length}
+          value={place}
+          aria-valuetext={chosen ?? "no spread"}
+          onChange={(event) => move(Number(event.target.value))}
+        />
+        <ol aria-hidden="true">
+          {["0", ...choices].map((text, at) => (
+            <li key={text} style={{ left: `${(at / choices.length) * 100}%` }}>
+              {text}
+            </li>
+          ))}
+        </ol>
+      </div>
+    </>
   );
 }
