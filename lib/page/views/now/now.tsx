@@ -60,7 +60,7 @@ export function Now() {
       <Facts stats={stats.data} forecast={nextHour.data} />
       <Timeline past={lastHour.data?.items} coming={nextHour.data?.minutes} />
       <Attention problems={problems.data.problems} />
-      <ComingRuns page={nextRuns.data} />
+      <ComingRuns runs={nextRuns.data} />
     </>
   );
 }

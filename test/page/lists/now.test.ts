@@ -1,0 +1,56 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { chromium } from "../../support/chromium.ts";
+import { type OwnBrowser, settled } from "../browser.ts";
+import { filledPage } from "../filled.ts";
+import { withBrowser } from "../with-browser.ts";
+
+const coming = (page: Page) => page.getByRole("region", { name: "What comes next" });
+
+/** Puts `empty` pages before the server's answer, or only empty ones. Returns how many were asked for. */
+async function emptyPages(page: Page, empty: number): Promise<() => number> {
+  let asked = 0;
+  await page.route(/\/v1\/occurrences\?/, async (route) => {
+    asked += 1;
+    const url = new URL(route.request().url());
+    url.searchParams.delete("cursor");
+    const answer = await route.fetch({ url: url.href });
+    if (asked > empty) return route.fulfill({ response: answer });
+    const json: object = await answer.json();
+    return route.fulfill({ response: answer, json: { ...json, items: [], cursor: `page-${asked}` } });
+  });
+  return () => asked;
+}
+
+describe.runIf(chromium !== undefined)("the view Now (needs Chromium)", () => {
+  let browser: OwnBrowser;
+
+  withBrowser(filledPage, (opened) => {
+    ({ browser } = opened);
+  });
+
+  test("Now shows the next runs although the first pages of the agenda are empty", async () => {
+    const tab = await browser.tab();
+    const asked = await emptyPages(tab.page, 2);
+    await tab.open("/");
+    await coming(tab.page).locator("li").nth(7).waitFor();
+    expect(asked()).toBe(3);
+    expect(await coming(tab.page).innerText()).not.toMatch(/Nothing|search/);
+    await tab.close();
+  });
+
+  test("Now says that its search for the next runs ended, and never that nothing is due, where a cursor is left", async () => {
+    const tab = await browser.tab();
+    const asked = await emptyPages(tab.page, 8);
+    await tab.open("/");
+    await coming(tab.page).getByText("No run was found so far").waitFor();
+    expect(asked()).toBe(8);
+    expect(await coming(tab.page).innerText()).not.toContain("Nothing");
+    await tab.page.unrouteAll();
+    await coming(tab.page).getByRole("link", { name: "Search on in the agenda" }).click();
+    await tab.page.waitForURL(/\/agenda\?from=.*to=/);
+    await settled(tab.page);
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
+});
