@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import { type OwnBrowser, settled } from "../browser.ts";
 import { filledPage } from "../filled.ts";
+import { adminToken, type OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
 
 const coming = (page: Page) => page.getByRole("region", { name: "What comes next" });
@@ -23,10 +24,11 @@ async function emptyPages(page: Page, empty: number): Promise<() => number> {
 }
 
 describe.runIf(chromium !== undefined)("the view Now (needs Chromium)", () => {
+  let own: OwnPage;
   let browser: OwnBrowser;
 
   withBrowser(filledPage, (opened) => {
-    ({ browser } = opened);
+    ({ own, browser } = opened);
   });
 
   test("Now shows the next runs although the first pages of the agenda are empty", async () => {
@@ -53,4 +55,33 @@ describe.runIf(chromium !== undefined)("the view Now (needs Chromium)", () => {
     expect(tab.faults).toEqual([]);
     await tab.close();
   });
+
+  test.each([390, 1_024, 1_440])(
+    "Nothing on Now moves when its figures arrive after its verdict, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      const { promise: gate, resolve: answer } = Promise.withResolvers<void>();
+      await page.route(/\/v1\/(stats|series|forecast)/, async (route) => {
+        await gate;
+        await route.continue();
+      });
+      await page.goto(`${own.url}/#token=${adminToken}`);
+      await page.getByRole("region", { name: "Needs attention" }).waitFor();
+      const before = await places(page);
+      answer();
+      await page.getByText("active schedules of 160").waitFor();
+      await page.getByText("The last tick was").waitFor();
+      await page.getByText(/^Both hours: \d/).waitFor();
+      await page.getByText(/busiest minute ahead, \d\d:/).waitFor();
+      expect(await places(page)).toEqual(before);
+      await tab.close();
+    },
+  );
 });
+
+/** Where the parts of the view begin. */
+const places = (page: Page) =>
+  page.evaluate<number[]>(
+    `[...document.querySelectorAll(".facts, .panel, .verdict-text")].map((each) => each.getBoundingClientRect().top)`,
+  );

@@ -46,7 +46,7 @@ function Busiest({ forecast }: { forecast: Forecast | undefined }) {
   if (minute === undefined)
     return (
       <Fact figure={forecast && "0"} look="plain">
-        runs in the next hour
+        {forecast === undefined ? "runs in the busiest minute ahead" : "runs in the next hour"}
       </Fact>
     );
   return (

@@ -46,7 +46,7 @@ export function VerdictLine({ problems: { verdict, text, problems }, stats, at, 
           ) : null}
         </span>
       </h1>
-      <p className="quiet">
+      <p className="quiet verdict-text">
         {rest === "" ? stats && punctualText(stats) : <Sentence text={rest} />}
         {tick === undefined || tick === null
           ? null
