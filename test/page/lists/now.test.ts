@@ -56,6 +56,43 @@ describe.runIf(chromium !== undefined)("the view Now (needs Chromium)", () => {
     await tab.close();
   });
 
+  test("The command of a problem is copied whole by a button that its problem tells apart, and is its hint", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await tab.open("/");
+    const buttons = page.locator(".problems").getByRole("button", { name: /^Copy as carillon/ });
+    const names = await buttons.allInnerTexts();
+    expect(new Set(names).size).toBe(4);
+    const button = buttons.filter({ hasText: "HTTP 503" });
+    const hint = await button.getAttribute("title");
+    await button.click();
+    await page.getByRole("button", { name: "copied" }).waitFor();
+    expect(await page.evaluate<string>("navigator.clipboard.readText()")).toMatch(
+      /^carillon jobs --state dead --error-group \S+/,
+    );
+    expect(hint).toBe(`Copy: ${await page.evaluate<string>("navigator.clipboard.readText()")}`);
+    await tab.close();
+  });
+
+  test("The times and the buttons of all problems stand beneath each other", async () => {
+    const tab = await browser.tab();
+    await tab.open("/");
+    for (const part of [".since", ".problem-actions"])
+      expect(await endsOf(tab.page, `.problems ${part}`), part).toHaveLength(1);
+    await tab.close();
+  });
+
+  test("A figure of Now that leads to a list looks like a link", async () => {
+    const tab = await browser.tab();
+    await tab.open("/");
+    const lines = await tab.page.evaluate<string[]>(
+      `[...document.querySelectorAll(".facts dt a")].map((link) => getComputedStyle(link).textDecorationLine)`,
+    );
+    expect(lines.slice(0, 2)).toEqual(["underline", "underline"]);
+    await tab.close();
+  });
+
   test.each([390, 1_024, 1_440])(
     "Nothing on Now moves when its figures arrive after its verdict, at %i px",
     async (width) => {
@@ -84,4 +121,10 @@ describe.runIf(chromium !== undefined)("the view Now (needs Chromium)", () => {
 const places = (page: Page) =>
   page.evaluate<number[]>(
     `[...document.querySelectorAll(".facts, .panel, .verdict-text")].map((each) => each.getBoundingClientRect().top)`,
+  );
+
+/** The different right edges of what a selector finds. */
+const endsOf = (page: Page, selector: string) =>
+  page.evaluate<number[]>(
+    `[...new Set([...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => Math.round(each.getBoundingClientRect().right)))]`,
   );
