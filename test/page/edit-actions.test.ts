@@ -43,6 +43,7 @@ describe.runIf(chromium !== undefined)("the actions on a schedule in a browser (
     await page.getByRole("button", { name: "Hold …" }).click();
     const dialog = page.getByRole("alertdialog");
     await dialog.getByText("02:30:00").first().waitFor();
+    await dialog.getByText("only the newest one runs when it ends (catch-up latest)").waitFor();
     await dialog.getByLabel("Reason, for the audit").fill("quiet please");
     await dialog.getByRole("button", { name: "2 h" }).click();
     await dialog.getByRole("button", { name: "Hold it" }).click();
@@ -53,7 +54,8 @@ describe.runIf(chromium !== undefined)("the actions on a schedule in a browser (
     expect((await own.client.schedules.get("held")).holds).toMatchObject([
       { owner: "ops", reason: "quiet please" },
     ]);
-    await page.getByRole("button", { name: "Release the hold of ops …" }).click();
+    await page.getByRole("button", { name: "Release the hold of “ops” …" }).click();
+    await dialog.getByText("only the newest one runs at once (catch-up latest)").waitFor();
     await dialog.getByRole("button", { name: "Release it" }).click();
     await dialog.getByText("It is released and runs.").waitFor();
     expect((await own.client.schedules.get("held")).state).toBe("active");

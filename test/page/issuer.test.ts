@@ -100,7 +100,7 @@ describe.runIf(chromium !== undefined)("the sign-in with an issuer in a browser 
 
   test("A token that the API refuses is renewed once for all requests of a view", async () => {
     await signIn("/");
-    await page.getByRole("button", { name: "pause" }).click();
+    await page.getByRole("button", { name: "pause refresh" }).click();
     const before = tokenRequests();
     opened.gateway.refuseAccepted();
     await page.getByRole("link", { name: "Schedules", exact: true }).click();

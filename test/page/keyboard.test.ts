@@ -122,7 +122,9 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open("/");
+    // The first one copies the command of the problem, the second one shows what it counts.
     await reach(page, "HTTP 503");
+    await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Jobs" }).waitFor();
     await settled(page);

@@ -68,14 +68,14 @@ describe.runIf(chromium !== undefined)("the states of the page (need Chromium)",
     await tab.close();
   });
 
-  test("A paused view asks nothing more, and says how old it is", async () => {
+  test("A view whose refresh is paused asks nothing more, and says how old it is", async () => {
     const tab = await browser.tab();
     await tab.open("/");
-    await tab.page.getByRole("button", { name: "pause" }).click();
+    await tab.page.getByRole("button", { name: "pause refresh" }).click();
     const asked: string[] = [];
     tab.page.on("request", (request) => asked.push(request.url()));
     await tab.page.clock.fastForward(240_000);
-    await tab.page.getByText("paused, updated 4 min ago").waitFor();
+    await tab.page.getByText("refresh paused, updated 4 min ago").waitFor();
     expect(asked).toEqual([]);
     await tab.page.getByRole("button", { name: "resume" }).click();
     await tab.page.clock.fastForward(6_000);

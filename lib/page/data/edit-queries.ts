@@ -4,7 +4,7 @@ import type { Preview } from "../../client/time.ts";
 import { isObject, type JsonObject, valueAt } from "./document/json-text.ts";
 
 /** How many coming runs an editor shows. */
-const runsShown = 20;
+export const runsShown = 20;
 
 export interface PreviewedDraft {
   /** The document as it is typed: the server says what is wrong with it. */

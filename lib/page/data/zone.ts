@@ -47,9 +47,6 @@ export const dateText = (at: number, zone: string) => formatsOf(zone).date.forma
 /** `2026-03-29 03:00` of the server's `2026-03-29T03:00:00+02:00`. */
 export const wallMinute = (wall: string) => wall.slice(0, 16).replace("T", " ");
 
-/** `UTC+02:00` of the server's `2026-03-29T03:00:00+02:00`. */
-export const serverOffset = (wall: string) => `UTC${/[+-]\d\d:\d\d$/.exec(wall)?.[0] ?? ""}`;
-
 /** `09:00` of today, `tomorrow 09:00`, `Mon, 30 Nov 09:00`: the day only where it is another one. */
 export function wallText(
   at: number,

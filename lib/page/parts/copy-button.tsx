@@ -1,11 +1,11 @@
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 
 const shownMs = 1_500;
 
 interface CopyButtonProps {
   text: string;
-  /** Shown on the button in place of the text, where the text is shown beside it. */
-  label?: string;
+  /** Shown on the button in place of the text, where the text is shown beside it or is long. */
+  label?: ReactNode;
 }
 
 /** Shows a text, and copies it. */

@@ -18,12 +18,12 @@ export function Freshness({ at, refresh }: FreshnessProps) {
     <p className="refresh faint">
       {at === 0 ? null : (
         <span>
-          {isPaused ? "paused, " : ""}updated {ageText(now - at)}
+          {isPaused ? "refresh paused, " : ""}updated {ageText(now - at)}
         </span>
       )}
       {refresh === undefined ? (
         <button type="button" className="text-button" onClick={toggle}>
-          {isLive ? "pause" : "resume"}
+          {isLive ? "pause refresh" : "resume"}
         </button>
       ) : (
         <button type="button" className="text-button" onClick={refresh}>

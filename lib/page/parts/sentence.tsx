@@ -1,8 +1,6 @@
 import type { ReactNode } from "react";
+import { marked } from "../data/sentence-text.ts";
 import { Instant } from "./instant.tsx";
-
-/** An instant, or a name of the API between backticks. */
-const marked = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z|`([^`]+)`/g;
 
 interface SentenceProps {
   text: string;

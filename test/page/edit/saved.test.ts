@@ -22,8 +22,9 @@ describe.runIf(chromium !== undefined)("the ways out of the editor (need Chromiu
     const tab = await browser.tab(look);
     const { page } = tab;
     await tab.open(`/new?key=${encodeURIComponent(key)}`);
-    await page.getByLabel("When", { exact: true }).fill("0 7 * * *");
+    // In this order: between both, a time without a queue would be refused by the preview.
     await page.getByLabel("Queue", { exact: true }).fill("reports");
+    await page.getByLabel("When", { exact: true }).fill("0 7 * * *");
     await page.getByRole("button", { name: "Create" }).click();
     const created = page.getByRole("status").filter({ hasText: `${key} is created.` });
     await created.waitFor();

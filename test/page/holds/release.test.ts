@@ -69,7 +69,7 @@ describe.runIf(chromium !== undefined)("releases on the board of holds (need Chr
   test("An admin releases the hold that another owner has on a schedule, and sees its runs before", async () => {
     const tab = await boardAt();
     await release(tab, "by eve").click();
-    await dialog(tab).getByText("Release the hold of eve on one:0000?").waitFor();
+    await dialog(tab).getByText("Release the hold of “eve” on the schedule “one:0000”?").waitFor();
     await dialog(tab).getByText("The next runs:").waitFor();
     await dialog(tab).getByRole("button", { name: "Release it" }).click();
     await dialog(tab).getByText("It is released and runs.").waitFor();
@@ -116,9 +116,11 @@ describe.runIf(chromium !== undefined)("releases on the board of holds (need Chr
     await dialog(tab).getByText("It is released and runs.").waitFor();
     await dialog(tab).getByRole("button", { name: "Close" }).click();
     await release(tab, "crm:00…").click();
-    await dialog(tab).getByText("The hold of eve ends on 29 schedules. 29 of them are held now").waitFor();
+    await dialog(tab).getByText("The hold of “eve” ends on 29 schedules. 29 of them are held now").waitFor();
     await dialog(tab).getByRole("button", { name: "Release 29 schedules" }).click();
-    await dialog(tab).getByText("The hold of eve ended on 29 schedules; 1 of them is still held.").waitFor();
+    await dialog(tab)
+      .getByText("The hold of “eve” ended on 29 schedules; 1 of them is still held.")
+      .waitFor();
     expect(await own.client.schedules.count({ prefix: "crm:", state: "paused" })).toMatchObject({ count: 1 });
     await tab.close();
   });

@@ -8,6 +8,7 @@ test.each([
   ["9:05", "America/New_York", "2026-11-27T14:05:00.000Z"],
   ["2026-03-02 09:00", "Asia/Kathmandu", "2026-03-02T03:15:00.000Z"],
   [" 2026-03-02T09:00:30 ", "UTC", "2026-03-02T09:00:30.000Z"],
+  ["2026-03-02 09:00:30.041", "UTC", "2026-03-02T09:00:30.041Z"],
   ["2026-03-02 09:00Z", "Europe/Berlin", "2026-03-02T09:00:00.000Z"],
   ["2026-03-02T09:00:00.929+05:45", "Europe/Berlin", "2026-03-02T03:15:00.929Z"],
   // A time in the missing hour is taken for the time after it, and a repeated time for the first one.
@@ -33,10 +34,12 @@ test.each([
 test.each([
   ["2026-03-02T08:00:00.000Z", "Europe/Berlin", "2026-03-02 09:00"],
   ["2026-03-02T08:00:07.000Z", "America/New_York", "2026-03-02 03:00:07"],
-  // An instant that no wall time names stays as it is.
   ["2026-10-25T00:30:00.000Z", "Europe/Berlin", "2026-10-25 02:30"],
-  ["2026-10-25T01:30:00.000Z", "Europe/Berlin", "2026-10-25T01:30:00.000Z"],
-  ["2026-03-02T08:00:00.500Z", "Europe/Berlin", "2026-03-02T08:00:00.500Z"],
+  ["2026-10-25T01:30:00.000Z", "Europe/Berlin", "2026-10-25 02:30+01:00"],
+  ["2026-11-01T06:30:07.000Z", "America/New_York", "2026-11-01 01:30:07-05:00"],
+  // A job that was fired by hand has an instant of its own.
+  ["2026-03-02T08:00:00.500Z", "Europe/Berlin", "2026-03-02 09:00:00.500"],
+  ["2026-03-02T08:00:07.041Z", "UTC", "2026-03-02 08:00:07.041"],
   ["yesterday", "Europe/Berlin", "yesterday"],
 ])("The instant %s in %s is written %s", (at, zone, text) => {
   expect(writtenInstant(at, zone)).toBe(text);

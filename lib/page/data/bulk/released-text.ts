@@ -3,7 +3,7 @@ import { type Amount, amountText, countText, isNone, isOrAre, numberText } from 
 import { failedText } from "./change-all.ts";
 
 interface Released extends Pick<BulkDone, "done"> {
-  /** The hold that ended: `Your hold`, `The hold of ops`. */
+  /** The hold that ended: `Your hold`, `The hold of “ops”`. */
   hold: string;
   /** How many of the schedules are held by others after it; undefined if the server did not tell. */
   held: Amount | undefined;

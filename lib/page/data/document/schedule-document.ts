@@ -28,9 +28,13 @@ function withoutDefault(value: Json, byDefault: Json | undefined): Json | undefi
   return Object.fromEntries(Object.entries(value).filter(([name, each]) => !sameJson(each, byDefault[name])));
 }
 
-/** The text that the editor of a new schedule begins with. */
-export function newDocument(key: string | undefined): string {
-  return JSON.stringify({ ...(key === undefined ? {} : { key }), when: "", target: { queue: "" } }, null, 2);
+/**
+ * The text that the editor of a new schedule begins with. It names the zone in which its author reads all
+ * times: the default of the API is another one for most, and would not be seen.
+ */
+export function newDocument({ key, timezone }: { key: string | undefined; timezone: string }): string {
+  const named = key === undefined ? {} : { key };
+  return JSON.stringify({ ...named, when: "", timezone, target: { queue: "" } }, null, 2);
 }
 
 /** With another delivery, the default of the spread may differ. */

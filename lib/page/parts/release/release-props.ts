@@ -7,4 +7,4 @@ export interface ReleaseProps {
 
 /** The hold in the sentence on what was done. */
 export const holdText = (owner: string, ownOwner: string | undefined) =>
-  owner === ownOwner ? "Your hold" : `The hold of ${owner}`;
+  owner === ownOwner ? "Your hold" : `The hold of “${owner}”`;

@@ -1,4 +1,6 @@
+import type { Schedule } from "../../../client/schedule.ts";
 import type { NextOccurrences } from "../../../client/time.ts";
+import { releasedRunsText } from "../../data/held-runs-text.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../dialog/confirm.tsx";
 import { Instant } from "../instant.tsx";
@@ -10,23 +12,37 @@ interface ReleaseScheduleProps extends ReleaseProps {
   hold: { owner: string; reason: string | null; since: string | null };
 }
 
+interface Seen {
+  schedule: Schedule;
+  next: NextOccurrences;
+}
+
+/** Holds that stay, also those of groups and tags. */
+const othersOf = ({ holds }: Schedule, owner: string) =>
+  holds.filter((hold) => hold.owner !== owner || hold.group !== undefined || hold.tag !== undefined).length;
+
 /** Ends the hold that one owner has set on one schedule, after its coming runs were shown. */
 export function ReleaseSchedule({ name, hold, button, title, onOpenChange }: ReleaseScheduleProps) {
   const { carillon } = useSession();
   const { owner, reason, since } = hold;
   return (
-    <Confirm<NextOccurrences>
+    <Confirm<Seen>
       button={button}
       title={title}
       previewKey={["resume", name, owner]}
-      preview={(signal) => carillon.schedules.next(name, { n: runsShown }, { signal })}
-      describe={(next) => (
+      preview={async (signal) => {
+        const [schedule, next] = await Promise.all([
+          carillon.schedules.get(name, { signal }),
+          carillon.schedules.next(name, { n: runsShown }, { signal }),
+        ]);
+        return { schedule, next };
+      }}
+      describe={({ schedule, next }) => (
         <>
           <p>
             Held{since === null ? "" : " since "}
             {since === null ? null : <Instant at={since} />}
-            {reason === null ? "" : `: ${reason}`}. Its catch-up policy says which of the missed runs still
-            run.
+            {reason === null ? "" : `: ${reason}`}. {releasedRunsText(schedule, othersOf(schedule, owner))}
           </p>
           <Coming next={next} none="No run comes.">
             The next runs:

@@ -9,7 +9,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Conflict } from "./conflict.tsx";
 import { copiedSave } from "./copied-save.ts";
 import { distinct } from "./faults.ts";
-import { JobsForm, TimesForm } from "./form.tsx";
+import { FurtherForm, NeededForm } from "./form.tsx";
 import { forgetDraft } from "./kept-draft.ts";
 import { LeaveGuard } from "./leave-guard.tsx";
 import { focusField, hasNoWhen, type Obstacle, obstacleOf } from "./obstacle.ts";
@@ -107,7 +107,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         commands={copiedSave(text, stored?.key, version)}
       />
       <div className="editor">
-        <TimesForm draft={draft} isReadable={read.ok} isNew={stored === undefined} />
+        <NeededForm draft={draft} isReadable={read.ok} isNew={stored === undefined} />
         <Reading
           preview={hasNoWhen(value) ? undefined : preview.data}
           stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
@@ -118,7 +118,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
           from={from}
           onFrom={setFrom}
         />
-        <JobsForm draft={draft} isReadable={read.ok} />
+        <FurtherForm draft={draft} isReadable={read.ok} />
         <Panel title="JSON" note="all fields; Tab leaves the editor">
           <JsonEditor
             name="json"

@@ -15,8 +15,21 @@ export type FormField = {
 
 const fixedTimes = "by default a fixed time runs right after the gap";
 
+export const keyField: FormField = {
+  path: ["key"],
+  label: "Key",
+  hint: "made by the server if empty",
+  kind: "text",
+};
+
+export const zoneField: FormField = {
+  path: ["timezone"],
+  label: "Time zone",
+  kind: "suggested",
+  from: "zones",
+};
+
 export const timeFields: readonly FormField[] = [
-  { path: ["timezone"], label: "Time zone", kind: "suggested", from: "zones" },
   {
     path: ["spread"],
     label: "Spread",

@@ -6,12 +6,14 @@ import { faultsOf } from "./faults.ts";
 import { Faults, Field, Hint } from "./field.tsx";
 import {
   type FormField,
+  keyField,
   labelFields,
   policyFields,
   targetFields,
   targetHints,
   targetKinds,
   timeFields,
+  zoneField,
 } from "./form-fields.ts";
 import { PayloadField } from "./payload-field.tsx";
 import { WhenField } from "./when-field.tsx";
@@ -23,37 +25,36 @@ interface FormProps {
   isNew: boolean;
 }
 
-/** A view of the document: it draws the fields that it knows and leaves all others as they are. */
-export function TimesForm({ draft, isReadable, isNew }: FormProps) {
+/**
+ * The fields that every schedule needs, on one screen beside the server's reading. The form is a view of
+ * the document: it draws the fields that it knows and leaves all others as they are.
+ */
+export function NeededForm({ draft, isReadable, isNew }: FormProps) {
   return (
-    <Panel title="Times" note="edits the JSON below">
+    <Panel title="When and where" note="edits the JSON below">
       <fieldset className="form" disabled={!isReadable}>
         {isNew ? <Fields fields={[keyField]} draft={draft} /> : null}
         <WhenField draft={draft} />
-        <Fields fields={timeFields} draft={draft} />
+        <Fields fields={[zoneField]} draft={draft} />
+        <Section title="Target">
+          <TargetFields draft={draft} />
+        </Section>
       </fieldset>
     </Panel>
   );
 }
 
-const keyField: FormField = {
-  path: ["key"],
-  label: "Key",
-  hint: "made by the server if empty",
-  kind: "text",
-};
-
-/** The target, the payload, the labels and the policies. */
-export function JobsForm({ draft, isReadable }: Omit<FormProps, "isNew">) {
+/** The payload, the labels, further times and the policies: what has a default. */
+export function FurtherForm({ draft, isReadable }: Omit<FormProps, "isNew">) {
   return (
-    <Panel title="Jobs" note="fields that are not here stay in the JSON">
+    <Panel title="Further fields" note="fields that are not here stay in the JSON">
       <fieldset className="form" disabled={!isReadable}>
-        <Section title="Target">
-          <TargetFields draft={draft} />
-        </Section>
         <PayloadField draft={draft} />
         <Section title="Labels">
           <Fields fields={labelFields} draft={draft} />
+        </Section>
+        <Section title="Times">
+          <Fields fields={timeFields} draft={draft} />
         </Section>
         <Section title="Policies">
           <Fields fields={policyFields} draft={draft} />

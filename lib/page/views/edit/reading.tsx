@@ -1,6 +1,8 @@
 import type { Fault } from "../../../client/request/problem.ts";
 import type { NextOccurrences, Occurrence, Preview } from "../../../client/time.ts";
 import { relativeText } from "../../data/amounts.ts";
+import { runsShown } from "../../data/edit-queries.ts";
+import { movedRuns } from "../../data/moved-runs.ts";
 import { serverWallText } from "../../data/server-wall.ts";
 import { instantOfWall, wallInput } from "../../data/wall-input.ts";
 import { useNow } from "../../hooks/use-now.ts";
@@ -44,7 +46,7 @@ export function Reading({ preview, stored, moves, isRefused, unset, isStale, fro
                 title="Coming runs"
                 timezone={preview.timezone}
                 runs={preview.details}
-                others={preview.details}
+                marked={none}
                 mark={isNew}
               />
             )}
@@ -107,27 +109,35 @@ interface BeforeAfterProps {
 
 function BeforeAfter({ stored, edited, moves }: BeforeAfterProps) {
   const before = stored.next?.details ?? [];
+  const after = edited?.details ?? before;
+  const { gone, added, text } = movedRuns(before.map(instantOf), after.map(instantOf), runsShown);
   return (
-    <div className="run-list">
-      <Runs
-        title={`Version ${stored.version}, as stored`}
-        timezone={stored.next?.timezone}
-        runs={before}
-        others={edited?.details ?? before}
-        mark={{ sign: "−", word: "goes", look: "gone" }}
-      />
-      {edited === undefined ? null : (
+    <>
+      {edited === undefined || stored.next === undefined ? null : <p>{text}</p>}
+      <div className="run-list aligned">
         <Runs
-          title={moves ? "As edited" : "As edited: no run moves"}
-          timezone={edited.timezone}
-          runs={edited.details}
-          others={before}
-          mark={isNew}
+          title={`Version ${stored.version}, as stored`}
+          timezone={stored.next?.timezone}
+          runs={before}
+          marked={gone}
+          mark={{ sign: "−", word: "goes", look: "gone" }}
         />
-      )}
-    </div>
+        {edited === undefined ? null : (
+          <Runs
+            title={moves ? "As edited" : "As edited: no run moves"}
+            timezone={edited.timezone}
+            runs={edited.details}
+            marked={added}
+            mark={isNew}
+          />
+        )}
+      </div>
+    </>
   );
 }
+
+const instantOf = ({ at }: Occurrence) => at;
+const none: ReadonlySet<string> = new Set();
 
 const isNew = { sign: "+", word: "is new", look: "new" } as const;
 
@@ -136,16 +146,15 @@ interface RunsProps {
   /** The zone of the listed times, which need not be the one that the reader chose for the page. */
   timezone: string | undefined;
   runs: readonly Occurrence[];
-  others: readonly Occurrence[];
-  /** The look of runs that only one of the two lists has. */
+  /** The runs that only one of the two lists has, and their look. */
+  marked: ReadonlySet<string>;
   mark: { sign: string; word: string; look: "new" | "gone" };
 }
 
-function Runs({ title, timezone, runs, others, mark }: RunsProps) {
+function Runs({ title, timezone, runs, marked, mark }: RunsProps) {
   const now = useNow();
-  const same = new Set(others.map(({ at }) => at));
   return (
-    <section aria-label={title}>
+    <section aria-label={title} style={{ gridRow: `span ${1 + Math.max(1, runs.length)}` }}>
       <h3>
         {title}
         {timezone === undefined ? null : <span className="quiet"> · times in {timezone}</span>}
@@ -153,14 +162,14 @@ function Runs({ title, timezone, runs, others, mark }: RunsProps) {
       {runs.length === 0 ? <p className="quiet">No run comes.</p> : null}
       <ol>
         {runs.map(({ at, wall, note, due }) => (
-          <li key={at} className={same.has(at) ? undefined : mark.look}>
+          <li key={at} className={marked.has(at) ? mark.look : undefined}>
             <span className="sign">
-              {same.has(at) ? null : (
+              {marked.has(at) ? (
                 <>
                   <b aria-hidden="true">{mark.sign}</b>
                   <span className="hidden">{mark.word}: </span>
                 </>
-              )}
+              ) : null}
             </span>
             <time className="mono" dateTime={at} title={`${at}\n${relativeText(Date.parse(at), now)}`}>
               {serverWallText(wall)}

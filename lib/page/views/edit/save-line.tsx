@@ -43,7 +43,13 @@ export function SaveLine(props: SaveLineProps) {
         </button>
       ) : null}
       <span id={state} className="quiet" role="status">
-        {stateText(props)}
+        {obstacle === null || isSaving || !(isDirty || isNew) ? (
+          stateText(props)
+        ) : (
+          <button type="button" className="text-button" onClick={() => onBlocked(obstacle)}>
+            {obstacle.text}
+          </button>
+        )}
         {maySave ? "" : " Your token may not save: try times here, and copy the command."}
       </span>
       <CopyAs {...commands} />
@@ -56,10 +62,9 @@ export function SaveLine(props: SaveLineProps) {
   );
 }
 
-function stateText({ isNew, isSaving, isDirty, obstacle }: SaveLineProps) {
+function stateText({ isNew, isSaving, isDirty }: SaveLineProps) {
   if (isSaving) return "Saving …";
-  if (!(isDirty || isNew)) return "Nothing is changed.";
-  return obstacle?.text ?? "Not saved yet.";
+  return isDirty || isNew ? "Not saved yet." : "Nothing is changed.";
 }
 
 /** The first fault with its field: that the schedule is not understood would not help. */

@@ -81,10 +81,11 @@ export function useText(beginning: Beginning): EditedText {
   };
 }
 
-/** A new schedule that begins with another text, such as another key, is another edit. */
+/** A new schedule that begins with another key is another edit; one that begins in another zone is not. */
 function restorable({ key, text }: Beginning): KeptDraft | null {
   const kept = keptDraft(key);
-  return kept === null || (key === null && kept.base !== text) ? null : kept;
+  if (kept === null || key !== null) return kept;
+  return readOrEmpty(kept.base)["key"] === readOrEmpty(text)["key"] ? kept : null;
 }
 
 export function readOrEmpty(text: string): JsonObject {

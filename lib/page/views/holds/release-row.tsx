@@ -30,7 +30,7 @@ interface OneProps extends Pick<ReleaseRowProps, "onOpenChange"> {
 function One({ hold: { scope, name, owner, prefix, reason, since, state }, onOpenChange }: OneProps) {
   const may = useMayRelease(owner);
   if (owner === null || state !== "binding" || scope === "filter" || !may[scope]) return null;
-  const title = `Release the hold of ${owner} on ${scope === "schedule" ? "" : `the ${scope} `}${name}?`;
+  const title = `Release the hold of “${owner}” on the ${scope} “${name}”?`;
   if (scope === "schedule") {
     const hold = { owner, reason, since };
     return <ReleaseSchedule {...{ name, hold, button, title, onOpenChange }} />;
@@ -46,7 +46,7 @@ function Together({ group: { members, hasMore }, onOpenChange }: TogetherProps) 
   const [{ owner, state }] = members;
   const may = useMayRelease(owner);
   if (owner === null || state !== "binding" || !may.together) return null;
-  const title = `Release these holds of ${owner}?`;
+  const title = `Release these holds of “${owner}”?`;
   const keys = members.map(({ name }) => name);
   return <ReleaseTogether {...{ owner, keys, hasMore, button, title, onOpenChange }} />;
 }

@@ -6,10 +6,10 @@ import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Explained } from "../../parts/explained.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
 import { LogsLink } from "../../parts/logs-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
 import { PayloadText } from "../schedule/payload-text.tsx";
 import { JobActions } from "./job-actions.tsx";
@@ -57,11 +57,7 @@ export function JobView() {
       </header>
       <Panel title="What happened">
         <div className="why">
-          {explanation.data === undefined ? null : (
-            <p className="sentence">
-              <Sentence text={explanation.data.sentence} of={job.data.key} />
-            </p>
-          )}
+          {explanation.data === undefined ? null : <Explained explanation={explanation.data} />}
           <JobFacts job={job.data} />
           <Stages job={job.data} />
           <p className="job-links">

@@ -62,7 +62,14 @@ function ProblemRow({ problem }: { problem: Problem }) {
         )}
       </span>
       <span className="problem-actions">
-        <CopyButton text={problem.command} />
+        <CopyButton
+          text={problem.command}
+          label={
+            <>
+              Copy as carillon …<span className="hidden">: {problem.text}</span>
+            </>
+          }
+        />
         <SeeLink see={problem.see} about={problem.text} />
       </span>
     </li>

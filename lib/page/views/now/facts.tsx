@@ -3,11 +3,12 @@ import type { ReactNode } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import type { Counts, Stats } from "../../../client/stats.ts";
 import { countText, numberText, spanText } from "../../data/amounts.ts";
+import { lateMs, latenessWords } from "../../data/lateness-text.ts";
 import { MinuteLink } from "../../parts/minute-link.tsx";
 
 /** Six figures, each with a sentence. */
 export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast: Forecast | undefined }) {
-  const lateness = (stats?.lastMinutes ?? stats?.lastHour)?.lateness;
+  const lateness = stats?.lastMinutes?.lateness;
   return (
     <dl className="facts">
       <Fact figure={stats && numberText(stats.schedules.active)} look="plain">
@@ -20,7 +21,7 @@ export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast:
         figure={stats && (lateness?.p99Ms == null ? "–" : spanText(lateness.p99Ms))}
         look={(lateness?.p99Ms ?? 0) > lateMs ? "warn" : "plain"}
       >
-        late at most, 99 of 100 runs
+        {latenessWords(stats)}
       </Fact>
       <Fact
         figure={stats && countText(stats.jobs.dead)}
@@ -45,7 +46,7 @@ function Busiest({ forecast }: { forecast: Forecast | undefined }) {
   if (minute === undefined)
     return (
       <Fact figure={forecast && "0"} look="plain">
-        runs in the next hour
+        {forecast === undefined ? "runs in the busiest minute ahead" : "runs in the next hour"}
       </Fact>
     );
   return (
@@ -55,9 +56,6 @@ function Busiest({ forecast }: { forecast: Forecast | undefined }) {
     </Fact>
   );
 }
-
-/** As the guarantee says: a job starts within a second after its due time. */
-const lateMs = 1_000;
 
 const runsOf = (counts: Counts | null) => (counts?.succeeded ?? 0) + (counts?.failed ?? 0);
 

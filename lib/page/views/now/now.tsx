@@ -62,7 +62,7 @@ export function Now() {
       <Facts stats={stats.data} forecast={nextHour.data} />
       <Timeline past={lastHour.data?.items} coming={nextHour.data?.minutes} outages={outages.data} />
       <Attention problems={problems.data.problems} />
-      <ComingRuns page={nextRuns.data} />
+      <ComingRuns runs={nextRuns.data} />
     </>
   );
 }

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Hold, Schedule } from "../../../client/schedule.ts";
 import type { NextOccurrences } from "../../../client/time.ts";
+import { intoHoldText } from "../../data/held-runs-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { wallText } from "../../data/zone.ts";
 import { useSession } from "../../hooks/session-context.ts";
@@ -30,14 +31,14 @@ export function Actions({ schedule, onDeleting }: ActionsProps) {
         </Link>
       ) : null}
       <Fire schedule={schedule} />
-      <Pause name={key} />
+      <Pause schedule={schedule} />
       {(mayRelease ? holds.filter(isOwn) : []).map((hold) => (
         <ReleaseSchedule
           key={hold.owner}
           name={key}
           hold={hold}
-          button={`Release the hold of ${hold.owner} …`}
-          title={`Release the hold of ${hold.owner}?`}
+          button={`Release the hold of “${hold.owner}” …`}
+          title={`Release the hold of “${hold.owner}”?`}
         />
       ))}
       <Delete schedule={schedule} onDeleting={onDeleting} />
@@ -48,7 +49,8 @@ export function Actions({ schedule, onDeleting }: ActionsProps) {
 /** A hold of a group or a tag is released for all its members, not here. */
 const isOwn = ({ group, tag }: Hold) => group === undefined && tag === undefined;
 
-function Pause({ name }: { name: string }) {
+function Pause({ schedule }: { schedule: Schedule }) {
+  const { key: name } = schedule;
   const { carillon } = useSession();
   const zone = useZone();
   const [until, setUntil] = useState<string | undefined>(undefined);
@@ -56,13 +58,16 @@ function Pause({ name }: { name: string }) {
   return (
     <Confirm<NextOccurrences>
       button="Hold …"
-      title={`Hold ${name}?`}
+      title={`Hold “${name}”?`}
       previewKey={["pause", name]}
       preview={(signal) => carillon.schedules.next(name, { n: runsShown }, { signal })}
       describe={(next) => (
-        <Coming next={next} none="No run comes; runs of a later edit are held.">
-          Its runs are held until the hold ends. The next ones:
-        </Coming>
+        <>
+          <p>Nothing runs until the hold ends. {intoHoldText(schedule)}</p>
+          <Coming next={next} none="No run comes; runs of a later edit are held.">
+            The next runs:
+          </Coming>
+        </>
       )}
       fields={<HoldEnd until={until} onChange={setUntil} />}
       verb={() => "Hold it"}
@@ -82,7 +87,7 @@ function Fire({ schedule: { key } }: { schedule: Schedule }) {
   return (
     <Confirm<Schedule>
       button="Fire now …"
-      title={`Fire ${key} now?`}
+      title={`Fire “${key}” now?`}
       previewKey={["fire", key]}
       preview={(signal) => carillon.schedules.get(key, { signal })}
       describe={({ target, payload, state }) => (
@@ -118,7 +123,7 @@ function Delete({ schedule: { key, version }, onDeleting }: ActionsProps) {
   return (
     <Confirm<NextOccurrences>
       button="Delete …"
-      title={`Delete ${key}?`}
+      title={`Delete “${key}”?`}
       previewKey={["delete", key]}
       preview={(signal) => carillon.schedules.next(key, { n: runsShown }, { signal })}
       describe={(next) => (

@@ -59,7 +59,7 @@ export function ScheduleView() {
         <>
           <div className="two">
             <PastRuns name={key} strip={past.data} />
-            <Why name={key} at={why ?? newest?.occurrence} timezone={current?.timezone} />
+            <Why name={key} at={why ?? newest?.occurrence} />
           </div>
           <RunTimes name={key} strip={past.data} />
         </>

@@ -3,13 +3,13 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
 import { quoted } from "../../data/shell-text.ts";
-import { serverOffset, wallMinute } from "../../data/zone.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Explained } from "../../parts/explained.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
@@ -19,13 +19,12 @@ interface WhyProps {
   name: string;
   /** The instant that is explained. */
   at: string | undefined;
-  timezone: string | undefined;
 }
 
 const refreshMs = 10_000;
 
 /** The explanation of any instant of the schedule. */
-export function Why({ name, at, timezone }: WhyProps) {
+export function Why({ name, at }: WhyProps) {
   const { carillon } = useSession();
   const navigate = useNavigate({ from: "/schedules/$key" });
   const often = { refetchInterval: useRefreshMs(refreshMs) };
@@ -52,12 +51,7 @@ export function Why({ name, at, timezone }: WhyProps) {
   };
   const data = at === undefined ? undefined : explanation.data;
   return (
-    <Panel
-      title="Why?"
-      note={
-        data === undefined ? undefined : `${wallMinute(data.wall)} ${timezone ?? serverOffset(data.wall)}`
-      }
-    >
+    <Panel title="Why?" note={data === undefined ? undefined : `${writtenInstant(data.at, zone)} ${zone}`}>
       <div className="why">
         <form onSubmit={ask}>
           <label className="hidden" htmlFor="why-at">
@@ -95,10 +89,12 @@ export function Why({ name, at, timezone }: WhyProps) {
         ) : null}
         {data === undefined ? null : (
           <>
-            <p className="sentence">
-              <Sentence text={data.sentence} of={name} />
-            </p>
-            {data.note === undefined ? null : <p className="quiet">{data.note}</p>}
+            <Explained explanation={data} />
+            {data.note === undefined ? null : (
+              <p className="quiet">
+                <Sentence text={data.note} />
+              </p>
+            )}
             {job.data === undefined ? null : <Stages job={job.data} />}
             <CopyButton text={`carillon explain ${quoted(name)} --at ${data.at}`} />
           </>

@@ -1,0 +1,46 @@
+import type { Stats } from "../../client/stats.ts";
+import { numberText, spanText } from "./amounts.ts";
+
+/** As the guarantee says: a job starts within a second after its due time. */
+export const lateMs = 1_000;
+/** The resolution of the figures. */
+const stepMs = 100;
+const minuteMs = 60_000;
+/** Among fewer runs, the lateness of which 1 of 100 is beyond is that of the latest one. */
+const hundred = 100;
+
+/** `last 5 minutes`: the time whose lateness is shown. */
+function minutesText({ asOf, lastMinutes }: Stats): string {
+  const ms = lastMinutes === null ? 0 : Date.parse(asOf) - Date.parse(lastMinutes.from);
+  const minutes = Math.floor(ms / minuteMs);
+  return minutes <= 1 ? "last minute" : `last ${minutes} minutes`;
+}
+
+/** The words beneath the figure of lateness. While it is awaited they are those of a busy time. */
+export function latenessWords(stats: Stats | undefined): string {
+  if (stats === undefined) return "lateness that 1 of 100 runs exceeded, last 5 minutes";
+  const jobs = stats.lastMinutes?.lateness.jobs ?? 0;
+  const time = minutesText(stats);
+  if (jobs === 0) return `lateness: no run has started in the ${time}`;
+  return jobs < hundred
+    ? `lateness of the latest run, ${time}`
+    : `lateness that 1 of 100 runs exceeded, ${time}`;
+}
+
+/** How late the last runs started, where none is late now. */
+export function punctualText(stats: Stats): string {
+  const { lastMinutes } = stats;
+  if (lastMinutes === null) return "";
+  const { jobs, p99Ms } = lastMinutes.lateness;
+  const time = minutesText(stats);
+  if (jobs === 0 || p99Ms === null) return `No run has started in the ${time}.`;
+  const isFew = jobs < hundred;
+  if (p99Ms > lateMs) {
+    const late = spanText(p99Ms);
+    return isFew
+      ? `In the ${time} the latest run started ${late} late; none is late now.`
+      : `In the ${time} 1 of 100 runs started more than ${late} late; none is late now.`;
+  }
+  const runs = !isFew ? "99 of 100 runs" : jobs === 1 ? "the only run" : `all ${numberText(jobs)} runs`;
+  return `In the ${time} ${runs} started within ${spanText(Math.max(stepMs, p99Ms))}.`;
+}

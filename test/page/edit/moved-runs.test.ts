@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { movedRuns } from "../../../lib/page/data/moved-runs.ts";
+
+const hour = 3_600_000;
+const begin = Date.parse("2027-03-27T09:00:00Z");
+const most = 20;
+
+/** The instants of a cadence. */
+const every = (step: number, first = 0, count = most) =>
+  Array.from({ length: count }, (_, n) => new Date(begin + first + n * step).toISOString());
+
+describe("the runs that an edit moves", () => {
+  test.each([
+    {
+      name: "all by an hour",
+      after: every(24 * hour, hour),
+      text: "20 of the next 20 runs move, each 1 h later.",
+    },
+    {
+      name: "all to an earlier time",
+      after: every(24 * hour, -1.5 * hour),
+      text: "20 of the next 20 runs move, each 1 h 30 min earlier.",
+    },
+    {
+      name: "the last five, as where the clocks change",
+      after: [...every(24 * hour).slice(0, 15), ...every(24 * hour, hour).slice(15)],
+      text: "5 of the next 20 runs move, each 1 h later.",
+    },
+    { name: "none", after: every(24 * hour), text: "No run moves." },
+    {
+      name: "a third of them go",
+      after: every(24 * hour).filter((_, n) => n % 7 < 5),
+      text: "5 of the next 20 runs go, and none is new.",
+    },
+    { name: "no run is left", after: [], text: "20 of the next 20 runs go, and none is new." },
+  ])(
+    "The sentence of an edit counts the runs that move, and says by how much if by the same: $name",
+    (each) => {
+      expect(movedRuns(every(24 * hour), each.after, most).text).toBe(each.text);
+    },
+  );
+
+  test("Runs beyond the end of the other list are not said to go", () => {
+    const { gone, added, text } = movedRuns(every(2 * hour), every(hour), most);
+    expect(text).toBe("No run goes, and 10 are new.");
+    expect([gone.size, added.size]).toEqual([0, 10]);
+  });
+
+  test("Runs that come earlier, beside those that stay, are new and not a move of all", () => {
+    const { gone, text } = movedRuns(every(24 * hour), every(24 * hour, -4 * 24 * hour), most);
+    expect(text).toBe("No run goes, and 4 are new.");
+    expect(gone.size).toBe(0);
+  });
+
+  test("A single run that moves is named so", () => {
+    const { text } = movedRuns(every(hour, 0, 1), every(hour, 2 * hour, 1), most);
+    expect(text).toBe("The only coming run moves, 2 h later.");
+  });
+});

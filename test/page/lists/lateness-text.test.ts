@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import type { Stats } from "../../../lib/client/stats.ts";
+import { latenessWords, punctualText } from "../../../lib/page/data/lateness-text.ts";
+
+/** Counts of five full minutes and the half of the running one. */
+function statsOf(jobs: number, p99Ms: number | null): Stats {
+  const lateness = { jobs, p50Ms: 0, p95Ms: 0, p99Ms, maxMs: p99Ms };
+  return {
+    asOf: "2026-03-02T10:05:30.000Z",
+    lastMinutes: { from: "2026-03-02T10:00:00.000Z", lateness },
+  } as unknown as Stats;
+}
+
+describe("the words of lateness", () => {
+  test.each([
+    { jobs: 5_000, ms: 336_000, words: "lateness that 1 of 100 runs exceeded, last 5 minutes" },
+    { jobs: 12, ms: 1_500, words: "lateness of the latest run, last 5 minutes" },
+    { jobs: 0, ms: null, words: "lateness: no run has started in the last 5 minutes" },
+  ])(
+    "The figure of the lateness of $jobs runs says which runs it is of, and of which time",
+    ({ jobs, ms, words }) => {
+      expect(latenessWords(statsOf(jobs, ms))).toBe(words);
+    },
+  );
+
+  test.each([
+    {
+      jobs: 5_000,
+      ms: 369_000,
+      text: "In the last 5 minutes 1 of 100 runs started more than 6 min 9 s late; none is late now.",
+    },
+    {
+      jobs: 12,
+      ms: 1_500,
+      text: "In the last 5 minutes the latest run started 1.5 s late; none is late now.",
+    },
+    { jobs: 5_000, ms: 300, text: "In the last 5 minutes 99 of 100 runs started within 0.3 s." },
+    { jobs: 12, ms: 0, text: "In the last 5 minutes all 12 runs started within 0.1 s." },
+    { jobs: 1, ms: 0, text: "In the last 5 minutes the only run started within 0.1 s." },
+    { jobs: 0, ms: null, text: "No run has started in the last 5 minutes." },
+  ])("The verdict on $jobs runs that began up to $ms ms late cannot be read as if most were late", (each) => {
+    expect(punctualText(statsOf(each.jobs, each.ms))).toBe(each.text);
+  });
+});
