@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { scheduleDefaults } from "../../lib/client/schedule-defaults.ts";
 import { rangeOf, readObject, withText } from "../../lib/page/data/document/json-text.ts";
 import { movesTimes } from "../../lib/page/data/document/schedule-document.ts";
-import { curlText } from "../../lib/page/data/shell-text.ts";
+import { curlText } from "../../lib/page/data/text/shell-text.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 
 const text = `{

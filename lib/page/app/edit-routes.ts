@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { monthIn } from "../data/months.ts";
 import { textsIn } from "../data/search-texts.ts";
+import { monthIn } from "../data/time/months.ts";
 import { root } from "./root-route.tsx";
 
 /** The editors. Their code is loaded when one of them is opened: it is larger than all other views. */

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { scheduleQuery } from "../data/one-schedule-queries.ts";
-import { readerZone } from "../data/zone.ts";
+import { readerZone } from "../data/time/zone.ts";
 import { useSession } from "../hooks/session-context.ts";
 
 /** The zone of all times on the screen: the reader's, UTC, that of the schedule, or the address's. */

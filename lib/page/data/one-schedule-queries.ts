@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Carillon } from "../../client/carillon.ts";
-import { monthAfter } from "./months.ts";
-import { instantOfWall } from "./wall-input.ts";
+import { monthAfter } from "./time/months.ts";
+import { instantOfWall } from "./time/wall-input.ts";
 
 const nextShown = 60;
 const versionsShown = 20;

@@ -1,5 +1,5 @@
 import { useSearch } from "@tanstack/react-router";
-import { isZone, readerZone } from "../data/zone.ts";
+import { isZone, readerZone } from "../data/time/zone.ts";
 
 /** The zone that the address names (`?zone=UTC`), or else the reader's. */
 export function useZone(): string {

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { CarillonProblem, CarillonUnreachable } from "../../client/request/problem.ts";
-import { refusalText } from "../data/refusal-text.ts";
+import { refusalText } from "../data/text/refusal-text.ts";
 import { Sentence } from "./sentence.tsx";
 
 interface AnswerStateProps {

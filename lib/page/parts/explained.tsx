@@ -1,5 +1,5 @@
 import type { Explanation } from "../../client/time.ts";
-import { explainedText } from "../data/sentence-text.ts";
+import { explainedText } from "../data/text/sentence-text.ts";
 import { useZone } from "../hooks/use-zone.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { Sentence } from "./sentence.tsx";

@@ -1,4 +1,4 @@
-import { Instant } from "./instant.tsx";
+import { Instant } from "./time/instant.tsx";
 import "../look/chips.css";
 
 interface FilterChipsProps {

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { marked } from "../data/sentence-text.ts";
-import { Instant } from "./instant.tsx";
+import { marked } from "../data/text/sentence-text.ts";
+import { Instant } from "./time/instant.tsx";
 
 interface SentenceProps {
   text: string;

@@ -1,6 +1,6 @@
 import type { LastRun } from "../../client/agenda.ts";
 import { lookOf } from "../data/outcomes.ts";
-import { clockText, dateText } from "../data/zone.ts";
+import { clockText, dateText } from "../data/time/zone.ts";
 import { useZone } from "../hooks/use-zone.ts";
 import { OutcomeShape } from "./outcome-mark.tsx";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CarillonProblem } from "../../../lib/client/main.ts";
-import { refusalText } from "../../../lib/page/data/refusal-text.ts";
+import { refusalText } from "../../../lib/page/data/text/refusal-text.ts";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
 import type { OwnPage } from "../own-page.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CatchUp } from "../../../lib/client/policies.ts";
-import { intoHoldText, releasedRunsText } from "../../../lib/page/data/held-runs-text.ts";
+import { intoHoldText, releasedRunsText } from "../../../lib/page/data/text/held-runs-text.ts";
 
 const scheduleWith = (catchUp: Partial<CatchUp>, delivery: "ledger" | "pulse" = "ledger") => ({
   catchUp: { policy: "latest" as const, within: null, limit: 100, ...catchUp },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Stats } from "../../../lib/client/stats.ts";
-import { latenessWords, punctualText } from "../../../lib/page/data/lateness-text.ts";
+import { latenessWords, punctualText } from "../../../lib/page/data/text/lateness-text.ts";
 
 /** Counts of five full minutes and the half of the running one. */
 function statsOf(jobs: number, p99Ms: number | null): Stats {

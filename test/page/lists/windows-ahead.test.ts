@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { windowsAhead } from "../../../lib/page/data/windows-ahead.ts";
+import { windowsAhead } from "../../../lib/page/data/time/windows-ahead.ts";
 
 test.each([
   // A Friday evening in Berlin, when New York has its afternoon.

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { Attempt, Job } from "../../../lib/client/job.ts";
 import { linesOf } from "../../../lib/page/data/job/attempt-lines.ts";
-import { explainedText } from "../../../lib/page/data/sentence-text.ts";
+import { explainedText } from "../../../lib/page/data/text/sentence-text.ts";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
 import { filledPage } from "../filled.ts";

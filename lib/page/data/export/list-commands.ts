@@ -1,5 +1,5 @@
 import { apiUrl } from "../query-client.ts";
-import { curlText, quoted } from "../shell-text.ts";
+import { curlText, quoted } from "../text/shell-text.ts";
 
 interface ListCommand {
   /** The command of the CLI, such as `ls`. */

@@ -1,5 +1,5 @@
 import type { Forecast } from "../../../client/forecast.ts";
-import { minuteText } from "../zone.ts";
+import { minuteText } from "../time/zone.ts";
 
 /** Round numbers between none and a peak: two to five of them. */
 export function countTicks(peak: number): number[] {

@@ -1,5 +1,5 @@
 import type { Forecast } from "../../../client/forecast.ts";
-import { dayText, minuteText } from "../zone.ts";
+import { dayText, minuteText } from "../time/zone.ts";
 import { type HeatColour, heatColours } from "./heat.ts";
 
 export interface DayCell {

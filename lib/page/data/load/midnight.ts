@@ -1,5 +1,5 @@
 import type { Forecast } from "../../../client/forecast.ts";
-import { minuteText } from "../zone.ts";
+import { minuteText } from "../time/zone.ts";
 
 /** How many minutes before and after midnight belong to it. */
 const around = 10;

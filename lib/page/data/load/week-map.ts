@@ -1,6 +1,6 @@
 import type { Forecast } from "../../../client/forecast.ts";
-import { dateAfter, midnightOf } from "../wall-input.ts";
-import { dateText, dayText, minuteText } from "../zone.ts";
+import { dateAfter, midnightOf } from "../time/wall-input.ts";
+import { dateText, dayText, minuteText } from "../time/zone.ts";
 
 const minuteMs = 60_000;
 /** Zones differ from UTC by whole quarters of an hour, so a quarter never spans two hours. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { NextOccurrences } from "../../../client/time.ts";
-import { Instant } from "../instant.tsx";
+import { Instant } from "../time/instant.tsx";
 
 /** How many coming runs a dialog shows. */
 export const runsShown = 5;

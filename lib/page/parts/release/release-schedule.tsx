@@ -1,9 +1,9 @@
 import type { Schedule } from "../../../client/schedule.ts";
 import type { NextOccurrences } from "../../../client/time.ts";
-import { releasedRunsText } from "../../data/held-runs-text.ts";
+import { releasedRunsText } from "../../data/text/held-runs-text.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../dialog/confirm.tsx";
-import { Instant } from "../instant.tsx";
+import { Instant } from "../time/instant.tsx";
 import { Coming, runsShown } from "./coming.tsx";
 import type { ReleaseProps } from "./release-props.ts";
 

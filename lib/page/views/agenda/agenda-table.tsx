@@ -3,8 +3,8 @@ import type { AgendaItem } from "../../../client/agenda.ts";
 import { fineSpanText, numberText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { skipText } from "../../data/outcomes.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
 interface AgendaTableProps extends More {

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { windowsAhead } from "../../data/windows-ahead.ts";
+import { windowsAhead } from "../../data/time/windows-ahead.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { AgendaWindow } from "../../../client/agenda.ts";
 import { useZone } from "../../hooks/use-zone.ts";
-import { WallField } from "../../parts/wall-field.tsx";
+import { WallField } from "../../parts/time/wall-field.tsx";
 import type { AgendaSearch } from "./agenda-search.ts";
 
 interface WindowFieldsProps {

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { AuditEntry, Origin } from "../../../client/audit.ts";
 import { Changes } from "../../parts/changes.tsx";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { auditSentence, fieldsOf, keyOfEntry } from "./audit-sentence.ts";
 
 /** One recorded change as a sentence; opened, with its values and its origin. */

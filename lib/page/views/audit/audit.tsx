@@ -5,7 +5,7 @@ import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { OlderButton } from "../../parts/older-button.tsx";
-import { OptionalInstant } from "../../parts/optional-instant.tsx";
+import { OptionalInstant } from "../../parts/time/optional-instant.tsx";
 import { AuditRow } from "./audit-entry.tsx";
 import { AuditExport } from "./audit-export.tsx";
 import { type AuditSearch, actionChoices, auditFilterOf } from "./audit-search.ts";

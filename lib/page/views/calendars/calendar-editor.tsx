@@ -5,7 +5,7 @@ import { isPreconditionFailed } from "../../../client/request/problem.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { calendarPreviewQuery } from "../../data/calendar-queries.ts";
 import { apiUrl } from "../../data/query-client.ts";
-import { curlText, quoted } from "../../data/shell-text.ts";
+import { curlText, quoted } from "../../data/text/shell-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useAction } from "../../hooks/use-action.ts";

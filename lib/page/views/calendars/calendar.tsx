@@ -5,7 +5,7 @@ import { numberText } from "../../data/amounts.ts";
 import { calendarQuery } from "../../data/calendar-queries.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { CalendarEditor } from "./calendar-editor.tsx";
 import { usedText } from "./used-text.ts";
 import "../../look/calendars.css";

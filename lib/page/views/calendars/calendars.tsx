@@ -6,8 +6,8 @@ import { calendarsQuery } from "../../data/calendar-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import "../../look/calendars.css";
 import "../../look/tables.css";
 

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { CalendarPreview } from "../../../client/calendars.ts";
 import { numberText } from "../../data/amounts.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { usedText } from "./used-text.ts";
 import "../../look/runs.css";
 

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useNow } from "../../hooks/use-now.ts";
-import { MonthGrid } from "../../parts/month-grid.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { MonthGrid } from "../../parts/time/month-grid.tsx";
 import { dayTest, type Rules, withDay } from "./calendar-rules.ts";
 
 /** The days of a month; choosing one changes the rules. */

@@ -1,7 +1,7 @@
 import type { Schedule } from "../../../client/schedule.ts";
 import type { JsonObject } from "../../data/document/json-text.ts";
 import { differingFields } from "../../data/document/same-json.ts";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 interface ConflictProps {
   /** The version that the edit began with, and what it held. */

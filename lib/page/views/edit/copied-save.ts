@@ -1,5 +1,5 @@
 import { apiUrl } from "../../data/query-client.ts";
-import { curlText, quoted } from "../../data/shell-text.ts";
+import { curlText, quoted } from "../../data/text/shell-text.ts";
 import { readOrEmpty } from "./use-text.ts";
 
 /** The save as commands for a shell. */

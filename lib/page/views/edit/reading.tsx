@@ -3,8 +3,8 @@ import type { NextOccurrences, Occurrence, Preview } from "../../../client/time.
 import { relativeText } from "../../data/amounts.ts";
 import { runsShown } from "../../data/edit-queries.ts";
 import { movedRuns } from "../../data/moved-runs.ts";
-import { serverWallText } from "../../data/server-wall.ts";
-import { instantOfWall, wallInput } from "../../data/wall-input.ts";
+import { serverWallText } from "../../data/time/server-wall.ts";
+import { instantOfWall, wallInput } from "../../data/time/wall-input.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";

@@ -6,8 +6,8 @@ import { inParts } from "../../data/bulk/in-parts.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { HoldEnd } from "../../parts/hold-end.tsx";
 import { ReleaseLabel } from "../../parts/release/release-label.tsx";
+import { HoldEnd } from "../../parts/time/hold-end.tsx";
 
 interface GroupActionsProps {
   group: string;

@@ -1,7 +1,7 @@
 import type { SharedHold } from "../../../client/groups.ts";
 import { amountText } from "../../data/amounts.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 export function GroupHolds({ holds }: { holds: readonly SharedHold[] }) {
   if (holds.length === 0) return null;

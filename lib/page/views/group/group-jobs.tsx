@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { OpenJob } from "../../../client/job.ts";
 import { outcomeOfState } from "../../data/outcomes.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 const shownMax = 20;
 

@@ -4,7 +4,7 @@ import type { BoardHold } from "../../../client/holds.ts";
 import { countText, numberText, relativeText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { useNow } from "../../hooks/use-now.ts";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { type HoldGroup, type HoldRow, holdRows } from "./hold-groups.ts";
 import { ReleaseRow } from "./release-row.tsx";

@@ -6,7 +6,7 @@ import type { Schedule } from "../../../client/schedule.ts";
 import { targetText } from "../../data/document/target-text.ts";
 import { scheduleQuery } from "../../data/one-schedule-queries.ts";
 import { useSession } from "../../hooks/session-context.ts";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 /** Where the job goes, when it is due, and at which attempt it is. */
 export function JobFacts({ job }: { job: Job }) {

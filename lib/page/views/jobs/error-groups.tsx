@@ -2,8 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { JobGroups } from "../../../client/job.ts";
 import { amountText, countText } from "../../data/amounts.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 interface ErrorGroupsProps {
   groups: JobGroups;

@@ -3,8 +3,8 @@ import type { JobSummary } from "../../../client/job.ts";
 import { fineSpanText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { outcomeOfState, skipText } from "../../data/outcomes.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
 interface JobTableProps extends More {

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { Limits } from "../../../client/limits.ts";
 import { numberText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
 interface LimitTableProps extends More {

@@ -2,7 +2,7 @@ import { memo, type PointerEvent } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import { numberText } from "../../data/amounts.ts";
 import { countTicks } from "../../data/load/curve-scale.ts";
-import { minuteText } from "../../data/zone.ts";
+import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 
 const size = { width: 1_200, height: 200 };

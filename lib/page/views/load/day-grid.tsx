@@ -1,7 +1,7 @@
 import type { MouseEvent } from "react";
 import { numberText } from "../../data/amounts.ts";
 import type { DayCell, DayMap } from "../../data/load/day-map.ts";
-import { minuteText } from "../../data/zone.ts";
+import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { DayCells } from "./day-cells.tsx";
 

@@ -3,7 +3,7 @@ import { type KeyboardEvent, useMemo, useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import { numberText } from "../../data/amounts.ts";
 import { type DayCell, dayMapOf } from "../../data/load/day-map.ts";
-import { minuteText } from "../../data/zone.ts";
+import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { columns, DayGrid } from "./day-grid.tsx";

@@ -3,7 +3,7 @@ import type { Forecast } from "../../../client/forecast.ts";
 import { amountText, numberText, shortNumberText } from "../../data/amounts.ts";
 import { countTicks, timeTicks } from "../../data/load/curve-scale.ts";
 import { midnightIn } from "../../data/load/midnight.ts";
-import { minuteText } from "../../data/zone.ts";
+import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Curve } from "./curve.tsx";

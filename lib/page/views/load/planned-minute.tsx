@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 const minuteMs = 60_000;
 

@@ -1,9 +1,9 @@
 import type { Problem } from "../../../client/stats.ts";
 import { countText } from "../../data/amounts.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { SeeLink } from "./see-link.tsx";
 
 /** The mark of each kind: a shape and a word, never colour alone. */

@@ -2,8 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { NextRuns } from "../../data/now-queries.ts";
 import { lookOf } from "../../data/outcomes.ts";
 import { Pending } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 export function ComingRuns({ runs }: { runs: NextRuns | undefined }) {
   return (

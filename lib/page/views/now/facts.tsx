@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import type { Counts, Stats } from "../../../client/stats.ts";
 import { countText, numberText, spanText } from "../../data/amounts.ts";
-import { lateMs, latenessWords } from "../../data/lateness-text.ts";
-import { MinuteLink } from "../../parts/minute-link.tsx";
+import { lateMs, latenessWords } from "../../data/text/lateness-text.ts";
+import { MinuteLink } from "../../parts/time/minute-link.tsx";
 
 /** Six figures, each with a sentence. */
 export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast: Forecast | undefined }) {

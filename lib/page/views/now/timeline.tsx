@@ -3,11 +3,11 @@ import type { Forecast } from "../../../client/forecast.ts";
 import type { Outage, SeriesStep } from "../../../client/stats.ts";
 import { numberText } from "../../data/amounts.ts";
 import { lookOf } from "../../data/outcomes.ts";
-import { minuteText } from "../../data/zone.ts";
+import { minuteText } from "../../data/time/zone.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { useZone } from "../../hooks/use-zone.ts";
-import { MinuteLink } from "../../parts/minute-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { MinuteLink } from "../../parts/time/minute-link.tsx";
 import {
   awayText,
   type DrawnOutage,

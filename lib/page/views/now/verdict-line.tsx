@@ -1,6 +1,6 @@
 import type { Problems, Stats } from "../../../client/stats.ts";
 import { relativeText } from "../../data/amounts.ts";
-import { punctualText } from "../../data/lateness-text.ts";
+import { punctualText } from "../../data/text/lateness-text.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Sentence } from "../../parts/sentence.tsx";

@@ -4,7 +4,7 @@ import { spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { outageWords } from "../../data/outage-queries.ts";
 import { useNow } from "../../hooks/use-now.ts";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { readJobSearch } from "../jobs/job-search.ts";
 import { lostSearchOf } from "./lost-search.ts";

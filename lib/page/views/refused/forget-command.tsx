@@ -2,7 +2,7 @@ import type { Carillon } from "../../../client/carillon.ts";
 import { type RefusedCommand, type RefusedSource, readRefused } from "../../data/refused-queries.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 /** Takes a refused command off the list, after a question. */
 export function ForgetCommand({ of, id }: { of: RefusedSource; id: string }) {

@@ -3,8 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { type RefusedCommand, type RefusedSource, refusedCommandQuery } from "../../data/refused-queries.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { SendAgain } from "./send-again.tsx";
 
 interface RefusedRowProps {

@@ -6,7 +6,7 @@ import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useAction } from "../../hooks/use-action.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { operationText, readOperation, sendOperation } from "./edited-command.ts";
 import { ForgetCommand, forgetCommand } from "./forget-command.tsx";
 

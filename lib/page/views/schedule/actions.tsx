@@ -2,15 +2,15 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Hold, Schedule } from "../../../client/schedule.ts";
 import type { NextOccurrences } from "../../../client/time.ts";
-import { intoHoldText } from "../../data/held-runs-text.ts";
+import { intoHoldText } from "../../data/text/held-runs-text.ts";
+import { wallText } from "../../data/time/zone.ts";
 import { useMay } from "../../data/token-query.ts";
-import { wallText } from "../../data/zone.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { HoldEnd } from "../../parts/hold-end.tsx";
 import { Coming, runsShown } from "../../parts/release/coming.tsx";
 import { ReleaseSchedule } from "../../parts/release/release-schedule.tsx";
+import { HoldEnd } from "../../parts/time/hold-end.tsx";
 
 interface ActionsProps {
   schedule: Schedule;

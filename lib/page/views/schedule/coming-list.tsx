@@ -1,9 +1,9 @@
 import type { NextOccurrences } from "../../../client/time.ts";
-import { wallMinute } from "../../data/zone.ts";
+import { wallMinute } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Pending } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 const shown = 12;
 

@@ -1,6 +1,6 @@
 import type { Schedule } from "../../../client/schedule.ts";
 import { targetText } from "../../data/document/target-text.ts";
-import { quoted } from "../../data/shell-text.ts";
+import { quoted } from "../../data/text/shell-text.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { PayloadText } from "./payload-text.tsx";

@@ -1,5 +1,5 @@
-import { monthIn } from "../../data/months.ts";
 import { textsIn } from "../../data/search-texts.ts";
+import { monthIn } from "../../data/time/months.ts";
 
 export interface OneSearch {
   /** The instant that is explained. */

@@ -5,9 +5,9 @@ import { fineSpanText, spanText } from "../../data/amounts.ts";
 import { skipText } from "../../data/outcomes.ts";
 import { pastOf } from "../../data/run-times.ts";
 import { Pending } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 /** How many are shown at first. */
 const firstShown = 12;

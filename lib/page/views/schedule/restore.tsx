@@ -2,7 +2,7 @@ import type { RestorePreview } from "../../../client/time.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Changes } from "../../parts/changes.tsx";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 interface RestoreProps {
   name: string;

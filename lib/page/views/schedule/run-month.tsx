@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { StripItem } from "../../../client/agenda.ts";
 import { monthRunsQuery } from "../../data/one-schedule-queries.ts";
-import { dateText, wallMinute } from "../../data/zone.ts";
+import { dateText, wallMinute } from "../../data/time/zone.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
-import { MonthGrid } from "../../parts/month-grid.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { MonthGrid } from "../../parts/time/month-grid.tsx";
 
 interface RunMonthProps {
   name: string;

@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useRef } from "react";
 import uPlot from "uplot";
 import { fineSpanText } from "../../data/amounts.ts";
 import type { RunTime } from "../../data/run-times.ts";
-import { clockText, dateText, dayText, minuteText } from "../../data/zone.ts";
+import { clockText, dateText, dayText, minuteText } from "../../data/time/zone.ts";
 import { useLook } from "../../hooks/use-look.ts";
 import "uplot/dist/uPlot.min.css";
 

@@ -4,12 +4,12 @@ import type { Strip } from "../../../client/agenda.ts";
 import { fineSpanText, numberText } from "../../data/amounts.ts";
 import { lookOf } from "../../data/outcomes.ts";
 import { type Measure, type RunTime, runTimesOf, summaryOf } from "../../data/run-times.ts";
-import { dayText, minuteText } from "../../data/zone.ts";
+import { dayText, minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Pending } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 const RunPlot = lazy(() =>
   import("./run-plot.tsx").then(({ RunPlot: component }) => ({ default: component })),

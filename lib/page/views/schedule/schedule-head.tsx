@@ -3,8 +3,8 @@ import { Fragment } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import type { Schedule } from "../../../client/schedule.ts";
 import { Freshness } from "../../parts/freshness.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 interface ScheduleHeadProps {
   /** When the answer on the screen arrived. */

@@ -1,5 +1,5 @@
-import { instantOfWall } from "../../data/wall-input.ts";
-import { clockText, dateText } from "../../data/zone.ts";
+import { instantOfWall } from "../../data/time/wall-input.ts";
+import { clockText, dateText } from "../../data/time/zone.ts";
 
 /** An instant with its own offset, such as `2026-03-02T09:00Z`. */
 const absolute = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;

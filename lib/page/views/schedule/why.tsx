@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
-import { quoted } from "../../data/shell-text.ts";
+import { quoted } from "../../data/text/shell-text.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { useNow } from "../../hooks/use-now.ts";

@@ -6,7 +6,7 @@ import { releasedText } from "../../data/bulk/released-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { HoldEnd } from "../../parts/hold-end.tsx";
+import { HoldEnd } from "../../parts/time/hold-end.tsx";
 import { BulkSamples } from "./bulk-samples.tsx";
 import { PatchMany } from "./patch-many.tsx";
 

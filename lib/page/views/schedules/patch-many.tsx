@@ -4,7 +4,7 @@ import { amountText, numberText } from "../../data/amounts.ts";
 import { changeAll, doneText } from "../../data/bulk/change-all.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 interface PatchManyProps {
   selection: Selection;

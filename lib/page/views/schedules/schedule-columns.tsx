@@ -3,8 +3,8 @@ import { Fragment } from "react";
 import type { LastRun } from "../../../client/agenda.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
 import { spanText } from "../../data/amounts.ts";
-import { Instant } from "../../parts/instant.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import type { Column } from "../../parts/virtual-table.tsx";
 
 export const keyColumn: Column<ScheduleSummary> = {

@@ -4,8 +4,8 @@ import { numberText } from "../../data/amounts.ts";
 import { ownTokenQuery } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 
 /** The token of this session, and what it may do. */
 export function OwnTokenPanel() {

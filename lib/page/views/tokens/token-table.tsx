@@ -4,7 +4,7 @@ import type { More } from "../../data/more.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { Instant } from "../../parts/instant.tsx";
+import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { RotateToken } from "./rotate-token.tsx";
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { daysOf, monthAfter, monthText, weekdayNames } from "../data/months.ts";
-import "../look/month.css";
+import { daysOf, monthAfter, monthText, weekdayNames } from "../../data/time/months.ts";
+import "../../look/month.css";
 
 interface MonthGridProps {
   month: string;

@@ -1,5 +1,5 @@
-import type { Stats } from "../../client/stats.ts";
-import { numberText, spanText } from "./amounts.ts";
+import type { Stats } from "../../../client/stats.ts";
+import { numberText, spanText } from "../amounts.ts";
 
 /** As the guarantee says: a job starts within a second after its due time. */
 export const lateMs = 1_000;

@@ -1,4 +1,4 @@
-import { useZone } from "../hooks/use-zone.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 import { WallField } from "./wall-field.tsx";
 
 interface HoldEndProps {

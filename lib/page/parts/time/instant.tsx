@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import { relativeText } from "../data/amounts.ts";
-import { clockText, dateText, wallText } from "../data/zone.ts";
-import { useNow } from "../hooks/use-now.ts";
-import { useZone } from "../hooks/use-zone.ts";
+import { relativeText } from "../../data/amounts.ts";
+import { clockText, dateText, wallText } from "../../data/time/zone.ts";
+import { useNow } from "../../hooks/use-now.ts";
+import { useZone } from "../../hooks/use-zone.ts";
 
 interface InstantProps {
   at: string;

@@ -1,4 +1,4 @@
-import { clockText, dateText } from "./zone.ts";
+import { clockText, dateText } from "../time/zone.ts";
 
 /** An instant, or a name of the API between backticks, in a sentence of the server. */
 export const marked = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z|`([^`]+)`/g;

@@ -1,5 +1,5 @@
-import type { Schedule } from "../../client/schedule.ts";
-import { numberText } from "./amounts.ts";
+import type { Schedule } from "../../../client/schedule.ts";
+import { numberText } from "../amounts.ts";
 
 type Held = Pick<Schedule, "catchUp" | "delivery">;
 

@@ -1,7 +1,7 @@
 import { type KeyboardEvent, useEffect, useEffectEvent, useId, useRef, useState } from "react";
-import { instantOfWall, wallInput, weekdayOfWall } from "../data/wall-input.ts";
-import { useZone } from "../hooks/use-zone.ts";
-import "../look/wall-field.css";
+import { instantOfWall, wallInput, weekdayOfWall } from "../../data/time/wall-input.ts";
+import { useZone } from "../../hooks/use-zone.ts";
+import "../../look/wall-field.css";
 
 /** The pause after a choice of the browser's calendar before it counts, if no key is typed. */
 const pickMs = 700;

@@ -1,4 +1,4 @@
-import type { CarillonProblem } from "../../client/request/problem.ts";
+import type { CarillonProblem } from "../../../client/request/problem.ts";
 
 /** The faults alone: that the body is not understood says less than they do. */
 export function refusalText({ errors, detail, message }: CarillonProblem): string {
