@@ -158,4 +158,16 @@ describe.runIf(chromium !== undefined)("typed windows in a browser (need Chromiu
     expect(tab.faults).toEqual([]);
     await tab.close();
   });
+
+  test("The begin of the runs beside an edit keeps what is typed, on the clocks of the schedule's zone", async () => {
+    await own.world.put("typed", { when: "30 2 * * *", timezone: "Europe/Berlin" });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules/typed/edit?zone=America/New_York");
+    await type(page, "Show runs from", "032720271200P", 60);
+    await page.keyboard.press("Enter");
+    await page.getByText("Sun 2027-03-28 03:00:00").first().waitFor();
+    expect(await page.getByLabel("Show runs from").inputValue()).toBe("2027-03-27T12:00");
+    await tab.close();
+  });
 });

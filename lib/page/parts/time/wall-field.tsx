@@ -13,6 +13,8 @@ interface WallFieldProps {
   className?: string;
   title?: string;
   at: number | undefined;
+  /** Default: the zone of the screen. */
+  zone?: string;
   /** Whether an empty field is a fault. Otherwise it means no instant. */
   isRequired?: boolean;
   /** A fault of the instant, in words. */
@@ -26,11 +28,21 @@ interface Draft {
 }
 
 /**
- * An instant on the clocks of the screen's zone. A browser reports each digit of a date as a change, so
+ * An instant on the clocks of a zone. A browser reports each digit of a date as a change, so
  * the field keeps what is typed until Enter, or until it loses the focus.
  */
-export function WallField({ label, className, title, at, isRequired, fault, onChange }: WallFieldProps) {
-  const zone = useZone();
+export function WallField({
+  label,
+  className,
+  title,
+  at,
+  isRequired,
+  fault,
+  onChange,
+  ...given
+}: WallFieldProps) {
+  const screenZone = useZone();
+  const zone = given.zone ?? screenZone;
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const keyAt = useRef(Number.NEGATIVE_INFINITY);

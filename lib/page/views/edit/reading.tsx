@@ -4,10 +4,10 @@ import { relativeText } from "../../data/amounts.ts";
 import { runsShown } from "../../data/edit-queries.ts";
 import { movedRuns } from "../../data/moved-runs.ts";
 import { serverWallText } from "../../data/time/server-wall.ts";
-import { instantOfWall, wallInput } from "../../data/time/wall-input.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
+import { WallField } from "../../parts/time/wall-field.tsx";
 import "../../look/runs.css";
 
 interface ReadingProps {
@@ -85,18 +85,15 @@ function Words({ preview, isRefused }: Pick<ReadingProps, "preview" | "isRefused
 /** From when on the runs are listed: a clock change may be months ahead. */
 function From({ timezone, from, onFrom }: Pick<ReadingProps, "from" | "onFrom"> & { timezone: string }) {
   return (
-    <label className="from">
-      Show runs from
-      <input
-        type="datetime-local"
-        value={from === undefined ? "" : wallInput(Date.parse(from), timezone)}
-        onChange={(event) => {
-          const at = instantOfWall(event.target.value, timezone);
-          onFrom(at === null ? undefined : new Date(at).toISOString());
-        }}
+    <div className="from">
+      <WallField
+        label="Show runs from"
+        at={from === undefined ? undefined : Date.parse(from)}
+        zone={timezone}
+        onChange={(at) => onFrom(at === undefined ? undefined : new Date(at).toISOString())}
       />
       <span className="faint">{from === undefined ? "empty: now" : timezone}</span>
-    </label>
+    </div>
   );
 }
 

@@ -52,7 +52,7 @@ function Busiest({ forecast }: { forecast: Forecast | undefined }) {
   return (
     <Fact figure={numberText(minute.fires)} look={minute.beyond ? "warn" : "plain"}>
       runs in the busiest minute ahead, <MinuteLink at={minute.at} />
-      {minute.beyond ? ": more than in any minute of the last day" : null}
+      {minute.beyond ? "; above the peak of the last day" : null}
     </Fact>
   );
 }
