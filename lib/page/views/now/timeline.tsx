@@ -61,7 +61,7 @@ export function Timeline({ past = [], coming = [], outages = [] }: TimelineProps
   const beside = shown === null ? [] : drawn.filter((outage) => isWithin(shown, outage));
   const place = ((shown?.at ?? now) - begin) / minuteMs;
   return (
-    <Panel title="From an hour ago to an hour ahead" note={<Legend hasOutages={drawn.length > 0} />}>
+    <Panel title="From an hour ago to an hour ahead" note={<Legend />}>
       <div className="timeline-frame">
         <OutageBands outages={drawn} share={(at) => x(at) / size.width} />
         <Bars minutes={minutes} shown={shown} x={x} now={now} onShow={setChosen} />
@@ -182,7 +182,8 @@ function Bar({ minute, x, most, isChosen, onShow }: BarProps) {
   );
 }
 
-function Legend({ hasOutages }: { hasOutages: boolean }) {
+/** It has the outage also where there is none: a line that comes later would move all beneath it. */
+function Legend() {
   return (
     <span className="legend">
       {kinds.map(({ kind, word }) => (
@@ -191,12 +192,10 @@ function Legend({ hasOutages }: { hasOutages: boolean }) {
           {word}
         </span>
       ))}
-      {hasOutages ? (
-        <span>
-          <i className="mark-outage" aria-hidden="true" />
-          outage
-        </span>
-      ) : null}
+      <span>
+        <i className="mark-outage" aria-hidden="true" />
+        outage
+      </span>
     </span>
   );
 }
