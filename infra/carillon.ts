@@ -1,4 +1,5 @@
 import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
@@ -71,6 +72,7 @@ export class Carillon extends Construct implements IConnectable {
   /** The first admin token of the API. */
   readonly adminToken: Secret;
   private readonly network: Network;
+  private readonly api: Api;
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
@@ -162,11 +164,26 @@ export class Carillon extends Construct implements IConnectable {
     // The page calls the API, so it is replaced when the API is, not before.
     page?.node.addDependency(migration);
 
+    this.api = api;
     this.url = api.url;
     this.pageUrl = page === undefined ? undefined : `${api.url}/`;
     this.apiDomainTarget = api.domainTarget;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
+  }
+
+  /**
+   * With apiAuth iam: lets a role or user sign requests to the API. The API also needs an entry in
+   * `apiPrincipals` that names it with its scope. Throws with tokens and JWTs, because a grant would
+   * have no effect.
+   */
+  grantInvokeApi(grantee: IGrantable): Grant {
+    return atCaller(this.grantInvokeApi, () => this.api.grantInvoke(grantee));
+  }
+
+  /** Lets a caller send commands to the ingest queue, which asks for no token. */
+  grantSendCommands(grantee: IGrantable): Grant {
+    return this.ingestQueue.grantSendMessages(grantee);
   }
 
   /**
