@@ -11,6 +11,7 @@ import { checkDatabaseSettings } from "./database/database-settings.ts";
 import { Migration } from "./database/migration.ts";
 import { Archive } from "./functions/archive.ts";
 import { FunctionCode } from "./functions/function-code.ts";
+import { Handlers } from "./functions/handlers.ts";
 import { hasPage, Page } from "./functions/page.ts";
 import { TargetAllowList } from "./functions/target-allow-list.ts";
 import { Tick } from "./functions/tick.ts";
@@ -73,6 +74,7 @@ export class Carillon extends Construct implements IConnectable {
   readonly adminToken: Secret;
   private readonly network: Network;
   private readonly api: Api;
+  private readonly ownHandlers: Handlers | undefined;
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
@@ -165,11 +167,26 @@ export class Carillon extends Construct implements IConnectable {
     page?.node.addDependency(migration);
 
     this.api = api;
+    const imports = [fastWorker.fn, tick.fn, api.fn, ingest.fn];
+    this.ownHandlers = code.hasHandlers
+      ? new Handlers({ runs: slowWorker.fn, imports, connections: () => this.connections })
+      : undefined;
     this.url = api.url;
     this.pageUrl = page === undefined ? undefined : `${api.url}/`;
     this.apiDomainTarget = api.domainTarget;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
+  }
+
+  /**
+   * The app's handlers, to give them rights, variables and ways out:
+   * `table.grantReadWriteData(carillon.handlers)`. Throws where the app passes none.
+   */
+  get handlers(): Handlers {
+    if (this.ownHandlers !== undefined) return this.ownHandlers;
+    throw new Error(
+      "handlers: there are none; give the path of the module that exports `handlers` as handlersEntry",
+    );
   }
 
   /**

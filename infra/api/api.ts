@@ -51,6 +51,7 @@ export class Api extends Construct {
   readonly domainTarget: string | undefined;
   /** Requests answered with 5xx, per minute. */
   readonly serverErrors: IMetric;
+  readonly fn: CarillonFunction;
   private readonly settings: Settings;
   private readonly executeArn: string;
 
@@ -69,6 +70,7 @@ export class Api extends Construct {
       memoryMiB: 1_024,
       logRetention,
     });
+    this.fn = fn;
     props.database.admit(fn, "carillon_api");
     for (const queue of props.queues) queue.admitSender(fn);
     props.targets.tell(fn);
