@@ -1,3 +1,4 @@
+import type { Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
@@ -74,6 +75,8 @@ export class Carillon extends Construct implements IConnectable {
   readonly adminToken: Secret;
   private readonly network: Network;
   private readonly api: Api;
+  private readonly tick: Tick;
+  private readonly metrics: Metrics;
   private readonly ownHandlers: Handlers | undefined;
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
@@ -167,6 +170,8 @@ export class Carillon extends Construct implements IConnectable {
     page?.node.addDependency(migration);
 
     this.api = api;
+    this.tick = tick;
+    this.metrics = metrics;
     const imports = [fastWorker.fn, tick.fn, api.fn, ingest.fn];
     this.ownHandlers = code.hasHandlers
       ? new Handlers({ runs: slowWorker.fn, imports, connections: () => this.connections })
@@ -201,6 +206,41 @@ export class Carillon extends Construct implements IConnectable {
   /** Lets a caller send commands to the ingest queue, which asks for no token. */
   grantSendCommands(grantee: IGrantable): Grant {
     return this.ingestQueue.grantSendMessages(grantee);
+  }
+
+  /** Ticks that ran to their end: each minute one, or as many as tickShards. */
+  metricTicks(options?: MetricOptions): Metric {
+    return this.tick.finished(options);
+  }
+
+  /** By how many milliseconds the slowest shard's plan is behind; 0 is healthy. */
+  metricPlanLag(options?: MetricOptions): Metric {
+    return this.metrics.planLag(options).attachTo(this);
+  }
+
+  /** For how many milliseconds the oldest due job has waited for a worker. */
+  metricOverdue(options?: MetricOptions): Metric {
+    return this.metrics.overdue(options).attachTo(this);
+  }
+
+  /** By how many milliseconds jobs of a queue start late. Default: the 99th percentile. */
+  metricLateness(queue: "fast" | "slow", options?: MetricOptions): Metric {
+    return this.metrics.lateness(queue, options).attachTo(this);
+  }
+
+  /** Dead jobs that were not retried. */
+  metricDeadJobs(options?: MetricOptions): Metric {
+    return this.metrics.deadJobs(options).attachTo(this);
+  }
+
+  /** Occurrences of catch-up and backfills that have not become jobs yet. */
+  metricOwedJobs(options?: MetricOptions): Metric {
+    return this.metrics.owedJobs(options).attachTo(this);
+  }
+
+  /** Rows in quarantine, on which a part of Carillon failed. */
+  metricQuarantinedRows(options?: MetricOptions): Metric {
+    return this.metrics.quarantinedRows(options).attachTo(this);
   }
 
   /**
