@@ -1,5 +1,5 @@
 import type { Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
-import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import type { Connections, IConnectable, IVpc } from "aws-cdk-lib/aws-ec2";
 import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
@@ -20,6 +20,7 @@ import { traceAll } from "./functions/tracing.ts";
 import { WebhookSender } from "./functions/webhook-sender.ts";
 import { fastWorkerOf, slowWorkerOf } from "./functions/workers.ts";
 import { Network } from "./network/network.ts";
+import { type CarillonParts, type CarillonResources, withResources } from "./parts.ts";
 import { IngestQueue } from "./queues/ingest-queue.ts";
 import { jobQueues } from "./queues/job-queues.ts";
 import { LifecycleBus } from "./queues/lifecycle-bus.ts";
@@ -28,19 +29,6 @@ import { Alarms } from "./watch/alarms.ts";
 import { Metrics } from "./watch/metrics.ts";
 import { watchOver } from "./watch/watch-over.ts";
 
-/** Parts that an app may pass in code, beside the settings. */
-export interface CarillonParts {
-  /**
-   * The module that exports `handlers`, as a path. Default: functions/handlers.ts in this
-   * repository, and none in the package.
-   */
-  readonly handlersEntry?: string;
-  /** The VPC to use. Default: the one that `vpcId` names, else a new one. */
-  readonly vpc?: IVpc;
-  /** The subnets of that VPC to use, in two zones at least. Default: its private ones. */
-  readonly subnets?: SubnetSelection;
-}
-
 /**
  * Every setting of infra/settings/ by its name, each with its default, and the parts that an app
  * passes in code.
@@ -48,8 +36,8 @@ export interface CarillonParts {
 export type CarillonProps = Partial<Settings> & CarillonParts;
 
 /** All settings of an app. Refuses those that do not fit together. */
-function settingsOf(given: Partial<Settings>, vpc: IVpc | undefined): Settings {
-  const settings = checkedSettings(given);
+function settingsOf(given: Partial<Settings> & CarillonResources, vpc: IVpc | undefined): Settings {
+  const settings = checkedSettings(withResources(given));
   checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
   checkConnectionBudget(settings);
   return settings;
@@ -133,6 +121,8 @@ export class Carillon extends Construct implements IConnectable {
       source: fast,
       maxConcurrency: settings.fastConcurrency,
     });
+    for (const queue of given.targetQueues ?? [])
+      queue.encryptionMasterKey?.grantEncryptDecrypt(fastWorker.fn);
     const slowWorker = slowWorkerOf(this, {
       ...shared,
       source: slow,

@@ -1,4 +1,5 @@
 /** The exports of `carillon/cdk`. */
-export { Carillon, type CarillonParts, type CarillonProps } from "./carillon.ts";
+export { Carillon, type CarillonProps } from "./carillon.ts";
 export type { Handlers } from "./functions/handlers.ts";
+export type { CarillonParts, CarillonResources } from "./parts.ts";
 export { Watch, type WatchProps } from "./watch/watch.ts";

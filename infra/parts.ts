@@ -1,0 +1,90 @@
+import { Lazy } from "aws-cdk-lib";
+import type { ICertificate } from "aws-cdk-lib/aws-certificatemanager";
+import type { InstanceType, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import type { IEventBus } from "aws-cdk-lib/aws-events";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import type { IHostedZone } from "aws-cdk-lib/aws-route53";
+import type { ITopic } from "aws-cdk-lib/aws-sns";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { Settings } from "./settings.ts";
+
+/** Resources of the app, each instead of the settings that name it. */
+export interface CarillonResources {
+  /** The topic that alarms notify, instead of `alarmTopicArn`. */
+  readonly alarmTopic?: ITopic;
+  /**
+   * The queues that schedules may name, instead of `targetQueueArns`. The worker may also use their
+   * keys.
+   */
+  readonly targetQueues?: readonly IQueue[];
+  /** The event buses that schedules may name, instead of `targetBusArns`. */
+  readonly targetBuses?: readonly IEventBus[];
+  /** The Lambda functions that schedules may name, instead of `targetFunctionArns`. */
+  readonly targetFunctions?: readonly IFunction[];
+  /** The certificate for `apiDomainName`, instead of `apiCertificateArn`. */
+  readonly apiCertificate?: ICertificate;
+  /** The zone that gets a record, instead of `apiHostedZoneId` and `apiHostedZoneName`. */
+  readonly apiHostedZone?: IHostedZone;
+  /** The class of the RDS instance, instead of `databaseClass`. */
+  readonly databaseInstance?: InstanceType;
+}
+
+/** Parts that an app may pass in code, beside the settings. */
+export interface CarillonParts extends CarillonResources {
+  /**
+   * The module that exports `handlers`, as a path. Default: functions/handlers.ts in this
+   * repository, and none in the package.
+   */
+  readonly handlersEntry?: string;
+  /** The VPC to use. Default: the one that `vpcId` names, else a new one. */
+  readonly vpc?: IVpc;
+  /** The subnets of that VPC to use, in two zones at least. Default: its private ones. */
+  readonly subnets?: SubnetSelection;
+}
+
+/** The settings with those that the resources stand for. Refuses what is given in both ways. */
+export function withResources({
+  alarmTopic,
+  targetQueues,
+  targetBuses,
+  targetFunctions,
+  apiCertificate,
+  apiHostedZone,
+  databaseInstance,
+  ...given
+}: Partial<Settings> & CarillonResources): Partial<Settings> {
+  const named: Readonly<Partial<Record<keyof CarillonResources, Partial<Settings>>>> = {
+    ...(alarmTopic && { alarmTopic: { alarmTopicArn: alarmTopic.topicArn } }),
+    ...(targetQueues && { targetQueues: { targetQueueArns: targetQueues.map((queue) => queue.queueArn) } }),
+    ...(targetBuses && { targetBuses: { targetBusArns: targetBuses.map((bus) => bus.eventBusArn) } }),
+    ...(targetFunctions && {
+      targetFunctions: { targetFunctionArns: targetFunctions.map((fn) => fn.functionArn) },
+    }),
+    ...(apiCertificate && { apiCertificate: { apiCertificateArn: apiCertificate.certificateArn } }),
+    ...(apiHostedZone && { apiHostedZone: zoneSettings(apiHostedZone) }),
+    ...(databaseInstance && { databaseInstance: { databaseClass: databaseInstance.toString() } }),
+  };
+  refuseBoth(given, named);
+  return Object.assign({}, given, ...Object.values(named));
+}
+
+function refuseBoth(given: object, named: Readonly<Record<string, object>>): void {
+  const isGiven = new Set(
+    Object.entries(given).flatMap(([setting, value]) => (value === undefined ? [] : [setting])),
+  );
+  const faults = Object.entries(named).flatMap(([name, settings]) => {
+    const both = Object.keys(settings).filter((setting) => isGiven.has(setting));
+    return both.length === 0
+      ? []
+      : [`${name}: ${both.join(", ")} is given as well; give only one of the two`];
+  });
+  if (faults.length > 0) throw new Error(["These settings cannot be used:", ...faults].join("\n  "));
+}
+
+/** Until the CDK has looked a zone up, its id is a placeholder, which is not of the form of an id. */
+function zoneSettings(zone: IHostedZone): Partial<Settings> {
+  return {
+    apiHostedZoneId: Lazy.string({ produce: () => zone.hostedZoneId }),
+    apiHostedZoneName: zone.zoneName,
+  };
+}
