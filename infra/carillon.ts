@@ -20,10 +20,12 @@ import { traceAll } from "./functions/tracing.ts";
 import { WebhookSender } from "./functions/webhook-sender.ts";
 import { fastWorkerOf, slowWorkerOf } from "./functions/workers.ts";
 import { Network } from "./network/network.ts";
-import { type CarillonParts, type CarillonResources, withResources } from "./parts.ts";
+import type { CarillonParts, CarillonResources } from "./parts.ts";
 import { IngestQueue } from "./queues/ingest-queue.ts";
 import { jobQueues } from "./queues/job-queues.ts";
 import { LifecycleBus } from "./queues/lifecycle-bus.ts";
+import { withResources } from "./resources.ts";
+import type { GivenSettings } from "./settings/given.ts";
 import { checkedSettings, type Settings } from "./settings.ts";
 import { Alarms } from "./watch/alarms.ts";
 import { Metrics } from "./watch/metrics.ts";
@@ -33,10 +35,10 @@ import { watchOver } from "./watch/watch-over.ts";
  * Every setting of infra/settings/ by its name, each with its default, and the parts that an app
  * passes in code.
  */
-export type CarillonProps = Partial<Settings> & CarillonParts;
+export interface CarillonProps extends GivenSettings, CarillonParts {}
 
 /** All settings of an app. Refuses those that do not fit together. */
-function settingsOf(given: Partial<Settings> & CarillonResources, vpc: IVpc | undefined): Settings {
+function settingsOf(given: GivenSettings & CarillonResources, vpc: IVpc | undefined): Settings {
   const settings = checkedSettings(withResources(given));
   checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
   checkConnectionBudget(settings);

@@ -2,4 +2,5 @@
 export { Carillon, type CarillonProps } from "./carillon.ts";
 export type { Handlers } from "./functions/handlers.ts";
 export type { CarillonParts, CarillonResources } from "./parts.ts";
+export type { GivenSettings } from "./settings/given.ts";
 export { Watch, type WatchProps } from "./watch/watch.ts";

@@ -1,4 +1,3 @@
-import { Lazy } from "aws-cdk-lib";
 import type { ICertificate } from "aws-cdk-lib/aws-certificatemanager";
 import type { InstanceType, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import type { IEventBus } from "aws-cdk-lib/aws-events";
@@ -6,7 +5,6 @@ import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { IHostedZone } from "aws-cdk-lib/aws-route53";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
-import type { Settings } from "./settings.ts";
 
 /** Resources of the app, each instead of the settings that name it. */
 export interface CarillonResources {
@@ -40,51 +38,4 @@ export interface CarillonParts extends CarillonResources {
   readonly vpc?: IVpc;
   /** The subnets of that VPC to use, in two zones at least. Default: its private ones. */
   readonly subnets?: SubnetSelection;
-}
-
-/** The settings with those that the resources stand for. Refuses what is given in both ways. */
-export function withResources({
-  alarmTopic,
-  targetQueues,
-  targetBuses,
-  targetFunctions,
-  apiCertificate,
-  apiHostedZone,
-  databaseInstance,
-  ...given
-}: Partial<Settings> & CarillonResources): Partial<Settings> {
-  const named: Readonly<Partial<Record<keyof CarillonResources, Partial<Settings>>>> = {
-    ...(alarmTopic && { alarmTopic: { alarmTopicArn: alarmTopic.topicArn } }),
-    ...(targetQueues && { targetQueues: { targetQueueArns: targetQueues.map((queue) => queue.queueArn) } }),
-    ...(targetBuses && { targetBuses: { targetBusArns: targetBuses.map((bus) => bus.eventBusArn) } }),
-    ...(targetFunctions && {
-      targetFunctions: { targetFunctionArns: targetFunctions.map((fn) => fn.functionArn) },
-    }),
-    ...(apiCertificate && { apiCertificate: { apiCertificateArn: apiCertificate.certificateArn } }),
-    ...(apiHostedZone && { apiHostedZone: zoneSettings(apiHostedZone) }),
-    ...(databaseInstance && { databaseInstance: { databaseClass: databaseInstance.toString() } }),
-  };
-  refuseBoth(given, named);
-  return Object.assign({}, given, ...Object.values(named));
-}
-
-function refuseBoth(given: object, named: Readonly<Record<string, object>>): void {
-  const isGiven = new Set(
-    Object.entries(given).flatMap(([setting, value]) => (value === undefined ? [] : [setting])),
-  );
-  const faults = Object.entries(named).flatMap(([name, settings]) => {
-    const both = Object.keys(settings).filter((setting) => isGiven.has(setting));
-    return both.length === 0
-      ? []
-      : [`${name}: ${both.join(", ")} is given as well; give only one of the two`];
-  });
-  if (faults.length > 0) throw new Error(["These settings cannot be used:", ...faults].join("\n  "));
-}
-
-/** Until the CDK has looked a zone up, its id is a placeholder, which is not of the form of an id. */
-function zoneSettings(zone: IHostedZone): Partial<Settings> {
-  return {
-    apiHostedZoneId: Lazy.string({ produce: () => zone.hostedZoneId }),
-    apiHostedZoneName: zone.zoneName,
-  };
 }

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { settingAreas } from "./support/setting-areas.ts";
+import { optionsOf } from "./support/settings-options.ts";
 import { settingsPage } from "./support/settings-page.ts";
 
 const root = path.join(import.meta.dirname, "..");
@@ -41,6 +43,11 @@ describe("the pages", () => {
 test("docs/settings.md has every setting as the code defines it; if not, run npm run settings", () => {
   expect(read("docs/settings.md")).toBe(settingsPage());
 });
+
+test.each(settingAreas)(
+  "The declarations of the area %s have every setting as the code defines it; if not, run npm run settings",
+  (area) => expect(read(`infra/settings/options/${area}.ts`)).toBe(optionsOf(area)),
+);
 
 /** Anchors as GitHub makes them. */
 function anchorsOf(text: string): string[] {

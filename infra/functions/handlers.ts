@@ -18,10 +18,10 @@ interface HandlersProps {
  */
 export class Handlers implements IGrantable, IConnectable {
   readonly grantPrincipal: IPrincipal;
-  readonly #props: HandlersProps;
+  private readonly props: HandlersProps;
 
   constructor(props: HandlersProps) {
-    this.#props = props;
+    this.props = props;
     this.grantPrincipal = props.runs.grantPrincipal;
   }
 
@@ -30,11 +30,11 @@ export class Handlers implements IGrantable, IConnectable {
    * are outside of any VPC.
    */
   get connections(): Connections {
-    return this.#props.connections();
+    return this.props.connections();
   }
 
   addToRolePolicy(statement: PolicyStatement): void {
-    this.#props.runs.addToRolePolicy(statement);
+    this.props.runs.addToRolePolicy(statement);
   }
 
   /**
@@ -45,7 +45,7 @@ export class Handlers implements IGrantable, IConnectable {
    */
   addEnvironment(name: string, value: string): this {
     checkName(name);
-    const { runs, imports } = this.#props;
+    const { runs, imports } = this.props;
     const importing = [runs, ...imports];
     for (const fn of importing) checkRoom(fn, name, value);
     for (const fn of importing) fn.addEnvironment(name, value);
