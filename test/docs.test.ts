@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { constructPage } from "./support/construct-page.ts";
 import { settingAreas } from "./support/setting-areas.ts";
 import { optionsOf } from "./support/settings-options.ts";
 import { settingsPage } from "./support/settings-page.ts";
@@ -42,6 +43,10 @@ describe("the pages", () => {
 
 test("docs/settings.md has every setting as the code defines it; if not, run npm run settings", () => {
   expect(read("docs/settings.md")).toBe(settingsPage());
+});
+
+test("docs/construct.md has every member of the construct as the code defines it; if not, run npm run settings", () => {
+  expect(read("docs/construct.md")).toBe(constructPage());
 });
 
 test.each(settingAreas)(

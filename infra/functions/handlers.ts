@@ -17,6 +17,7 @@ interface HandlersProps {
  * The rights are those of the slow worker, which runs every handler.
  */
 export class Handlers implements IGrantable, IConnectable {
+  /** The role of the slow worker. */
   readonly grantPrincipal: IPrincipal;
   private readonly props: HandlersProps;
 
@@ -33,6 +34,7 @@ export class Handlers implements IGrantable, IConnectable {
     return this.props.connections();
   }
 
+  /** Gives the handlers a right that no resource of the app grants by itself. */
   addToRolePolicy(statement: PolicyStatement): void {
     this.props.runs.addToRolePolicy(statement);
   }
