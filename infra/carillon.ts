@@ -1,4 +1,6 @@
-import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import type { Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
+import type { Connections, IConnectable, IVpc } from "aws-cdk-lib/aws-ec2";
+import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
@@ -10,6 +12,7 @@ import { checkDatabaseSettings } from "./database/database-settings.ts";
 import { Migration } from "./database/migration.ts";
 import { Archive } from "./functions/archive.ts";
 import { FunctionCode } from "./functions/function-code.ts";
+import { Handlers } from "./functions/handlers.ts";
 import { hasPage, Page } from "./functions/page.ts";
 import { TargetAllowList } from "./functions/target-allow-list.ts";
 import { Tick } from "./functions/tick.ts";
@@ -17,36 +20,26 @@ import { traceAll } from "./functions/tracing.ts";
 import { WebhookSender } from "./functions/webhook-sender.ts";
 import { fastWorkerOf, slowWorkerOf } from "./functions/workers.ts";
 import { Network } from "./network/network.ts";
+import type { CarillonParts, CarillonResources } from "./parts.ts";
 import { IngestQueue } from "./queues/ingest-queue.ts";
 import { jobQueues } from "./queues/job-queues.ts";
 import { LifecycleBus } from "./queues/lifecycle-bus.ts";
+import { withResources } from "./resources.ts";
+import type { GivenSettings } from "./settings/given.ts";
 import { checkedSettings, type Settings } from "./settings.ts";
 import { Alarms } from "./watch/alarms.ts";
 import { Metrics } from "./watch/metrics.ts";
 import { watchOver } from "./watch/watch-over.ts";
 
-/** Parts that an app may pass in code, beside the settings. */
-export interface CarillonParts {
-  /**
-   * The module that exports `handlers`, as a path. Default: functions/handlers.ts in this
-   * repository, and none in the package.
-   */
-  readonly handlersEntry?: string;
-  /** The VPC to use. Default: the one that `vpcId` names, else a new one. */
-  readonly vpc?: IVpc;
-  /** The subnets of that VPC to use, in two zones at least. Default: its private ones. */
-  readonly subnets?: SubnetSelection;
-}
-
 /**
  * Every setting of infra/settings/ by its name, each with its default, and the parts that an app
  * passes in code.
  */
-export type CarillonProps = Partial<Settings> & CarillonParts;
+export interface CarillonProps extends GivenSettings, CarillonParts {}
 
 /** All settings of an app. Refuses those that do not fit together. */
-function settingsOf(given: Partial<Settings>, vpc: IVpc | undefined): Settings {
-  const settings = checkedSettings(given);
+function settingsOf(given: GivenSettings & CarillonResources, vpc: IVpc | undefined): Settings {
+  const settings = checkedSettings(withResources(given));
   checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
   checkConnectionBudget(settings);
   return settings;
@@ -71,6 +64,10 @@ export class Carillon extends Construct implements IConnectable {
   /** The first admin token of the API. */
   readonly adminToken: Secret;
   private readonly network: Network;
+  private readonly api: Api;
+  private readonly tick: Tick;
+  private readonly metrics: Metrics;
+  private readonly ownHandlers: Handlers | undefined;
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
@@ -126,6 +123,8 @@ export class Carillon extends Construct implements IConnectable {
       source: fast,
       maxConcurrency: settings.fastConcurrency,
     });
+    for (const queue of given.targetQueues ?? [])
+      queue.encryptionMasterKey?.grantEncryptDecrypt(fastWorker.fn);
     const slowWorker = slowWorkerOf(this, {
       ...shared,
       source: slow,
@@ -162,11 +161,78 @@ export class Carillon extends Construct implements IConnectable {
     // The page calls the API, so it is replaced when the API is, not before.
     page?.node.addDependency(migration);
 
+    this.api = api;
+    this.tick = tick;
+    this.metrics = metrics;
+    const imports = [fastWorker.fn, tick.fn, api.fn, ingest.fn];
+    this.ownHandlers = code.hasHandlers
+      ? new Handlers({ runs: slowWorker.fn, imports, connections: () => this.connections })
+      : undefined;
     this.url = api.url;
     this.pageUrl = page === undefined ? undefined : `${api.url}/`;
     this.apiDomainTarget = api.domainTarget;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
+  }
+
+  /**
+   * The app's handlers, to give them rights, variables and ways out:
+   * `table.grantReadWriteData(carillon.handlers)`. Throws where the app passes none.
+   */
+  get handlers(): Handlers {
+    if (this.ownHandlers !== undefined) return this.ownHandlers;
+    throw new Error(
+      "handlers: there are none; give the path of the module that exports `handlers` as handlersEntry",
+    );
+  }
+
+  /**
+   * With apiAuth iam: lets a role or user sign requests to the API. The API also needs an entry in
+   * `apiPrincipals` that names it with its scope. Throws with tokens and JWTs, because a grant would
+   * have no effect.
+   */
+  grantInvokeApi(grantee: IGrantable): Grant {
+    return atCaller(this.grantInvokeApi, () => this.api.grantInvoke(grantee));
+  }
+
+  /** Lets a caller send commands to the ingest queue, which asks for no token. */
+  grantSendCommands(grantee: IGrantable): Grant {
+    return this.ingestQueue.grantSendMessages(grantee);
+  }
+
+  /** Ticks that ran to their end: each minute one, or as many as tickShards. */
+  metricTicks(options?: MetricOptions): Metric {
+    return this.tick.finished(options);
+  }
+
+  /** By how many milliseconds the slowest shard's plan is behind; 0 is healthy. */
+  metricPlanLag(options?: MetricOptions): Metric {
+    return this.metrics.planLag(options).attachTo(this);
+  }
+
+  /** For how many milliseconds the oldest due job has waited for a worker. */
+  metricOverdue(options?: MetricOptions): Metric {
+    return this.metrics.overdue(options).attachTo(this);
+  }
+
+  /** By how many milliseconds jobs of a queue start late. Default: the 99th percentile. */
+  metricLateness(queue: "fast" | "slow", options?: MetricOptions): Metric {
+    return this.metrics.lateness(queue, options).attachTo(this);
+  }
+
+  /** Dead jobs that were not retried. */
+  metricDeadJobs(options?: MetricOptions): Metric {
+    return this.metrics.deadJobs(options).attachTo(this);
+  }
+
+  /** Occurrences of catch-up and backfills that have not become jobs yet. */
+  metricOwedJobs(options?: MetricOptions): Metric {
+    return this.metrics.owedJobs(options).attachTo(this);
+  }
+
+  /** Rows in quarantine, on which a part of Carillon failed. */
+  metricQuarantinedRows(options?: MetricOptions): Metric {
+    return this.metrics.quarantinedRows(options).attachTo(this);
   }
 
   /**

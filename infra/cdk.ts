@@ -1,3 +1,6 @@
 /** The exports of `carillon/cdk`. */
-export { Carillon, type CarillonParts, type CarillonProps } from "./carillon.ts";
+export { Carillon, type CarillonProps } from "./carillon.ts";
+export type { Handlers } from "./functions/handlers.ts";
+export type { CarillonParts, CarillonResources } from "./parts.ts";
+export type { GivenSettings } from "./settings/given.ts";
 export { Watch, type WatchProps } from "./watch/watch.ts";

@@ -2,6 +2,7 @@ import type { Node } from "constructs";
 import { z } from "zod";
 import { apiSettings } from "./settings/api.ts";
 import { databaseSettings } from "./settings/database.ts";
+import type { GivenSettings } from "./settings/given.ts";
 import { networkSettings } from "./settings/network.ts";
 import { operationsSettings } from "./settings/operations.ts";
 import { retentionSettings } from "./settings/retention.ts";
@@ -58,7 +59,7 @@ function givenIn(node: Node): [name: string, value: unknown][] {
  * The settings that an app passes in code, checked like those of the context; missing ones get
  * their defaults.
  */
-export function checkedSettings(given: Partial<Settings>): Settings {
+export function checkedSettings(given: GivenSettings): Settings {
   return read(given, "");
 }
 

@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { constructPage } from "./support/construct-page.ts";
+import { settingAreas } from "./support/setting-areas.ts";
+import { optionsOf } from "./support/settings-options.ts";
 import { settingsPage } from "./support/settings-page.ts";
 
 const root = path.join(import.meta.dirname, "..");
@@ -41,6 +44,15 @@ describe("the pages", () => {
 test("docs/settings.md has every setting as the code defines it; if not, run npm run settings", () => {
   expect(read("docs/settings.md")).toBe(settingsPage());
 });
+
+test("docs/construct.md has every member of the construct as the code defines it; if not, run npm run settings", () => {
+  expect(read("docs/construct.md")).toBe(constructPage());
+});
+
+test.each(settingAreas)(
+  "The declarations of the area %s have every setting as the code defines it; if not, run npm run settings",
+  (area) => expect(read(`infra/settings/options/${area}.ts`)).toBe(optionsOf(area)),
+);
 
 /** Anchors as GitHub makes them. */
 function anchorsOf(text: string): string[] {

@@ -1,4 +1,4 @@
-import { RemovalPolicy } from "aws-cdk-lib";
+import { RemovalPolicy, Stack } from "aws-cdk-lib";
 import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
@@ -18,10 +18,20 @@ export interface ApiGatewayProps {
 export interface ApiGateway extends IConstruct {
   readonly apiId: string;
   readonly stageName: string;
+  /** Every method and path of the API, as IAM names them. */
+  readonly executeArn: string;
   /** The gateway's own address, without a slash at the end. */
   readonly url: string;
   /** Requests answered with 5xx, per minute. */
   readonly serverErrors: IMetric;
+}
+
+export function executeArnOf(scope: Construct, apiId: string, stageName: string): string {
+  return Stack.of(scope).formatArn({
+    service: "execute-api",
+    resource: apiId,
+    resourceName: `${stageName}/*/*`,
+  });
 }
 
 export function accessLogs(scope: Construct, retention: RetentionDays): LogGroup {

@@ -1,5 +1,6 @@
-import { Duration } from "aws-cdk-lib";
+import { Annotations, Duration, Token } from "aws-cdk-lib";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
+import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
@@ -50,11 +51,15 @@ export class Api extends Construct {
   readonly domainTarget: string | undefined;
   /** Requests answered with 5xx, per minute. */
   readonly serverErrors: IMetric;
+  readonly fn: CarillonFunction;
+  private readonly settings: Settings;
+  private readonly executeArn: string;
 
   constructor(scope: Construct, id: string, props: ApiProps) {
     super(scope, id);
     const { settings, logRetention } = props;
     checkApi(settings);
+    this.settings = settings;
 
     const fn = new CarillonFunction(this, "Function", {
       entry: "api",
@@ -65,6 +70,7 @@ export class Api extends Construct {
       memoryMiB: 1_024,
       logRetention,
     });
+    this.fn = fn;
     props.database.admit(fn, "carillon_api");
     for (const queue of props.queues) queue.admitSender(fn);
     props.targets.tell(fn);
@@ -80,7 +86,43 @@ export class Api extends Construct {
     this.url = domain?.url ?? gateway.url;
     this.domainTarget = settings.apiHostedZoneId === undefined ? domain?.target : undefined;
     this.serverErrors = gateway.serverErrors;
+    this.executeArn = gateway.executeArn;
   }
+
+  grantInvoke(grantee: IGrantable): Grant {
+    const { apiAuth, apiPrincipals } = this.settings;
+    if (apiAuth !== "iam")
+      throw new Error(
+        `grantInvokeApi: apiAuth is ${apiAuth}, so the API asks for no rights of IAM and the grant would have no effect; set apiAuth to iam, or give the caller a ${apiAuth === "jwt" ? "JWT" : "token"}`,
+      );
+    const grant = Grant.addToPrincipal({
+      grantee,
+      actions: ["execute-api:Invoke"],
+      resourceArns: [this.executeArn],
+    });
+    if (grant.success && !mayBeNamed(grantee, apiPrincipals))
+      Annotations.of(this).addWarningV2(
+        "carillon:principal-not-named",
+        `${String(grantee)} may invoke the API, but no entry of apiPrincipals names it, so the API answers 403; add its ARN with a scope, such as \`\${role.roleArn} write\``,
+      );
+    return grant;
+  }
+}
+
+/**
+ * False only where no entry can match: ARNs that CloudFormation fills in later are compared by
+ * their tokens, and an entry with a `*` may match any of these.
+ */
+function mayBeNamed({ grantPrincipal }: IGrantable, entries: readonly string[]): boolean {
+  const { principalJson } = grantPrincipal.policyFragment;
+  const arns = [principalJson["AWS"] ?? []].flat();
+  const named = entries.map((entry) => entry.trim().split(/ +/)[0] ?? "");
+  return arns.some((arn) =>
+    named.some(
+      (one) =>
+        one === arn || (one.endsWith("*") && (Token.isUnresolved(arn) || arn.startsWith(one.slice(0, -1)))),
+    ),
+  );
 }
 
 /** The variables that tell the API's function how to authenticate and answer callers. */

@@ -22,6 +22,7 @@ import {
   type ApiGatewayProps,
   accessLogFormat,
   accessLogs,
+  executeArnOf,
   tokensAreAskedBelow,
 } from "./api-gateway.ts";
 
@@ -29,6 +30,7 @@ import {
 export class HttpGateway extends Construct implements ApiGateway {
   readonly apiId: string;
   readonly stageName = "$default";
+  readonly executeArn: string;
   readonly url: string;
   readonly serverErrors: IMetric;
 
@@ -53,6 +55,7 @@ export class HttpGateway extends Construct implements ApiGateway {
       },
     });
     this.apiId = api.apiId;
+    this.executeArn = executeArnOf(this, this.apiId, this.stageName);
     // The API's own endpoint attribute cannot be read when the endpoint is disabled, as it is with
     // a domain name.
     this.url = `https://${api.apiId}.execute-api.${Aws.REGION}.${Aws.URL_SUFFIX}`;

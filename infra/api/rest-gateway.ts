@@ -20,6 +20,7 @@ import {
   type ApiGatewayProps,
   accessLogFormat,
   accessLogs,
+  executeArnOf,
   tokensAreAskedBelow,
 } from "./api-gateway.ts";
 
@@ -27,6 +28,7 @@ import {
 export class RestGateway extends Construct implements ApiGateway {
   readonly apiId: string;
   readonly stageName = "api";
+  readonly executeArn: string;
   readonly url: string;
   readonly serverErrors: IMetric;
 
@@ -63,6 +65,7 @@ export class RestGateway extends Construct implements ApiGateway {
       });
 
     this.apiId = api.restApiId;
+    this.executeArn = executeArnOf(this, this.apiId, this.stageName);
     this.url = `https://${api.restApiId}.execute-api.${Aws.REGION}.${Aws.URL_SUFFIX}/${this.stageName}`;
     this.serverErrors = api.deploymentStage.metricServerError({
       period: Duration.minutes(1),

@@ -28,6 +28,10 @@ export class FunctionCode {
       );
   }
 
+  get hasHandlers(): boolean {
+    return this.handlers !== undefined;
+  }
+
   /** The file that is bundled at synth. */
   entryOf(entry: FunctionEntry): string {
     return inRepository ? `${root}functions/${entry}.ts` : `${root}functions/open/${entry}.js`;

@@ -1,4 +1,5 @@
 import { Duration, Stack } from "aws-cdk-lib";
+import type { Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { EventField, Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { FilterPattern, MetricFilter, type RetentionDays } from "aws-cdk-lib/aws-logs";
@@ -69,6 +70,7 @@ const heartbeats: LogEvent[] = ["tick.done", "tick.unfinished"];
  */
 export class Tick extends Construct {
   readonly fn: CarillonFunction;
+  private readonly done: MetricFilter;
 
   constructor(scope: Construct, id: string, props: TickProps) {
     super(scope, id);
@@ -96,7 +98,7 @@ export class Tick extends Construct {
     if (props.tickBy === "rule") this.startByRule(props.tickShards);
     else this.startByScheduler(props.tickShards);
 
-    const done = new MetricFilter(this, "Done", {
+    this.done = new MetricFilter(this, "Done", {
       logGroup: fn.logs,
       filterPattern: FilterPattern.any(
         ...heartbeats.map((event) => FilterPattern.stringValue("$.event", "=", event)),
@@ -107,7 +109,7 @@ export class Tick extends Construct {
       metricName: `${this.node.addr}-ticks-done`,
     });
     props.alarms.whenMissing(this, "Missing", {
-      metric: done.metric({ statistic: "Sum", period: Duration.minutes(1) }),
+      metric: this.finished(),
       missedMax: MISSED_TICKS_MAX,
       description:
         "No tick has finished for two minutes: jobs will soon be late. Nothing is lost; the next tick that succeeds makes all missing jobs. Check that the rule is enabled, that the database answers, and the tick's log.",
@@ -118,6 +120,11 @@ export class Tick extends Construct {
       fn.metricErrors({ period: Duration.minutes(1) }),
       "Three of the last five minutes had a tick that failed. Check the tick's log.",
     );
+  }
+
+  /** Ticks that ran to their end. */
+  finished(options?: MetricOptions): Metric {
+    return this.done.metric({ statistic: "Sum", period: Duration.minutes(1), ...options });
   }
 
   private startByRule(ticks: number): void {

@@ -43,13 +43,13 @@ export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
 
 function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
   alarms.whenAbove(tick, "Behind", PLAN_LAG_MAX.toMilliseconds(), {
-    metric: metrics.ofTick("PlanLagMs", { statistic: "Maximum" }),
+    metric: metrics.planLag(),
     periods: 3,
     description:
       "Ticks finish, but do not get through all due occurrences: jobs are made late. Nothing is lost.",
   });
   alarms.whenAbove(tick, "JobsOverdue", OVERDUE_MAX.toMilliseconds(), {
-    metric: metrics.ofTick("OldestDueMs", { statistic: "Maximum" }),
+    metric: metrics.overdue(),
     periods: 3,
     description:
       "A job has been due for five minutes and no worker has claimed it: workers cannot keep up, or do not run.",
@@ -61,7 +61,7 @@ function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
     metric: new MathExpression({
       expression: "DIFF(dead)",
       usingMetrics: {
-        dead: metrics.ofTick("DeadStanding", { statistic: "Maximum", period: FIVE_MINUTES }),
+        dead: metrics.deadJobs({ period: FIVE_MINUTES }),
       },
       period: FIVE_MINUTES,
       label: "Jobs that have died",
@@ -71,7 +71,7 @@ function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
     article: "Jobs dead",
   });
   alarms.whenAbove(tick, "JobsOwed", 0, {
-    metric: metrics.ofTick("Backlog", { statistic: "Minimum", period: FIVE_MINUTES }),
+    metric: metrics.owedJobs({ statistic: "Minimum", period: FIVE_MINUTES }),
     periods: OWED_FOR_HOURS * 12,
     description:
       "Catch-up and backfills become jobs slowly, and for two hours there was always one waiting: the backlog does not shrink, or is very large.",
@@ -82,7 +82,7 @@ function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
 /** A row that fails once and succeeds a minute later needs no action. */
 function alarmOnQuarantine({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
   alarms.whenAbove(tick, "RowsSetAside", 0, {
-    metric: metrics.ofTick("Quarantined", { statistic: "Minimum", period: FIVE_MINUTES }),
+    metric: metrics.quarantinedRows({ statistic: "Minimum", period: FIVE_MINUTES }),
     periods: 3,
     description:
       "For a quarter of an hour, a part of Carillon has failed on some rows. Each is in quarantine and retried, and the other rows go on.",
@@ -119,7 +119,7 @@ function whatStartsLate({ alarms, metrics, fast, slow, latenessSeconds }: Alarms
     ["slow", slow],
   ] as const) {
     alarms.whenAbove(queue, "JobsLate", latenessSeconds * 1_000, {
-      metric: metrics.ofWorker("LatenessMs", name, { statistic: "p99", period: FIVE_MINUTES }),
+      metric: metrics.lateness(name, { period: FIVE_MINUTES }),
       periods: 3,
       description: `For a quarter of an hour, one job in a hundred of the ${name} queue started more than ${latenessSeconds} seconds late.`,
       article: "Jobs late",

@@ -78,7 +78,7 @@ export class Dashboard extends Construct {
       );
     const lateness = queueNames.flatMap((queue) =>
       ["p50", "p99"].map((statistic) =>
-        metrics.ofWorker("LatenessMs", queue, { statistic }).with({ label: `${statistic}, ${queue}` }),
+        metrics.lateness(queue, { statistic, label: `${statistic}, ${queue}` }),
       ),
     );
     return [

@@ -1,13 +1,11 @@
 import { Duration } from "aws-cdk-lib";
-import { Metric } from "aws-cdk-lib/aws-cloudwatch";
+import { Metric, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { MetricDimensions, MetricName } from "../../lib/log/metrics.ts";
 
-export interface OwnMetricOptions {
+export interface OwnMetricOptions extends MetricOptions {
   /** As CloudWatch spells it: `Sum`, `Maximum`, `p99`. */
   readonly statistic: string;
-  /** Default: one minute. */
-  readonly period?: Duration;
 }
 
 /** The metrics that the functions write to their logs, as CloudWatch extracts them. */
@@ -31,12 +29,37 @@ export class Metrics {
     return this.metric(metricName, { function: "worker", queue }, options);
   }
 
+  planLag(options?: MetricOptions): Metric {
+    return this.ofTick("PlanLagMs", { statistic: "Maximum", ...options });
+  }
+
+  overdue(options?: MetricOptions): Metric {
+    return this.ofTick("OldestDueMs", { statistic: "Maximum", ...options });
+  }
+
+  deadJobs(options?: MetricOptions): Metric {
+    return this.ofTick("DeadStanding", { statistic: "Maximum", ...options });
+  }
+
+  owedJobs(options?: MetricOptions): Metric {
+    return this.ofTick("Backlog", { statistic: "Maximum", ...options });
+  }
+
+  quarantinedRows(options?: MetricOptions): Metric {
+    return this.ofTick("Quarantined", { statistic: "Maximum", ...options });
+  }
+
+  lateness(queue: "fast" | "slow", options?: MetricOptions): Metric {
+    return this.ofWorker("LatenessMs", queue, { statistic: "p99", ...options });
+  }
+
   private metric(
     metricName: MetricName,
     dimensions: MetricDimensions & { function: string },
-    { statistic, period = Duration.minutes(1) }: OwnMetricOptions,
+    options: OwnMetricOptions,
   ): Metric {
     const dimensionsMap = { ...dimensions };
-    return new Metric({ namespace: this.namespace, metricName, dimensionsMap, statistic, period });
+    const period = Duration.minutes(1);
+    return new Metric({ period, ...options, namespace: this.namespace, metricName, dimensionsMap });
   }
 }

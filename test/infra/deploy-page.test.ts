@@ -32,6 +32,7 @@ import { tickDefaults } from "../../lib/tick/tick.ts";
 import { secretsMax } from "../../lib/token/token-edits.ts";
 import { tokenNameMax } from "../../lib/token/token-name.ts";
 import { groupBytes, pageBytes, pagesMax } from "../../lib/worker/deliver-in-pages.ts";
+import { membersOf } from "../support/construct-page.ts";
 import { synthesised } from "./synthesised.ts";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
@@ -39,6 +40,15 @@ const page = read("docs/deploy.md");
 
 const count = (number: number) => number.toLocaleString("en-US");
 const { slowConcurrency, fastConcurrency, ingestConcurrency, apiRequestBurst } = defaultSettings;
+
+const methodsOfHandlers = membersOf("functions/handlers.ts", "Handlers").map(
+  ({ name }) => name.split("(")[0] ?? "",
+);
+
+/** The names of the properties that an app passes beside the settings. */
+function partsOf(declared: string): string[] {
+  return membersOf("parts.ts", declared).map(({ name }) => name);
+}
 
 /** Every limit on the page, read from the code that enforces it. */
 const limits: readonly (readonly [what: string, is: string])[] = [
@@ -112,7 +122,7 @@ describe("docs/deploy.md", () => {
       expect(Object.keys(scripts)).toContain(script);
     // Words in code format that look like settings.
     const words = [...page.matchAll(/`([a-z]+[A-Z]\w+)`/g)].map(([, word]) => word);
-    const properties = ["handlersEntry"];
+    const properties = [...partsOf("CarillonParts"), ...partsOf("CarillonResources"), ...methodsOfHandlers];
     expect(words.filter((word = "") => !known.includes(word) && !properties.includes(word))).toEqual([]);
   });
 

@@ -50,7 +50,37 @@ new Carillon(new Stack(app, "Own"), "Carillon", own);
 export const odd: CarillonProps = { apiRequestBrust: 20 };
 // @ts-expect-error It takes a number.
 export const wrong: CarillonProps = { apiRequestBurst: ["20"] };
+try {
+  plain.handlers;
+} catch (error) {
+  console.log(String(error));
+}
 app.synth();
+`;
+
+/** Another app, which uses what the construct has for code of an app. */
+const typed = `
+import { App, Stack } from "aws-cdk-lib";
+import { EventBus } from "aws-cdk-lib/aws-events";
+import { Table, AttributeType } from "aws-cdk-lib/aws-dynamodb";
+import { Role, AccountRootPrincipal } from "aws-cdk-lib/aws-iam";
+import { Topic } from "aws-cdk-lib/aws-sns";
+import { Carillon, type CarillonProps, type Handlers } from "carillon/cdk";
+
+const stack = new Stack(new App(), "Typed");
+const topic = new Topic(stack, "Topic");
+const props: CarillonProps = { alarmTopic: topic, targetBuses: [new EventBus(stack, "Bus")] };
+const carillon = new Carillon(stack, "Carillon", { ...props, handlersEntry: "handlers.ts" });
+const table = new Table(stack, "Table", { partitionKey: { name: "id", type: AttributeType.STRING } });
+const handlers: Handlers = carillon.handlers.addEnvironment("TABLE", table.tableName);
+table.grantReadWriteData(handlers);
+const caller = new Role(stack, "Caller", { assumedBy: new AccountRootPrincipal() });
+carillon.grantSendCommands(caller).assertSuccess();
+carillon.metricLateness("fast").createAlarm(stack, "Late", { threshold: 1, evaluationPeriods: 1 });
+// @ts-expect-error There is no such queue.
+carillon.metricLateness("middle");
+// @ts-expect-error It takes topics, and no ARNs of them.
+export const wrong: CarillonProps = { alarmTopic: topic.topicArn };
 `;
 
 const handlers = `
@@ -78,6 +108,7 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
   let app: string;
   let plain: Bundles;
   let own: Bundles;
+  let printed: string;
   const inApp = (command: string, ...args: string[]) =>
     execFileSync(command, args, {
       cwd: app,
@@ -98,7 +129,8 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
     app = await appWithPackage(folder);
     writeFileSync(path.join(app, "stacks.ts"), stacks);
     writeFileSync(path.join(app, "handlers.ts"), handlers);
-    inApp(process.execPath, "stacks.ts");
+    writeFileSync(path.join(app, "typed.ts"), typed);
+    printed = inApp(process.execPath, "stacks.ts");
     plain = synthesisedAs("Plain");
     own = synthesisedAs("Own");
   }, 240_000);
@@ -138,6 +170,10 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
     },
   );
 
+  test("the handlers of an app that passes none are refused with the property that takes them", () => {
+    expect(printed).toContain("Error: handlers: there are none; give the path of the module");
+  });
+
   test("the worker and carillon/job share one class for the results of `again`", () => {
     expect(codeOf(own["SlowWorker"]).match(/kind="again"/g)).toHaveLength(1);
   });
@@ -171,6 +207,14 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
     }
   });
 
+  test("the declarations of carillon/cdk name no package but the CDK, and are checked with an app's own", () => {
+    const types = path.join(app, "node_modules", "carillon", "dist", "types");
+    expect(packagesOf(path.join(types, "infra", "cdk.d.ts"))).toEqual(new Set(["aws-cdk-lib", "constructs"]));
+    const language = ["--strict", "--target", "es2022", "--module", "nodenext", "--types", "node"];
+    const tsc = path.join(modules, ".bin", "tsc");
+    expect(inApp(tsc, "--noEmit", "--skipLibCheck", "false", ...language, "typed.ts")).toBe("");
+  });
+
   test("the constructs and the handlers of an app are type-checked against the package's types", () => {
     const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck"];
     const language = ["--target", "es2024", "--lib", "es2024,esnext.disposable", "--module", "nodenext"];
@@ -178,6 +222,19 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
     expect(inApp(tsc, ...flags, ...language, "--types", "node", "stacks.ts", "handlers.ts")).toBe("");
   });
 });
+
+/** The packages that a declaration imports, also through other files. */
+function packagesOf(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return new Set();
+  seen.add(file);
+  const imports = [...readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"([^"]+)"/g)];
+  return new Set(
+    imports.flatMap(([, name = ""]) => {
+      if (!name.startsWith(".")) return [name.split("/")[0] ?? ""];
+      return [...packagesOf(path.join(path.dirname(file), name.replace(/\.[jt]s$/, ".d.ts")), seen)];
+    }),
+  );
+}
 
 const codeOf = (bundle = "") => readFileSync(path.join(bundle, "index.mjs"), "utf8");
 

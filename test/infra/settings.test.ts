@@ -2,8 +2,9 @@ import { App, Fn, Stack } from "aws-cdk-lib";
 import { Match, Template } from "aws-cdk-lib/assertions";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { Queue } from "aws-cdk-lib/aws-sqs";
-import { expect, test } from "vitest";
+import { expect, expectTypeOf, test } from "vitest";
 import { Carillon } from "../../infra/carillon.ts";
+import type { GivenSettings } from "../../infra/settings/given.ts";
 import {
   checkedSettings,
   defaultSettings,
@@ -16,6 +17,16 @@ import { synthesised } from "./synthesised.ts";
 function read(context: Record<string, unknown>): Settings {
   return settingsFrom(new App({ context }).node);
 }
+
+type Plain<Given> = {
+  -readonly [Name in keyof Given]-?: Exclude<Given[Name], undefined> extends readonly (infer Item)[]
+    ? Item[]
+    : Exclude<Given[Name], undefined>;
+};
+
+test("The declared type of every setting is that of the code which reads it", () => {
+  expectTypeOf<Plain<GivenSettings>>().toEqualTypeOf<Plain<Settings>>();
+});
 
 test("every setting has a default", () => {
   expect(read({})).toEqual(defaultSettings);

@@ -1,0 +1,81 @@
+// Written by `npm run settings` from infra/settings/operations.ts; a test compares the two.
+
+/** Operations and monitoring. */
+export interface OperationsOptions {
+  /**
+   * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
+   * `scheduler`.
+   *
+   * @default rule
+   */
+  readonly tickBy?: "rule" | "scheduler" | undefined;
+  /**
+   * How many ticks start each minute, each with its own share of the shards. Each may hold three
+   * database connections.
+   *
+   * @default 1
+   */
+  readonly tickShards?: number | undefined;
+  /**
+   * The events of jobs that are published to the event bus: some of started, succeeded, failed,
+   * dead, skipped, missed, or none.
+   *
+   * @default dead,missed
+   */
+  readonly lifecycleEvents?:
+    | readonly ("started" | "succeeded" | "failed" | "dead" | "skipped" | "missed")[]
+    | undefined;
+  /**
+   * The event bus, of this account and region, that receives the events of jobs.
+   *
+   * @default default
+   */
+  readonly lifecycleBus?: string | undefined;
+  /** The SNS topic that alarms notify. Default: none; alarms only show in CloudWatch. */
+  readonly alarmTopicArn?: string | undefined;
+  /**
+   * The address of the runbook that alarms link to, for deployments with a copy of their own.
+   *
+   * @default docs/runbook.md
+   */
+  readonly runbookUrl?: string | undefined;
+  /**
+   * The lateness in seconds above which an alarm is raised, when one job in a hundred exceeds it.
+   *
+   * @default 60
+   */
+  readonly alarmLatenessSeconds?: number | undefined;
+  /**
+   * The CloudWatch namespace of the metrics. Two deployments in one account and region need two
+   * namespaces.
+   *
+   * @default Carillon
+   */
+  readonly metricsNamespace?: string | undefined;
+  /**
+   * The interval in minutes of two canary schedules, which prove the whole path and raise an alarm
+   * when they do not arrive; 0 for none.
+   *
+   * @default 5
+   */
+  readonly canaryMinutes?: number | undefined;
+  /**
+   * Whether X-Ray traces the functions and a REST API. Traces are billed by the number that X-Ray
+   * samples.
+   *
+   * @default false
+   */
+  readonly tracing?: boolean | undefined;
+  /**
+   * Whether to make a dashboard in CloudWatch; three per account are free.
+   *
+   * @default true
+   */
+  readonly dashboard?: boolean | undefined;
+  /**
+   * How many days logs are kept; one of the values that CloudWatch Logs supports.
+   *
+   * @default 30
+   */
+  readonly logRetentionDays?: number | undefined;
+}
