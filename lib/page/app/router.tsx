@@ -1,21 +1,21 @@
-import { createRoute, createRouter } from "@tanstack/react-router";
-import { Agenda } from "../views/agenda/agenda.tsx";
+import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { readAgendaSearch } from "../views/agenda/agenda-search.ts";
 import { readHoldSearch } from "../views/holds/hold-search.ts";
-import { Holds } from "../views/holds/holds.tsx";
-import { JobView } from "../views/job/job.tsx";
 import { readJobSearch } from "../views/jobs/job-search.ts";
 import { Jobs } from "../views/jobs/jobs.tsx";
-import { Load } from "../views/load/load.tsx";
 import { readLoadSearch } from "../views/load/load-search.ts";
 import { Now } from "../views/now/now.tsx";
 import { readOneSearch } from "../views/schedule/one-search.ts";
-import { ScheduleView } from "../views/schedule/schedule.tsx";
 import { readScheduleSearch } from "../views/schedules/schedule-search.ts";
 import { Schedules } from "../views/schedules/schedules.tsx";
 import { editRoutes } from "./edit-routes.ts";
 import { moreRoutes } from "./more-routes.ts";
 import { root } from "./root-route.tsx";
+
+/**
+ * The first views: the verdict and the lists. The code of all others is loaded when a link to one of
+ * them is pointed at or has the focus, or when it is opened.
+ */
 
 const now = createRoute({ getParentRoute: () => root, path: "/", component: Now });
 
@@ -29,7 +29,7 @@ const schedules = createRoute({
 const schedule = createRoute({
   getParentRoute: () => root,
   path: "/schedules/$key",
-  component: ScheduleView,
+  component: lazyRouteComponent(() => import("../views/schedule/schedule.tsx"), "ScheduleView"),
   validateSearch: readOneSearch,
 });
 
@@ -43,25 +43,29 @@ const jobs = createRoute({
 const holds = createRoute({
   getParentRoute: () => root,
   path: "/holds",
-  component: Holds,
+  component: lazyRouteComponent(() => import("../views/holds/holds.tsx"), "Holds"),
   validateSearch: readHoldSearch,
 });
 
 const load = createRoute({
   getParentRoute: () => root,
   path: "/load",
-  component: Load,
+  component: lazyRouteComponent(() => import("../views/load/load.tsx"), "Load"),
   validateSearch: readLoadSearch,
 });
 
 const agenda = createRoute({
   getParentRoute: () => root,
   path: "/agenda",
-  component: Agenda,
+  component: lazyRouteComponent(() => import("../views/agenda/agenda.tsx"), "Agenda"),
   validateSearch: readAgendaSearch,
 });
 
-const job = createRoute({ getParentRoute: () => root, path: "/jobs/$id", component: JobView });
+const job = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$id",
+  component: lazyRouteComponent(() => import("../views/job/job.tsx"), "JobView"),
+});
 
 const routeTree = root.addChildren([
   now,
