@@ -3,13 +3,13 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_164_000,
+  Api: 1_174_000,
   Archive: 540_000,
-  FastWorker: 808_000,
-  Ingest: 650_000,
+  FastWorker: 811_000,
+  Ingest: 655_000,
   Migration: 420_000,
   Page: 20_000,
-  SlowWorker: 808_000,
-  Tick: 794_000,
+  SlowWorker: 811_000,
+  Tick: 800_000,
   WebhookSender: 130_000,
 };
