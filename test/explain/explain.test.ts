@@ -165,6 +165,18 @@ describe("past and future instants", () => {
 });
 
 describe("occurrences planned late", () => {
+  test("The outage that made an occurrence missed ends for it when the tick decided, also if that tick went on", async () => {
+    await world.put("often", { when: "*/5 * * * *" });
+    await live(world, at("10:06:00"));
+    await jump(world, at("10:33:00"));
+    await world.sql`update carillon.outages set to_at = to_at + interval '36 s'`;
+    expect(await told("often", "10:20:00")).toMatchObject({
+      sentence: expect.stringContaining(
+        "planned 13 minutes later, because no tick ran from 2026-03-02T10:06:00Z to 2026-03-02T10:33:00Z,",
+      ),
+    });
+  });
+
   test("A missed occurrence is collapsed into the newest missed one, singly or in a range", async () => {
     await world.put("often", { when: "*/5 * * * *" });
     await live(world, at("10:06:00"));

@@ -12,9 +12,9 @@ export function movedRuns(before: readonly string[], after: readonly string[], m
   const [wasOld, isNew] = [new Set(before), new Set(after)];
   const left = before.filter((at) => !isNew.has(at));
   const come = after.filter((at) => !wasOld.has(at));
-  const shift = commonShift(before, after);
-  if (shift !== null)
-    return { gone: new Set(left), added: new Set(come), text: shiftText(left, before, shift) };
+  const shifts = shiftsOf(before, after);
+  if (shifts !== null)
+    return { gone: new Set(left), added: new Set(come), text: shiftText(left, before, shifts) };
   // A run beyond the end of a full list may be in it still.
   const end = Math.min(
     ...[before, after].map((list) => (list.length < most ? Infinity : instantOf(list.at(-1)))),
@@ -27,21 +27,36 @@ export function movedRuns(before: readonly string[], after: readonly string[], m
 
 const instantOf = (at: string | undefined) => Date.parse(at ?? "");
 
-/** By how many ms all runs that move do so; null where they do not move alike, or none moves. */
-function commonShift(before: readonly string[], after: readonly string[]): number | null {
+/** The smallest and the largest number of ms by which a run moves. */
+interface Shifts {
+  least: number;
+  most: number;
+}
+
+/**
+ * By how much the runs move, all of them later or all earlier: a clock change makes one of many equal
+ * shifts another. Null where runs go and come, or none moves.
+ */
+function shiftsOf(before: readonly string[], after: readonly string[]): Shifts | null {
   if (before.length !== after.length) return null;
   const pairs = before
     .map((at, place) => [at, after[place] ?? at] as const)
     .filter(([old, at]) => old !== at);
   const others = new Set(after);
-  if (pairs.some(([old]) => others.has(old))) return null;
-  const shifts = new Set(pairs.map(([old, at]) => instantOf(at) - instantOf(old)));
-  const [shift] = shifts;
-  return shifts.size === 1 && shift !== undefined ? shift : null;
+  if (pairs.length === 0 || pairs.some(([old]) => others.has(old))) return null;
+  const shifts = pairs.map(([old, at]) => instantOf(at) - instantOf(old));
+  const [least, most] = [Math.min(...shifts), Math.max(...shifts)];
+  const isOneWay = least > 0 === most > 0;
+  return isOneWay && (least === most || most - least <= clockChangeMs) ? { least, most } : null;
 }
 
-function shiftText(moved: readonly string[], before: readonly string[], shift: number): string {
-  const by = `${spanText(Math.abs(shift))} ${shift > 0 ? "later" : "earlier"}`;
+/** The largest change of a clock. */
+const clockChangeMs = 2 * 3_600_000;
+
+function shiftText(moved: readonly string[], before: readonly string[], { least, most }: Shifts): string {
+  const way = most > 0 ? "later" : "earlier";
+  const [short, long] = [Math.abs(least), Math.abs(most)].toSorted((one, other) => one - other).map(spanText);
+  const by = short === long ? `${long} ${way}` : `${short} to ${long} ${way}`;
   if (before.length === 1) return `The only coming run moves, ${by}.`;
   const runs = `${numberText(moved.length)} of the next ${numberText(before.length)} runs`;
   return moved.length === 1 ? `${runs} moves, ${by}.` : `${runs} move, each ${by}.`;

@@ -33,14 +33,23 @@ export function OutcomeShape({ outcome, x }: { outcome: Outcome; x: number }) {
   );
 }
 
+interface OutcomeWordProps {
+  outcome: Outcome;
+  /** Why it was skipped: a missed occurrence is called so. */
+  reason?: string | null;
+}
+
 /** The mark with its word. */
-export function OutcomeWord({ outcome }: { outcome: Outcome }) {
+export function OutcomeWord({ outcome, reason }: OutcomeWordProps) {
   return (
     <span className="outcome-word">
       <svg width={8} height={22} viewBox="0 0 8 22" aria-hidden="true">
         <OutcomeShape outcome={outcome} x={0} />
       </svg>
-      {lookOf(outcome).word}
+      {isMissed(outcome, reason) ? "missed" : lookOf(outcome).word}
     </span>
   );
 }
+
+const isMissed = (outcome: Outcome, reason: string | null | undefined) =>
+  outcome === "skipped" && reason === "missed";

@@ -26,6 +26,11 @@ describe("the runs that an edit moves", () => {
       after: [...every(24 * hour).slice(0, 15), ...every(24 * hour, hour).slice(15)],
       text: "5 of the next 20 runs move, each 1 h later.",
     },
+    {
+      name: "all, and one of them less, as where its hour is missing",
+      after: every(24 * hour, hour).map((at, n) => (n === 1 ? every(24 * hour, hour / 2)[1] : at) ?? at),
+      text: "20 of the next 20 runs move, each 30 min to 1 h later.",
+    },
     { name: "none", after: every(24 * hour), text: "No run moves." },
     {
       name: "a third of them go",

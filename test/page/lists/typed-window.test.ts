@@ -159,6 +159,18 @@ describe.runIf(chromium !== undefined)("typed windows in a browser (need Chromiu
     await tab.close();
   });
 
+  test("A press on To right after From is typed has the focus, and keeps what is typed then", async () => {
+    const tab = await agenda("Europe/Berlin");
+    const { page } = tab;
+    await type(page, "From", "113020260855A", 60);
+    await page.getByLabel("To").click({ position: { x: 15, y: 12 } });
+    await page.keyboard.type("113020260905A", { delay: 60 });
+    await page.keyboard.press("Enter");
+    await hasWindow(page, "2026-11-30T07:55:00.000Z", "2026-11-30T08:05:00.000Z");
+    expect(await page.getByLabel("To").inputValue()).toBe("2026-11-30T09:05");
+    await tab.close();
+  });
+
   test("The begin of the runs beside an edit keeps what is typed, on the clocks of the schedule's zone", async () => {
     await own.world.put("typed", { when: "30 2 * * *", timezone: "Europe/Berlin" });
     const tab = await browser.tab();

@@ -20,6 +20,8 @@ export interface ConfirmProps<Preview> {
   verb(preview: Preview): string | null;
   /** Does it, and returns a sentence on what was done. `progress` reports on the way. */
   act(options: { reason: string; progress(text: string): void }): Promise<string>;
+  /** Shown with the sentence on what was done. */
+  outcome?: ReactNode;
   /** A link that leads on once it is done, to a view without this dialog. */
   next?: ReactNode;
   isDangerous?: boolean;
@@ -72,6 +74,7 @@ function Question<Preview>({
   isDangerous,
   hasNoReason,
   fields,
+  outcome,
   next,
   onPhase,
 }: ConfirmProps<Preview> & { onPhase(phase: Phase): void }) {
@@ -95,6 +98,7 @@ function Question<Preview>({
     return (
       <>
         <p role="status">{action.data}</p>
+        {outcome}
         <footer>
           {next}
           <AlertDialog.Close className="button primary" onClick={onDoneClick}>

@@ -1,4 +1,12 @@
-import { type KeyboardEvent, useEffect, useEffectEvent, useId, useRef, useState } from "react";
+import {
+  type FocusEvent,
+  type KeyboardEvent,
+  useEffect,
+  useEffectEvent,
+  useId,
+  useRef,
+  useState,
+} from "react";
 import { instantOfWall, wallInput, weekdayOfWall } from "../../data/time/wall-input.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import "../../look/wall-field.css";
@@ -48,8 +56,10 @@ export function WallField({
   const keyAt = useRef(Number.NEGATIVE_INFINITY);
   const [draft, setDraft] = useState<Draft | null>(null);
   const [isPartial, setPartial] = useState(false);
+  /** The text at the begin of the focus: a browser drops the focus of a field whose value changes. */
+  const [focused, setFocused] = useState<string | null>(null);
   const known = at === undefined || Number.isNaN(at) ? "" : wallInput(at, zone);
-  const text = draft?.text ?? known;
+  const text = draft?.text ?? focused ?? known;
   const apply = useEffectEvent(() => {
     const chosen = draft === null ? undefined : (instantOfWall(draft.text, zone) ?? undefined);
     const isUnread = isRequired === true && draft !== null && chosen === undefined;
@@ -62,6 +72,7 @@ export function WallField({
   // The text stays until its instant comes back, by the address for instance.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new instant ends the draft.
   useEffect(() => {
+    if (draft !== null) setFocused((before) => (before === null ? null : known));
     setDraft(null);
     setPartial(false);
   }, [known]);
@@ -70,6 +81,15 @@ export function WallField({
     const timer = setTimeout(apply, pickMs);
     return () => clearTimeout(timer);
   }, [draft]);
+  const leave = useEffectEvent(() => {
+    apply();
+    setFocused(null);
+  });
+  const onBlur = ({ relatedTarget }: FocusEvent) => {
+    // A field that is about to get the focus would lose it by a change of its value.
+    if (isField(relatedTarget)) document.addEventListener("focusin", () => leave(), { once: true });
+    else leave();
+  };
   const onKeyDown = ({ key, timeStamp }: KeyboardEvent) => {
     keyAt.current = timeStamp;
     if (draft?.isTyped === false) setDraft({ ...draft, isTyped: true });
@@ -98,8 +118,11 @@ export function WallField({
         onChange={({ target, timeStamp }) =>
           setDraft({ text: target.value, isTyped: timeStamp - keyAt.current < pickMs })
         }
-        onBlur={apply}
+        onFocus={() => setFocused(known)}
+        onBlur={onBlur}
       />
     </label>
   );
 }
+
+const isField = (element: Element | null) => element?.matches("input[type=datetime-local]") === true;

@@ -46,13 +46,17 @@ const columns: readonly Column<AgendaItem>[] = [
   {
     name: "Schedule",
     className: "key",
-    cell: ({ key }) => (
-      <Link to="/schedules/$key" params={{ key }} className="mono">
+    cell: ({ key, occurrence }) => (
+      <Link to="/schedules/$key" params={{ key }} search={{ why: occurrence }} className="mono">
         {key}
       </Link>
     ),
   },
-  { name: "Outcome", className: "outcome-cell", cell: ({ outcome }) => <OutcomeWord outcome={outcome} /> },
+  {
+    name: "Outcome",
+    className: "outcome-cell",
+    cell: ({ outcome, reason }) => <OutcomeWord outcome={outcome} reason={reason} />,
+  },
   { name: "More", className: "more", cell: MoreCell },
 ];
 

@@ -107,7 +107,12 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         commands={copiedSave(text, stored?.key, version)}
       />
       <div className="editor">
-        <NeededForm draft={draft} isReadable={read.ok} isNew={stored === undefined} />
+        <NeededForm
+          draft={draft}
+          isReadable={read.ok}
+          isNew={stored === undefined}
+          reading={hasNoWhen(value) ? undefined : preview.data}
+        />
         <Reading
           preview={hasNoWhen(value) ? undefined : preview.data}
           stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import type { Preview } from "../../../client/time.ts";
 import { isObject, valueAt } from "../../data/document/json-text.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { type Draft, setValue } from "./draft.ts";
@@ -23,19 +24,22 @@ interface FormProps {
   /** Whether the text is JSON; if not, the form shows the last reading and changes nothing. */
   isReadable: boolean;
   isNew: boolean;
+  /** The server's reading of `when`, in words, if it can be read. */
+  reading: Pick<Preview, "cadenceText" | "warnings"> | undefined;
 }
 
 /**
  * The fields that every schedule needs, on one screen beside the server's reading. The form is a view of
  * the document: it draws the fields that it knows and leaves all others as they are.
  */
-export function NeededForm({ draft, isReadable, isNew }: FormProps) {
+export function NeededForm({ draft, isReadable, isNew, reading }: FormProps) {
   return (
     <Panel title="When and where" note="edits the JSON below">
       <fieldset className="form" disabled={!isReadable}>
         {isNew ? <Fields fields={[keyField]} draft={draft} /> : null}
         <WhenField draft={draft} />
         <Fields fields={[zoneField]} draft={draft} />
+        {reading === undefined ? null : <BriefReading {...reading} />}
         <Section title="Target">
           <TargetFields draft={draft} />
         </Section>
@@ -44,8 +48,22 @@ export function NeededForm({ draft, isReadable, isNew }: FormProps) {
   );
 }
 
+/** For a phone, where the runs are a screen below. The panel beside says the same on wider screens. */
+function BriefReading({ cadenceText, warnings }: Pick<Preview, "cadenceText" | "warnings">) {
+  return (
+    <div className="brief-reading">
+      <p className="sentence">{cadenceText}</p>
+      {warnings.map((warning) => (
+        <p key={warning} className="notice warning">
+          {warning}
+        </p>
+      ))}
+    </div>
+  );
+}
+
 /** The payload, the labels, further times and the policies: what has a default. */
-export function FurtherForm({ draft, isReadable }: Omit<FormProps, "isNew">) {
+export function FurtherForm({ draft, isReadable }: Omit<FormProps, "isNew" | "reading">) {
   return (
     <Panel title="Further fields" note="fields that are not here stay in the JSON">
       <fieldset className="form" disabled={!isReadable}>

@@ -20,7 +20,7 @@ export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
   if (!useMay("retryJobs")) return null;
   return (
     <Confirm<JobsDryRun>
-      next={retried.length === 0 ? undefined : <StatesOfEntries entries={retried} chosen={undefined} />}
+      outcome={retried.length === 0 ? undefined : <StatesOfEntries entries={retried} chosen={undefined} />}
       button="Retry all that match …"
       title="Retry these jobs?"
       previewKey={["retry", filter]}

@@ -1,13 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { JobState, JobsByState } from "../../../client/job.ts";
+import { type JobState, type JobsByState, jobStates } from "../../../client/job.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { entryStatesQuery } from "../../data/job/entry-states.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
-import { stateWords } from "./job-search.ts";
 
 const refreshMs = 2_000;
+
+/** The words after a number of jobs. */
+const countedWords: Readonly<Record<JobState, string>> = {
+  waiting: "to run",
+  running: "running",
+  retrying: "to run again",
+  succeeded: "ran",
+  skipped: "skipped",
+  dead: "dead",
+  cancelled: "cancelled",
+};
 
 interface StatesOfEntriesProps {
   /** The entries of the audit that retries or cancels have written. */
@@ -16,7 +26,7 @@ interface StatesOfEntriesProps {
   chosen: JobState | undefined;
 }
 
-/** `What became of 47 jobs: 31 ran, 11 dead, 5 waiting`: each number lists its jobs. */
+/** `What became of 47 jobs: 31 ran, 11 dead, 5 to run`: each number lists its jobs. */
 export function StatesOfEntries({ entries, chosen }: StatesOfEntriesProps) {
   const { carillon } = useSession();
   const everyMs = useRefreshMs(refreshMs);
@@ -25,13 +35,13 @@ export function StatesOfEntries({ entries, chosen }: StatesOfEntriesProps) {
     refetchInterval: ({ state }) => (state.data !== undefined && isOver(state.data) ? false : everyMs),
   });
   const search = { entry: entries.join(",") };
-  const parts = stateWords.filter(([state]) => (data?.states[state] ?? 0) > 0);
+  const parts = jobStates.filter((state) => (data?.states[state] ?? 0) > 0);
   return (
     <p role="status" className="fates" aria-busy={data === undefined}>
       <Link to="/jobs" search={search} className="link">
         What became of {data === undefined ? "the jobs" : amountText(data, "job")}
       </Link>
-      {parts.map(([state, word]) => (
+      {parts.map((state) => (
         <Link
           key={state}
           to="/jobs"
@@ -39,7 +49,7 @@ export function StatesOfEntries({ entries, chosen }: StatesOfEntriesProps) {
           className="link"
           aria-current={state === chosen ? "true" : undefined}
         >
-          {numberText(data?.states[state] ?? 0)} {word}
+          {numberText(data?.states[state] ?? 0)} {countedWords[state]}
         </Link>
       ))}
     </p>

@@ -16,7 +16,12 @@ export function ComingRuns({ runs }: { runs: NextRuns | undefined }) {
         {runs?.items.map((item) => (
           <li key={`${item.scheduleId} ${item.occurrence} ${item.kind}`} data-row>
             <Instant at={item.dueAt ?? item.occurrence} of={item.key} />
-            <Link to="/schedules/$key" params={{ key: item.key }} className="mono">
+            <Link
+              to="/schedules/$key"
+              params={{ key: item.key }}
+              search={{ why: item.occurrence }}
+              className="mono"
+            >
               {item.key}
             </Link>
             <span className="quiet">{lookOf(item.outcome).word}</span>

@@ -30,7 +30,14 @@ export function PastRuns({ name, strip }: { name: string; strip: Strip | undefin
           .map(({ occurrence, kind, outcome, reason, latenessMs, durationMs, job, note }) => (
             <li key={`${occurrence} ${kind} ${job}`} data-row>
               <Instant at={occurrence} of={name} />
-              <OutcomeWord outcome={outcome} />
+              <Link
+                className="instant"
+                to="/schedules/$key"
+                params={{ key: name }}
+                search={(before) => ({ ...before, why: occurrence })}
+              >
+                <OutcomeWord outcome={outcome} reason={reason} />
+              </Link>
               <span className="quiet">
                 {[
                   kind === "manual" ? "fired by hand" : null,

@@ -59,7 +59,7 @@ export function ScheduleView() {
         <>
           <div className="two">
             <PastRuns name={key} strip={past.data} />
-            <Why name={key} at={why ?? newest?.occurrence} />
+            <Why name={key} at={why ?? newest?.occurrence} isAsked={why !== undefined} />
           </div>
           <RunTimes name={key} strip={past.data} />
         </>

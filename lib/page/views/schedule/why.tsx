@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
 import { quoted } from "../../data/text/shell-text.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
@@ -17,6 +17,8 @@ import { typedInstant, writtenInstant } from "./typed-instant.ts";
 
 interface WhyProps {
   name: string;
+  /** Whether the address asks for the instant: then the answer is brought onto the screen. */
+  isAsked: boolean;
   /** The instant that is explained. */
   at: string | undefined;
 }
@@ -24,7 +26,7 @@ interface WhyProps {
 const refreshMs = 10_000;
 
 /** The explanation of any instant of the schedule. */
-export function Why({ name, at }: WhyProps) {
+export function Why({ name, at, isAsked }: WhyProps) {
   const { carillon } = useSession();
   const navigate = useNavigate({ from: "/schedules/$key" });
   const often = { refetchInterval: useRefreshMs(refreshMs) };
@@ -50,9 +52,16 @@ export function Why({ name, at }: WhyProps) {
     if (instant !== null) void navigate({ search: (before) => ({ ...before, why: instant }) });
   };
   const data = at === undefined ? undefined : explanation.data;
+  const answer = useRef<HTMLDivElement>(null);
+  const isAnswered = data !== undefined;
+  // On a phone it is below the list of past occurrences.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another instant has another answer.
+  useEffect(() => {
+    if (isAsked && isAnswered) answer.current?.scrollIntoView({ block: "nearest" });
+  }, [isAsked, isAnswered, at]);
   return (
     <Panel title="Why?" note={data === undefined ? undefined : `${writtenInstant(data.at, zone)} ${zone}`}>
-      <div className="why">
+      <div ref={answer} className="why">
         <form onSubmit={ask}>
           <label className="hidden" htmlFor="why-at">
             The instant to explain
