@@ -21,7 +21,7 @@ export function Shell() {
       <SkipLink />
       <header className="bar">
         <Link to="/" className="brand">
-          <Bell /> Carillon <InstallationName />
+          <Bell /> <span className="brand-word">Carillon</span> <InstallationName />
         </Link>
         <nav aria-label="Views" className="views">
           <div className="views-scroll">

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "c5dba06e55400c00ba1aa242ece2d3e118e99b18c3aed958e6a7266eb4e14f41",
+  migrationsDigest: "05f28b7f0ab21137317ddddcfd73ed8c8d6d711961b9056e705c187e55ca798e",
 } as const;
