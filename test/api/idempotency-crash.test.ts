@@ -226,7 +226,9 @@ function withoutChance(json: unknown): unknown {
   return JSON.parse(
     timeless(
       JSON.stringify(json ?? null, (name, value: unknown) =>
-        typeof value === "string" && /^(id|key|job|scheduleId|token|revision)$/.test(name) ? "made" : value,
+        typeof value === "string" && /^(id|key|job|scheduleId|token|revision|entry)$/.test(name)
+          ? "made"
+          : value,
       ),
     ),
   );

@@ -69,7 +69,7 @@ test("A bulk carillon retry or cancel does what it can, counts failures, and exi
   expect(cancelled.err).toContain("The server failed on 1 job, and left it unchanged; its log names it.");
   const retried = await cli.carillon(["retry", "--state", "cancelled", "--key", "m:1", "--yes", "--json"]);
   expect(retried).toMatchObject({ code: 0 });
-  expect(JSON.parse(retried.out)).toEqual({ done: 1, leftOut: 0, failed: 0 });
+  expect(JSON.parse(retried.out)).toMatchObject({ done: 1, leftOut: 0, failed: 0 });
 });
 
 test("carillon inbox lists, shows and forgets a command that the SQL inbox refused", async () => {

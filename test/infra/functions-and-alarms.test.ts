@@ -98,7 +98,7 @@ describe("functions", () => {
       ].sort(),
     );
     expect(variablesOf("WebhookSenderFunction")).toEqual([]);
-    expect(variablesOf("PageFunction").sort()).toEqual(["PAGE_DIRECTORY", "PAGE_LOGS_LINK"]);
+    expect(variablesOf("PageFunction").sort()).toEqual(["PAGE_DIRECTORY", "PAGE_LOGS_LINK", "PAGE_NAME"]);
     expect(variablesOf("MigrationFunction").sort()).toEqual(
       [...where, "DATABASE_AUTH", "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY"].sort(),
     );

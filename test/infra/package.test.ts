@@ -85,7 +85,7 @@ export const wrong: CarillonProps = { alarmTopic: topic.topicArn };
 
 const handlers = `
 import { again, defineJob, type JobHandler } from "carillon/job";
-import { z } from "zod";
+import * as z from "zod";
 
 export const handlers: readonly JobHandler[] = [
   defineJob({

@@ -52,6 +52,13 @@ describe("the variants", () => {
 
   test("the variants have known choices, which proves that the search for choices works", () => {
     expect(choosing).toEqual(expect.arrayContaining(["database", "tickBy", "endpoints", "dashboard"]));
-    expect(choicesOf(settingsShape.shape.endpoints)).toEqual(["sqs", "events", "lambda", "secretsmanager"]);
+    expect(choicesOf(settingsShape.shape.endpoints)).toEqual([
+      "sqs",
+      "events",
+      "lambda",
+      "secretsmanager",
+      "dynamodb",
+      "s3",
+    ]);
   });
 });

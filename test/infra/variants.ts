@@ -173,7 +173,12 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     pageScopes: "openid,carillon/write",
     pageSignInParameters: "identity_provider=Example",
     pageConnectOrigins: "https://example.auth.eu-central-1.amazoncognito.com",
+    pageName: "Billing, production",
     pageLogsLink: "https://logs.example.com/search?q=job:{jobId}&from={from}&to={to}",
+  },
+
+  "own network with the ways of handlers": {
+    endpoints: "sqs,events,lambda,secretsmanager,dynamodb,s3",
   },
 
   "longest lists": {

@@ -95,10 +95,12 @@ describe.runIf(chromium !== undefined)("the states of the page (need Chromium)",
     );
     const keys = page.locator("td.key");
     await page.getByText("2 match").waitFor();
+    await keys.nth(1).waitFor();
     const before = await keys.allTextContents();
     expect(before).toEqual(["device:meter:0042:reading", "device:meter:0043:reading"]);
     await page.reload();
     await page.getByText("2 match").waitFor();
+    await keys.nth(1).waitFor();
     expect(await keys.allTextContents()).toEqual(before);
     expect(await page.getByLabel("Key begins with").inputValue()).toBe("device:");
     await page.getByLabel("Zone of all times").selectOption("UTC");

@@ -37,14 +37,16 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
       const tab = await browser.tab(look);
       const { page } = tab;
       await tab.open(day);
-      await page.getByText("292 occurrences of 5 expressions", { exact: true }).waitFor();
+      await page
+        .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
+        .waitFor();
       await page.getByLabel("Outcome").selectOption("held");
       const rows = page.locator("main tr[data-row]");
       await rows.filter({ hasText: "often:" }).first().waitFor({ state: "detached" });
       await rows.filter({ hasText: "kept:a" }).getByText("held by ops: the new index").waitFor();
       expect(await rows.count()).toBe(1);
       expect(page.url()).toContain("outcome=held");
-      const whole = "292 occurrences of 5 expressions, with any outcome";
+      const whole = "292 occurrences of 5 expressions, before holds and calendars";
       await page.getByText(`1 row with “held”, all there are · ${whole}`).waitFor();
       expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
       await page.getByLabel("Outcome").selectOption("dead");
@@ -78,7 +80,9 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     expect(await zoneOf("off:next").innerText()).toBe("UTC, calendar days: moved to the next day");
     expect(await zoneOf("off:previous").innerText()).toBe("UTC, calendar days: moved to the day before");
     expect(await page.getByLabel("Outcome").count()).toBe(0);
-    await page.getByText("292 occurrences of 5 expressions", { exact: true }).waitFor();
+    await page
+      .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
+      .waitFor();
     expect(await textFaults(page)).toEqual([]);
     await tab.close();
   });
@@ -87,7 +91,9 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open(day);
-    await page.getByText("292 occurrences of 5 expressions", { exact: true }).waitFor();
+    await page
+      .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
+      .waitFor();
     const loaded = Promise.withResolvers<void>();
     await page.route("**/v1/occurrences?*", async (route) => {
       await loaded.promise;
@@ -99,7 +105,9 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     await page.getByText("Loading …").waitFor();
     expect(await page.locator(".title > p").first().innerText()).toBe("…");
     loaded.resolve();
-    await page.getByText("1 occurrence of 1 expression", { exact: true }).waitFor();
+    await page
+      .getByText("1 occurrence of 1 expression, before holds and calendars", { exact: true })
+      .waitFor();
     await tab.close();
   });
 });

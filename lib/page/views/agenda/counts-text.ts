@@ -8,7 +8,10 @@ export interface Listed {
   hasMore: boolean;
 }
 
-/** The headline of the agenda. The server counts by cadence, before any outcome is known. */
+/**
+ * The headline of the agenda. The server counts by cadence, before any outcome is known, so the count may
+ * be above that of the load.
+ */
 export function countsText(
   counts: AgendaCounts,
   { outcome, listed }: { outcome: AgendaOutcome | undefined; listed: Listed | undefined },
@@ -16,10 +19,10 @@ export function countsText(
   const { exact, occurrences, cadences } = counts;
   const runs = amountText({ count: occurrences, more: false }, "occurrence");
   const expressions = amountText({ count: cadences, more: false }, "expression");
-  const all = `${exact ? "" : "about "}${runs} of ${expressions}`;
+  const all = `${exact ? "" : "about "}${runs} of ${expressions}, before holds and calendars`;
   if (outcome !== undefined && listed !== undefined)
-    return `${listedText(listed, lookOf(outcome).word)} · ${all}, with any outcome`;
-  if (isOnlyCounted(counts, listed)) return `nothing is listed · ${all}, by the expressions alone`;
+    return `${listedText(listed, lookOf(outcome).word)} · ${all}`;
+  if (isOnlyCounted(counts, listed)) return `nothing is listed · ${all}`;
   return all;
 }
 

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Preview } from "../../../client/time.ts";
 import { isObject, valueAt } from "../../data/document/json-text.ts";
+import { useNarrow } from "../../hooks/use-narrow.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { type Draft, setValue } from "./draft.ts";
 import { faultsOf } from "./faults.ts";
@@ -33,13 +34,14 @@ interface FormProps {
  * the document: it draws the fields that it knows and leaves all others as they are.
  */
 export function NeededForm({ draft, isReadable, isNew, reading }: FormProps) {
+  const isNarrow = useNarrow();
   return (
     <Panel title="When and where" note="edits the JSON below">
       <fieldset className="form" disabled={!isReadable}>
         {isNew ? <Fields fields={[keyField]} draft={draft} /> : null}
         <WhenField draft={draft} />
         <Fields fields={[zoneField]} draft={draft} />
-        {reading === undefined ? null : <BriefReading {...reading} />}
+        {reading === undefined || !isNarrow ? null : <BriefReading {...reading} />}
         <Section title="Target">
           <TargetFields draft={draft} />
         </Section>
@@ -48,7 +50,7 @@ export function NeededForm({ draft, isReadable, isNew, reading }: FormProps) {
   );
 }
 
-/** For a phone, where the runs are a screen below. The panel beside says the same on wider screens. */
+/** For one column, where the runs are a screen below. Otherwise the panel beside says it. */
 function BriefReading({ cadenceText, warnings }: Pick<Preview, "cadenceText" | "warnings">) {
   return (
     <div className="brief-reading">
