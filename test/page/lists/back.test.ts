@@ -50,6 +50,8 @@ describe.runIf(chromium !== undefined)("going back to a list (needs Chromium)", 
     const href = await link.getAttribute("href");
     await link.click();
     await page.waitForURL(/jobs\/./);
+    // The address comes before the view, whose code is loaded first.
+    await page.getByRole("table", { name: "Jobs" }).waitFor({ state: "detached" });
     await page.goBack();
     await focusOn(page, href);
     await page.getByRole("link", { name: "Now", exact: true }).click();

@@ -36,8 +36,16 @@ describe.runIf(chromium !== undefined)("a dialog with long texts on a phone (nee
     const { page } = tab;
     await page.setViewportSize({ width: 390, height: 844 });
     await tab.open("/jobs?state=dead");
+    const { promise: counted, resolve: answer } = Promise.withResolvers<void>();
+    await page.route("**/v1/jobs:retry", async (route) => {
+      await counted;
+      await route.continue();
+    });
     await page.getByRole("button", { name: "Retry all that match …" }).click();
     const dialog = page.getByRole("alertdialog");
+    // The focus is in the dialog before the texts come.
+    await dialog.getByLabel("Reason, for the audit").focus();
+    answer();
     await dialog.getByRole("button", { name: /^Retry \d+ jobs$/ }).waitFor();
     expect(await dialog.evaluate((popup) => popup.scrollHeight > popup.clientHeight)).toBe(true);
     expect(await isReached(page, /^Retry \d+ jobs$/)).toBe(true);
