@@ -29,12 +29,12 @@ export function assemble(
     connect(env, { applicationName: "carillon-api", answerMs: answerMs.others, log }),
   );
   const queue = parcelQueueFrom(env, log);
-  const { handlers, fault } = ownHandlers(log);
-  const limitsDefined = fault === undefined ? definedOnce(sql, log, handlers) : async () => {};
+  const own = ownHandlers(log);
+  const limitsDefined = definedOnce(sql, log, own);
   const rateByDefault = defaultRateFrom(env);
   const targets = allowedTargetsFrom(env);
   const answer = makeApi({
-    operations: makeOperations({ sql, queue, log, handlers, handlersFault: fault, targets, rateByDefault }),
+    operations: makeOperations({ sql, queue, log, ...own, targets, rateByDefault }),
     authenticate: authenticateFrom(env, sql),
     admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
       clock,

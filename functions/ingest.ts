@@ -25,18 +25,18 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     log,
   });
   const queue = parcelQueueFrom(env, log);
-  const { handlers, fault } = ownHandlers(log);
+  const own = ownHandlers(log);
   const prefix = env["INGEST_PREFIX"] ?? "";
   const deps = {
     sql,
     queue,
     log,
     metrics,
-    acceptance: acceptanceOf({ handlers, handlersFault: fault, targets: allowedTargetsFrom(env) }),
+    acceptance: acceptanceOf({ ...own, targets: allowedTargetsFrom(env) }),
     prefix: prefix === "" ? null : prefix,
     queues: { url: required(env, "INGEST_QUEUE_URL"), deadUrl: required(env, "INGEST_DEAD_QUEUE_URL") },
   };
-  const limitsDefined = fault === undefined ? definedOnce(sql, log, handlers) : async () => {};
+  const limitsDefined = definedOnce(sql, log, own);
   return {
     handler: async ({ Records }, invocation) => {
       await limitsDefined();

@@ -5,7 +5,7 @@ import type { Log } from "../lib/log/log.ts";
 export interface OwnHandlers {
   handlers: readonly JobHandler[];
   /** Set if the module of the handlers threw: there are none then. */
-  fault: Error | undefined;
+  handlersFault: Error | undefined;
 }
 
 /**
@@ -18,8 +18,8 @@ const imported = await import("#handlers").then(
 );
 
 export function ownHandlers(log: Log): OwnHandlers {
-  if ("module" in imported) return { handlers: imported.module.handlers, fault: undefined };
+  if ("module" in imported) return { handlers: imported.module.handlers, handlersFault: undefined };
   const { error } = imported;
   log.error("handlers.not-loaded", { error: errorText(error) });
-  return { handlers: [], fault: new Error(`The handlers could not be loaded: ${errorText(error)}`) };
+  return { handlers: [], handlersFault: new Error(`The handlers could not be loaded: ${errorText(error)}`) };
 }

@@ -57,10 +57,8 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
   const targets = allowedTargetsFrom(env);
   // Only the acceptance of commands needs the handlers, for their schemas. They are imported late,
   // since most ticks accept none.
-  const acceptance = async () => {
-    const { handlers, fault } = (await import("./own-handlers.ts")).ownHandlers(log);
-    return acceptanceOf({ handlers, handlersFault: fault, targets });
-  };
+  const acceptance = async () =>
+    acceptanceOf({ ...(await import("./own-handlers.ts")).ownHandlers(log), targets });
   const deps = { sql, log, queue, bus: { events, bus }, acceptance, reach: { failed: false } };
   return {
     handler: async (event, invocation) => {

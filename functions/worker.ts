@@ -62,7 +62,16 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   const deliver = deliverTo({
     queue: queueTarget(queues),
     event: eventTarget({ events, clock }),
-    handler: handlerTarget({ handlers, fault: own.fault, clock, log, sql, transactions, queue, notify }),
+    handler: handlerTarget({
+      handlers,
+      fault: own.handlersFault,
+      clock,
+      log,
+      sql,
+      transactions,
+      queue,
+      notify,
+    }),
     webhook: webhookTarget({
       // Only the worker of the slow queue has this setting, and only it delivers webhooks.
       sendWebhook: (request, signal) =>
@@ -90,8 +99,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   };
   // Only the worker that runs handlers has `TARGET_WINDOW`, and only it stores the limits that
   // handlers define.
-  const limitsDefined =
-    deps.window === null || own.fault !== undefined ? async () => {} : definedOnce(sql, log, own.handlers);
+  const limitsDefined = deps.window === null ? async () => {} : definedOnce(sql, log, own);
   return {
     handler: async (event, invocation) => {
       await limitsDefined();

@@ -5,7 +5,12 @@ import { instantShape } from "../schedule/shape/instant-shape.ts";
 import { jsonFaults } from "../schedule/shape/json.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { keyFault, keyShape } from "../schedule/shape/schedule-key.ts";
-import { parseScheduleBody, scheduleShape, withWhen } from "../schedule/shape/schedule-shape.ts";
+import {
+  notUnderstood,
+  parseScheduleBody,
+  scheduleShape,
+  withWhen,
+} from "../schedule/shape/schedule-shape.ts";
 import { memberPath } from "../schedule/shape/shape-faults.ts";
 import { storableText } from "../schedule/shape/text.ts";
 import { refusePatchShape } from "./schedule-patch-shape.ts";
@@ -59,8 +64,7 @@ export function readSchedulePatch(input: unknown, keyInPath: string): unknown {
   }));
   if (key !== undefined && key !== keyInPath) faults.unshift({ path: "key", message: "cannot be changed" });
   if (faults.length === 0) return rest;
-  const refused = new Refusal("invalid", "The schedule is not understood.", faults);
-  throw together([refused, ...refusalsOf(() => refusePatchShape(rest))]);
+  throw together([notUnderstood(faults), ...refusalsOf(() => refusePatchShape(rest))]);
 }
 
 function takeKey(input: unknown): { key: unknown; rest: unknown } {
@@ -78,9 +82,7 @@ function parsedWithKey(input: unknown, keyMessage: string | null, besides: Besid
   throw withWhen([refusedKey(keyMessage), ...others], input);
 }
 
-function refusedKey(message: string): Refusal {
-  return new Refusal("invalid", "The schedule is not understood.", [{ path: "key", message }]);
-}
+const refusedKey = (message: string) => notUnderstood([{ path: "key", message }]);
 
 /** The owner of a hold on a schedule. */
 export const holderName = storableText({ max: 100 });

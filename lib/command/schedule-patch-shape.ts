@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { parseWhen } from "../cadence/when/parse-when.ts";
-import { Refusal } from "../refusal.ts";
 import { keyShape } from "../schedule/shape/schedule-key.ts";
-import { scheduleShape } from "../schedule/shape/schedule-shape.ts";
+import { notUnderstood, scheduleShape } from "../schedule/shape/schedule-shape.ts";
 import { shapeFaults } from "../schedule/shape/shape-faults.ts";
 import { contradictions, whenFaultText, whenShape } from "../schedule/shape/timing-shape.ts";
 
@@ -43,8 +42,7 @@ export const manyPatchShape = schedulePatchShape
 /** Refuses what is wrong in a patch, whatever it is merged with. */
 export function refusePatchShape(patch: unknown): void {
   const shaped = schedulePatchShape.safeParse(patch, { reportInput: true });
-  if (!shaped.success)
-    throw new Refusal("invalid", "The schedule is not understood.", shapeFaults(shaped.error));
+  if (!shaped.success) throw notUnderstood(shapeFaults(shaped.error));
 }
 
 const text = (value: unknown) => (typeof value === "string" ? value : null);

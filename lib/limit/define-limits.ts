@@ -17,11 +17,19 @@ export async function defineLimits(sql: Sql, handlers: readonly Limited[]): Prom
   return defined?.changed ?? 0;
 }
 
+interface Loaded {
+  handlers: readonly HandlerTraits[];
+  /** The handlers could not be loaded: what they define is not known. */
+  handlersFault?: Error | undefined;
+}
+
 /**
  * Stores the limits and groups that handlers define, once per function instance, before its first
- * event. If that fails, the event is handled with the stored ones, and the next event tries again.
+ * event. If that fails, or they are not known, events are handled with the stored ones. After a
+ * failure the next event tries again.
  */
-export function definedOnce(sql: Sql, log: Log, handlers: readonly HandlerTraits[]): () => Promise<void> {
+export function definedOnce(sql: Sql, log: Log, { handlers, handlersFault }: Loaded): () => Promise<void> {
+  if (handlersFault !== undefined) return async () => {};
   let defined: Promise<void> | undefined;
   return () => {
     defined ??= Promise.all([defineLimits(sql, handlers), defineGroups(sql, handlers)]).then(

@@ -163,7 +163,7 @@ async function readRetrying(sql: Tx): Promise<number> {
     select (select coalesce(sum(cardinality(occurrences)), 0)::float8 from listed) as listed,
       count(*)::int as looked, count(*) filter (where j.attempt > 0)::int as tried
     from looked k left join lateral (
-      select j.attempt, j.kind = 'cadence' and j.attempt = 0 and j.due_at = j.occurrence as unmoved from carillon.jobs j
+      select j.attempt from carillon.jobs j
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n
         and j.state = 'waiting' and j.parcel_id = k.id offset 0) j on true`;
   if (row === undefined || row.looked === 0) return 0;

@@ -21,7 +21,7 @@ test("a function that could not store its handlers' limits does so with its next
     maxChecks: 1,
     maxAheadMs: minute,
   };
-  const take = definedOnce(world.sql, world.log, [handler]);
+  const take = definedOnce(world.sql, world.log, { handlers: [handler] });
   await world.sql.unsafe(
     "alter function carillon.define_limits(text[], int[], int[], int[]) rename to define_limits_later",
   );

@@ -1,9 +1,8 @@
 import { pageNameElement } from "../../config/page-name.ts";
+import { settingIn } from "../data/setting-in.ts";
 
 /** The name of the installation, by the document; null if it has none. */
-export function installationName(): string | null {
-  return document.querySelector<HTMLMetaElement>(`meta[name="${pageNameElement}"]`)?.content ?? null;
-}
+export const installationName = (): string | null => settingIn(pageNameElement);
 
 /** Two installations look alike; this tells which one a reader is about to change. */
 export function InstallationName() {

@@ -154,7 +154,7 @@ export function withWhen(refusals: readonly Refusal[], input: unknown): Refusal 
   return together(faults.length === 0 ? refusals : [...refusals, notUnderstood(faults)]);
 }
 
-function notUnderstood(faults: readonly Fault[]): Refusal {
+export function notUnderstood(faults: readonly Fault[]): Refusal {
   return new Refusal("invalid", "The schedule is not understood.", faults);
 }
 

@@ -1,6 +1,6 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId, useRef, useState } from "react";
 import { useAction } from "../../hooks/use-action.ts";
 import { sentenceOf } from "../answer-state.tsx";
 import { onDoneClick } from "./done-click.ts";
@@ -39,6 +39,14 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
   const queryClient = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const [phase, setPhase] = useState<Phase>("asking");
+  const popup = useRef<HTMLDivElement>(null);
+  // Without scrolling: the count may have come already, and is read from its beginning.
+  const focusFirst = () => {
+    popup.current
+      ?.querySelector<HTMLElement>("input, select, textarea, button")
+      ?.focus({ preventScroll: true });
+    return false;
+  };
   const change = (opens: boolean) => {
     // Closed in the middle, the dialog could not say what was done and what was not.
     if (phase === "acting") return;
@@ -53,7 +61,7 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
       <AlertDialog.Trigger className="button">{props.button}</AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
-        <AlertDialog.Popup className="dialog">
+        <AlertDialog.Popup ref={popup} className="dialog" initialFocus={focusFirst}>
           <AlertDialog.Title className="dialog-title">
             {phase === "done" ? "Done" : props.title}
           </AlertDialog.Title>

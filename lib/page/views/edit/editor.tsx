@@ -43,6 +43,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
     // The field may be far below the button.
     if (save.error !== null) focusField(null);
   }, [save.error]);
+  const shown = hasNoWhen(value) ? undefined : preview.data;
   const error = save.error ?? preview.error;
   const faults = faultsIn(error);
   const marks = useMemo(() => marksOf(text, read, faults), [text, read, faults]);
@@ -107,14 +108,9 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         commands={copiedSave(text, stored?.key, version)}
       />
       <div className="editor">
-        <NeededForm
-          draft={draft}
-          isReadable={read.ok}
-          isNew={stored === undefined}
-          reading={hasNoWhen(value) ? undefined : preview.data}
-        />
+        <NeededForm draft={draft} isReadable={read.ok} isNew={stored === undefined} preview={shown} />
         <Reading
-          preview={hasNoWhen(value) ? undefined : preview.data}
+          preview={shown}
           stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
           moves={movesTimes(began, value)}
           isRefused={error !== null}

@@ -19,21 +19,22 @@ import {
 } from "./form-fields.ts";
 import { PayloadField } from "./payload-field.tsx";
 import { WhenField } from "./when-field.tsx";
+import { Words } from "./words.tsx";
 
 interface FormProps {
   draft: Draft;
   /** Whether the text is JSON; if not, the form shows the last reading and changes nothing. */
   isReadable: boolean;
   isNew: boolean;
-  /** The server's reading of `when`, in words, if it can be read. */
-  reading: Pick<Preview, "cadenceText" | "warnings"> | undefined;
+  /** The server's reading, for one column: there the panel with it is a screen below. */
+  preview: Preview | undefined;
 }
 
 /**
  * The fields that every schedule needs, on one screen beside the server's reading. The form is a view of
  * the document: it draws the fields that it knows and leaves all others as they are.
  */
-export function NeededForm({ draft, isReadable, isNew, reading }: FormProps) {
+export function NeededForm({ draft, isReadable, isNew, preview }: FormProps) {
   const isNarrow = useNarrow();
   return (
     <Panel title="When and where" note="edits the JSON below">
@@ -41,7 +42,11 @@ export function NeededForm({ draft, isReadable, isNew, reading }: FormProps) {
         {isNew ? <Fields fields={[keyField]} draft={draft} /> : null}
         <WhenField draft={draft} />
         <Fields fields={[zoneField]} draft={draft} />
-        {reading === undefined || !isNarrow ? null : <BriefReading {...reading} />}
+        {preview === undefined || !isNarrow ? null : (
+          <div className="brief-reading">
+            <Words preview={preview} />
+          </div>
+        )}
         <Section title="Target">
           <TargetFields draft={draft} />
         </Section>
@@ -50,22 +55,8 @@ export function NeededForm({ draft, isReadable, isNew, reading }: FormProps) {
   );
 }
 
-/** For one column, where the runs are a screen below. Otherwise the panel beside says it. */
-function BriefReading({ cadenceText, warnings }: Pick<Preview, "cadenceText" | "warnings">) {
-  return (
-    <div className="brief-reading">
-      <p className="sentence">{cadenceText}</p>
-      {warnings.map((warning) => (
-        <p key={warning} className="notice warning">
-          {warning}
-        </p>
-      ))}
-    </div>
-  );
-}
-
 /** The payload, the labels, further times and the policies: what has a default. */
-export function FurtherForm({ draft, isReadable }: Omit<FormProps, "isNew" | "reading">) {
+export function FurtherForm({ draft, isReadable }: Omit<FormProps, "isNew" | "preview">) {
   return (
     <Panel title="Further fields" note="fields that are not here stay in the JSON">
       <fieldset className="form" disabled={!isReadable}>

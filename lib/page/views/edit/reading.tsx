@@ -8,6 +8,7 @@ import { useNow } from "../../hooks/use-now.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { WallField } from "../../parts/time/wall-field.tsx";
+import { Words } from "./words.tsx";
 import "../../look/runs.css";
 
 interface ReadingProps {
@@ -32,7 +33,15 @@ export function Reading({ preview, stored, moves, isRefused, unset, isStale, fro
   return (
     <Panel title="When it will run" note={preview === undefined ? undefined : timezone}>
       <div className="reading" aria-live="polite" aria-busy={isStale}>
-        <Words preview={preview} isRefused={isRefused} />
+        {preview === undefined ? (
+          <p className="quiet">
+            {isRefused
+              ? "The server does not understand it yet: the faults are at their fields."
+              : "Write when it runs: the words and the coming runs appear here."}
+          </p>
+        ) : (
+          <Words preview={preview} />
+        )}
         {unset.map(({ path, message }) => (
           <p key={path} className="notice bad">
             Before it can be saved: <code>{path}</code> <Sentence text={message} />.
@@ -56,29 +65,6 @@ export function Reading({ preview, stored, moves, isRefused, unset, isStale, fro
         )}
       </div>
     </Panel>
-  );
-}
-
-function Words({ preview, isRefused }: Pick<ReadingProps, "preview" | "isRefused">) {
-  if (preview === undefined)
-    return (
-      <p className="quiet">
-        {isRefused
-          ? "The server does not understand it yet: the faults are at their fields."
-          : "Write when it runs: the words and the coming runs appear here."}
-      </p>
-    );
-  return (
-    <>
-      <p className="sentence">
-        {preview.cadenceText} <code className="faint">{preview.cadence}</code>
-      </p>
-      {preview.warnings.map((warning) => (
-        <p key={warning} className="notice warning">
-          <b aria-hidden="true">△</b> {warning}
-        </p>
-      ))}
-    </>
   );
 }
 

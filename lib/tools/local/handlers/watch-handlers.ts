@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from "node:fs";
+import { watch } from "node:fs";
 import path from "node:path";
 import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
@@ -12,11 +12,8 @@ const settleMs = 60;
  * Loads the handlers again when one of their files changes, and renews the functions. With a file
  * that cannot be loaded, the handlers stay as they are, and the log says why.
  */
-export function watchHandlers(
-  own: OwnHandlers,
-  { renew, log }: { renew: () => void; log: Log },
-): { stop(): void } {
-  const watchers = new Map<string, FSWatcher>();
+export function watchHandlers(own: OwnHandlers, { renew, log }: { renew: () => void; log: Log }): void {
+  const watched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let reloads = Promise.resolve();
   const reload = async () => {
@@ -40,21 +37,15 @@ export function watchHandlers(
   };
   const watchFolders = () => {
     for (const folder of new Set([...own.files].map((file) => path.dirname(file)))) {
-      if (watchers.has(folder)) continue;
+      if (watched.has(folder)) continue;
       const watcher = watch(folder, (_event, name) => changed(folder, name));
       watcher.on("error", (error) =>
         log.warn("local.handlers-unwatched", { folder, error: errorText(error) }),
       );
-      watchers.set(folder, watcher);
+      watched.add(folder);
     }
   };
   watchFolders();
-  return {
-    stop: () => {
-      clearTimeout(timer);
-      for (const watcher of watchers.values()) watcher.close();
-    },
-  };
 }
 
 export const namesOf = (handlers: readonly { name: string }[]): string =>

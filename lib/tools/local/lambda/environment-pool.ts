@@ -17,21 +17,18 @@ export function environmentPool<Own>(
   end: (own: Own) => Promise<void>,
 ): EnvironmentPool<Own> {
   const idle: Own[] = [];
-  const busy = new Set<Own>();
-  /** Environments from before the last renewal that still serve an event. */
-  const old = new Set<Own>();
+  /** Environments that were made since the last renewal. */
+  let fresh = new Set<Own>();
   const waiting: { resolve(own: Own): void; reject(error: unknown): void }[] = [];
   let made = 0;
   let closed = false;
 
-  const taken = (own: Own) => {
-    busy.add(own);
-    return own;
-  };
   const makeOne = () => {
     made++;
     try {
-      return taken(make());
+      const own = make();
+      fresh.add(own);
+      return own;
     } catch (error) {
       made--;
       throw error;
@@ -39,8 +36,7 @@ export function environmentPool<Own>(
   };
   const discard = (own: Own) => {
     made--;
-    busy.delete(own);
-    old.delete(own);
+    fresh.delete(own);
     void end(own);
     const next = waiting.shift();
     if (next === undefined) return;
@@ -53,27 +49,23 @@ export function environmentPool<Own>(
   return {
     take: async () => {
       const free = idle.pop();
-      if (free !== undefined) return taken(free);
+      if (free !== undefined) return free;
       if (made < max) return makeOne();
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
     giveBack: (own) => {
-      if (old.has(own)) {
+      if (!fresh.has(own)) {
         discard(own);
         return;
       }
       const next = waiting.shift();
-      if (next !== undefined) {
-        next.resolve(own);
-        return;
-      }
-      busy.delete(own);
-      if (closed) discard(own);
+      if (next !== undefined) next.resolve(own);
+      else if (closed) discard(own);
       else idle.push(own);
     },
     discard,
     renew: () => {
-      for (const own of busy) old.add(own);
+      fresh = new Set();
       for (const own of idle.splice(0)) discard(own);
     },
     close: async () => {
