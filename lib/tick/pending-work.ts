@@ -47,11 +47,18 @@ export type Work =
   | "zones"
   | "aside";
 
+/** For each kind of work, the earliest moment at which there is some; null if none is known. */
+export type DueWork = Readonly<Record<Work, Date | null>>;
+
 export interface After {
-  there: Record<Work, boolean>;
-  /** Minutes since 1970. */
-  minute: number;
+  due: DueWork;
+  now: Date;
 }
+
+export const isDue = ({ due, now }: After, work: Work): boolean => {
+  const at = due[work];
+  return at !== null && at <= now;
+};
 
 /**
  * Most kinds of work have nothing to do in most minutes. One query of index lookups checks all of
@@ -74,37 +81,41 @@ export async function pendingAfterFiring(
   sql: Sql,
   { retentionDays, zoneData, notify, canary }: TickSettings,
 ): Promise<After> {
-  const [found] = await sql<(After["there"] & Pick<After, "minute">)[]>`
+  const [found] = await sql<(DueWork & Pick<After, "now">)[]>`
     with clock as materialized (select carillon.clock() as now)
-    select floor(extract(epoch from ${now(sql)}) / 60)::float8 as minute,
-      exists (select from carillon.lifecycle where events <> ${[...notify]}::text[]) as setting,
-      ${canary !== null} or exists (
-        select from carillon.schedules where key = any(${Object.values(canaryKeys)}::text[]) and deleted_at is null) as canaries,
-      ${comes(sql, sql`select min(next_at) from carillon.quarantine where consumer = 'plan'`)} as plans,
-      ${comes(sql, sql`select min(turn_at) from carillon.backlog`)} as backlog,
+    select ${now(sql)} as now,
+      ${atOnceIf(sql, sql`exists (select from carillon.lifecycle where events <> ${[...notify]}::text[])`)} as setting,
+      ${atOnceIf(
+        sql,
+        sql`${canary !== null} or exists (
+          select from carillon.schedules where key = any(${Object.values(canaryKeys)}::text[]) and deleted_at is null)`,
+      )} as canaries,
+      (select min(next_at) from carillon.quarantine where consumer = 'plan') as plans,
+      (select min(turn_at) from carillon.backlog) as backlog,
       ${parcels(sql)} as parcels,
-      ${comes(sql, sql`select min(until) from carillon.holds`)} as holds,
-      exists (select from carillon.wanted_holds) as "wantedHolds",
-      exists (select from carillon.inbox)
-        or ${comes(sql, sql`select min(refused_at) + make_interval(days => ${refusedKeptDays}::int) from carillon.inbox_refusals`)} as inbox,
-      exists (select from carillon.shards where near_until < ${nearLine(sql, now(sql))}) as near,
-      ${pastDays(sql, retentionDays)} as "pastDays",
-      ${comes(sql, sql`select min(end_look_at) from carillon.schedules`)} as ended,
-      exists (select from carillon.outbox where tries = 0) or ${comes(sql, sql`select min(offer_at) from carillon.outbox`)} as events,
-      ${comes(sql, sql`select min(until) from carillon.shared_holds`)}
-        or exists (select from carillon.shared_holds where reached is not null) as "sharedHolds",
-      exists (select from carillon.targets where regrouped_at is not null) as handlers,
-      exists (select from carillon.schedules where target_id is null) as targets,
-      coalesce((select min(seen_on) from carillon.command_marks) < (${now(sql)} at time zone 'UTC')::date - ${rememberedDays}::int, false)
-        or ${comes(sql, sql`select min(refused_at) + ${retentionDays} * interval '1 day' from carillon.dead_commands`)} as commands,
-      ${comes(sql, sql`select look_at from carillon.cadence_round`)} as cadences,
-      ${comes(sql, sql`select look_at from carillon.target_round`)} as "unusedTargets",
-      ${comes(sql, sql`select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency`)} as answers,
-      exists (select from carillon.calendars where replan_after is not null) as calendars,
-      ${zones(sql, zoneData)} as zones,
-      ${comes(sql, firstForgottenAt(sql))} as aside`;
-  const { minute, ...there } = answered(found);
-  return { there, minute };
+      (select min(until) from carillon.holds) as holds,
+      ${atOnceIf(sql, sql`exists (select from carillon.wanted_holds)`)} as "wantedHolds",
+      least(${atOnceIf(sql, sql`exists (select from carillon.inbox)`)},
+        (select min(refused_at) + make_interval(days => ${refusedKeptDays}::int) from carillon.inbox_refusals)) as inbox,
+      ${atOnceIf(sql, sql`exists (select from carillon.shards where near_until < ${nearLine(sql, now(sql))})`)} as near,
+      ${atOnceIf(sql, pastDays(sql, retentionDays))} as "pastDays",
+      (select min(end_look_at) from carillon.schedules) as ended,
+      least(${atOnceIf(sql, sql`exists (select from carillon.outbox where tries = 0)`)}, (select min(offer_at) from carillon.outbox)) as events,
+      least((select min(until) from carillon.shared_holds),
+        ${atOnceIf(sql, sql`exists (select from carillon.shared_holds where reached is not null)`)}) as "sharedHolds",
+      ${atOnceIf(sql, sql`exists (select from carillon.targets where regrouped_at is not null)`)} as handlers,
+      ${atOnceIf(sql, sql`exists (select from carillon.schedules where target_id is null)`)} as targets,
+      least(
+        ${atOnceIf(sql, sql`(select min(seen_on) from carillon.command_marks) < (${now(sql)} at time zone 'UTC')::date - ${rememberedDays}::int`)},
+        (select min(refused_at) + ${retentionDays} * interval '1 day' from carillon.dead_commands)) as commands,
+      (select look_at from carillon.cadence_round) as cadences,
+      (select look_at from carillon.target_round) as "unusedTargets",
+      (select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency) as answers,
+      ${atOnceIf(sql, sql`exists (select from carillon.calendars where replan_after is not null)`)} as calendars,
+      ${atOnceIf(sql, zones(sql, zoneData))} as zones,
+      ${firstForgottenAt(sql)} as aside`;
+  const { now: at, ...due } = answered(found);
+  return { due, now: at };
 }
 
 function answered<Found>(found: Found | undefined): Found {
@@ -114,25 +125,27 @@ function answered<Found>(found: Found | undefined): Found {
 
 const now = (tx: Tx) => tx`(select now from clock)`;
 
-/**
- * Whether the earliest instant has come; false if there is none. The earliest is one index lookup.
- * For a plain condition "any is past", the planner estimates a third of the table and scans it from
- * the start: all of thirty million schedules if none is past.
- */
-const comes = (tx: Tx, earliest: postgres.PendingQuery<postgres.Row[]>) =>
-  tx`coalesce((${earliest}) <= ${now(tx)}, false)`;
+const atOnceIf = (tx: Tx, condition: postgres.PendingQuery<postgres.Row[]>) =>
+  tx`case when ${condition} then ${now(tx)} end`;
 
 /**
- * Whether there are parcels to offer, parcels whose lease may end before the next tick, parcels
- * that wait in lanes or at targets, or parcels that no worker could claim.
+ * The first moment at which there are parcels to offer, or one whose lease may end before the next
+ * tick; at once if parcels wait for a turn at a target, or no worker could claim one.
+ *
+ * The earliest is one index lookup. For a plain condition "any is past", the planner estimates a
+ * third of the table and scans it from the start: all of thirty million rows if none is past.
  */
 const parcels = (tx: Tx) => tx`
-  ${comes(tx, tx`select min(offer_at) from carillon.parcels where lane is null`)}
-    or exists (select from carillon.parcels where lane is null and lease_until is not null
-      and offer_at > ${now(tx)} and offer_at <= ${now(tx)} + ${watchedMs} * interval '1 millisecond')
-    or ${comes(tx, tx`select min(offer_at) from carillon.parcels where lane is not null`)}
-    or exists (select from carillon.parcels where turn = 'waits')
-    or exists (select from carillon.quarantine where consumer = 'claim')`;
+  least(
+    (select min(offer_at) from carillon.parcels where lane is null),
+    (select min(offer_at) from carillon.parcels where lane is not null),
+    ${atOnceIf(
+      tx,
+      tx`exists (select from carillon.parcels where lane is null and lease_until is not null
+          and offer_at > ${now(tx)} and offer_at <= ${now(tx)} + ${watchedMs} * interval '1 millisecond')
+        or exists (select from carillon.parcels where turn = 'waits')
+        or exists (select from carillon.quarantine where consumer = 'claim')`,
+    )})`;
 
 /**
  * Whether a day is not attached that firing the shard may write to: from a day before the

@@ -11,7 +11,7 @@ import { rememberReach } from "../database-reach.ts";
 import { attachDays, shardsToBringNear } from "../days.ts";
 import { raiseIdleLines } from "../fire/idle-shards.ts";
 import { retryPlans } from "../fire/retry-plans.ts";
-import { type Before, pendingAfterFiring, pendingBeforeFiring, type Work } from "../pending-work.ts";
+import { type Before, isDue, pendingAfterFiring, pendingBeforeFiring, type Work } from "../pending-work.ts";
 import type { Run } from "../run.ts";
 import { shardsOf } from "../share.ts";
 import { admitBacklog } from "./admit-backlog.ts";
@@ -77,8 +77,8 @@ export async function finish(whole: Run, attached: DaysThere): Promise<void> {
   const found = await pendingAfterFiring(run.sql, run.settings).catch(run.note);
   await takeTurns(partsOf(run, attached), {
     ...run,
-    there: found?.there ?? null,
-    minute: found?.minute ?? 0,
+    isThere: (work) => !found || isDue(found, work),
+    minute: found ? Math.floor(found.now.getTime() / 60_000) : 0,
     now: run.queue.timing.now,
   });
 }

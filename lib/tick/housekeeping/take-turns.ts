@@ -14,8 +14,8 @@ export interface Part<Work extends string> {
 }
 
 export interface Turns<Work extends string> {
-  /** Result of the check; null if it failed, and there may be work of any kind. */
-  there: Readonly<Record<Work, boolean>> | null;
+  /** Whether the check found work of this kind. If it failed, there may be work of any kind. */
+  isThere: (work: Work) => boolean;
   /** The number of the minute; it decides which part runs first. */
   minute: number;
   /** Milliseconds of a monotonic clock. */
@@ -40,11 +40,11 @@ export async function takeTurns<Work extends string>(
   parts: readonly Part<Work>[],
   turns: Turns<Work>,
 ): Promise<void> {
-  const { there, minute, timeIsUp } = turns;
+  const { isThere, minute, timeIsUp } = turns;
   const first = parts[minute % parts.length];
-  let stirred = there === null;
+  let stirred = false;
   const take = async (part: Part<Work>): Promise<boolean> => {
-    if (part.of !== undefined && !stirred && there?.[part.of] === false) return false;
+    if (part.of !== undefined && !stirred && !isThere(part.of)) return false;
     stirred ||= part.stirs === true;
     return takeSlice(part, turns);
   };
