@@ -80,7 +80,8 @@ export async function computedIn(
     // Slices that were not taken may begin at the instant of the place: it does not go back.
     place = later(place, end);
     // The statements that follow read up to this limit in each of their slices, and few rows may fit.
-    if (outcome !== undefined && last !== null && most === lookedMax) break;
+    // Where more slices meet at one instant than were taken, only those statements get past it.
+    if (outcome !== undefined && last !== null && most === lookedMax && isBeyond(place, begin, after)) break;
     open = open.flatMap((slice) => partFrom(slice, end.at));
   }
   return { rows, last: place === null ? null : lastAt(place) };
@@ -97,6 +98,9 @@ function partFrom(slice: Slice, at: number): Slice[] {
 
 const later = (place: CandidatePlace | null, end: CandidatePlace) =>
   place === null || inOrder(end, place) > 0 ? end : place;
+
+const isBeyond = ({ at, key }: CandidatePlace, begin: number, after: CandidatePlace | null) =>
+  at > begin || key !== (after?.key ?? "");
 
 const lastAt = (place: CandidatePlace) => ({ at: place.at, place: candidatePlaceText(place) });
 
