@@ -12,24 +12,36 @@ import { type Environment, flag } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { answerMs } from "../lib/config/function-connections.ts";
 import { logFrom } from "../lib/config/log-from.ts";
-import { connect } from "../lib/db/connect.ts";
+import { connect, type Sql } from "../lib/db/connect.ts";
 import { rememberedSql } from "../lib/idempotency/remembered-sql.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
+import type { Log } from "../lib/log/log.ts";
+import type { ParcelQueue } from "../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { takeAllowance } from "../lib/token/allowance.ts";
 import { noteUse } from "../lib/token/token.ts";
-import { ownHandlers } from "./own-handlers.ts";
+import { type OwnHandlers, ownHandlers } from "./own-handlers.ts";
+
+/** The parts that a test replaces. */
+export interface ApiParts {
+  clock: Clock;
+  log: Log;
+  sql: Sql;
+  queue: ParcelQueue;
+  own: OwnHandlers;
+}
 
 export function assemble(
   env: Environment,
-  clock: Clock = systemClock,
+  parts: Partial<ApiParts> = {},
 ): Assembled<GatewayEvent, HttpResponse> {
-  const log = logFrom(env, "api");
-  const sql = rememberedSql(
-    connect(env, { applicationName: "carillon-api", answerMs: answerMs.others, log }),
-  );
-  const queue = parcelQueueFrom(env, log);
-  const own = ownHandlers(log);
+  const { clock = systemClock, log = logFrom(env, "api") } = parts;
+  const {
+    sql: connected = connect(env, { applicationName: "carillon-api", answerMs: answerMs.others, log }),
+    queue = parcelQueueFrom(env, log),
+    own = ownHandlers(log),
+  } = parts;
+  const sql = rememberedSql(connected);
   const limitsDefined = definedOnce(sql, log, own);
   const rateByDefault = defaultRateFrom(env);
   const targets = allowedTargetsFrom(env);
@@ -59,4 +71,4 @@ export function assemble(
   };
 }
 
-export const handler = onDemand(assemble, { hasHandlers: true });
+export const handler = onDemand((env) => assemble(env), { hasHandlers: true });

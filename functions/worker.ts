@@ -2,7 +2,7 @@ import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { canaryHandler } from "../lib/canary/canary-handler.ts";
-import { systemClock } from "../lib/clock.ts";
+import { type AlarmClock, systemClock } from "../lib/clock.ts";
 import { awsClientSettings, withoutSdkLog } from "../lib/config/aws.ts";
 import { endedWhenBlocked } from "../lib/config/blocked-process.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
@@ -11,14 +11,18 @@ import { answerMs, functionConnections } from "../lib/config/function-connection
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { logFrom } from "../lib/config/log-from.ts";
 import { metricsFrom } from "../lib/config/metrics-from.ts";
-import { connect } from "../lib/db/connect.ts";
+import { connect, type Sql } from "../lib/db/connect.ts";
 import { applyWantedHolds } from "../lib/edit/wanted-holds.ts";
 import { parcelEvents } from "../lib/lifecycle/parcel-events.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
-import { noMetrics } from "../lib/log/metrics.ts";
+import type { Log } from "../lib/log/log.ts";
+import { type Metrics, noMetrics } from "../lib/log/metrics.ts";
+import type { ParcelQueue } from "../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import type { Notify } from "../lib/parcel/settle.ts";
 import { pulseTargets } from "../lib/pulse/pulse-targets.ts";
 import { deliverTo } from "../lib/target/deliver.ts";
+import type { Deliver } from "../lib/target/delivery.ts";
 import { eventTarget } from "../lib/target/event-target.ts";
 import { handlerTarget } from "../lib/target/handler/handler-target.ts";
 import { callLimits } from "../lib/target/invoke-function.ts";
@@ -28,65 +32,49 @@ import { queueTarget } from "../lib/target/queue-target.ts";
 import { messageSender } from "../lib/target/send-messages.ts";
 import { pulseSender } from "../lib/target/send-pulses.ts";
 import { webhookFunction } from "../lib/target/webhook-function.ts";
-import { webhookTarget } from "../lib/target/webhook-target.ts";
+import { type SendWebhook, webhookTarget } from "../lib/target/webhook-target.ts";
 import { workMessages } from "../lib/worker/worker.ts";
-import { ownHandlers } from "./own-handlers.ts";
+import { type OwnHandlers, ownHandlers } from "./own-handlers.ts";
 
-export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
-  const clock = systemClock;
-  const log = logFrom(env, "worker");
+/** The parts that a test replaces. */
+export interface WorkerParts {
+  clock: AlarmClock;
+  log: Log;
+  /** For the worker's own statements. */
+  sql: Sql;
+  /**
+   * For the transactions of handlers. Separate, so that a handler with an open transaction does not
+   * stop the renewal of leases. Prepared plans are not kept, because migrations that Carillon does
+   * not know change the handler's tables. There is no statement timeout; the job's `timeout` ends a
+   * statement.
+   */
+  transactions: Sql;
+  queue: ParcelQueue;
+  events: EventBridgeClient;
+  lambda: LambdaClient;
+  own: OwnHandlers;
+  sendWebhook: SendWebhook;
+  random: () => number;
+  /** Comes between the worker and its targets. */
+  around: (deliver: Deliver) => Deliver;
+}
+
+export function assemble(
+  env: Environment,
+  replaced: Partial<WorkerParts> = {},
+): Assembled<SQSEvent, SQSBatchResponse> {
   const metrics = metricsFrom(env, "worker");
-  const queue = parcelQueueFrom(env, log);
-  const events = withoutSdkLog(new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE")));
-  // The ledger retries and counts attempts, so the SDK must not retry.
-  const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA", callLimits), maxAttempts: 1 });
-  const sql = connect(env, {
-    max: functionConnections.worker,
-    applicationName: "carillon-worker",
-    answerMs: answerMs.others,
-    log,
-  });
-  // Separate from the worker's own connections, so that a handler with an open transaction does not
-  // stop the renewal of leases. Prepared plans are not kept, because migrations that Carillon does
-  // not know change the handler's tables. There is no statement timeout; the job's `timeout` ends a
-  // statement.
-  const transactions = connect(env, {
-    max: functionConnections.handlers,
-    applicationName: "carillon-handlers",
-    keepsPlans: false,
-  });
+  const parts = { ...partsFrom(env, replaced), ...replaced };
+  const { clock, log, sql, queue, events, own } = parts;
   const { notify, bus } = lifecycleFrom(env);
-  const own = ownHandlers(log);
-  const handlers = [...own.handlers, canaryHandler(metrics)];
   const queues = { sqs: queue.sqs, ownUrls: Object.values(queue.urls), clock };
-  const deliver = deliverTo({
-    queue: queueTarget(queues),
-    event: eventTarget({ events, clock }),
-    handler: handlerTarget({
-      handlers,
-      fault: own.handlersFault,
-      clock,
-      log,
-      sql,
-      transactions,
-      queue,
-      notify,
-    }),
-    webhook: webhookTarget({
-      // Only the worker of the slow queue has this setting, and only it delivers webhooks.
-      sendWebhook: (request, signal) =>
-        webhookFunction(lambda, required(env, "WEBHOOK_FUNCTION"))(request, signal),
-      clock,
-    }),
-    lambda: lambdaTarget({ lambda, clock }),
-  });
   const deps = {
     sql,
     log,
     clock,
-    deliver,
+    deliver: parts.around(deliverToTargets(parts, { metrics, notify })),
     queue,
-    random: Math.random,
+    random: parts.random,
     notify,
     events: parcelEvents({ sql, events, bus, log }, notify),
     holdWanted: (only: readonly string[]) => applyWantedHolds({ sql, queue, log }, { only }),
@@ -108,10 +96,71 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     close: async () => {
       queue.sqs.destroy();
       events.destroy();
-      lambda.destroy();
-      await Promise.all([sql.end(), transactions.end()]);
+      parts.lambda.destroy();
+      await Promise.all([sql.end(), parts.transactions.end()]);
     },
   };
+}
+
+/** Makes the parts that are not given, from the environment. */
+function partsFrom(env: Environment, given: Partial<WorkerParts>): WorkerParts {
+  const { log = logFrom(env, "worker") } = given;
+  // The ledger retries and counts attempts, so the SDK must not retry.
+  const {
+    lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA", callLimits), maxAttempts: 1 }),
+    events = withoutSdkLog(new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE"))),
+    queue = parcelQueueFrom(env, log),
+    own = ownHandlers(log),
+    sql = connect(env, {
+      max: functionConnections.worker,
+      applicationName: "carillon-worker",
+      answerMs: answerMs.others,
+      log,
+    }),
+    transactions = connect(env, {
+      max: functionConnections.handlers,
+      applicationName: "carillon-handlers",
+      keepsPlans: false,
+    }),
+  } = given;
+  return {
+    clock: systemClock,
+    log,
+    sql,
+    transactions,
+    queue,
+    events,
+    lambda,
+    own,
+    // Only the worker of the slow queue has this setting, and only it delivers webhooks.
+    sendWebhook: (request, signal) =>
+      webhookFunction(lambda, required(env, "WEBHOOK_FUNCTION"))(request, signal),
+    random: Math.random,
+    around: (deliver) => deliver,
+  };
+}
+
+function deliverToTargets(
+  parts: WorkerParts,
+  { metrics, notify }: { metrics: Metrics; notify: Notify },
+): Deliver {
+  const { clock, log, sql, transactions, queue, events, lambda, own, sendWebhook } = parts;
+  return deliverTo({
+    queue: queueTarget({ sqs: queue.sqs, ownUrls: Object.values(queue.urls), clock }),
+    event: eventTarget({ events, clock }),
+    handler: handlerTarget({
+      handlers: [...own.handlers, canaryHandler(metrics)],
+      fault: own.handlersFault,
+      clock,
+      log,
+      sql,
+      transactions,
+      queue,
+      notify,
+    }),
+    webhook: webhookTarget({ sendWebhook, clock }),
+    lambda: lambdaTarget({ lambda, clock }),
+  });
 }
 
 function targetWindowFrom(env: Environment): number | null {
@@ -119,7 +168,7 @@ function targetWindowFrom(env: Environment): number | null {
   return env["TARGET_WINDOW"] === undefined ? null : integer(env, "TARGET_WINDOW", bounds.max, bounds);
 }
 
-const onEvent = onDemand(assemble, { hasHandlers: true });
+const onEvent = onDemand((env) => assemble(env), { hasHandlers: true });
 
 /**
  * Only the worker of the slow queue has `TARGET_WINDOW`. It runs handlers, which may block the

@@ -99,7 +99,7 @@ export async function ownApi(
     CARILLON_LOG: "silent",
   };
   const databaseUrl = await wayTo(await loginAsApi(sql, database.url));
-  const { handler, close } = assemble({ ...environment, ...settings, DATABASE_URL: databaseUrl }, clock);
+  const { handler, close } = assemble({ ...environment, ...settings, DATABASE_URL: databaseUrl }, { clock });
   const ticking = assembleTick({ ...environment, DATABASE_URL: database.url });
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 

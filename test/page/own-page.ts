@@ -128,7 +128,7 @@ async function startApi(world: Carillon, stop: AsyncDisposableStack, apiEnv: Beh
   const api: Api = localFunction(
     {
       name: "api",
-      assemble: (environment) => assembleApi(environment, world.clock),
+      assemble: (environment) => assembleApi(environment, { clock: world.clock }),
       env,
       timeoutMs: 30_000,
       concurrency: 4,
