@@ -2,7 +2,7 @@ import { Signer } from "@aws-sdk/rds-signer";
 import { type Environment, required } from "../config/environment.ts";
 import type { Log } from "../log/log.ts";
 import { openAdmittedLine, type Passwords } from "./admitted-line.ts";
-import { type Login, openLine } from "./line.ts";
+import { type Line, type Login, openLine } from "./line.ts";
 import { ownTimeMax } from "./own-time.ts";
 import { makePool } from "./pool.ts";
 import type { Server } from "./socket.ts";
@@ -35,6 +35,11 @@ export interface ConnectOptions {
    * Longer than the statement timeout of the role. Leave it out where statements may take any time.
    */
   answerMs?: number;
+  /**
+   * Comes between the pool and each connection: every statement passes it, one at a time, `begin`
+   * and `commit` included. For tests, which count statements, hold them back or cut connections.
+   */
+  through?: (line: Line, onLost: () => void) => Line;
 }
 
 interface Account extends Server {
@@ -69,10 +74,14 @@ export function connect(env: Environment, options: ConnectOptions = {}): Sql {
 export function connectAs({ password, ...account }: Account, options: ConnectOptions = {}): Sql {
   const { applicationName = "carillon", keepsPlans = true, connectMs = 3_000, answerMs = null } = options;
   const login = { ...account, applicationName, keepsPlans, connectMs, answerMs };
+  const { through = (line) => line } = options;
   const open = (onLost: () => void) =>
-    typeof password === "function"
-      ? openLine({ ...login, password }, onLost)
-      : openAdmittedLine(login, password, onLost);
+    through(
+      typeof password === "function"
+        ? openLine({ ...login, password }, onLost)
+        : openAdmittedLine(login, password, onLost),
+      onLost,
+    );
   const { log } = options;
   const watch = log && {
     now: () => performance.now(),

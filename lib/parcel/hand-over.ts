@@ -12,7 +12,7 @@ export async function handOver(
   queue: ParcelQueue,
   parcels: readonly OutgoingParcel[],
 ): Promise<string[]> {
-  const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs);
+  const near = parcels.filter(({ waitMs }) => waitMs <= (queue.delayMaxMs ?? delayMaxMs));
   if (near.length === 0) return [];
   const { sent, left } = await sendParcels(queue, near);
   if (left.length > 0) queue.log.warn("parcel.left", { parcels: left.length });

@@ -31,6 +31,8 @@ export interface ParcelQueue {
   log: Log;
   /** The clock by which waits are shortened that were computed a while ago. */
   timing: Timing;
+  /** The longest delay of a message, if it is not SQS's. */
+  delayMaxMs?: number | undefined;
   /** The time limit for sending; without it everything is sent. */
   time?: SendingTime | undefined;
 }
@@ -48,8 +50,8 @@ export interface SendingTime {
  * start, but a waiting worker cannot work on parcels that are ready.
  */
 export const leadMs = 100;
-const delaySecondsMax = 900;
-export const delayMaxMs: number = delaySecondsMax * 1_000;
+/** The longest delay of a message in SQS. */
+export const delayMaxMs: number = 900_000;
 const entriesMax = 10;
 /**
  * The greatest id of the database. A query with a greater number would fail, and the message would
@@ -77,8 +79,8 @@ export function parcelOfMessage(body: string): string | null {
   }
 }
 
-export function delaySeconds(waitMs: number): number {
-  return Math.max(0, Math.min(delaySecondsMax, Math.floor((waitMs - leadMs) / 1_000)));
+export function delaySeconds(waitMs: number, mostMs: number = delayMaxMs): number {
+  return Math.max(0, Math.min(mostMs / 1_000, Math.floor((waitMs - leadMs) / 1_000)));
 }
 
 export interface Sent {
@@ -139,7 +141,7 @@ async function sendBatch(
         Entries: batch.map(({ id, waitMs }) => ({
           Id: id,
           MessageBody: parcelMessage(id),
-          DelaySeconds: delaySeconds(waitMs),
+          DelaySeconds: delaySeconds(waitMs, queue.delayMaxMs),
         })),
       }),
     );

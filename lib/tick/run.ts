@@ -33,6 +33,10 @@ export interface TickSettings {
    * shard less.
    */
   batchMax: number;
+  /**
+   * How far ahead jobs are made. Longer than the deployed ticks' horizon only where a clock leaps.
+   */
+  aheadMs: number;
   /** Shards fired concurrently when the plan is behind, each on its own connection. */
   lanes: number;
   /** The plan is behind if it reaches less than this ahead. */

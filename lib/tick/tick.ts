@@ -1,6 +1,7 @@
 import { auditRetention, jobRetention } from "../config/function-limits.ts";
 import { errorText } from "../log/error-text.ts";
 import { notifyByDefault } from "../parcel/settle.ts";
+import { horizonMs } from "../plan/shard.ts";
 import { fireShards, type MakeReady, makePulses, sendSpread } from "./fire/fire-shards.ts";
 import { type ParcelSending, parcelSending } from "./fire/parcel-sending.ts";
 import { backlogDefaults } from "./housekeeping/admit-backlog.ts";
@@ -11,6 +12,7 @@ import { shardsOf, wholeTick } from "./share.ts";
 
 export const tickDefaults: TickSettings = {
   batchMax: 5_000,
+  aheadMs: horizonMs,
   lanes: 2,
   pressingMs: 60_000,
   retentionDays: jobRetention.byDefault,

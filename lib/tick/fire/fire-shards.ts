@@ -54,7 +54,7 @@ export async function fireShards(
  */
 async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySet<number>> {
   try {
-    return await passIdleShards(run.sql, shards);
+    return await passIdleShards(run.sql, shards, run.settings.aheadMs);
   } catch (error) {
     run.note(error);
     return new Set();
@@ -69,6 +69,7 @@ async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySe
  */
 async function fireShard(run: Run, shard: number, sending: ParcelSending, press: () => void): Promise<void> {
   const { sql, settings, total } = run;
+  const bounds = { aheadMs: settings.aheadMs, ...(run.cpu && { cpu: run.cpu }) };
   let size = settings.batchMax;
   /** Number of coming rows that include the failing one. */
   let suspect = 0;
@@ -77,15 +78,13 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
       total.finished = false;
       return;
     }
-    const batch = await fireShardBatch(sql, shard, size, run.queue.timing, run.cpu && { cpu: run.cpu }).catch(
-      (error: unknown) => {
-        if (!(error instanceof BatchFailed)) throw error;
-        return error;
-      },
-    );
+    const batch = await fireShardBatch(sql, shard, size, run.queue.timing, bounds).catch((error: unknown) => {
+      if (!(error instanceof BatchFailed)) throw error;
+      return error;
+    });
     if (batch instanceof BatchFailed) {
       if (size === 1) refuseMore(run, batch.cause);
-      if (size === 1) logSetAside(run.log, "plan", await passFailedRow(sql, shard, batch));
+      if (size === 1) logSetAside(run.log, "plan", await passFailedRow(sql, shard, batch, settings.aheadMs));
       suspect = size === 1 ? 0 : batch.rows;
       size = Math.max(1, Math.floor(batch.rows / 8));
       continue;

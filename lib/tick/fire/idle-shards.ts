@@ -11,13 +11,17 @@ import { nearLine } from "../days.ts";
  * of their own as always. A shard that an edit or another tick has locked is not waited for,
  * because edits of the locked others would wait meanwhile: it is fired by itself.
  */
-export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
+export function passIdleShards(
+  sql: Sql,
+  shards: readonly number[],
+  aheadMs: number = horizonMs,
+): Promise<ReadonlySet<number>> {
   return sql.begin(async (tx) => {
     const locked = await tryLockPlans(tx, shards);
     if (locked.length === 0) return new Set();
     const idle = await tx<{ shard: number }[]>`
       with standing as materialized (
-        select s.*, least(now + ${horizonMs} * interval '1 millisecond', near_until - interval '1 millisecond') as horizon
+        select s.*, least(now + ${aheadMs} * interval '1 millisecond', near_until - interval '1 millisecond') as horizon
         from carillon.shards s cross join (select carillon.clock() as now) clock where id = any(${locked}::int[])
       ), looked as materialized (
         select s.id, s.horizon, (s.watermark_at, s.watermark_schedule) >= (s.horizon, ${greatestSchedule}::bigint) as reached, ${anythingDue(tx)} as due

@@ -39,6 +39,8 @@ export interface BatchBounds {
   cpu?: () => number;
   /** Time limit of a statement. */
   mostMs?: number;
+  /** How far ahead of now jobs are made. */
+  aheadMs?: number;
 }
 
 /**
@@ -50,9 +52,9 @@ export async function fireShardBatch(
   shard: number,
   batchMax: number,
   timing: Timing,
-  { cpu = systemTiming.now, mostMs = statementMs }: BatchBounds = {},
+  { cpu = systemTiming.now, mostMs = statementMs, aheadMs = horizonMs }: BatchBounds = {},
 ): Promise<Batch> {
-  const params = { batchMax, cpu, mostMs };
+  const params = { batchMax, cpu, mostMs, aheadMs };
   try {
     return await fireTimed(sql, shard, timing, { ...params, someExist: false });
   } catch (error) {
@@ -132,7 +134,7 @@ interface BatchParams extends Required<BatchBounds> {
 function fireOnce(
   sql: Sql,
   shard: number,
-  { batchMax, cpu, mostMs, someExist }: BatchParams,
+  { batchMax, cpu, mostMs, someExist, ...bounds }: BatchParams,
   timing: Timing,
   /** Filled in while the batch is read, and still set when it fails. */
   read: ReadBatch,
@@ -143,7 +145,7 @@ function fireOnce(
       lockPlan(tx, shard),
       readShard(tx, shard),
     ]);
-    const horizon = horizonOf(state);
+    const horizon = horizonOf(state, bounds.aheadMs);
     read.at = timing.now();
     read.first = batchMax === 1 ? await firstRows(tx, state, horizon) : [];
     const aheadMs = state.watermarkAt.getTime() - state.now.getTime();
@@ -206,10 +208,11 @@ export function passFailedRow(
   sql: Sql,
   shard: number,
   { first: failed, cause }: BatchFailed,
+  aheadMs: number = horizonMs,
 ): Promise<SetAside[]> {
   return sql.begin(async (tx) => {
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
-    const horizon = horizonOf(state);
+    const horizon = horizonOf(state, aheadMs);
     if (isReached(state, horizon)) return [];
     const first = await firstRows(tx, state, horizon);
     const [row] = first;
@@ -225,8 +228,8 @@ export function passFailedRow(
  * Never past the near plan: rows due beyond it may still be in the far table, and the watermark
  * would pass them.
  */
-function horizonOf({ now, nearUntil }: ShardState): Date {
-  return new Date(Math.min(now.getTime() + horizonMs, nearUntil.getTime() - 1));
+function horizonOf({ now, nearUntil }: ShardState, aheadMs: number): Date {
+  return new Date(Math.min(now.getTime() + aheadMs, nearUntil.getTime() - 1));
 }
 
 /**
