@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { DatabaseClock } from "../support/database-clock.ts";
+import type { DatabaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { monday } from "../support/instants.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 

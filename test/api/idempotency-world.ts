@@ -9,11 +9,11 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import { rememberedSql } from "../../lib/idempotency/remembered-sql.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { type DatabaseClock, databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { type Fuse, fuse, type Moment } from "../crash/fuse.ts";
 import { connectThrough } from "../race/lines.ts";
 import { memoryQueues } from "../race/memory-queues.ts";
 import { testDatabase } from "../support/database.ts";
-import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
 import { monday } from "../support/instants.ts";
 import { type EventParts, httpEvent } from "./http-event.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isMiscopied, newSecret } from "../../lib/token/secret.ts";
-import type { DatabaseClock } from "../support/database-clock.ts";
+import type { DatabaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { monday } from "../support/instants.ts";
 import { type ApiAnswer, type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 

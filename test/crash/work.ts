@@ -3,11 +3,11 @@ import { silentLog } from "../../lib/log/log.ts";
 import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
+import type { DatabaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { type ClaimRecorder, nameOf } from "../race/claims.ts";
 import { type MemoryQueues, recordOf } from "../race/memory-queues.ts";
 import { aborted, neverRings } from "../support/aborted.ts";
-import type { DatabaseClock } from "../support/database-clock.ts";
 import { answerOf, writesItself } from "./answers.ts";
 import type { Process, Worker } from "./world.ts";
 

@@ -10,8 +10,8 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
 import { functionsKeyId, localQueueArn, localRegion } from "../../lib/tools/local/local-account.ts";
 import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
+import { databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { testDatabase } from "../support/database.ts";
-import { databaseClock } from "../support/database-clock.ts";
 import { minute, monday } from "../support/instants.ts";
 
 const minutes = 5;

@@ -25,7 +25,7 @@ const forbidden: Forbidden[] = [
     pattern: /Date\.now\(\)/,
     allowed: {
       "test/support/until.ts": "its limit ends a test that hangs",
-      "test/support/database-clock.ts": "it is the clock that a race speeds up",
+      "../../lib/tools/testing/virtual-clock.ts": "it is the clock that a race speeds up",
       "test/race/fast-clock.ts": "it is the clock that a race speeds up",
       "test/race/race.ts": "its limit ends a race without progress",
       "test/support/packed-package.ts": "it deletes packages that earlier runs left behind",
@@ -52,7 +52,7 @@ const forbidden: Forbidden[] = [
       "test/race/lane-race.ts": faultMoments,
       "test/race/group-race.ts": faultMoments,
       "test/job-control/backlog-race.test.ts": faultMoments,
-      "test/support/database-clock.ts": "it wakes sleepers of the clock that a race speeds up",
+      "../../lib/tools/testing/virtual-clock.ts": "it wakes sleepers of the clock that a race speeds up",
       "test/mutants/run.ts": "its limit ends a mutant that hangs; the gate runs no mutants",
       "test/gate/gate.test.ts": "the tests that it writes cause an error after their end",
       "test/db/long-migrations.test.ts": "its statement is still running when its connection is killed",

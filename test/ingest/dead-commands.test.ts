@@ -7,8 +7,8 @@ import { applyChunk, deadOf } from "../../lib/ingest/apply-chunk.ts";
 import { readMessage } from "../../lib/ingest/received.ts";
 import { understand } from "../../lib/ingest/understand.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
 import { type OwnApi, ownApi } from "../api/own-api.ts";
-import { memoryQueue } from "../support/memory-queue.ts";
 
 let api: OwnApi;
 beforeAll(async () => {

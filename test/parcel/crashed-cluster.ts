@@ -8,7 +8,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { clusterFiles } from "../../lib/tools/local/postgres/cluster.ts";
 import { serverState } from "../../lib/tools/local/postgres/leftover.ts";
 import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
-import { databaseClock } from "../support/database-clock.ts";
+import { databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { monday } from "../support/instants.ts";
 
 export interface CrashedCluster {

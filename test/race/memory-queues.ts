@@ -3,7 +3,7 @@ import type { SQSRecord } from "aws-lambda";
 import type { Clock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
-import { standingTiming } from "../support/standing-timing.ts";
+import { standingTiming } from "../../lib/tools/testing/standing-timing.ts";
 
 export interface Message {
   id: number;

@@ -9,13 +9,13 @@ import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
 import type { TickDeps, Ticked, TickSettings } from "../../lib/tick/run.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { type DatabaseClock, databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
+import { type MemoryQueue, memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import type { WorkerDeps } from "../../lib/worker/worker-deps.ts";
 import { aborted } from "./aborted.ts";
 import { type TestDatabase, testDatabase } from "./database.ts";
-import { type DatabaseClock, databaseClock } from "./database-clock.ts";
 import { monday } from "./instants.ts";
-import { type MemoryQueue, memoryQueue } from "./memory-queue.ts";
 import { type RecordedLog, recordedLog } from "./recorded-log.ts";
 
 export interface StoredJob {

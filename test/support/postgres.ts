@@ -9,8 +9,8 @@ import { silentLog } from "../../lib/log/log.ts";
 import { recordRuntime } from "../../lib/tick/housekeeping/replan-zones.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
+import { databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { templates } from "./database.ts";
-import { databaseClock } from "./database-clock.ts";
 import { monday } from "./instants.ts";
 
 declare module "vitest" {

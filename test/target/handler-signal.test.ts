@@ -6,11 +6,11 @@ import type { HandlerContext } from "../../lib/job/handler-context.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
+import { memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
 import { monday } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { memoryQueue } from "../support/memory-queue.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 
 const clock = manualClock(monday);

@@ -13,10 +13,10 @@ import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts
 import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { Places } from "../../lib/target/places.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
+import { memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { at, monday } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { memoryQueue } from "../support/memory-queue.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 
 const clock = manualClock(monday);

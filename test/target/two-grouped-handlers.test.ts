@@ -4,11 +4,11 @@ import { connect } from "../../lib/db/connect.ts";
 import { defineJob } from "../../lib/job/define-job.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
+import { memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
 import { monday } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { memoryQueue } from "../support/memory-queue.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 
 test("a group's jobs run with the handler that each of them names, also if one parcel holds jobs of two", async () => {

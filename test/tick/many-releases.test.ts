@@ -3,9 +3,9 @@ import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
+import { standingTiming } from "../../lib/tools/testing/standing-timing.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
-import { standingTiming } from "../support/standing-timing.ts";
 
 let world: Carillon;
 beforeEach(async () => {

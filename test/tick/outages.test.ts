@@ -3,10 +3,10 @@ import { claimParcel } from "../../lib/parcel/claim.ts";
 import { readOutages } from "../../lib/parcel/outages.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
 import { crashedCluster } from "../parcel/crashed-cluster.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
-import { memoryQueue } from "../support/memory-queue.ts";
 import { live } from "../support/passing-time.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BatchFailed, fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
+import { standingTiming } from "../../lib/tools/testing/standing-timing.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { hour, minute, second } from "../support/instants.ts";
-import { standingTiming } from "../support/standing-timing.ts";
 
 let world: Carillon;
 

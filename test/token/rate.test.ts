@@ -7,8 +7,8 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import { parseRate, type Rate } from "../../lib/job/rate.ts";
 import { takeAllowance } from "../../lib/token/allowance.ts";
 import type { PresentedToken } from "../../lib/token/token.ts";
+import { type DatabaseClock, databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
-import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
 
 let database: TestDatabase;
 let sql: Sql;

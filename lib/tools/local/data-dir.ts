@@ -14,6 +14,9 @@ export interface DataDir {
   release(): void;
 }
 
+/** Another process has locked the directory. */
+export class DataDirInUse extends Error {}
+
 /** Locks the directory for this process until it is released, or the process ends in any way. */
 export function openDataDir(directory: string): DataDir {
   try {
@@ -44,7 +47,9 @@ function lock(directory: string): () => void {
     if (!isBusy(cause))
       throw new Error(`The data directory ${directory} cannot be used: ${String(cause)}`, { cause });
     const remedy = "Stop it first, or name another directory in CARILLON_DATA_DIR";
-    throw new Error(`Another Carillon is running on the data directory ${directory}. ${remedy}.`, { cause });
+    throw new DataDirInUse(`Another Carillon is running on the data directory ${directory}. ${remedy}.`, {
+      cause,
+    });
   }
   return () => db.close();
 }

@@ -1,9 +1,9 @@
 import { SendMessageBatchCommand, type SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
-import type { Clock } from "../../lib/clock.ts";
-import type { Log } from "../../lib/log/log.ts";
-import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
-import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log/log.ts";
+import type { ParcelQueue, QueueClass } from "../../parcel/parcel-queue.ts";
+import { sqsEvent } from "../local/lambda/sqs-event.ts";
 import { standingTiming } from "./standing-timing.ts";
 
 export interface QueuedMessage {
@@ -22,9 +22,12 @@ export interface MemoryQueue extends ParcelQueue {
   fate: (entry: SendMessageBatchRequestEntry) => "arrives" | "refused" | "unanswered" | "twice" | "lost";
   /** Thrown instead of an answer, as when the network is down. */
   outage: Error | null;
-  /** Takes the visible messages off, in the order in which they became visible. */
-  take(queue: QueueClass): SQSRecord[];
-  put(queue: QueueClass, body: string, delaySeconds?: number): void;
+  /** Takes the visible messages off, in the order in which they became visible, and at most `most`. */
+  take(queue: QueueClass, most?: number): SQSRecord[];
+  /** Returns the message's id. */
+  put(queue: QueueClass, body: string, delaySeconds?: number): string;
+  /** Answers requests of the same client that are not for these queues; by default they fail. */
+  elsewhere: (command: string, input: object) => object;
 }
 
 const urls = {
@@ -51,13 +54,20 @@ export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
     put: (name, body, delaySeconds = 0) => {
       made += 1;
       const visibleAt = clock.now().getTime() + delaySeconds * 1_000;
-      queue.messages.push({ id: `message-${made}`, queue: name, body, delaySeconds, visibleAt });
+      const id = `message-${made}`;
+      queue.messages.push({ id, queue: name, body, delaySeconds, visibleAt });
+      return id;
     },
-    take: (name) => {
+    elsewhere: (command) => {
+      throw new Error(`Only batches are sent to the queues in memory, not ${command}.`);
+    },
+    take: (name, most = Number.POSITIVE_INFINITY) => {
       const now = clock.now().getTime();
-      const taken = queue.messages.filter((each) => each.queue === name && each.visibleAt <= now);
+      const taken = queue.messages
+        .filter((each) => each.queue === name && each.visibleAt <= now)
+        .sort((a, b) => a.visibleAt - b.visibleAt)
+        .slice(0, most);
       queue.messages = queue.messages.filter((each) => !taken.includes(each));
-      taken.sort((a, b) => a.visibleAt - b.visibleAt);
       const messages = taken.map(({ id, body }) => ({ MessageId: id, ReceiptHandle: id, Body: body }));
       return sqsEvent(messages, `arn:aws:sqs:us-east-1:000000000000:carillon-${name}`).Records;
     },
@@ -65,17 +75,19 @@ export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
   sqs.middlewareStack.add(
     (_next, context) => async (args) => {
       const { input } = args;
-      if (context["commandName"] !== SendMessageBatchCommand.name || !("Entries" in input))
-        throw new Error(
-          `Only batches are sent to the queues in memory, not ${String(context["commandName"])}.`,
-        );
-      const output = answer(queue, input.QueueUrl ?? "", sentEntries(input.Entries));
+      const command = String(context["commandName"]);
+      const output =
+        command === SendMessageBatchCommand.name && "Entries" in input && isOwn(input.QueueUrl)
+          ? answer(queue, input.QueueUrl, sentEntries(input.Entries))
+          : queue.elsewhere(command, input);
       return { output: { ...output, $metadata: {} }, response: {} };
     },
     { step: "initialize" },
   );
   return queue;
 }
+
+const isOwn = (url: unknown): url is string => Object.values<unknown>(urls).includes(url);
 
 function sentEntries(entries: unknown): SendMessageBatchRequestEntry[] {
   if (!Array.isArray(entries) || entries.length === 0 || entries.length > 10)

@@ -1,4 +1,4 @@
-import type { Clock, Timing } from "../../lib/clock.ts";
+import type { Clock, Timing } from "../../clock.ts";
 
 /** A timing that moves only with the test's clock; its sleeps end at once. */
 export function standingTiming(clock: Clock): Timing {

@@ -1,5 +1,5 @@
-import type { AlarmClock } from "../../lib/clock.ts";
-import type { Sql } from "../../lib/db/connect.ts";
+import type { AlarmClock } from "../../clock.ts";
+import type { Sql } from "../../db/connect.ts";
 
 /** The clock of a test database, which the test moves, and its copy for the program. */
 export interface DatabaseClock extends AlarmClock {
@@ -8,6 +8,8 @@ export interface DatabaseClock extends AlarmClock {
   advance(ms: number): Promise<void>;
   /** Lets the clock run by itself, at this multiple of real time; 0 stops it. */
   run(factor: number): Promise<void>;
+  /** The moment at which the next sleep ends or the next alarm rings; infinite if there is none. */
+  nextAlarm(): number;
 }
 
 interface Sleeper {
@@ -63,6 +65,7 @@ export async function databaseClock(sql: Sql, start: Date | string): Promise<Dat
     setNow: (at) => move(new Date(at).getTime(), factor),
     advance: (ms) => move(now() + ms, factor),
     run: (speed) => move(now(), speed),
+    nextAlarm: () => Math.min(...sleepers.map(({ until }) => until)),
   };
 }
 

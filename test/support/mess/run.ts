@@ -13,10 +13,10 @@ import { prepareEmbedded } from "../../../lib/tools/local/local-database.ts";
 import { startPostgres } from "../../../lib/tools/local/postgres/start-postgres.ts";
 import { readSettings } from "../../../lib/tools/local/settings.ts";
 import { startStack } from "../../../lib/tools/local/stack.ts";
+import { type DatabaseClock, databaseClock } from "../../../lib/tools/testing/virtual-clock.ts";
 import { seedSchedules } from "../../bench/seed.ts";
 import { seedJobs } from "../../bench/seed-jobs.ts";
 import { diceOf, seeded } from "../../race/seeded.ts";
-import { type DatabaseClock, databaseClock } from "../database-clock.ts";
 import { edit, hold, refuse } from "./faults.ts";
 import { holidaysAfter, schedulesOf } from "./schedules.ts";
 

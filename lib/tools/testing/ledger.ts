@@ -1,0 +1,95 @@
+import type { Sql } from "../../db/connect.ts";
+import type { JobKind } from "../../job/job-id.ts";
+import { jobId } from "../../job/job-id.ts";
+
+/** A job of the ledger, with instants as ISO texts. */
+export interface TestJob {
+  id: string;
+  key: string;
+  kind: JobKind;
+  /** The instant of the schedule, by which the job is known. */
+  occurrence: string;
+  /** When it was to run: later than the occurrence with a spread or a slot. */
+  dueAt: string;
+  state: "waiting" | "succeeded" | "skipped" | "dead" | "cancelled";
+  /** Why it is skipped, dead or cancelled. */
+  reason: string | null;
+  /** The number of attempts so far. */
+  attempts: number;
+  /** The version of the schedule that it ran with. */
+  version: number;
+  startedAt: string | null;
+  finishedAt: string | null;
+  error: string | null;
+}
+
+interface Row {
+  scheduleId: string;
+  key: string;
+  kind: JobKind;
+  n: number;
+  occurrence: Date;
+  dueAt: Date;
+  state: TestJob["state"];
+  reason: string | null;
+  attempts: number;
+  version: number;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  error: string | null;
+}
+
+/** An occurrence may be as long before its due time as the longest spread or slot. */
+const openForMs = 2 * 86_400_000;
+
+/**
+ * A copy of the jobs, which a test reads without waiting. It keeps what the retention has dropped:
+ * a test that lets a year pass counts the jobs of the whole year.
+ */
+export class Ledger {
+  readonly #sql: Sql;
+  #closed: Row[] = [];
+  #recent: Row[] = [];
+  /** The rows from here on are read again each time. */
+  #from: Date;
+
+  constructor(sql: Sql, start: Date) {
+    this.#sql = sql;
+    this.#from = new Date(start.getTime() - openForMs);
+  }
+
+  async read(now: Date): Promise<void> {
+    this.#recent = await this.#sql<Row[]>`
+      select s.id as "scheduleId", s.key, j.kind, j.n, j.occurrence, j.due_at as "dueAt", j.state, j.reason, j.attempt as attempts, j.version,
+        j.started_at as "startedAt", j.finished_at as "finishedAt", j.error
+      from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+      where j.occurrence >= ${this.#from}
+      order by j.occurrence, s.key, j.kind, j.n`;
+    const open = this.#recent.find(({ state }) => state === "waiting")?.occurrence.getTime();
+    const from = Math.min(now.getTime() - openForMs, open ?? Number.POSITIVE_INFINITY);
+    if (from <= this.#from.getTime()) return;
+    this.#from = new Date(from);
+    this.#closed.push(...this.#recent.filter(({ occurrence }) => occurrence.getTime() < from));
+    this.#recent = this.#recent.filter(({ occurrence }) => occurrence.getTime() >= from);
+  }
+
+  /** The jobs that are due by now, in the order of their occurrences. */
+  jobs(now: Date, key?: string): TestJob[] {
+    return [...this.#closed, ...this.#recent]
+      .filter((row) => row.dueAt <= now && (key === undefined || row.key === key))
+      .map(({ scheduleId, n, ...row }) => ({
+        id: jobId({ scheduleId, n, kind: row.kind, occurrence: row.occurrence }),
+        key: row.key,
+        kind: row.kind,
+        occurrence: row.occurrence.toISOString(),
+        dueAt: row.dueAt.toISOString(),
+        state: row.state,
+        reason: row.reason,
+        attempts: row.attempts,
+        version: row.version,
+        startedAt: row.startedAt?.toISOString() ?? null,
+        finishedAt: row.finishedAt?.toISOString() ?? null,
+        error: row.error,
+      }));
+  }
+}

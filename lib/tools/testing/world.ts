@@ -1,0 +1,160 @@
+import { assemble as assembleApi } from "../../../functions/api.ts";
+import { assemble as assembleWorker } from "../../../functions/worker.ts";
+import { Carillon } from "../../client/main.ts";
+import { acceptanceOf } from "../../command/acceptance.ts";
+import { allowedTargetsFrom } from "../../command/allowed-targets.ts";
+import { targetWindow } from "../../config/function-limits.ts";
+import { connect, type Sql } from "../../db/connect.ts";
+import type { Line } from "../../db/line.ts";
+import type { JobHandler } from "../../job/define-job.ts";
+import type { Log } from "../../log/log.ts";
+import type { Deliver } from "../../target/delivery.ts";
+import type { TickDeps, TickSettings } from "../../tick/run.ts";
+import { tickDefaults } from "../../tick/tick.ts";
+import { ensureAdminToken } from "../../token/token.ts";
+import { localRegion } from "../local/local-account.ts";
+import { Activity } from "./activity.ts";
+import { apiFetch, apiUrl } from "./api-fetch.ts";
+import { type Captured, captured, type TakeTime } from "./deliveries.ts";
+import { Invocations, workerClock } from "./invocations.ts";
+import { type MemoryQueue, memoryQueue } from "./memory-queue.ts";
+import { type DatabaseClock, databaseClock } from "./virtual-clock.ts";
+
+/** The functions of Carillon in one process, over one database, on a clock that only a test moves. */
+export interface World {
+  sql: Sql;
+  clock: DatabaseClock;
+  queue: MemoryQueue;
+  captured: Captured;
+  activity: Activity;
+  client: Carillon;
+  invocations: Invocations;
+  tick: { deps: TickDeps; settings: TickSettings };
+  /** Set by whatever may have changed when a tick is needed next. */
+  isStirred: boolean;
+  stop(): Promise<void>;
+}
+
+export interface WorldParts {
+  databaseUrl: string;
+  start: Date;
+  handlers: readonly JobHandler[];
+  log: Log;
+  /** How long the target of a schedule takes, on the virtual clock. */
+  takesMs: (key: string) => number;
+  /** Comes between the workers and their targets. */
+  around: (deliver: Deliver, world: { clock: DatabaseClock; sql: Sql }) => Deliver;
+  /** Called after each change through the API. */
+  edited: () => Promise<void>;
+}
+
+const token = "test-kit";
+const env = { AWS_REGION: localRegion, CARILLON_LOG: "text" };
+const concurrency = { fast: 10, slow: 20 };
+/** One for each worker that may hold a transaction, and some for the others. */
+const connectionsMax = concurrency.slow + 4;
+
+export async function makeWorld(parts: WorldParts): Promise<World> {
+  const { log } = parts;
+  const activity = new Activity();
+  const sql = countedSql(parts.databaseUrl, activity);
+  const clock = await databaseClock(sql, parts.start);
+  await ensureAdminToken(sql, token);
+  const queue = memoryQueue(clock, log);
+  // Jobs that are made a day ahead get their messages at once: see advance.ts.
+  queue.delayMaxMs = 2 * 86_400_000;
+  const forWorkers = workerClock(clock);
+  const takeTime: TakeTime = async (key) => {
+    const ms = parts.takesMs(key);
+    if (ms > 0) await forWorkers.sleep(ms);
+  };
+  const targets = captured(clock, queue, takeTime);
+  const own = {
+    handlers: parts.handlers.map((each) => counted(each, activity, takeTime)),
+    handlersFault: undefined,
+  };
+
+  const api = assembleApi(env, { clock, log, sql, queue, own });
+  const callApi = apiFetch(api, clock);
+  const client = new Carillon({
+    url: apiUrl,
+    token,
+    // A retry would wait in real time.
+    retries: 0,
+    fetch: async (input, init) => {
+      const answer = await activity.during(() => callApi(input, init));
+      if (init?.method === "GET") return answer;
+      world.isStirred = true;
+      await parts.edited();
+      return answer;
+    },
+  });
+  const worker = (workerEnv: Record<string, string>) =>
+    assembleWorker(workerEnv, {
+      clock: forWorkers,
+      log,
+      sql,
+      transactions: sql,
+      queue,
+      events: targets.events,
+      lambda: targets.lambda,
+      own,
+      sendWebhook: targets.sendWebhook,
+      // The whole backoff: without jitter, a retry comes at the same instant in each run.
+      random: () => 1,
+      around: (deliver) => parts.around(deliver, { clock, sql }),
+    });
+  const workers = {
+    fast: worker(env),
+    slow: worker({ ...env, TARGET_WINDOW: String(targetWindow(concurrency.slow)) }),
+  };
+  const world: World = {
+    sql,
+    clock,
+    queue,
+    captured: targets,
+    activity,
+    client,
+    invocations: new Invocations({ clock, queue, activity, log, workers, concurrency }),
+    tick: {
+      deps: {
+        sql,
+        queue,
+        log,
+        bus: { events: targets.events, bus: "default" },
+        acceptance: acceptanceOf({ ...own, targets: allowedTargetsFrom(env) }),
+      },
+      settings: tickDefaults,
+    },
+    isStirred: true,
+    stop: async () => {
+      queue.sqs.destroy();
+      await sql.end();
+    },
+  };
+  return world;
+}
+
+/** Statements count as under way until the server has answered them. */
+function countedSql(url: string, activity: Activity): Sql {
+  const through = (line: Line): Line => ({
+    ...line,
+    run: (statement) => {
+      const end = activity.begin();
+      statement.then(end, end);
+      line.run(statement);
+    },
+  });
+  return connect({ DATABASE_URL: url }, { max: connectionsMax, applicationName: "carillon-test", through });
+}
+
+/** The handler counts as under way while its code runs, and not while it waits for the clock. */
+function counted(handler: JobHandler, activity: Activity, takeTime: TakeTime): JobHandler {
+  return {
+    ...handler,
+    run: async (jobs, context) => {
+      for (const { key } of jobs) await takeTime(key);
+      return activity.during(() => handler.run(jobs, context));
+    },
+  };
+}
