@@ -26,7 +26,7 @@ const order = [
   ["target"],
   ["lifecycle"],
   ["audit", "canary", "client", "command", "retention", "stats"],
-  ["archive", "ingest"],
+  ["archive", "ingest", "put-preview"],
   ["inbox"],
   ["problems"],
   ["tick", "worker", "api", "page"],
