@@ -1,11 +1,11 @@
-import { type Carillon, isNotFound, type Json, type Preview, type Schedule } from "../client/main.ts";
+import { type Carillon, isNotFound, type Preview, type Schedule } from "../client/main.ts";
 import { timeFields } from "../client/time-fields.ts";
 import { isRelative } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody as WholeBody } from "../schedule/shape/schedule-body.ts";
 import { type FieldChange, fieldChanges, hasHiddenParts, understood } from "./field-changes.ts";
 import { WouldBeRefused } from "./would-be-refused.ts";
 
-type Body = { [name: string]: Json };
+type Body = { [name: string]: unknown };
 
 export interface PutParams {
   key: string;
