@@ -44,7 +44,7 @@ function toldError(error: unknown): Told {
   return { lines, data: { detail: sentence, ...(isLost ? { done: "unknown" } : {}) } };
 }
 
-const lostWrite =
+export const lostWrite =
   "Whether the change was made is not known. Call again with the same arguments and the same confirm: it is made at most once.";
 
 function toldProblem(error: CarillonProblem): Told {
@@ -52,6 +52,7 @@ function toldProblem(error: CarillonProblem): Told {
   const lines = [
     status === 0 ? detail : `${detail} (${status})`,
     ...errors.map(({ path, message }) => `${path} ${message}`.trim()),
+    ...(isPassing(error) ? ["This may pass: try the same call again later."] : []),
     ...(isPreconditionFailed(error)
       ? ["It was changed after the preview, so nothing was done: call again without confirm."]
       : []),
@@ -61,6 +62,13 @@ function toldProblem(error: CarillonProblem): Told {
     lines,
     data: { status, type, title, detail, errors, ...(requestId === undefined ? {} : { requestId }) },
   };
+}
+
+/** The server keeps no such answer under the Idempotency-Key, so the repeat of a change is safe. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof CarillonProblem)) return false;
+  const { status, retryAfterMs } = error;
+  return status === 429 || status >= 500 || (status === 409 && retryAfterMs !== undefined);
 }
 
 function textOf(lines: readonly string[]): string {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { CarillonUnreachable } from "../client/main.ts";
-import type { Told } from "./answer.ts";
+import { isPassing, type Told } from "./answer.ts";
 import type { Confirmations, Previewed } from "./confirmations.ts";
 import { changingTool, type Tool, type ToolCall, type ToolSpec } from "./tool.ts";
 
@@ -63,7 +63,8 @@ async function confirmed(
     return await previewed.act(token, signal);
   } catch (error) {
     // Also after a cancelled call: whether the server has made the change is not known.
-    if (error instanceof CarillonUnreachable || signal.aborted) confirmations.giveBack(token);
+    if (error instanceof CarillonUnreachable || signal.aborted || isPassing(error))
+      confirmations.giveBack(token);
     throw error;
   }
 }

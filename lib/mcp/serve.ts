@@ -11,7 +11,7 @@ import { rerunTools } from "./tools/rerun-tools.ts";
 import { scheduleTools } from "./tools/schedule-tools.ts";
 import { timeTools } from "./tools/time-tools.ts";
 
-export interface SessionParts extends ToolParts {
+export interface SessionParts extends Omit<ToolParts, "answerWithinMs"> {
   version: string;
   /** Whether the tools that change something are offered. */
   writes: boolean;
@@ -21,6 +21,8 @@ export interface SessionParts extends ToolParts {
   /** Writes a line to stderr; the output carries the protocol alone. */
   note(text: string): void;
 }
+
+const answerWithinMs = 45_000;
 
 const readingTools = [...scheduleTools, ...timeTools, ...jobTools, ...operationTools];
 const previewedTools = [...editTools, ...holdTools, ...rerunTools];
@@ -44,7 +46,7 @@ export async function serveMcp({
         { name: "carillon", title: "Carillon", version },
         { instructions: instructionsFor(writes) },
       );
-      for (const tool of tools) tool.addTo(server, parts);
+      for (const tool of tools) tool.addTo(server, { ...parts, answerWithinMs });
       return server;
     },
     { transport, onerror: (error) => note(error.message) },

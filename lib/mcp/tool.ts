@@ -1,7 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { Carillon } from "../client/main.ts";
-import { answerOf, failureOf, type Told } from "./answer.ts";
+import { answerOf, failureOf, lostWrite, type Told } from "./answer.ts";
 
 /** The parts of a session that every tool uses. */
 export interface ToolParts {
@@ -9,6 +9,8 @@ export interface ToolParts {
   /** An instant as the CLI reads it, such as `2h ago`, in ISO 8601; `argument` is named in the fault. */
   instant(text: string, argument: string): string;
   now(): number;
+  /** The time for a call with its retries; agents give up after 60 seconds. */
+  answerWithinMs: number;
 }
 
 /** The context of one call. */
@@ -46,6 +48,16 @@ export function changingTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): 
   return toolWith(spec, { readOnlyHint: false, destructiveHint: true, idempotentHint: true });
 }
 
+class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+
+  constructor(answerWithinMs: number, isRead: boolean) {
+    super(
+      `The API has not answered within ${answerWithinMs / 1_000} seconds.${isRead ? "" : ` ${lostWrite}`}`,
+    );
+  }
+}
+
 function toolWith<Input extends z.ZodObject>(
   { name, title, description, input, run }: ToolSpec<Input>,
   hints: { readOnlyHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean },
@@ -58,10 +70,12 @@ function toolWith<Input extends z.ZodObject>(
     addTo: (server, parts) => {
       const inputSchema: z.ZodObject = input;
       server.registerTool(name, { title, description, inputSchema, annotations }, async (given, ctx) => {
+        const over = AbortSignal.timeout(parts.answerWithinMs);
+        const signal = AbortSignal.any([ctx.mcpReq.signal, over]);
         try {
-          return answerOf(await run(input.parse(given), callOf(parts, ctx.mcpReq.signal)));
+          return answerOf(await run(input.parse(given), callOf(parts, signal)));
         } catch (error) {
-          return failureOf(error);
+          return failureOf(over.aborted ? new NoAnswer(parts.answerWithinMs, hints.readOnlyHint) : error);
         }
       });
     },

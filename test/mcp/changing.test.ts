@@ -223,3 +223,27 @@ test("The scope of the token binds the agent also with --write", async () => {
   expect(done).toMatchObject({ isError: true, data: { error: { status: 403 } } });
   expect((await schedule("new"))["status"]).toBe(404);
 });
+
+test("A whole number that lost digits on the way is refused, and a large one with an exponent is not", async () => {
+  const put = (payload: unknown) =>
+    agent.call("put_schedule", { key: "new", schedule: { ...hourly, payload } });
+  const { text, isError } = await put({ ids: [1, 2 ** 53] });
+  expect([isError, text]).toEqual([
+    true,
+    "The number 9007199254740992 cannot be kept exactly; send it as a string.",
+  ]);
+  expect((await put({ n: [1e300, 0.1, 2 ** 53 - 1] })).isError).toBe(false);
+});
+
+test("A retry with an end in the future takes no job that died after the preview", async () => {
+  await person.dies("a");
+  const given = { filter: { key: "a", to: "in 1h" } };
+  const { data } = await agent.call("retry_jobs", given);
+  await person.dies("a");
+  // The count bounds the retry too, so a first retry of the counted job must not make room for another.
+  const [counted] = (data["preview"] as { samples: { id: string }[] }).samples;
+  await person.send("POST", `/v1/jobs/${counted?.id}/retry`);
+  expect((await agent.call("retry_jobs", { ...given, confirm: data["confirm"] })).text).toMatch(
+    /^Retried 0 jobs\./,
+  );
+});

@@ -14,6 +14,7 @@ import { patchedSchedule } from "../../schedule/shape/merge-patch.ts";
 import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
 import { shown, type Told } from "../answer.ts";
 import { key, runsShown } from "../arguments.ts";
+import { refuseInexact } from "../inexact.ts";
 import { type MakePreviewed, previewedTool } from "../previewed-tool.ts";
 import type { ToolCall } from "../tool.ts";
 import { previewLines } from "./time-tools.ts";
@@ -50,6 +51,7 @@ const put = previewedTool({
     schedule: fields.describe(`The whole schedule; when and target are required. ${otherFields}`),
   }),
   preview: async ({ key: asked, schedule }, call) => {
+    refuseInexact(schedule);
     const { client, signal } = call;
     const params = { key: asked, body: schedule, ifMatch: undefined, create: false };
     const { saved, outcome, times, changes } = await foreseePut(client, params, signal);
@@ -91,6 +93,7 @@ const patch = previewedTool({
   description: "Changes the named fields of a schedule (a merge patch); null restores a default.",
   input: z.strictObject({ key, patch: fields.describe(`The fields that change. ${otherFields}`) }),
   preview: async ({ key: asked, patch: wanted }, { client, signal }) => {
+    refuseInexact(wanted);
     const saved = await client.schedules.get(asked, { signal });
     const { changes, whole } = patchedFields(saved, wanted);
     const runs = await triedPatch(asked, wanted, { client, signal });

@@ -65,21 +65,25 @@ async function foreseeOne(
   if (!startStates[verb].some((state) => state === seen.state))
     throw new WouldBeRefused("refused", `the job is ${seen.state}, not ${startStates[verb].join(" or ")}`);
   const { payload: _, attempts: __, ...brief } = seen;
+  let isSent = false;
   return {
     lines: [`Would ${verb} this job:`, jobLine(seen)],
     data: { job: brief },
     act: async (idempotencyKey, aborted) => {
-      const now = await client.jobs.get(id, { signal: aborted });
-      // Jobs have no version for If-Match, so the state and the number of attempts stand for it.
-      if (now.state !== seen.state || now.attempt !== seen.attempt) throw changedJob(now);
+      // The repeat of a call without an answer may find the job changed by that call.
+      if (!isSent) refuseChanged(await client.jobs.get(id, { signal: aborted }), seen);
+      isSent = true;
       const done = await client.jobs[verb](id, { reason: why }, { idempotencyKey, signal: aborted });
       return { lines: [`Done: ${jobLine(done)}`], data: { job: done } };
     },
   };
 }
 
-function changedJob({ id, state, attempt }: Job): WouldBeRefused {
-  return new WouldBeRefused(
+/** Jobs have no version for If-Match: the state, the attempts and the end stand for it. */
+function refuseChanged(now: Job, seen: Job): void {
+  const { id, state, attempt, finishedAt } = now;
+  if (state === seen.state && attempt === seen.attempt && finishedAt === seen.finishedAt) return;
+  throw new WouldBeRefused(
     "conflict",
     `the job ${id} changed after the preview: it is ${state} now, with ${counted(attempt, "attempt")}. Nothing was done; call again without confirm`,
   );
@@ -103,10 +107,10 @@ async function foreseeMany(
         ? null
         : async (idempotencyKey, aborted) => {
             // Jobs that have died since the count are not part of the preview.
-            const bound = { ...asked, to: asked.to ?? asOf };
+            const to = asked.to !== undefined && asked.to < asOf ? asked.to : asOf;
             const limit = Math.min(Math.max(count, 1), retriedMax);
             const options = { limit, reason: why, idempotencyKey, signal: aborted };
-            return toldRetried(await client.jobs.retryMany(bound, options));
+            return toldRetried(await client.jobs.retryMany({ ...asked, to }, options));
           },
   };
 }
