@@ -1,3 +1,4 @@
+import type { Readable, Writable } from "node:stream";
 import type { Carillon } from "../client/main.ts";
 import type { Output } from "./output/output.ts";
 import type { SecretFile } from "./secret-file.ts";
@@ -18,6 +19,12 @@ export interface Given<Name extends string> {
   number(name: Name, bounds?: { min?: number; max?: number }): number | undefined;
 }
 
+/** The streams of a command that speaks a protocol of its own. */
+export interface Streams {
+  input: Readable;
+  output: Writable;
+}
+
 /** The context of a run of a command. */
 export interface Call<Name extends string = string> {
   words: readonly string[];
@@ -25,6 +32,8 @@ export interface Call<Name extends string = string> {
   client: Carillon;
   out: Output;
   env: Readonly<Record<string, string | undefined>>;
+  /** The version of the CLI. */
+  version: string;
   signal: AbortSignal;
   now(): number;
   /** Reads a whole file, or stdin where the name is `-`. */
@@ -37,6 +46,7 @@ export interface Call<Name extends string = string> {
    */
   confirm(question: string, isYes: boolean): Promise<void>;
   pause(ms: number): Promise<void>;
+  streams(): Streams;
 }
 
 export type CommandGroup = "Schedules" | "Time" | "Jobs" | "Groups, calendars, limits" | "Operation";

@@ -7,6 +7,7 @@ import {
   isPreconditionFailed,
   isRateLimited,
 } from "../client/main.ts";
+import { WouldBeRefused } from "../put-preview/would-be-refused.ts";
 import {
   EditedMeanwhile,
   Interrupted,
@@ -16,7 +17,6 @@ import {
   PartlyDone,
   ServerFailed,
   UsageFault,
-  WouldBeRefused,
   WouldChange,
 } from "./fault.ts";
 

@@ -23,17 +23,6 @@ export class WouldChange extends Error {
   override readonly name = "WouldChange";
 }
 
-/** The end of a dry run whose real run would be refused. */
-export class WouldBeRefused extends Error {
-  override readonly name = "WouldBeRefused";
-  readonly how: "refused" | "conflict";
-
-  constructor(how: "refused" | "conflict", why: string) {
-    super(`It would be refused: ${why}.`);
-    this.how = how;
-  }
-}
-
 /** The verdict of `carillon status` that jobs do not run on time; it has been printed. */
 export class NotOnTime extends Error {
   override readonly name = "NotOnTime";

@@ -4,8 +4,11 @@ import { readFile } from "node:fs/promises";
 import packageJson from "../../package.json" with { type: "json" };
 import { pause } from "../client/request/backoff.ts";
 import { UsageFault } from "./fault.ts";
-import { run } from "./run.ts";
 import { secretFile } from "./secret-file.ts";
+
+// Loaded after the check of the version: in the package, the commands are files of their own, and
+// files that are imported at the top run before it.
+const { run } = await import("./run.ts");
 
 const stop = new AbortController();
 // The first Ctrl-C stops the command, a second one the process.
@@ -28,6 +31,7 @@ process.exitCode = await run(process.argv.slice(2), {
   pause,
   read: readText,
   secretFile,
+  streams: () => ({ input: process.stdin, output: process.stdout }),
   ask,
 });
 

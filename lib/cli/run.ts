@@ -1,6 +1,6 @@
 import { CarillonProblem, CarillonUnreachable } from "../client/main.ts";
 import { parseArguments } from "./arguments.ts";
-import type { Call, Command, Given } from "./command.ts";
+import type { Call, Command, Given, Streams } from "./command.ts";
 import { commandTable } from "./commands/command-table.ts";
 import { connect, isLoopback } from "./connection.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
@@ -23,6 +23,7 @@ export interface Surroundings {
   pause(ms: number, signal: AbortSignal): Promise<void>;
   read(file: string): Promise<string>;
   secretFile(file: string): Promise<SecretFile>;
+  streams(): Streams;
   /** The answer of a person; null without a terminal. */
   ask(question: string): Promise<string | null>;
 }
@@ -98,11 +99,13 @@ function callOf(words: readonly string[], given: Given<string>, around: Surround
     client,
     out,
     env,
+    version: around.version,
     signal,
     now,
     read: around.read,
     secretFile: around.secretFile,
     pause: (ms) => around.pause(ms, signal),
+    streams: around.streams,
     confirm: async (question, isYes) => {
       if (isYes) return;
       const answer = await around.ask(question);

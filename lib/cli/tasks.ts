@@ -41,7 +41,7 @@ export const tasks: readonly Task[] = [
     title: "Groups, calendars, limits of targets",
     commands: ["group", "calendar", "limit"],
   },
-  { topic: "access", title: "Tokens", commands: ["whoami", "token"] },
+  { topic: "access", title: "Tokens, and agents", commands: ["whoami", "token", "mcp"] },
 ];
 
 const topicOfGroup: Readonly<Record<CommandGroup, string>> = {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { PassThrough, Readable } from "node:stream";
 import { run } from "../../lib/cli/run.ts";
 import { secretFile } from "../../lib/cli/secret-file.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
@@ -113,6 +114,7 @@ async function runHere(
     pause: async () => {},
     read: async (file) => (file !== "-" && existsSync(file) ? readFileSync(file, "utf8") : input),
     secretFile,
+    streams: () => ({ input: Readable.from([]), output: new PassThrough() }),
     ask: async () => (await answered?.()) ?? answer ?? null,
   });
   return { code, out, err };

@@ -7,10 +7,15 @@ import {
   type Schedule,
   type ScheduleBody,
 } from "../../client/main.ts";
+import {
+  type FieldChange,
+  fieldChanges,
+  hasHiddenParts,
+  understood,
+} from "../../put-preview/field-changes.ts";
 import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
 import type { Call } from "../command.ts";
 import type { Found } from "../formats/found.ts";
-import { type FieldChange, fieldChanges, hasHiddenParts, understood } from "./apply-compare.ts";
 import { sideBySide } from "./apply-side-by-side.ts";
 
 /** `over`: the schedule has no run left, so it is not created. */

@@ -10,6 +10,7 @@ import { groupCommands } from "./group-command.ts";
 import { holdCommands } from "./hold-command.ts";
 import { importCommand } from "./import-command.ts";
 import { jobCommands } from "./job-commands.ts";
+import { mcpCommand } from "./mcp-command.ts";
 import { outageCommands } from "./outages-command.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { queueCommands } from "./queue-commands.ts";
@@ -46,4 +47,5 @@ export const commandTable: readonly Command[] = [
   quarantineCommand,
   ...outageCommands,
   ...tokenCommands,
+  mcpCommand,
 ];

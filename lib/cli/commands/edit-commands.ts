@@ -5,11 +5,12 @@ import {
   isNotFound,
   type ScheduleFilter,
 } from "../../client/main.ts";
+import { WouldBeRefused } from "../../put-preview/would-be-refused.ts";
 import { bulk, bulkOptions, isFiltered } from "../bulk.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { ifMatchOption } from "../common-options.ts";
 import { eachOf } from "../each.ts";
-import { ServerFailed, UsageFault, WouldBeRefused } from "../fault.ts";
+import { ServerFailed, UsageFault } from "../fault.ts";
 import { instantFrom } from "../input.ts";
 import { holdText, showEdit } from "../output/shown-schedule.ts";
 import { printable } from "../output/style.ts";

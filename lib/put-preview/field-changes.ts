@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Schedule, ScheduleBody } from "../../client/main.ts";
-import { Refusal } from "../../refusal.ts";
-import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
-import { keyFault } from "../../schedule/shape/schedule-key.ts";
-import { parseScheduleBody } from "../../schedule/shape/schedule-shape.ts";
-import { carriesCredential, shownTarget } from "../../schedule/shape/target-credentials.ts";
-import { isKept } from "../../schedule/shape/target-webhook-shape.ts";
+import type { Schedule, ScheduleBody } from "../client/main.ts";
+import { Refusal } from "../refusal.ts";
+import type { ScheduleBody as WholeBody } from "../schedule/shape/schedule-body.ts";
+import { keyFault } from "../schedule/shape/schedule-key.ts";
+import { parseScheduleBody } from "../schedule/shape/schedule-shape.ts";
+import { carriesCredential, shownTarget } from "../schedule/shape/target-credentials.ts";
+import { isKept } from "../schedule/shape/target-webhook-shape.ts";
 
 /** A field whose saved value differs from the wanted value. */
 export interface FieldChange {
