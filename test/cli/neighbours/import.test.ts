@@ -43,9 +43,9 @@ const sources: [form: string, name: string, content: string, options: string[], 
   [
     "sidekiq",
     "schedule.yml",
-    "sync:\n  cron: every day at 9am\n  class: SyncJob\n",
+    "sync:\n  cron: 0 9 1-7 * mon&\n  class: SyncJob\n",
     toQueue,
-    { key: "sync", when: "0 9 * * *", payload: { class: "SyncJob", args: [] } },
+    { key: "sync", when: "0 9 1-7 * 1&", payload: { class: "SyncJob", args: [] } },
   ],
   [
     "solid-queue",

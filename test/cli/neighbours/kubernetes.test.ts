@@ -119,7 +119,11 @@ describe("a CronJob of Kubernetes", () => {
   });
 
   test("A CronJob that is not understood says which field, and a template says that it is one", () => {
-    expect(one({ concurrencyPolicy: "Never" }).fault).toContain("concurrencyPolicy");
+    const odd = one({ concurrencyPolicy: "Never" });
+    expect(odd).toMatchObject({
+      from: "file.json report",
+      fault: expect.stringContaining("concurrencyPolicy"),
+    });
     const text = "{{- if .Values.enabled }}\nkind: CronJob\n{{- end }}\n";
     expect(readOne(kubernetes, text).fault).toContain("it is a template");
   });
@@ -172,6 +176,10 @@ describe("the times of a CronJob", () => {
       "2012-11-04T06:30:00.000Z",
       "2012-11-05T06:30:00.000Z",
     ]);
+    expect(one({ schedule: "@daily", timeZone: "America/Santiago" }).body["dst"]).toEqual({
+      gap: "skip",
+      overlap: "both",
+    });
     expect(one({ schedule: "*/5 * * * *", timeZone: "America/New_York" }).body).not.toHaveProperty("dst");
   });
 

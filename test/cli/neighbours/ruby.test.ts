@@ -80,6 +80,7 @@ describe("a job of Sidekiq-cron", () => {
     [{ class: undefined }, "no class"],
     [{ args: "a".repeat(10), queue: 5 }, "queue"],
   ])("The job %j is impossible: %s", (parts, why) => {
+    expect(job(parts).from).toBe("file.json sync");
     expect(job(parts).fault).toContain(why);
   });
 });

@@ -1,4 +1,5 @@
-import { readCronFields } from "../../../cadence/cron/cron-fields.ts";
+import { compiledCron } from "../../../cadence/cron/cron.ts";
+import { parseWhen } from "../../../cadence/when/parse-when.ts";
 import { canonicalTimezone } from "../../../cadence/zone/timezone.ts";
 import type { JsonObject } from "../found.ts";
 import type { Parts } from "../parts.ts";
@@ -27,11 +28,7 @@ interface ClockRule {
 
 /** `dst`, where clock changes concern the schedule and its scheduler has another rule for them. */
 export function clockPart(whens: readonly string[], zone: JsonObject, rule: ClockRule): Partial<Parts> {
-  const isFixed = whens.some((when) => {
-    const fields = readCronFields(when, 0);
-    return fields.ok && fields.fixedTime;
-  });
-  if (!isFixed || zone["timezone"] === "UTC") return {};
+  if (zone["timezone"] === "UTC" || !whens.some(isFixedTime)) return {};
   const { of, gap, overlap } = rule;
   const times = overlap === "both" ? "twice" : "once";
   return {
@@ -40,6 +37,11 @@ export function clockPart(whens: readonly string[], zone: JsonObject, rule: Cloc
       `\`dst\` makes it behave as in ${of} at clock changes: a skipped time does not run, a repeated time runs ${times}; Carillon's default runs a skipped time after the gap and a repeated one once`,
     ],
   };
+}
+
+function isFixedTime(when: string): boolean {
+  const parsed = parseWhen(when, { timezone: "UTC", now: 0, key: "" });
+  return parsed.ok && parsed.cadence.kind === "cron" && compiledCron(parsed.cadence.expression).fixedTime;
 }
 
 /** A rule for runs that overlap, and what it counts as running at the target. */

@@ -5,7 +5,7 @@ import type { SourceFile } from "../source-files.ts";
 import { understood } from "../understood.ts";
 import { clockPart, overlapPart, retryPart, zonePart } from "./common-parts.ts";
 import { kubernetesWhen } from "./kubernetes-when.ts";
-import { keyOf, type Neighbour, type NeighbourParams, readEach } from "./neighbour.ts";
+import { keyOf, type Neighbour, type NeighbourParams, placeOf, readEach } from "./neighbour.ts";
 
 const container = z.looseObject({
   name: z.string(),
@@ -62,7 +62,7 @@ export const kubernetes: Neighbour = {
   },
 };
 
-function isCronJob(object: unknown): boolean {
+function isCronJob(object: unknown): object is { [name: string]: unknown } {
   return isObject(object) && object["kind"] === "CronJob";
 }
 
@@ -77,8 +77,9 @@ function objectsIn(document: unknown): unknown[] {
   );
 }
 
-function foundCronJob(object: unknown, file: string, params: NeighbourParams): Found {
-  const read = understood<CronJob>(object, cronJobShape, file);
+function foundCronJob(object: { [name: string]: unknown }, file: string, params: NeighbourParams): Found {
+  const from = placeOf(file, isObject(object["metadata"]) ? object["metadata"]["name"] : null);
+  const read = understood<CronJob>(object, cronJobShape, from);
   if (!read.ok) return read.found;
   const { metadata, spec } = read.value;
   const namespace = metadata.namespace ?? "default";
@@ -93,7 +94,7 @@ function foundCronJob(object: unknown, file: string, params: NeighbourParams): F
     { differences: always },
   );
   return {
-    from: `${file} ${metadata.name}`,
+    from,
     key: isOfDefault ? keyOf(metadata.name) : keyOf(namespace, metadata.name),
     ...parts,
   };

@@ -46,6 +46,11 @@ export function readEach(
   });
 }
 
+/** A place within a file, with the name of a record if it has one. */
+export function placeOf(file: string, name: unknown): string {
+  return typeof name === "string" && name !== "" ? `${file} ${name}` : file;
+}
+
 export function impossible(from: string, key: string | null, fault: string): Found {
   return { from, key, body: {}, differences: [], faults: [fault] };
 }

@@ -19,7 +19,7 @@ export const neighbours = {
 
 export const neighbourForms = ["kubernetes", "pg-boss", "sidekiq", "solid-queue", "temporal"] as const;
 
-export type NeighbourForm = (typeof neighbourForms)[number];
+type NeighbourForm = (typeof neighbourForms)[number];
 
 /** The scheduler whose format one of the files has; null for none. */
 export function neighbourOf(files: readonly SourceFile[]): NeighbourForm | "vercel" | null {

@@ -5,7 +5,7 @@ import { joined, type Parts } from "../parts.ts";
 import type { SourceFile } from "../source-files.ts";
 import { understood } from "../understood.ts";
 import { retryPart } from "./common-parts.ts";
-import { keyOf, type Neighbour, type NeighbourParams, readEach } from "./neighbour.ts";
+import { keyOf, type Neighbour, type NeighbourParams, placeOf, readEach } from "./neighbour.ts";
 import { argumentsOf, fugitPart, jsonValue } from "./ruby-jobs.ts";
 
 /** A time as a text, or as a list of it and its options, as sidekiq-scheduler takes it. */
@@ -61,7 +61,8 @@ function plainNames(job: unknown): { [name: string]: unknown } {
 }
 
 function foundJob(job: unknown, file: string, params: NeighbourParams): Found {
-  const read = understood<SidekiqJob>(job, jobShape, file);
+  const from = placeOf(file, isObject(job) ? job["name"] : null);
+  const read = understood<SidekiqJob>(job, jobShape, from);
   if (!read.ok) return read.found;
   const { name, namespace, description, status, enabled } = read.value;
   const isPaused = status === "disabled" || enabled === false;
@@ -78,7 +79,7 @@ function foundJob(job: unknown, file: string, params: NeighbourParams): Found {
       differences: always,
     },
   );
-  return { from: `${file} ${name}`, key: isOfDefault ? keyOf(name) : keyOf(namespace, name), ...parts };
+  return { from, key: isOfDefault ? keyOf(name) : keyOf(namespace, name), ...parts };
 }
 
 const always = [
