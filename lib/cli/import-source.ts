@@ -5,13 +5,15 @@ import { readCrontabs } from "./formats/crontab.ts";
 import { isOfEventBridge, readEventBridge } from "./formats/eventbridge.ts";
 import type { Found, Reading } from "./formats/found.ts";
 import { jsonValues } from "./formats/json-values.ts";
+import { neighbourForms, neighbourOf, neighbours } from "./formats/neighbours/neighbours.ts";
+import { readVercel } from "./formats/neighbours/vercel.ts";
 import { isScheduleFile, readScheduleFiles } from "./formats/schedule-files.ts";
 import { readSource, type Source } from "./formats/source-files.ts";
 import { oneOf } from "./schedule-filter.ts";
 
 type ImportCall = Pick<Call, "given" | "read" | "words" | "out">;
 
-const forms = ["crontab", "eventbridge", "dir"] as const;
+const forms = ["crontab", "eventbridge", "vercel", "dir", ...neighbourForms] as const;
 type Form = (typeof forms)[number];
 
 /** Reads the schedules to import, in any of the forms. */
@@ -45,16 +47,42 @@ function readAs(form: Form, source: Source, { given, words }: Pick<ImportCall, "
       const system = given.flag("system") || isSystemPath(words[0] ?? "");
       return readCrontabs(source.files, { target, timezone, system });
     }
+    case "vercel": {
+      const baseUrl = baseUrlFrom(given.text("base-url"));
+      if (target === undefined && baseUrl === undefined)
+        throw new UsageFault(
+          "vercel.json has paths alone: give the address of the deployment with --base-url, or another target with --target.",
+        );
+      return readVercel(scheduleFilesOf(source), { target, baseUrl });
+    }
     case "eventbridge":
       return readEventBridge(source.files, { target });
     case "dir": {
-      const files = source.isDirectory
-        ? source.files.filter(({ name }) => isScheduleFile(name))
-        : source.files;
-      const reading = readScheduleFiles({ files });
+      const reading = readScheduleFiles({ files: scheduleFilesOf(source) });
       return { ...reading, found: reading.found.map((each) => completed(each, { timezone, target })) };
     }
+    default: {
+      if (target === undefined)
+        throw new UsageFault(
+          `Carillon runs no jobs of ${form} itself: give the target that runs them with --target.`,
+        );
+      const environment = given.text("environment");
+      return neighbours[form].read(scheduleFilesOf(source), { target, timezone, environment });
+    }
   }
+}
+
+function scheduleFilesOf({ files, isDirectory }: Source): Source["files"] {
+  return isDirectory ? files.filter(({ name }) => isScheduleFile(name)) : files;
+}
+
+function baseUrlFrom(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const isBase = /^https?:\/\/[^/?#\s]+\/?$/i.test(text) && URL.canParse(text);
+  if (isBase) return text;
+  throw new UsageFault(
+    `--base-url takes an address without a path, such as https://app.example.com; ${JSON.stringify(text)} is not one.`,
+  );
 }
 
 /** Fills in the options where a schedule has no value of its own. */
@@ -99,12 +127,19 @@ function isSystemPath(name: string): boolean {
   return /^\/etc\/(crontab|cron\.d(\/.*)?)$/.test(name);
 }
 
-function formOf({ files, isDirectory }: Source): Form {
+function formOf(source: Source): Form {
+  const { files, isDirectory } = source;
   const isAws = files.some(({ text }) => jsonValues(text)?.some(isOfEventBridge) === true);
   if (isAws) return "eventbridge";
+  const neighbour = neighbourOf(scheduleFilesOf(source).filter(mayBeDocument));
+  if (neighbour !== null) return neighbour;
   if (files.some(({ name, text }) => isScheduleFile(name) || (!isDirectory && isJsonOrYaml(text))))
     return "dir";
   return "crontab";
+}
+
+function mayBeDocument({ name, text }: Source["files"][number]): boolean {
+  return isScheduleFile(name) || isJsonOrYaml(text);
 }
 
 /**

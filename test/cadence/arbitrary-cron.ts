@@ -41,6 +41,21 @@ export function arbitrarySpecialCron(): fc.Arbitrary<string> {
     .map(([at, { day, weekday: week }, months]) => `0 ${at} ${day} ${months} ${week}`);
 }
 
+/** Expressions that run on days that match both day fields; the `&` is after either of the two. */
+export function arbitraryBothCron(): fc.Arbitrary<string> {
+  return fc
+    .tuple(
+      fc.integer({ min: 0, max: 23 }),
+      fc.oneof(arbitraryField(1, 28), fc.constantFrom("1,LW", "L-3", "*/2", "1-31")),
+      arbitraryMonths(),
+      fc.oneof(arbitraryField(0, 6), fc.constantFrom("1#2,3", "5L", "*/2", "0-6")),
+      fc.boolean(),
+    )
+    .map(([hour, day, months, weekday, isLast]) =>
+      isLast ? `0 ${hour} ${day} ${months} ${weekday}&` : `0 ${hour} ${day}& ${months} ${weekday}`,
+    );
+}
+
 /** Six fields, the second first. */
 export function arbitrarySecondCron(): fc.Arbitrary<string> {
   return fc.tuple(arbitraryField(0, 59), arbitraryCron()).map((fields) => fields.join(" "));

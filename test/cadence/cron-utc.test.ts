@@ -6,6 +6,7 @@ import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { countWithin } from "../../lib/cadence/count-within.ts";
 import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import {
+  arbitraryBothCron,
   arbitraryCron,
   arbitraryInstant,
   arbitrarySecondCron,
@@ -95,6 +96,27 @@ describe("a cron expression in UTC", () => {
     );
   });
 
+  test("a cron with an & has the days that match both day fields, as a check of every minute finds them", () => {
+    fc.assert(
+      fc.property(arbitraryBothCron(), arbitraryInstant(), (expression, from) => {
+        const parsed = parseWhen(expression, { timezone: "UTC", now: 0, key: "a" });
+        if (!parsed.ok) {
+          // Only days of which the months have none are refused.
+          expect(scanUtc(expression, from, from + 92 * 1_440 * MINUTE)).toEqual([]);
+          return;
+        }
+        const scanned = scanUtc(expression, from, from + 92 * 1_440 * MINUTE);
+        expect(following(parsed.cadence, from, scanned.length)).toEqual(scanned);
+        let previous: number | null = (scanned.at(-1) ?? from) + 1;
+        for (const at of scanned.toReversed()) {
+          previous = previousBefore(parsed.cadence, previous ?? 0);
+          expect(previous).toBe(at);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
   test("a cron with six fields has the occurrences that a check of every second finds", () => {
     fc.assert(
       fc.property(arbitrarySecondCron(), arbitraryInstant(), (expression, after) => {
@@ -159,6 +181,26 @@ describe("a cron expression in UTC", () => {
     );
   });
 
+  test("a cron with an & has the occurrences that the package croner finds", () => {
+    fc.assert(
+      fc.property(arbitraryBothCron(), arbitraryInstant(), (expression, after) => {
+        // With special days, an expression may never fire, and is refused here.
+        fc.pre(!/[LW#]/.test(expression));
+        // croner writes the mark as a + before the day of the week.
+        const words = expression.replace("&", "").split(" ");
+        const marked = [...words.slice(0, 4), `+${words[4]}`].join(" ");
+        const other = new Cron(marked, {
+          timezone: "UTC",
+          fixedTimeRule: "no-wildcard",
+          sloppyRanges: true,
+        });
+        const theirs = other.nextRuns(5, new Date(after)).map((date) => date.getTime());
+        expect(following(cron(expression), after, 5)).toEqual(theirs);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test.each([
     ["0 0 31W * *", "2026-05-02", "2026-05-29", "the 31st is a Sunday, and Monday is in June"],
     ["0 0 31W * *", "2026-05-30", "2026-07-31", "June has no 31st"],
@@ -167,6 +209,9 @@ describe("a cron expression in UTC", () => {
     ["0 0 L-28 2 *", "2026-01-01", "2028-02-01", "only a leap February has a 28th day before its last"],
     ["0 0 * * 1#5", "2026-01-01", "2026-03-30", "January and February have no fifth Monday"],
     ["0 0 29 2 ?", "2026-01-01", "2028-02-29", "? restricts nothing"],
+    ["0 0 29 2 1&", "2026-01-01", "2044-02-29", "a Monday on a leap day comes every 28 years"],
+    ["0 0 1-7& * mon", "2026-01-05", "2026-02-02", "the first Monday of each month"],
+    ["0 0 1-31 * 1&", "2026-01-05", "2026-01-12", "a field that takes every day restricts nothing"],
   ])("the next occurrence of %s after %s is on %s: %s", (expression, after, next) => {
     expect(nextAfter(cron(expression), Date.parse(after))).toBe(Date.parse(next));
   });

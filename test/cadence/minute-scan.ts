@@ -131,8 +131,10 @@ function wallClockInOrder(timezone: string): (instant: number) => number {
 
 function wallMatcher(expression: string): (wall: number) => boolean {
   const words = expression.split(" ");
-  const [second = "0", minute = "", hour = "", day = "", month = "", weekday = ""] =
-    words.length === 6 ? words : ["0", ...words];
+  const [second = "0", minute = "", hour = "", day = "", month = "", weekday = ""] = (
+    words.length === 6 ? words : ["0", ...words]
+  ).map((word) => word.replace("&", ""));
+  const needsBoth = expression.includes("&");
   const seconds = valuesOf(second, 0, 59);
   const minutes = valuesOf(minute, 0, 59);
   const hours = valuesOf(hour, 0, 23);
@@ -146,6 +148,7 @@ function wallMatcher(expression: string): (wall: number) => boolean {
     const dayFits = days.has(date.getUTCDate()) || day.split(",").some((item) => isSpecialDay(item, wall));
     const weekdayFits =
       weekdays.has(date.getUTCDay()) || weekday.split(",").some((item) => isSpecialWeekday(item, wall));
+    if (needsBoth) return dayFits && weekdayFits;
     return day === "*" ? weekdayFits : weekday === "*" ? dayFits : dayFits || weekdayFits;
   };
 }

@@ -125,6 +125,11 @@ describe("a cron expression", () => {
     ["@monthly", "0 0 1 * *"],
     ["@yearly", "0 0 1 1 *"],
     ["@annually", "0 0 1 1 *"],
+    ["0 0 */2& * mon", "0 0 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31 * 1&"],
+    ["0 0 1 * 1&", "0 0 1 * 1&"],
+    ["0 0 * * 1&", "0 0 * * 1"],
+    ["0 0 5& * ?", "0 0 5 * *"],
+    ["0 0 1-31& * 1", "0 0 * * 1"],
   ])("%j has the normal form %j", (when, normal) => {
     expect(parseWhen(when, context)).toMatchObject({ normal, cadence: { kind: "cron", expression: normal } });
   });
@@ -149,6 +154,10 @@ describe("a cron expression", () => {
     [
       "0 0 1,15W * *",
       "at 00:00 on day 1 of the month or on the Monday-to-Friday nearest day 15 of the month, UTC",
+    ],
+    [
+      "0 0 1-7,L * mon&",
+      "at 00:00 on days 1 to 7 of the month or on the last day of the month, if also on Monday, UTC",
     ],
     ["0 8 * * 1#2", "at 08:00 on the second Monday of the month, UTC"],
     ["0 8 * * friL", "at 08:00 on the last Friday of the month, UTC"],

@@ -11,7 +11,7 @@ function warningsOf(when: string, context: Partial<WhenContext> = {}): string[] 
 }
 
 const either =
-  "Day-of-month and day-of-week are both restricted: it runs on the days that either of them matches.";
+  "Day-of-month and day-of-week are both restricted: it runs on the days that either of them matches; a & after day-of-week, as in 5&, asks for both.";
 const often = "It runs more often than once a minute.";
 
 describe("a warning", () => {
@@ -49,6 +49,7 @@ describe("a warning", () => {
     "0 9 * * 1-5",
     "* * * * *",
     "0 0 1 * ?",
+    "0 0 13 * 5&",
     "0 0 1-31 * 1",
     "30 0 9 * * *",
     "every 60s",

@@ -49,6 +49,8 @@ const files: Record<string, string> = {
     ScheduleExpression: "cron(0 9 ? * MON-FRI *)",
     Target: { Arn: "arn:aws:sqs:eu-central-1:123456789012:close", Input: "{}" },
   }),
+  "manifests/nightly.yaml": 'kind: CronJob\nmetadata: {name: a}\nspec: {schedule: "0 3 * * *"}\n',
+  "vercel.json": JSON.stringify({ crons: [{ path: "/api/daily", schedule: "0 9 * * *" }] }),
   "schedules/daily.yaml": 'when: "0 9 * * *"\ntarget: { queue: orders }\n',
 };
 

@@ -142,8 +142,7 @@ describe("the times of a crontab", () => {
     const from = Date.UTC(2026, 1, 25, 11, 7);
     fc.assert(
       fc.property(line, (fields) => {
-        const { faults } = crontabWhen(fields.join(" "));
-        fc.pre(faults.length === 0);
+        expect(crontabWhen(fields.join(" ")).faults).toEqual([]);
         const minutes = Array.from({ length: 4_000 }, (_, at) => from + (at + 1) * 60_000);
         const expected = minutes.filter((at) => cronMatches(fields, new Date(at)));
         const own = times(fields.join(" "), "UTC", from, expected.length + 1);
@@ -185,8 +184,6 @@ describe("the times of a crontab", () => {
   test.each([
     ["@reboot", "has no time"],
     ["@fortnightly", "is not known"],
-    ["0 0 */2 * 1", "days that match both"],
-    ["0 0 1 * */2", "days that match both"],
   ])("The time %s cannot be imported: %s", (when, why) => {
     expect(one(`${when} x`).faults.join()).toContain(why);
   });
@@ -197,6 +194,9 @@ describe("the times of a crontab", () => {
     ["5/10 * * * *", "5/10 * * * *", "5-59/10"],
     ["0 0 */1 * 1", "0 0 * * 1", ""],
     ["0 0 *,5 * 1", "0 0 * * 1", ""],
+    ["0 0 */2 * 1", "0 0 */2 * 1&", "match both"],
+    ["0 0 1 * */2", "0 0 1 * */2&", "match both"],
+    ["0 0 */2 * *", "0 0 */2 * *", ""],
     ["0 0 L * *", "0 0 L * *", "Quartz"],
     ["0 0 * * 1#2", "0 0 * * 1#2", "Quartz"],
   ])("The time %s becomes %s", (written, when, told) => {

@@ -1,5 +1,5 @@
 import { civilFromDays, daysFromCivil, daysInMonth, weekdayOfDays } from "../zone/civil.ts";
-import type { CronFields } from "./cron-field.ts";
+import type { CronFields, DayField } from "./cron-field.ts";
 import { specialDayOf } from "./cron-special.ts";
 
 /** Finds the days that match an expression. Days count from 1970-01-01; null means none. */
@@ -62,7 +62,7 @@ function highestBit(mask: number): number {
  * The matching days of a month as bits: bit n is day n, bit 0 stays empty. Which days are, say,
  * Mondays depends only on the weekday of the 1st, so the masks of weekdays are made once.
  */
-function monthMasks({ days, weekdays }: CronFields): (year: number, month: number) => number {
+function monthMasks({ days, weekdays, needsBoth }: CronFields): (year: number, month: number) => number {
   const everyDay = days === null && weekdays === null;
   const dayMask = (days?.values ?? []).reduce((mask, day) => mask | (1 << day), 0);
   const weekdayMasks = [0, 1, 2, 3, 4, 5, 6].map((first) => {
@@ -72,19 +72,24 @@ function monthMasks({ days, weekdays }: CronFields): (year: number, month: numbe
     }
     return mask;
   });
-  const specials = [...(days?.specials ?? []), ...(weekdays?.specials ?? [])];
-  const onlyDays = weekdays === null && specials.length === 0;
+  const onlyDays = weekdays === null && days?.specials.length === 0;
   return (year, month) => {
     const length = daysInMonth(year, month);
     const inMonth = length === 31 ? -2 : (1 << (length + 1)) - 2;
     if (everyDay) return inMonth;
     if (onlyDays) return dayMask & inMonth;
     const first = weekdayOfDays(daysFromCivil(year, month, 1));
-    let mask = dayMask | (weekdayMasks[first] ?? 0);
-    for (const special of specials) {
-      const day = specialDayOf(special, first, length);
-      if (day !== null) mask |= 1 << day;
-    }
-    return mask & inMonth;
+    const byDay = dayMask | specialMask(days, first, length);
+    const byWeekday = (weekdayMasks[first] ?? 0) | specialMask(weekdays, first, length);
+    return (needsBoth ? byDay & byWeekday : byDay | byWeekday) & inMonth;
   };
+}
+
+function specialMask(field: DayField | null, first: number, length: number): number {
+  let mask = 0;
+  for (const special of field?.specials ?? []) {
+    const day = specialDayOf(special, first, length);
+    if (day !== null) mask |= 1 << day;
+  }
+  return mask;
 }

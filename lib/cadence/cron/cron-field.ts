@@ -180,6 +180,8 @@ export interface CronFields {
   months: readonly number[];
   /** 0 (Sunday) – 6; null if the field does not restrict. */
   weekdays: DayField | null;
+  /** True if only days count that both day fields match; otherwise one of the two is enough. */
+  needsBoth: boolean;
   /** Only AWS expressions can restrict it. */
   years: readonly number[] | null;
   /**

@@ -39,7 +39,21 @@ export function readCronFields(text: string, start: number, key = ""): CronField
     );
   }
   const year = { text: "*", at: start };
-  return readWords({ second, minute, hour, day, month, weekday, year }, weekdayShape, key);
+  const needsBoth = day.text.endsWith("&") || weekday.text.endsWith("&");
+  const unmarked = {
+    second,
+    minute,
+    hour,
+    day: withoutMark(day),
+    month,
+    weekday: withoutMark(weekday),
+    year,
+  };
+  return readWords(unmarked, { weekdays: weekdayShape, key, needsBoth });
+}
+
+function withoutMark({ text, at }: Word): Word {
+  return { text: text.replace(/&$/, ""), at };
 }
 
 /**
@@ -73,7 +87,8 @@ function readAwsFields(text: string, start: number, key: string): CronFields | W
   // Only AWS gives a bare L in day-of-week a meaning: the last day of the week.
   const sevenForL = /^L$/i.test(weekday.text) ? { ...weekday, text: "7" } : weekday;
   const second = { text: "0", at: start };
-  return readWords({ second, minute, hour, day, month, weekday: sevenForL, year }, awsWeekdayShape, key);
+  const expression = { second, minute, hour, day, month, weekday: sevenForL, year };
+  return readWords(expression, { weekdays: awsWeekdayShape, key, needsBoth: false });
 }
 
 function wordsOf(text: string, start: number): Word[] {
@@ -90,7 +105,14 @@ interface Expression<Part> {
   year: Part;
 }
 
-function readWords(words: Expression<Word>, weekdays: FieldShape, key: string): CronFields | WhenFault {
+interface Dialect {
+  weekdays: FieldShape;
+  key: string;
+  needsBoth: boolean;
+}
+
+function readWords(words: Expression<Word>, dialect: Dialect): CronFields | WhenFault {
+  const { weekdays, key, needsBoth } = dialect;
   const second = readField(words.second, secondShape, key);
   if (!second.ok) return second;
   const minute = readField(words.minute, minuteShape, key);
@@ -105,20 +127,22 @@ function readWords(words: Expression<Word>, weekdays: FieldShape, key: string): 
   if (!weekday.ok) return weekday;
   const year = readField(words.year, yearShape, key);
   if (!year.ok) return year;
-  const fields = assemble({ second, minute, hour, day, month, weekday, year });
+  const fields = assemble({ second, minute, hour, day, month, weekday, year }, needsBoth);
   if (cronSearch(fields).atOrAfter(0) !== null) return fields;
   const months = fields.years === null ? "these months" : "these months of these years";
   return invalid(words.day.at, `This never fires: none of ${months} has any of these days.`);
 }
 
-function assemble({ second, minute, hour, day, month, weekday, year }: Expression<Field>): CronFields {
-  // A day that either of the two day fields matches is enough. If one of them takes every day,
-  // neither restricts.
-  const everyDay =
-    (!day.open && day.values.length === sizeOf(dayShape)) ||
-    (!weekday.open && weekday.values.length === sizeOf(weekdayShape));
-  const days = day.open || everyDay ? null : dayField(day);
-  const weekdays = weekday.open || everyDay ? null : dayField(weekday);
+function assemble(fields: Expression<Field>, isMarked: boolean): CronFields {
+  const { second, minute, hour, day, month, weekday, year } = fields;
+  const takesAllDays = !day.open && day.values.length === sizeOf(dayShape);
+  const takesAllWeekdays = !weekday.open && weekday.values.length === sizeOf(weekdayShape);
+  // Where a day that one of the two fields matches is enough, a field that takes every day makes
+  // the other one void; where both have to match, it only restricts nothing itself.
+  const everyDay = !isMarked && (takesAllDays || takesAllWeekdays);
+  const days = day.open || takesAllDays || everyDay ? null : dayField(day);
+  const weekdays = weekday.open || takesAllWeekdays || everyDay ? null : dayField(weekday);
+  const needsBoth = isMarked && days !== null && weekdays !== null;
   const years = year.values.length === sizeOf(yearShape) ? null : year.values;
   const time = timeText({ second, minute, hour });
   const months = month.values.length === sizeOf(monthShape) ? "*" : valuesText(month.values);
@@ -130,9 +154,10 @@ function assemble({ second, minute, hour, day, month, weekday, year }: Expressio
     days,
     months: month.values,
     weekdays,
+    needsBoth,
     years,
     fixedTime: !second.stepped && !minute.stepped && !hour.stepped,
-    normal: normalText({ time, days, months, weekdays, years }),
+    normal: normalText({ time, days, months, weekdays, needsBoth, years }),
   };
 }
 
@@ -148,6 +173,7 @@ interface Texts {
   days: DayField | null;
   months: string;
   weekdays: DayField | null;
+  needsBoth: boolean;
   years: readonly number[] | null;
 }
 
@@ -155,9 +181,10 @@ interface Texts {
  * The normal form has the shape of AWS only if years are restricted: the other shapes have no field
  * for them.
  */
-function normalText({ time, days, months, weekdays, years }: Texts): string {
+function normalText({ time, days, months, weekdays, needsBoth, years }: Texts): string {
   if (years === null) {
-    return [time, dayText(days, weekdayShape), months, dayText(weekdays, weekdayShape)].join(" ");
+    const weekday = `${dayText(weekdays, weekdayShape)}${needsBoth ? "&" : ""}`;
+    return [time, dayText(days, weekdayShape), months, weekday].join(" ");
   }
   const day = days === null && weekdays !== null ? "?" : dayText(days, awsWeekdayShape);
   const weekday =

@@ -5,11 +5,11 @@ import { type SpecialDay, specialDayOf, specialText } from "./cron-special.ts";
 
 /** Warnings about parts of an expression that often do not mean what their writer expects. */
 export function cronWarnings(fields: CronFields): string[] {
-  const { days, weekdays, seconds } = fields;
+  const { days, weekdays, needsBoth, seconds } = fields;
   const warnings: string[] = [];
-  if (days !== null && weekdays !== null) {
+  if (days !== null && weekdays !== null && !needsBoth) {
     warnings.push(
-      "Day-of-month and day-of-week are both restricted: it runs on the days that either of them matches.",
+      "Day-of-month and day-of-week are both restricted: it runs on the days that either of them matches; a & after day-of-week, as in 5&, asks for both.",
     );
   }
   if (seconds.length > 1) warnings.push("It runs more often than once a minute.");

@@ -1,4 +1,4 @@
-import type { CronFields } from "../cron/cron-field.ts";
+import type { CronFields, DayField } from "../cron/cron-field.ts";
 import type { SpecialDay } from "../cron/cron-special.ts";
 import { runsOf } from "../cron/cron-text.ts";
 
@@ -80,24 +80,28 @@ function oneOrEvery(unit: "second" | "minute", values: readonly number[]): strin
 }
 
 function describeDays(fields: CronFields): string {
-  const { days, weekdays } = fields;
+  const { days, weekdays, needsBoth } = fields;
   if (days === null && weekdays === null) return fewTimes(fields) ? "every day" : "";
-  const parts: string[] = [];
-  if (days !== null && days.values.length > 0) {
-    const step = longStep(days.values);
-    parts.push(
-      step === null
-        ? `on ${days.values.length === 1 ? "day" : "days"} ${runs(days.values, String)} of the month`
-        : `on every ${ordinal(step)} day of the month ${fromTo(days.values, String)}`,
-    );
-  }
-  if (weekdays !== null && weekdays.values.length > 0) {
-    parts.push(`on ${runs(weekOf(weekdays.values), weekdayWord)}`);
-  }
-  for (const special of [...(days?.specials ?? []), ...(weekdays?.specials ?? [])]) {
-    parts.push(`on the ${describeSpecial(special)} of the month`);
-  }
-  return parts.join(" or ");
+  const ofMonth = days === null || days.values.length === 0 ? [] : [describeMonthDays(days.values)];
+  const ofWeek =
+    weekdays === null || weekdays.values.length === 0
+      ? []
+      : [`on ${runs(weekOf(weekdays.values), weekdayWord)}`];
+  const specialDays = describeSpecials(days);
+  const specialWeekdays = describeSpecials(weekdays);
+  if (!needsBoth) return [...ofMonth, ...ofWeek, ...specialDays, ...specialWeekdays].join(" or ");
+  return `${[...ofMonth, ...specialDays].join(" or ")}, if also ${[...ofWeek, ...specialWeekdays].join(" or ")}`;
+}
+
+function describeMonthDays(values: readonly number[]): string {
+  const step = longStep(values);
+  return step === null
+    ? `on ${values.length === 1 ? "day" : "days"} ${runs(values, String)} of the month`
+    : `on every ${ordinal(step)} day of the month ${fromTo(values, String)}`;
+}
+
+function describeSpecials(field: DayField | null): string[] {
+  return (field?.specials ?? []).map((special) => `on the ${describeSpecial(special)} of the month`);
 }
 
 function describeSpecial(special: SpecialDay): string {

@@ -5,13 +5,19 @@ import { dryRunOption, yesOption } from "../common-options.ts";
 const options = {
   from: {
     value: "form",
-    about: "crontab, eventbridge, or dir (schedules in YAML or JSON); default: detected",
+    about:
+      "crontab, eventbridge, kubernetes, pg-boss, sidekiq, solid-queue, temporal, vercel, or dir (schedules in YAML or JSON); default: detected",
   },
   target: {
     value: "target",
     about:
       "The target of schedules without one here: queue:<name>, handler:<name>, webhook:<url>, lambda:<name>, event:<bus>",
   },
+  "base-url": {
+    value: "url",
+    about: "For vercel: the address of the deployment, at which webhooks call the paths",
+  },
+  environment: { value: "name", about: "For solid-queue: the environment to read; default: production" },
   prefix: { value: "prefix", about: "Put before each key" },
   system: { about: "For a crontab: each command has a user before it, as in /etc/crontab" },
   "skip-impossible": { about: "Skip schedules that cannot be imported" },
@@ -22,7 +28,7 @@ const options = {
 export const importCommand = command({
   name: "import",
   group: "Schedules",
-  summary: "Import schedules from a crontab, EventBridge, or files",
+  summary: "Import schedules from a crontab, EventBridge, another scheduler, or files",
   usage: "<file, directory or ->",
   about:
     "Shows what would be created and changed, the coming runs, and every difference from the source; then asks for confirmation. Nothing is done where one schedule is impossible. Importing again changes nothing.",
@@ -31,6 +37,8 @@ export const importCommand = command({
   examples: [
     "carillon import crontab.txt --from crontab --target queue:commands --timezone Europe/Berlin --dry-run",
     "carillon import schedules.json --from eventbridge --prefix aws: --yes",
+    "carillon import manifests --from kubernetes --target queue:jobs --prefix k8s: --dry-run",
+    "carillon import vercel.json --base-url https://app.example.com --yes",
     "carillon import schedules --from dir --prefix new: --yes",
   ],
   run: runImport,

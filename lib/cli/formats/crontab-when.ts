@@ -30,19 +30,19 @@ const fields = [
 export function crontabWhen(text: string): CrontabWhen {
   if (text.startsWith("@")) return nickname(text.toLowerCase());
   const differences: string[] = [];
-  const faults: string[] = [];
   const words = text.split(" ").map((word, index) => fieldText(word, index, differences));
   const [minute = "", hour = "", day = "", month = "", weekday = ""] = words;
-  if ((isPartOfAll(day) && weekday !== "*") || (isPartOfAll(weekday) && day !== "*"))
-    faults.push(
-      "one day field begins with `*`, so cron runs it on days that match both fields; Carillon runs it on days that match either: write one field as a list of days, or split the line",
+  const needsBoth = (isPartOfAll(day) && weekday !== "*") || (isPartOfAll(weekday) && day !== "*");
+  if (needsBoth)
+    differences.push(
+      "one day field begins with `*`, so cron runs it on days that match both fields; `&` asks Carillon for the same",
     );
   return {
-    when: [minute, hour, day, month, weekday].join(" "),
+    when: `${[minute, hour, day, month, weekday].join(" ")}${needsBoth ? "&" : ""}`,
     isFixedTimeForCronAlone:
       !minute.startsWith("*") && !hour.startsWith("*") && /[*/]/.test(`${minute} ${hour}`),
     differences,
-    faults,
+    faults: [],
   };
 }
 

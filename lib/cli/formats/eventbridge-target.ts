@@ -3,16 +3,10 @@ import { refuseInexactNumbers } from "../../command/exact-numbers.ts";
 import { Refusal } from "../../refusal.ts";
 import type { AwsTarget } from "./eventbridge-shapes.ts";
 import type { JsonObject } from "./found.ts";
-
-/** The fields that come from the target, and how they differ. */
-export interface TargetParts {
-  body: JsonObject;
-  differences: string[];
-  faults: string[];
-}
+import type { Parts } from "./parts.ts";
 
 /** `instead`: the target to use where Carillon cannot call the one that AWS calls. */
-export function targetParts(target: AwsTarget, instead: JsonObject | undefined): TargetParts {
+export function targetParts(target: AwsTarget, instead: JsonObject | undefined): Parts {
   const own = ownTarget(target);
   const to = own ?? instead;
   const input = inputParts(target);
@@ -64,7 +58,7 @@ function ownTarget({ Arn, SqsParameters, EventBridgeParameters }: AwsTarget): Js
   };
 }
 
-function inputParts({ Input = null, InputPath = null, InputTransformer }: AwsTarget): TargetParts {
+function inputParts({ Input = null, InputPath = null, InputTransformer }: AwsTarget): Parts {
   const faults: string[] = [];
   if (InputPath !== null || (InputTransformer ?? null) !== null)
     faults.push("InputPath and InputTransformer select from the event of AWS, which Carillon does not have");
@@ -95,7 +89,7 @@ function inputParts({ Input = null, InputPath = null, InputTransformer }: AwsTar
 const byDefault = { retries: 185, ageSeconds: 86_400 };
 const attemptsMax = 100;
 
-function retryParts({ RetryPolicy }: AwsTarget): Omit<TargetParts, "faults"> {
+function retryParts({ RetryPolicy }: AwsTarget): Omit<Parts, "faults"> {
   const retries = RetryPolicy?.MaximumRetryAttempts ?? byDefault.retries;
   const ageSeconds = RetryPolicy?.MaximumEventAgeInSeconds ?? byDefault.ageSeconds;
   const differences: string[] = [];

@@ -1,6 +1,6 @@
 import { canonicalTimezone } from "../../cadence/zone/timezone.ts";
 import type { AwsSchedule } from "./eventbridge-shapes.ts";
-import type { TargetParts } from "./eventbridge-target.ts";
+import type { Parts } from "./parts.ts";
 
 type Timing = Pick<
   AwsSchedule,
@@ -16,7 +16,7 @@ type Timing = Pick<
  * The fields of a schedule's times. Carillon reads the expressions as AWS does, so they are not
  * rewritten.
  */
-export function whenParts(timing: Timing): TargetParts {
+export function whenParts(timing: Timing): Parts {
   const when = timing.ScheduleExpression ?? "";
   const timezone = timing.ScheduleExpressionTimezone ?? "UTC";
   const [kind = ""] = /^(cron|rate|at)(?=\()/.exec(when) ?? [];
@@ -43,7 +43,7 @@ export function whenParts(timing: Timing): TargetParts {
   };
 }
 
-function cronParts(timing: Timing): Omit<TargetParts, "faults"> {
+function cronParts(timing: Timing): Omit<Parts, "faults"> {
   const { ScheduleExpression: when = "", ScheduleExpressionTimezone: timezone = "UTC" } = timing;
   const [, weekday = ""] = /^cron\((?:\S+\s+){4}(\S+)\s/.exec(when ?? "") ?? [];
   const followsClocks = canonicalTimezone(timezone ?? "UTC") !== "UTC";
@@ -63,7 +63,7 @@ function cronParts(timing: Timing): Omit<TargetParts, "faults"> {
 }
 
 /** The phase of a rate counts from its start. */
-function rateParts(timing: Timing): Omit<TargetParts, "faults"> {
+function rateParts(timing: Timing): Omit<Parts, "faults"> {
   const { StartDate = null, CreationDate = null } = timing;
   const startsAt = StartDate ?? CreationDate;
   if (StartDate !== null) return { body: windowOf(timing), differences: [] };
@@ -77,7 +77,7 @@ function rateParts(timing: Timing): Omit<TargetParts, "faults"> {
   };
 }
 
-function atParts({ StartDate = null, EndDate = null }: Timing): Omit<TargetParts, "faults"> {
+function atParts({ StartDate = null, EndDate = null }: Timing): Omit<Parts, "faults"> {
   const had = StartDate !== null || EndDate !== null;
   return {
     body: {},

@@ -1,11 +1,11 @@
-import type * as z from "zod";
-import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
 import { type AwsRule, type AwsSchedule, ruleShape, scheduleShape } from "./eventbridge-shapes.ts";
-import { type TargetParts, targetParts } from "./eventbridge-target.ts";
+import { targetParts } from "./eventbridge-target.ts";
 import { whenParts } from "./eventbridge-when.ts";
 import { type Found, isObject, type JsonObject, type Reading } from "./found.ts";
 import { jsonValues } from "./json-values.ts";
+import { joined } from "./parts.ts";
 import type { SourceFile } from "./source-files.ts";
+import { understood } from "./understood.ts";
 
 export interface EventBridgeParams {
   /** The target of schedules whose own target Carillon cannot call. */
@@ -55,15 +55,6 @@ function isRule(record: unknown): boolean {
   const { Arn: arn } = record;
   if (typeof arn === "string") return arn.includes(":events:");
   return "EventBusName" in record || "EventPattern" in record || "Targets" in record;
-}
-
-type Understood<Shape> = { ok: true; value: Shape } | { ok: false; found: Found };
-
-function understood<Shape>(record: unknown, shape: z.ZodType<Shape>, from: string): Understood<Shape> {
-  const shaped = shape.safeParse(record, { reportInput: true });
-  if (shaped.success) return { ok: true, value: shaped.data };
-  const faults = shapeFaults(shaped.error).map(({ path, message }) => `${path} ${message}`.trim());
-  return { ok: false, found: { from, key: null, body: {}, differences: [], faults } };
 }
 
 function foundSchedule(record: unknown, from: string, params: EventBridgeParams): Found {
@@ -120,14 +111,6 @@ function foundRule(record: unknown, from: string, params: EventBridgeParams): Fo
       body: { ...parts.body, ...stateOf(rule) },
     };
   });
-}
-
-function joined(...parts: TargetParts[]): TargetParts {
-  return {
-    body: Object.assign({}, ...parts.map(({ body }) => body)),
-    differences: parts.flatMap(({ differences }) => differences),
-    faults: parts.flatMap(({ faults }) => faults),
-  };
 }
 
 function stateOf({ State, Description }: Pick<AwsSchedule, "State" | "Description">): JsonObject {

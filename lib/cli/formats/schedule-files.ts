@@ -1,7 +1,5 @@
-import { type Document, LineCounter, parseAllDocuments } from "yaml";
-import { refuseInexactNumbers } from "../../command/exact-numbers.ts";
-import { Refusal } from "../../refusal.ts";
 import { isJson, jsonFaults } from "../../schedule/shape/json.ts";
+import { documentsIn, faultOfDocuments } from "./documents.ts";
 import { type Found, isObject, type Reading } from "./found.ts";
 import type { Source, SourceFile } from "./source-files.ts";
 
@@ -20,8 +18,7 @@ export function readScheduleFiles({ files }: Pick<Source, "files">): Reading {
 
 function schedulesIn(file: SourceFile): Found[] {
   try {
-    const documents = /\.json$/i.test(file.name) ? [jsonIn(file.text)] : yamlIn(file.text);
-    const bodies = documents
+    const bodies = documentsIn(file)
       .filter((document) => document !== null && document !== undefined)
       .flatMap(bodiesIn);
     const [alone] = bodies;
@@ -33,13 +30,8 @@ function schedulesIn(file: SourceFile): Found[] {
       });
     });
   } catch (error) {
-    if (!(error instanceof NotUnderstood) && !(error instanceof Refusal)) throw error;
-    return [{ from: file.name, key: null, body: {}, differences: [], faults: [error.message] }];
+    return [{ from: file.name, key: null, body: {}, differences: [], faults: [faultOfDocuments(error)] }];
   }
-}
-
-class NotUnderstood extends Error {
-  override readonly name = "NotUnderstood";
 }
 
 interface Body {
@@ -87,75 +79,4 @@ function foundBody(
 /** `orders/daily.yaml` becomes `orders:daily`, because keys take no `/`. */
 function keyOf(name: string): string {
   return name.replace(/\.[^.]+$/, "").replaceAll("/", ":");
-}
-
-function jsonIn(text: string): unknown {
-  refuseInexactNumbers(text);
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // The parser's message quotes the text, which may hold a secret; its position is enough.
-    const [, at] = /position (\d+)/.exec(error instanceof Error ? error.message : "") ?? [];
-    const line = at === undefined ? "" : ` (line ${text.slice(0, Number(at)).split("\n").length})`;
-    throw new NotUnderstood(`is not JSON${line}`);
-  }
-}
-
-function yamlIn(text: string): unknown[] {
-  const lineCounter = new LineCounter();
-  const documents = parseAllDocuments(text, {
-    lineCounter,
-    prettyErrors: false,
-    logLevel: "error",
-    intAsBigInt: true,
-    merge: true,
-  });
-  return documents.map((document) => {
-    const [fault] = document.errors;
-    if (fault !== undefined) {
-      const { line, col } = lineCounter.linePos(fault.pos[0]);
-      throw new NotUnderstood(`is not YAML: ${yamlFault(fault.code)} (line ${line}, column ${col})`);
-    }
-    return withNumbers(valueIn(document));
-  });
-}
-
-function valueIn(document: Document): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 100 });
-  } catch (error) {
-    // The parser's message may quote the text.
-    throw new NotUnderstood(
-      error instanceof ReferenceError
-        ? `is not YAML: an alias (\`*…\`) has no anchor, or expands to too much; ${inQuotes}`
-        : "is not YAML: a merge (`<<`) takes an object or a list of objects",
-    );
-  }
-}
-
-const inQuotes = "put a cron expression that begins with `*` in quotes";
-
-function yamlFault(code: string): string {
-  if (/ALIAS|UNEXPECTED_TOKEN|MULTIPLE|MISSING_CHAR/.test(code)) return `the syntax is wrong; ${inQuotes}`;
-  return code.toLowerCase().replaceAll("_", " ");
-}
-
-const nestingMax = 100;
-
-/**
- * Whole numbers are read exactly; a number that JavaScript cannot hold is refused rather than
- * changed.
- */
-function withNumbers(value: unknown, depth = 0): unknown {
-  // An alias may refer to an object that contains it.
-  if (depth > nestingMax) throw new NotUnderstood("is nested too deep");
-  if (typeof value === "bigint") {
-    if (BigInt(Number(value)) === value) return Number(value);
-    throw new NotUnderstood(`The number ${value} cannot be kept exactly; write it as a text.`);
-  }
-  if (Array.isArray(value)) return value.map((member) => withNumbers(member, depth + 1));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, withNumbers(member, depth + 1)]),
-  );
 }
