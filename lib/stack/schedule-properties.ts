@@ -1,5 +1,6 @@
 import { mayBeRelative } from "../cadence/when/may-be-relative.ts";
-import type { Fault } from "../refusal.ts";
+import { refuseInexactNumbers } from "../command/exact-numbers.ts";
+import { type Fault, Refusal } from "../refusal.ts";
 import { isOwnerTag } from "./owner-tags.ts";
 
 // CloudFormation passes numbers and booleans of properties to a custom resource as texts.
@@ -89,20 +90,27 @@ interface ReadPayload {
 }
 
 function readPayload(payload: unknown): ReadPayload {
-  const takes = "takes JSON as a text, such as '{\"orderId\":1234}'";
-  if (typeof payload !== "string") {
-    const message = `${takes}, because CloudFormation turns the numbers and booleans of an object into texts`;
-    return { fault: { path: "payload", message } };
-  }
+  const fault = (message: string) => ({ fault: { path: "payload", message } });
+  if (typeof payload !== "string")
+    return fault(
+      `${takesJson}, because CloudFormation turns the numbers and booleans of an object into texts`,
+    );
   try {
-    return { payload: JSON.parse(payload) };
+    const read: unknown = JSON.parse(payload);
+    refuseInexactNumbers(payload);
+    return { payload: read };
   } catch (error) {
+    if (error instanceof Refusal)
+      return fault("has a number that cannot be kept exactly: write it as a string");
     // The parser's message quotes the payload, so only the position is taken from it.
     const [, position] = /at position (\d+)/.exec(error instanceof Error ? error.message : "") ?? [];
-    const where = position === undefined ? "" : ` (at position ${position})`;
-    return { fault: { path: "payload", message: `${takes}, and is not JSON${where}` } };
+    return fault(
+      `${takesJson}, and is not JSON${position === undefined ? "" : ` (at position ${position})`}`,
+    );
   }
 }
+
+const takesJson = "takes JSON as a text, such as '{\"orderId\":1234}'";
 
 /** Replaces the value at a path, where there is one; the objects on the way are copied. */
 function convert(

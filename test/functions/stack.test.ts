@@ -1,4 +1,10 @@
+import { readFileSync } from "node:fs";
+import { App, Stack } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { Schedule } from "../../infra/schedule/schedule.ts";
 import { type StackWorld, stackWorld } from "./stack-world.ts";
 
 let world: StackWorld;
@@ -66,6 +72,55 @@ test("numbers and booleans, which CloudFormation passes as texts, arrive as such
   });
 });
 
+/** The properties as CloudFormation passes them: numbers and booleans are texts. */
+function asTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asTexts);
+  if (typeof value !== "object" || value === null) return String(value);
+  return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, asTexts(inside)]));
+}
+
+test("the resource that the construct Schedule writes becomes the schedule that the app defines", async () => {
+  const stack = new Stack(new App(), "Shop");
+  const body = {
+    when: ["0 9 * * MON", "0 9 * * FRI"],
+    timezone: "Europe/Berlin",
+    target: { queue: "carillon-target-reports", attributes: { n: "1" } },
+    payload: { orderId: 1234, late: true, text: 'a "quoted" word', list: [null, 1.5] },
+    retry: { attempts: 2, base: "30s" },
+    catchUp: { policy: "all" as const, limit: 10 },
+    startsAt: new Date("2026-12-01T00:00:00Z"),
+    maxFires: 7,
+    deleteOnEnd: true,
+  };
+  new Schedule(stack, "Weekly", { carillon: { scheduleServiceToken: "arn" }, key, ...body });
+  const made = Template.fromStack(stack).findResources("Custom::CarillonSchedule");
+  const [{ Properties } = { Properties: {} }] = Object.values(made);
+  const sent = z.record(z.string(), z.unknown()).parse(asTexts(Properties));
+  expect(await world.ask("Create", sent)).toMatchObject({ Status: "SUCCESS" });
+  expect(await read()).toMatchObject({ ...body, startsAt: body.startsAt.toISOString() });
+});
+
+test("the template in docs/schedules-as-code.md makes its schedule", async () => {
+  const page = readFileSync(new URL("../../docs/schedules-as-code.md", import.meta.url), "utf8");
+  const [, text = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+  const arn = "arn:aws:sqs:us-east-1:000000000000:carillon-target-reports";
+  const intrinsics = ["!ImportValue", "!GetAtt"].map((tag) => ({ tag, resolve: () => arn }));
+  const template = z.object({
+    Resources: z.object({ Weekly: z.object({ Properties: z.record(z.string(), z.unknown()) }) }),
+  });
+  const { Properties } = template.parse(parse(text, { customTags: intrinsics })).Resources.Weekly;
+  const sent = z.record(z.string(), z.unknown()).parse(asTexts(Properties));
+  expect(await world.ask("Create", sent)).toMatchObject({
+    Status: "SUCCESS",
+    PhysicalResourceId: "report:weekly",
+  });
+  expect(await read("report:weekly")).toMatchObject({
+    target: { queue: arn },
+    payload: { report: "weekly", limit: 10 },
+    retry: { attempts: 3 },
+  });
+});
+
 test("an update replaces the whole schedule, also what was edited by hand", async () => {
   const { PhysicalResourceId: id } = await world.ask("Create", weekly());
   await world.api.send("PATCH", `/v1/schedules/${key}`, { body: { timeout: "45s", tags: ["mine"] } });
@@ -121,6 +176,7 @@ test("a creation that is refused for a wrong body answers the API's sentence wit
 test.each([
   [{ payload: { n: "1" } }, /payload takes JSON as a text, .*turns the numbers/],
   [{ payload: '{"secret":"hunter2",}' }, /^(?!.*hunter2).*payload takes JSON as a text, .*is not JSON/],
+  [{ payload: '{"id":12345678901234567890}' }, /payload has a number that cannot be kept exactly/],
   [{ when: "in 3h" }, /when counts from now/],
   [{ tags: ["ok", "apply:billing"] }, /tags\[1\] may not begin with `apply:`/],
   [{ key: 7 }, /key is required, as a text/],
