@@ -3,7 +3,7 @@ import { Construct, type IConstruct } from "constructs";
 import { checkSchedule } from "../../lib/stack/schedule-check.ts";
 import { atCaller } from "../at-caller.ts";
 import { knownParts } from "./known-parts.ts";
-import type { ScheduleProps } from "./schedule-props.ts";
+import type { ScheduleHome, ScheduleProps } from "./schedule-props.ts";
 
 /**
  * The wait for the function's answer. CloudFormation's own hour would pass where the function cannot
@@ -24,7 +24,7 @@ export class Schedule extends Construct {
     const { carillon, key, takeOver = false, removalPolicy = RemovalPolicy.DESTROY, ...fields } = props;
     const body = asJson(fields);
     const warnings = atCaller(Schedule, () => {
-      refuseTwice(this, carillon.scheduleServiceToken, key);
+      refuseTwice(this, carillon, key);
       return checked(this, key, body);
     });
     for (const warning of warnings) Annotations.of(this).addWarningV2("carillon:when", warning);
@@ -60,17 +60,26 @@ function checked(schedule: Schedule, key: string, body: Readonly<Record<string, 
 const keysOf = new WeakMap<IConstruct, Map<string, string>>();
 
 /** Refuses a second schedule of one key in an app, before the deployment would refuse it. */
-function refuseTwice({ node }: Schedule, serviceToken: string, key: string): void {
+function refuseTwice(schedule: Schedule, carillon: ScheduleHome, key: string): void {
   if (Token.isUnresolved(key)) return;
-  const keys = keysOf.get(node.root) ?? new Map<string, string>();
-  keysOf.set(node.root, keys);
-  const name = JSON.stringify([serviceToken, key]);
+  const { root, path } = schedule.node;
+  const keys = keysOf.get(root) ?? new Map<string, string>();
+  keysOf.set(root, keys);
+  const name = `${homeName(schedule, carillon)} ${key}`;
   const other = keys.get(name);
   if (other !== undefined)
-    throw new Error(
-      `${node.path}: the key ${JSON.stringify(key)} is that of ${other} already; choose another`,
-    );
-  keys.set(name, node.path);
+    throw new Error(`${path}: the key ${JSON.stringify(key)} is that of ${other} already; choose another`);
+  keys.set(name, path);
+}
+
+/**
+ * The service token of another app may name another deployment in each stack, because stacks may go
+ * to different accounts.
+ */
+function homeName(schedule: Schedule, carillon: ScheduleHome): string {
+  if (Construct.isConstruct(carillon)) return carillon.node.addr;
+  const stack = Stack.of(schedule);
+  return JSON.stringify([stack.node.addr, stack.resolve(carillon.scheduleServiceToken)]);
 }
 
 /** Drops fields that are null or undefined, which mean their defaults, and writes dates as texts. */

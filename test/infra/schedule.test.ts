@@ -134,12 +134,20 @@ test("tokens may stand in any field, and the rest is checked as usual", () => {
   );
   made({ key: "four", payload: { url: queue.queueUrl, n: count.valueAsNumber, plain: [1, null] } }, "Four");
   made({ key: "five", target: { webhook: { url: `https://${Fn.importValue("Host")}/hook` } } }, "Five");
+  const parts = { attributes: Lazy.any({ produce: () => ({ a: "b" }) }), groupId: parameter.valueAsString };
+  made(
+    { key: "lists", tags: Fn.split(",", parameter.valueAsString), target: { queue: "a", ...parts } },
+    "Lists",
+  );
+  made({ key: "kinds", target: { event: Lazy.any({ produce: () => ({ bus: "a" }) }) } }, "Kinds");
   expect(Object.values(resources()).map(({ Properties }) => Properties.target)).toMatchObject([
     { queue: { "Fn::GetAtt": [expect.any(String), "Arn"] } },
     {},
     { queue: "a" },
     {},
     { webhook: { url: { "Fn::Join": expect.anything() } } },
+    { queue: "a", attributes: { a: "b" }, groupId: { Ref: "Cadence" } },
+    { event: { bus: "a" } },
   ]);
   expect(Object.values(resources())[3]?.["Properties"].payload).toEqual({
     "Fn::Join": [
@@ -164,14 +172,22 @@ test("a secret of Secrets Manager is a reference in the template, and is checked
   expect(JSON.stringify(properties().target)).toContain("{{resolve:secretsmanager:");
 });
 
-test("two schedules of one key are refused at synth, unless they are of two deployments", () => {
-  made();
-  expect(() => made({}, "Again")).toThrow(
+test("two schedules of one key are refused at synth, unless they may be of two deployments", () => {
+  const imported = () => ({ scheduleServiceToken: Fn.importValue("Carillon-ScheduleServiceToken") });
+  made({ carillon: imported() });
+  expect(() => made({ carillon: imported() }, "Again")).toThrow(
     'Shop/Again: the key "report:weekly" is that of Shop/Weekly already',
   );
   made(
     { carillon: { scheduleServiceToken: "arn:aws:lambda:eu-central-1:123456789012:function:other" } },
     "Other",
+  );
+  // Stacks with the same import may go to different accounts.
+  new Schedule(new Stack(app, "Production"), "Weekly", { ...weekly, carillon: imported() });
+  const own = new Carillon(new Stack(app, "Platform"), "Carillon");
+  made({ carillon: own }, "Own");
+  expect(() => new Schedule(new Stack(app, "Billing"), "Weekly", { ...weekly, carillon: own })).toThrow(
+    "is that of Shop/Own already",
   );
 });
 
