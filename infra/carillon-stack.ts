@@ -29,6 +29,12 @@ export class CarillonStack extends Stack {
       value: carillon.ingestQueue.queueArn,
       description: "The target for rules that watch events",
     });
+    if (settings.stackSchedules)
+      new CfnOutput(this, "ScheduleServiceToken", {
+        value: carillon.scheduleServiceToken,
+        description: "The service token of schedules in other stacks: Custom::CarillonSchedule",
+        exportName: `${this.stackName}-ScheduleServiceToken`,
+      });
     new CfnOutput(this, "AdminTokenSecret", {
       value: carillon.adminToken.secretArn,
       description: "The secret in Secrets Manager that holds the first admin token",

@@ -14,6 +14,7 @@ import { Archive } from "./functions/archive.ts";
 import { FunctionCode } from "./functions/function-code.ts";
 import { Handlers } from "./functions/handlers.ts";
 import { hasPage, Page } from "./functions/page.ts";
+import { StackSchedules } from "./functions/stack-schedules.ts";
 import { TargetAllowList } from "./functions/target-allow-list.ts";
 import { Tick } from "./functions/tick.ts";
 import { traceAll } from "./functions/tracing.ts";
@@ -25,6 +26,7 @@ import { IngestQueue } from "./queues/ingest-queue.ts";
 import { jobQueues } from "./queues/job-queues.ts";
 import { LifecycleBus } from "./queues/lifecycle-bus.ts";
 import { withResources } from "./resources.ts";
+import type { ScheduleHome } from "./schedule/schedule-props.ts";
 import type { GivenSettings } from "./settings/given.ts";
 import { checkedSettings, type Settings } from "./settings.ts";
 import { Alarms } from "./watch/alarms.ts";
@@ -49,7 +51,7 @@ function settingsOf(given: GivenSettings & CarillonResources, vpc: IVpc | undefi
  * The whole of Carillon, in the order of a job's path: HTTPS → schedules → tick → queues → workers
  * → targets.
  */
-export class Carillon extends Construct implements IConnectable {
+export class Carillon extends Construct implements IConnectable, ScheduleHome {
   /** The address of the API. */
   readonly url: string;
   /** The address of the page. Undefined: the settings leave it out. */
@@ -68,6 +70,8 @@ export class Carillon extends Construct implements IConnectable {
   private readonly tick: Tick;
   private readonly metrics: Metrics;
   private readonly ownHandlers: Handlers | undefined;
+  private readonly makeStackSchedules: () => StackSchedules;
+  private stackSchedules: StackSchedules | undefined;
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
@@ -168,6 +172,13 @@ export class Carillon extends Construct implements IConnectable {
     this.ownHandlers = code.hasHandlers
       ? new Handlers({ runs: slowWorker.fn, imports, connections: () => this.connections })
       : undefined;
+    this.makeStackSchedules = () => {
+      const after = [migration, network, database];
+      const made = new StackSchedules(this, "StackSchedules", { api, code, logRetention, after });
+      if (settings.tracing) traceAll(made);
+      return made;
+    };
+    if (settings.stackSchedules) this.stackSchedules = this.makeStackSchedules();
     this.url = api.url;
     this.pageUrl = page === undefined ? undefined : `${api.url}/`;
     this.apiDomainTarget = api.domainTarget;
@@ -184,6 +195,15 @@ export class Carillon extends Construct implements IConnectable {
     throw new Error(
       "handlers: there are none; give the path of the module that exports `handlers` as handlersEntry",
     );
+  }
+
+  /**
+   * The service token of `Custom::CarillonSchedule`, by which other stacks define schedules. The
+   * function behind it is made when this is first read, also by a `Schedule`.
+   */
+  get scheduleServiceToken(): string {
+    this.stackSchedules ??= this.makeStackSchedules();
+    return this.stackSchedules.fn.functionArn;
   }
 
   /**

@@ -2,5 +2,7 @@
 export { Carillon, type CarillonProps } from "./carillon.ts";
 export type { Handlers } from "./functions/handlers.ts";
 export type { CarillonParts, CarillonResources } from "./parts.ts";
+export { Schedule } from "./schedule/schedule.ts";
+export type { ScheduleHome, ScheduleProps } from "./schedule/schedule-props.ts";
 export type { GivenSettings } from "./settings/given.ts";
 export { Watch, type WatchProps } from "./watch/watch.ts";

@@ -3,7 +3,16 @@ import path from "node:path";
 import { packageRoot as root } from "../package-root.ts";
 import { bundledInstead } from "./function-format.ts";
 
-export type FunctionEntry = "tick" | "worker" | "api" | "ingest" | "migrate" | "webhook" | "archive" | "page";
+export type FunctionEntry =
+  | "tick"
+  | "worker"
+  | "api"
+  | "ingest"
+  | "migrate"
+  | "webhook"
+  | "archive"
+  | "page"
+  | "stack";
 
 const inRepository = existsSync(`${root}functions/handlers.ts`);
 

@@ -3,8 +3,8 @@ import { CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-la
 
 /** Every variable that a function of Carillon reads, or gets from the deployment. */
 export const ownVariables = [
-  ...["API_AUTH", "API_CORS_ORIGINS", "API_JWT_PREFIX_CLAIM", "API_JWT_PREFIX_END", "API_JWT_SCOPE_CLAIM"],
-  ...["API_JWT_SCOPE_PREFIX", "API_PRINCIPALS", "API_RATE"],
+  ...["API_AUTH", "API_CORS_ORIGINS", "API_FUNCTION", "API_JWT_PREFIX_CLAIM", "API_JWT_PREFIX_END"],
+  ...["API_JWT_SCOPE_CLAIM", "API_JWT_SCOPE_PREFIX", "API_PRINCIPALS", "API_RATE"],
   ...["ARCHIVES", "ARCHIVE_BUCKET", "ARCHIVE_PATH_STYLE", "ARCHIVE_PREFIX", "AUDIT_RETENTION_DAYS"],
   ...["CANARY_MINUTES", "CANARY_QUEUE_URL"],
   ...["DATABASE_AUTH", "DATABASE_CA", "DATABASE_HOST", "DATABASE_NAME", "DATABASE_PORT", "DATABASE_PREPARE"],
@@ -20,6 +20,7 @@ export const ownVariables = [
     "PAGE_NAME",
   ],
   ...["PAGE_SCOPES", "PAGE_SIGN_IN_PARAMETERS", "REQUIRE_IF_MATCH", "RETENTION_DAYS", "SLOW_QUEUE_URL"],
+  "STACK_CALLERS",
   ...["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES", "TARGET_WINDOW"],
   ...["TICK_BATCH_MAX", "WEBHOOK_FUNCTION"],
 ] as const;

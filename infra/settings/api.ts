@@ -43,6 +43,11 @@ export const apiSettings = {
    */
   apiRequireIfMatch: yesOrNo().default(false),
   /**
+   * Whether the stack has the function that keeps schedules of other stacks, and its output
+   * `ScheduleServiceToken`. In an app with the construct `Schedule`, the function is there without it.
+   */
+  stackSchedules: yesOrNo().default(false),
+  /**
    * Whether the page is served, at the root of the API's address. It is left out where it could not
    * sign in: with apiAuth iam, with jwt and no pageClientId, and with apiKeyNames.
    */

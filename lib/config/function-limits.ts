@@ -18,6 +18,8 @@ export const functionTimeoutSeconds = {
   webhook: 610,
   /** It answers from memory. */
   page: 5,
+  /** Several tries of a request to the API, which may start cold or wait for a database that starts. */
+  stack: 240,
 } as const;
 
 /**

@@ -6,7 +6,7 @@ import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 export function actorText(name: string): string {
   if (name === "carillon") return "the tick";
   if (name === "queue:ingest") return "the ingest queue";
-  const [, kind = "", own = ""] = /^(carillon|handler|queue|sql|jwt|iam):(.+)$/i.exec(name) ?? [];
+  const [, kind = "", own = ""] = /^(carillon|handler|queue|sql|jwt|iam|stack):(.+)$/i.exec(name) ?? [];
   switch (kind.toLowerCase()) {
     case "carillon":
       return `Carillon's ${own}`;
@@ -20,6 +20,8 @@ export function actorText(name: string): string {
       return `gateway caller \`${own}\` (JWT)`;
     case "iam":
       return iamText(own);
+    case "stack":
+      return `stack \`${own}\``;
     default:
       return `token \`${name}\``;
   }

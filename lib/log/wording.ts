@@ -102,6 +102,11 @@ export const wording = {
   "schedule.not-changed": "schedule {key} was not changed, since a bulk {verb} could not write it: {error}",
   "schedule.not-deleted":
     "schedule {key} was not changed, since the cancel of its group could not write it: {error}",
+  "stack.answer-failed": "the answer to request {request} of stack {stack} could not be sent: {error}",
+  "stack.failed": "{type} of {resource} in stack {stack} failed: {error}",
+  "stack.left-alone":
+    "schedule {key} is not deleted with {resource} of stack {stack}, since it no longer has the resource's tag",
+  "stack.request": "{type} of {resource} in stack {stack} is done: schedule {key}",
   "tick.cadences-reclaimed": "{cadences} cadences were deleted, since no schedule uses them",
   "tick.days-dropped": "days dropped: {days}",
   "tick.days-kept": "days could not be attached or dropped, and the next tick retries it: {error}",

@@ -7,7 +7,7 @@ import { hashOf } from "./secret.ts";
 import { type PresentedToken, presentedBy, type Scope } from "./token.ts";
 import { tokenNameMax } from "./token-name.ts";
 
-/** A caller that the gateway has authenticated, with the rights that this request gives it. */
+/** A caller that needs no token, with the rights that this request gives it. */
 export interface Principal {
   /** The actor of its changes. */
   name: string;
@@ -33,6 +33,14 @@ export function jwtName(subject: string): string {
   const plain = `jwt:${subject}`;
   if (keyFault(plain, tokenNameMax) === null) return plain;
   return `jwt:${createHash("sha256").update(subject).digest("hex").slice(0, 40)}`;
+}
+
+/** `stack:` and the name of the stack; the end of a name that is too long is a hash of it. */
+export function stackName(name: string): string {
+  const plain = `stack:${name}`;
+  if (plain.length <= tokenNameMax) return plain;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
+  return `${plain.slice(0, tokenNameMax - hash.length - 1)}~${hash}`;
 }
 
 /**

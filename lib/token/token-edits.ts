@@ -98,7 +98,7 @@ export function rotateToken(
     if (isPrincipalName(standing.name))
       throw new Refusal(
         "conflict",
-        `${JSON.stringify(standing.name)} is authenticated by the gateway, and has no secret.`,
+        `${JSON.stringify(standing.name)} is a caller that needs no token, and has no secret.`,
       );
     if (standing.id !== by.id) refuseBeyond(standing, own);
     const now = await databaseClock(tx);

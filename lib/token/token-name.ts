@@ -6,7 +6,7 @@ export const tokenNameMax = 100;
 const reserved = /^carillon$|^(carillon|handler|queue|sql):/i;
 
 /** Names of principals, which no token may have. */
-export const principalNames = /^(iam|jwt):/i;
+export const principalNames = /^(iam|jwt|stack):/i;
 
 export function isPrincipalName(name: string): boolean {
   return principalNames.test(name);
@@ -18,6 +18,6 @@ export function tokenNameFault(name: string): string | null {
   if (reserved.test(name))
     return "may not be `carillon`, nor begin with `carillon:`, `handler:`, `queue:` or `sql:`: these are names of parts of Carillon";
   if (isPrincipalName(name))
-    return "may not begin with `iam:` or `jwt:`: these are names of callers that the gateway authenticates";
+    return "may not begin with `iam:`, `jwt:` or `stack:`: these are names of callers that need no token";
   return keyFault(name);
 }

@@ -5,6 +5,8 @@ import path from "node:path";
 import type { APIGatewayProxyEventV2, ScheduledEvent } from "aws-lambda";
 import { assemble } from "../../functions/api.ts";
 import { assemble as assembleTick } from "../../functions/tick.ts";
+import type { HttpResponse } from "../../lib/api/request/answer.ts";
+import type { GatewayEvent } from "../../lib/api/request/incoming.ts";
 import type { Environment } from "../../lib/config/environment.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { Scope } from "../../lib/token/token.ts";
@@ -46,6 +48,8 @@ export interface OwnApi {
   tick(): Promise<void>;
   /** Throws where the exchange contradicts the OpenAPI document. */
   send(method: string, path: string, parts?: SendParts): Promise<ApiAnswer>;
+  /** Invokes the function itself, without a gateway. */
+  invoke(event: GatewayEvent): Promise<HttpResponse>;
   /** The exchanges so far, such as `PUT /v1/schedules/{key} 201`. */
   seen: ReadonlySet<string>;
   stop(): Promise<void>;
@@ -118,6 +122,7 @@ export async function ownApi(
     clock,
     betweenRequestsMs: 1,
     seen,
+    invoke: (event) => handler(event, invocation),
     tick: async () => {
       await ticking.handler(scheduledEvent, invocation);
     },

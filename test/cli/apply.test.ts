@@ -80,6 +80,16 @@ describe("carillon apply", () => {
     expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining("--adopt takes it over") });
   });
 
+  test("Apply names the stack to which an existing schedule belongs, and changes it only with --adopt", async () => {
+    const owned = ["--tag", "stack:Shop", "--tag", "stack:Shop:Weekly"];
+    await cli.carillon(["put", "one", "--when", "every 2h", "--queue", "a", ...owned]);
+    files({ one: hourly });
+    const why = "it exists and belongs to stack:Shop:Weekly: --adopt takes it over";
+    expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining(why) });
+    expect((await apply("--adopt")).code).toBe(0);
+    expect(await get("one")).toMatchObject({ tags: ["apply:set"] });
+  });
+
   test("Apply changes schedules without the set's tag only with --adopt", async () => {
     await cli.carillon(["put", "one", "--when", "every 2h", "--queue", "a"]);
     files({ one: hourly, two: hourly });

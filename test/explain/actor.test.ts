@@ -10,6 +10,7 @@ test.each([
   ["sql:app_writer", "SQL role `app_writer`"],
   ["jwt:0oa1b2", "gateway caller `0oa1b2` (JWT)"],
   ["iam:123456789012:role:billing", "IAM role `billing` of account 123456789012"],
+  ["stack:Shop", "stack `Shop`"],
   ["team:first", "token `team:first`"],
 ])("The actor %s of the audit is explained as what it is: %s", (name, text) => {
   expect(actorText(name)).toBe(text);

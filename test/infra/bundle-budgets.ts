@@ -10,6 +10,7 @@ export const bundleBudgets: Readonly<Record<string, number>> = {
   Migration: 420_000,
   Page: 20_000,
   SlowWorker: 811_000,
+  StackSchedules: 385_000,
   Tick: 800_000,
   WebhookSender: 130_000,
 };

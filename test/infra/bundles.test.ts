@@ -20,11 +20,8 @@ beforeAll(() => {
   outdir = mkdtempSync(path.join(tmpdir(), "carillon synth "));
   const handlersEntry = path.join(import.meta.dirname, "own-handlers.ts");
   // Both stacks are in one app, where the code of one could be mistaken for the other's.
-  const archiveBucket = "ledger";
-  ({ Plain: plain, Own: own } = bundled(outdir, {
-    Plain: { archiveBucket },
-    Own: { archiveBucket, handlersEntry },
-  }));
+  const all = { archiveBucket: "ledger", stackSchedules: true };
+  ({ Plain: plain, Own: own } = bundled(outdir, { Plain: all, Own: { ...all, handlersEntry } }));
   // Beside other tests, esbuild and the page's build take several times as long as alone.
 }, 300_000);
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
@@ -34,7 +31,7 @@ test("every function is bundled into one file, which loads by itself, without th
   expect(plain["FastWorker"]).toBe(plain["SlowWorker"]);
   const folders = new Set([...Object.values(plain), ...Object.values(own)]);
   // Functions without handlers have the same bundle in both stacks.
-  expect(folders.size).toBe(8 + 4);
+  expect(folders.size).toBe(9 + 4);
   for (const folder of folders) {
     const module = `
       process.chdir(${JSON.stringify(folder)});
@@ -112,7 +109,7 @@ describe("handlers", () => {
     },
   );
 
-  test.each(["Archive", "Migration", "Page", "WebhookSender"])(
+  test.each(["Archive", "Migration", "Page", "StackSchedules", "WebhookSender"])(
     "the bundle of %s has no handlers",
     (construct) => {
       expect(namedIn(plain[construct])).toEqual([]);

@@ -148,6 +148,28 @@ test("the function that serves the page may write its log, and nothing else", ()
   expect(JSON.stringify(own[0]?.statement.Resource)).toContain("PageFunctionLogs");
 });
 
+test("the function that keeps schedules of stacks may write its log and invoke the API's function, and no principal is admitted to it", () => {
+  const made = synthesised({ stackSchedules: true });
+  const own = granted(made).filter(({ to }) => to.startsWith("StackSchedules"));
+  expect(own.map(({ statement: { Action } }) => Action)).toEqual([
+    ["logs:CreateLogStream", "logs:PutLogEvents"],
+    ["lambda:InvokeFunction"],
+  ]);
+  expect(own[1]?.statement.Resource.map(idIn)).toEqual([expect.stringMatching(/^ApiFunction/)]);
+  const [[id, fn] = ["", undefined]] = made
+    .ofType("AWS::Lambda::Function")
+    .filter(([name]) => name.startsWith("StackSchedules"));
+  expect(fn?.Properties).not.toHaveProperty("VpcConfig");
+  const admitted = made
+    .ofType("AWS::Lambda::Permission")
+    .map(([, { Properties }]) => Properties["FunctionName"]);
+  expect(admitted.map(idIn)).not.toContain(id);
+});
+
+test("without the setting stackSchedules there is no function for schedules of stacks, and no stack is a caller", () => {
+  expect(JSON.stringify(stack.template.toJSON())).not.toMatch(/StackSchedules|STACK_CALLERS/);
+});
+
 test("the API gets the workers' allow-lists, so that it refuses targets that they could not deliver to", () => {
   const [queue, bus] = [
     "arn:aws:sqs:eu-central-1:123456789012:orders-*",

@@ -35,7 +35,7 @@ const locked = z.object({
 
 const stacks = `
 import { App, Stack } from "aws-cdk-lib";
-import { Carillon, type CarillonProps, Watch } from "carillon/cdk";
+import { Carillon, type CarillonProps, Schedule, type ScheduleProps, Watch } from "carillon/cdk";
 
 const app = new App({
   outdir: "cdk.out",
@@ -44,17 +44,30 @@ const app = new App({
 const plain: Carillon = new Carillon(new Stack(app, "Plain"), "Carillon");
 export const arn: string = plain.ingestQueue.queueArn;
 export const watch = Watch;
-const own: CarillonProps = { handlersEntry: "handlers.ts", apiRequestBurst: 20 };
+const own: CarillonProps = { handlersEntry: "handlers.ts", apiRequestBurst: 20, stackSchedules: true };
 new Carillon(new Stack(app, "Own"), "Carillon", own);
 // @ts-expect-error There is no such setting.
 export const odd: CarillonProps = { apiRequestBrust: 20 };
 // @ts-expect-error It takes a number.
 export const wrong: CarillonProps = { apiRequestBurst: ["20"] };
-try {
-  plain.handlers;
-} catch (error) {
-  console.log(String(error));
-}
+const shop = new Stack(app, "Shop");
+const weekly: ScheduleProps = {
+  carillon: plain,
+  key: "report:weekly",
+  when: "0 9 * * MON",
+  target: { queue: "carillon-target-reports" },
+  payload: { orderId: 1234 },
+};
+export const key: string = new Schedule(shop, "Weekly", weekly).key;
+// @ts-expect-error A target is of one kind.
+export const both: ScheduleProps = { ...weekly, target: { queue: "a", handler: "b" } };
+for (const fault of [() => plain.handlers, () => new Schedule(shop, "Wrong", { ...weekly, key: "b", when: "0 9 * * MOX" })])
+  try {
+    fault();
+  } catch (error) {
+    console.log(String(error));
+  }
+shop.node.tryRemoveChild("Wrong");
 app.synth();
 `;
 
@@ -138,7 +151,7 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
   afterAll(() => rmSync(folder, { recursive: true }));
 
   test("the installed construct deploys every function, below 1.5 MB, and each loads by itself", async () => {
-    expect(Object.keys(plain)).toHaveLength(8);
+    expect(Object.keys(plain)).toHaveLength(9);
     expect(Object.keys(own).sort()).toEqual(Object.keys(plain).sort());
     for (const bundle of new Set([...Object.values(plain), ...Object.values(own)])) {
       const file = path.join(bundle, "index.mjs");
@@ -172,6 +185,11 @@ describe("carillon/cdk, as an app has it that installs the package", { timeout: 
 
   test("the handlers of an app that passes none are refused with the property that takes them", () => {
     expect(printed).toContain("Error: handlers: there are none; give the path of the module");
+  });
+
+  test("the installed construct reads schedules by the API's parser, at synth", () => {
+    expect(printed).toContain("Error: Shop/Wrong: this schedule cannot be used:\n  when: ");
+    expect(printed).toContain("(at position 8)");
   });
 
   test("the worker and carillon/job share one class for the results of `again`", () => {

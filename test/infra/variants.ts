@@ -105,6 +105,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiRequestBurst: 19,
     canaryMinutes: 0,
     tracing: true,
+    stackSchedules: "true",
     dashboard: "false",
     alarmTopicArn: `arn:aws:sns:${account}:alarms`,
     runbookUrl: "https://wiki.example.com/carillon/runbook",

@@ -81,5 +81,7 @@ export function constructPage(): string {
     table("method", members.filter(isMethod)),
     "## Handlers\n\nThe members of `carillon.handlers`.\n",
     table("member", membersOf("functions/handlers.ts", "Handlers")),
+    "## Schedule\n\nBeside these, every [field of a schedule](api.md#a-schedule) is a property: [schedules as code](schedules-as-code.md).\n",
+    table("property", membersOf("schedule/schedule-props.ts", "ScheduleProps")),
   ].join("\n");
 }

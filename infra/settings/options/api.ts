@@ -39,6 +39,14 @@ export interface ApiOptions {
    */
   readonly apiRequireIfMatch?: boolean | undefined;
   /**
+   * Whether the stack has the function that keeps schedules of other stacks, and its output
+   * `ScheduleServiceToken`. In an app with the construct `Schedule`, the function is there without
+   * it.
+   *
+   * @default false
+   */
+  readonly stackSchedules?: boolean | undefined;
+  /**
    * Whether the page is served, at the root of the API's address. It is left out where it could not
    * sign in: with apiAuth iam, with jwt and no pageClientId, and with apiKeyNames.
    *

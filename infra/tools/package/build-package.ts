@@ -20,6 +20,7 @@ const entries: readonly FunctionEntry[] = [
   "webhook",
   "archive",
   "page",
+  "stack",
 ];
 const source = (entry: FunctionEntry) => path.join(root, "functions", `${entry}.ts`);
 

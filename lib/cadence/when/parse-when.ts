@@ -65,14 +65,6 @@ function parseList(whens: readonly string[], context: WhenContext): ParsedWhen |
   };
 }
 
-/**
- * Whether the text may count from now: its first word decides. A text that is refused later does
- * not matter.
- */
-export function mayBeRelative(when: string | readonly string[]): boolean {
-  return (typeof when === "string" ? [when] : when).some((text) => /^[ \t]*in(?![A-Za-z])/i.test(text));
-}
-
 function parseOne(when: string, context: WhenContext): ParsedWhen | WhenFault {
   if (when.length > EXPRESSION_LENGTH_MAX) {
     return invalid(EXPRESSION_LENGTH_MAX, `A when has at most ${EXPRESSION_LENGTH_MAX} characters.`);

@@ -14,6 +14,7 @@ import {
   understood,
 } from "../../put-preview/field-changes.ts";
 import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
+import { isOwnerTag } from "../../stack/owner-tags.ts";
 import type { Call } from "../command.ts";
 import type { Found } from "../formats/found.ts";
 import { sideBySide } from "./apply-side-by-side.ts";
@@ -101,9 +102,7 @@ async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Prom
   const saved = await savedAs(call, key);
   if (saved === "denied") return impossible(found, ["this token does not reach its key"]);
   if (mark !== undefined && saved !== null && !saved.tags.includes(mark.tag) && !mark.adopt)
-    return impossible(found, [
-      `it exists and this set did not make it (no tag ${mark.tag}): --adopt takes it over`,
-    ]);
+    return impossible(found, [`it exists and ${whyOthers(saved.tags, mark.tag)}: --adopt takes it over`]);
   const changes = saved === null ? [] : fieldChanges(whole, saved);
   const version = saved?.version ?? null;
   const common = { ...nothing, key, from, differences, changes, version };
@@ -117,6 +116,11 @@ async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Prom
   if (isRelative && mark !== undefined)
     return impossible(found, ["its `when` is relative to now, so each apply would move it: write `at …`"]);
   return { ...common, ...(await tried(call, body, saved)) };
+}
+
+function whyOthers(tags: readonly string[], mark: string): string {
+  const owner = tags.findLast(isOwnerTag);
+  return owner === undefined ? `this set did not make it (no tag ${mark})` : `belongs to ${owner}`;
 }
 
 /** Tries a change as a preview of the server, which has the calendars and the zone data. */

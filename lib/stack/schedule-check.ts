@@ -1,0 +1,34 @@
+import { parseWhen } from "../cadence/when/parse-when.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import { keyFault } from "../schedule/shape/schedule-key.ts";
+import { parseScheduleBody } from "../schedule/shape/schedule-shape.ts";
+import { whenFaults } from "../schedule/shape/timing-shape.ts";
+import { ownerTagFaults, relativeFault } from "./schedule-properties.ts";
+
+/** A schedule as far as it can be checked without its deployment. */
+export interface Checked {
+  faults: Fault[];
+  /** Surprises in its times, such as a day that not every month has. */
+  warnings: string[];
+}
+
+/**
+ * Checks a schedule by the API's own parser. A time that is past is no fault: the schedule may have
+ * been made before it.
+ */
+export function checkSchedule(key: string, body: { readonly [name: string]: unknown }): Checked {
+  const ofKey = keyFault(key);
+  const faults: Fault[] = ofKey === null ? [] : [{ path: "key", message: ofKey }];
+  try {
+    const { when, timezone, startsAt, dst } = parseScheduleBody(body);
+    const from = startsAt === null ? null : Date.parse(startsAt);
+    const parsed = parseWhen(when, { timezone, now: 0, key, startsAt: from, dst });
+    const isRelative = parsed.ok && parsed.relative;
+    faults.push(...whenFaults(body), ...(isRelative ? [relativeFault] : []), ...ownerTagFaults(body["tags"]));
+    return { faults, warnings: parsed.ok ? parsed.warnings : [] };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const ofBody = error.faults.length > 0 ? error.faults : [{ path: "", message: error.message }];
+    return { faults: [...faults, ...ofBody, ...ownerTagFaults(body["tags"])], warnings: [] };
+  }
+}
