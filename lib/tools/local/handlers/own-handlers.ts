@@ -76,6 +76,6 @@ function handlerAt(value: unknown, index: number, file: string): JobHandler {
 
 function isHandler(value: unknown): value is JobHandler {
   if (typeof value !== "object" || value === null) return false;
-  const { name, run, readPayload } = { name: null, run: null, readPayload: null, ...value };
-  return typeof name === "string" && typeof run === "function" && typeof readPayload === "function";
+  const { name, run, schema } = { name: null, run: null, schema: undefined, ...value };
+  return typeof name === "string" && typeof run === "function" && typeof schema === "object";
 }
