@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { type StackProcess, startProcess } from "../local/local-stack.ts";
 import { type InstalledApp, installedApp } from "../support/installed-app.ts";
 import { until } from "../support/until.ts";
-import { type StackProcess, startProcess } from "./local-stack.ts";
 
 /** The file that the construct takes, with a definition of the stack's own `carillon/job`. */
 const handlers = `
