@@ -23,6 +23,7 @@ const long = [
   "test/cli/help.test.ts",
   "test/client/package.test.ts",
   "test/infra/package.test.ts",
+  "test/published/carillon-dev.test.ts",
   "test/history/query-plans.test.ts",
   "test/api/idempotency-crash.test.ts",
   "test/local/start.test.ts",

@@ -1,4 +1,4 @@
-/** The exports of `carillon/cdk`. */
+/** The exports of `carillon-cdk`. */
 export { Carillon, type CarillonProps } from "./carillon.ts";
 export type { Handlers } from "./functions/handlers.ts";
 export type { CarillonParts, CarillonResources } from "./parts.ts";

@@ -10,7 +10,7 @@ const root = path.resolve(import.meta.dirname, "..");
  * not import each other.
  */
 const order = [
-  ["refusal", "clock", "log", "bounded-map"],
+  ["refusal", "clock", "log", "bounded-map", "client"],
   ["config"],
   ["db", "webhook"],
   ["cadence", "quarantine"],
@@ -25,7 +25,7 @@ const order = [
   ["job-control"],
   ["target"],
   ["lifecycle"],
-  ["audit", "canary", "client", "command", "retention", "stats"],
+  ["audit", "canary", "command", "retention", "stats"],
   ["archive", "ingest", "put-preview", "stack"],
   ["inbox"],
   ["problems"],

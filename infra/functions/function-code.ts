@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { findPackageJSON } from "node:module";
 import path from "node:path";
 import { packageRoot as root } from "../package-root.ts";
 import { bundledInstead } from "./function-format.ts";
@@ -25,7 +26,7 @@ export class FunctionCode {
    * Any file in the folder that esbuild runs in. It is not read, because every dependency is in the
    * bundle.
    */
-  readonly lockFile = inRepository ? `${root}package-lock.json` : path.join(root, "..", "package.json");
+  readonly lockFile = path.join(root, inRepository ? "package-lock.json" : "package.json");
   /** The module behind `#handlers` in functions/. The package has none until an app passes one. */
   private readonly handlers: string | undefined;
 
@@ -35,6 +36,7 @@ export class FunctionCode {
       throw new Error(
         `handlersEntry: the file ${this.handlers} does not exist; give the path of the module that exports \`handlers\`.`,
       );
+    if (this.handlers !== undefined && !inRepository) refuseWithoutEsbuild();
   }
 
   get hasHandlers(): boolean {
@@ -65,5 +67,17 @@ export class FunctionCode {
   builtOf(entry: FunctionEntry): string | undefined {
     if (inRepository || (this.handlers !== undefined && withHandlers.has(entry))) return undefined;
     return `${root}functions/${entry}`;
+  }
+}
+
+/** Without it the CDK would bundle in a container, where the paths of the handlers do not exist. */
+function refuseWithoutEsbuild(): void {
+  try {
+    findPackageJSON("esbuild", import.meta.url);
+  } catch (cause) {
+    throw new Error(
+      "handlersEntry: your handlers are bundled with esbuild, which is not installed; run `npm install --save-dev esbuild`.",
+      { cause },
+    );
   }
 }

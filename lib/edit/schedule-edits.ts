@@ -5,6 +5,7 @@ import { Refusal } from "../refusal.ts";
 import { holdsAfter, holdsOfLabels, isSameHold, ownHold } from "../schedule/holds.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
+import { refusalsOf, together } from "../schedule/shape/faults-together.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { mergePatch, patchedSchedule } from "../schedule/shape/merge-patch.ts";
 import { sameJson } from "../schedule/shape/same-json.ts";
@@ -97,14 +98,46 @@ export function patchSteps(
     decide: (_tx, context) => {
       const { body: existing, unread } = context.current;
       if (unread !== null) throw unreadConflict(unread);
-      const body = patchedBody(existing, patch);
-      const check = accept(body, existing);
-      if (check !== null) requireChecked({ edit: params, body, before: existing, check });
+      const requireAccepted = (body: ScheduleBody) => {
+        const check = accept(body, existing);
+        if (check !== null) requireChecked({ edit: params, body, before: existing, check });
+      };
+      const body = understoodBody(existing, patch, requireAccepted);
+      requireAccepted(body);
       const names = typeof patch === "object" && patch !== null ? Object.keys(patch) : [];
       const whenNamed = names.includes("when");
       return respec(context, { change: "patched", body, author: caller, whenNamed, countFrom });
     },
   };
+}
+
+/**
+ * The body after a patch. If it is not valid, its target and its payload alone are still checked, so
+ * that the refusal names their faults as well.
+ */
+function understoodBody(
+  existing: ScheduleBody,
+  patch: unknown,
+  requireAccepted: (body: ScheduleBody) => void,
+): ScheduleBody {
+  try {
+    return patchedBody(existing, patch);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const delivered = deliveredBody(existing, patch);
+    throw together([error, ...(delivered === null ? [] : refusalsOf(() => requireAccepted(delivered)))]);
+  }
+}
+
+/** The body after a patch of its target and its payload alone; null if that is not valid either. */
+function deliveredBody(existing: ScheduleBody, patch: unknown): ScheduleBody | null {
+  const named = Object.entries(Object(patch)).filter(([name]) => name === "target" || name === "payload");
+  try {
+    return patchedBody(existing, Object.fromEntries(named));
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
 }
 
 /** The body of a schedule after a patch. Throws a Refusal if that body is not valid. */

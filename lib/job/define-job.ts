@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import type {
   GroupContext,
   HandlerContext,
@@ -7,6 +6,7 @@ import type {
   JobContext,
 } from "./handler-context.ts";
 import type { Again, Done } from "./handler-results.ts";
+import type { HandlerSchema } from "./handler-schema.ts";
 import {
   type HandlerSettings,
   type HandlerTraits,
@@ -14,15 +14,19 @@ import {
   type RecheckBounds,
   recheckBounds,
 } from "./handler-traits.ts";
-import { type PayloadTaker, readPayload } from "./read-payload.ts";
 import { groupResults, type JobResult, singleResult } from "./read-results.ts";
 import { withSignal } from "./signal-when-read.ts";
 
 /** A handler without its types, as the worker runs it. */
-export interface JobHandler extends HandlerTraits, RecheckBounds, PayloadTaker {
+export interface JobHandler extends HandlerTraits, RecheckBounds {
+  /**
+   * The schema of the payloads; null if the handler takes any. It is applied where payloads are read
+   * (`readPayload`) and not here, so that this module is small, and needs no zod.
+   */
+  readonly schema: HandlerSchema<unknown> | null;
   /**
    * Runs one job, or all due jobs of a group, and returns their results in the same order. A
-   * rejection is a failed attempt of each job. The payloads must come from `readPayload` of this
+   * rejection is a failed attempt of each job. The payloads must come from `readPayload` with this
    * handler.
    */
   run(jobs: readonly HandlerJob<unknown>[], context: RunContext): Promise<readonly JobResult[]>;
@@ -34,10 +38,11 @@ export interface RunContext extends HandlerContext {
 
 interface Definition<Payload> extends HandlerSettings {
   /**
-   * Checked when a schedule names this handler, and again before each run. It may fill in defaults
-   * and convert. It must be synchronous (a promise is refused) and fast.
+   * The schema of the payload, made with zod 4. It is checked when a schedule names this handler, and
+   * again before each run. It may fill in defaults and convert. It must be synchronous (a promise is
+   * refused) and fast. Without a schema the handler gets any payload, as `unknown`.
    */
-  payload: z.ZodType<Payload>;
+  payload?: HandlerSchema<Payload>;
 }
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that just ends is done
@@ -83,13 +88,13 @@ export type JobDefinition<Payload> =
   | Grouped<Payload>
   | GroupedOutside<Payload>;
 
-/** Defines a handler: one file in functions/jobs/ each. */
-export function defineJob<Payload>(definition: JobDefinition<Payload>): JobHandler {
-  const { name, payload: schema } = definition;
+/** Defines a handler. An app exports its handlers as an array with the name `handlers`. */
+export function defineJob<Payload = unknown>(definition: JobDefinition<Payload>): JobHandler {
+  const { name, payload: schema = null } = definition;
   return {
     ...handlerTraits(definition),
     ...recheckBounds(definition),
-    readPayload: (payload) => readPayload(schema, payload),
+    schema,
     run: async (given, context) => {
       const jobs = given as readonly HandlerJob<Payload>[];
       if (definition.grouped === true) {

@@ -1,7 +1,6 @@
-import type * as z from "zod";
-import type { Tx } from "../db/connect.ts";
+import type { ScheduleBody } from "../client/schedule.ts";
 import type { HandlerLog } from "../log/log.ts";
-import type { scheduleShape } from "../schedule/shape/schedule-shape.ts";
+import type { HandlerSql } from "./handler-sql.ts";
 import type { JobKind } from "./job-id.ts";
 
 /** The facts about its job that a handler gets: the same as for every other target. */
@@ -41,7 +40,7 @@ export interface InTransaction {
    * its writes happen exactly once. It rolls back when the handler fails. Postgres ends a
    * transaction that idles for ten seconds, so do other slow work before the first statement.
    */
-  sql: Tx;
+  sql: HandlerSql;
   /**
    * Edits of schedules in the same transaction: they take effect when the job succeeds, and not at
    * all when it fails.
@@ -60,7 +59,10 @@ export interface HandlerSchedules {
 }
 
 /** A schedule's body as a caller writes it: `when`, `target`, and any other field. */
-export type ScheduleInput = z.input<typeof scheduleShape>;
+export interface ScheduleInput extends Omit<ScheduleBody, "payload"> {
+  /** Any value that JSON can hold. */
+  payload?: unknown;
+}
 
 export interface JobContext<Payload> extends HandlerContext {
   job: HandlerJob<Payload>;

@@ -5,6 +5,7 @@ import { type Fault, Refusal } from "../refusal.ts";
 import { shapeFaults } from "../schedule/shape/shape-faults.ts";
 import { storablePart } from "../schedule/shape/text.ts";
 import { answerHandlingPromises } from "./handled-promises.ts";
+import type { HandlerSchema } from "./handler-schema.ts";
 import { SchemaTooSlow, withinLimit } from "./schema-time.ts";
 
 /**
@@ -26,17 +27,22 @@ class AsyncSchema extends TypeError {
 }
 
 /**
- * Reads a payload by a schema. Throws the error of a schema that throws, as a conversion may. A
- * schema may run for one second. Its promises are not awaited, and one that rejects does not end
- * the process.
+ * Reads a payload by the schema of its handler. Throws the error of a schema that throws, as a
+ * conversion may. A schema may run for one second. Its promises are not awaited, and one that rejects
+ * does not end the process.
  */
-export function readPayload<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
+export function readPayload(
+  { schema }: Pick<PayloadTaker, "schema">,
+  payload: unknown,
+): ReadPayload<unknown> {
+  if (schema === null) return { payload, faults: null };
   const read = answerHandlingPromises(() => withinLimit(schema, () => readAtOnce(schema, payload)));
   if ("answer" in read) return read.answer;
   throw read.promises > 0 && !(read.error instanceof SchemaTooSlow) ? new AsyncSchema() : read.error;
 }
 
-function readAtOnce<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
+function readAtOnce(given: HandlerSchema<unknown>, payload: unknown): ReadPayload<unknown> {
+  const schema = given as z.ZodType;
   // Only a payload that fails is read again with its input: `reportInput` makes each read half as
   // slow again.
   let read = schema.safeParse(payload);
@@ -65,7 +71,8 @@ function belowPayload(path: string): string {
 /** The part of a handler that reads payloads. */
 export interface PayloadTaker {
   name: string;
-  readPayload(payload: unknown): ReadPayload<unknown>;
+  /** Null if the handler takes any payload. */
+  readonly schema: HandlerSchema<unknown> | null;
 }
 
 /**
@@ -87,7 +94,7 @@ function faultsOf(handler: PayloadTaker, payload: unknown): Fault[] | null {
   try {
     // A copy: the stored payload is the one that the caller sent, even if the schema changes its
     // input.
-    return handler.readPayload(structuredClone(payload)).faults;
+    return readPayload(handler, structuredClone(payload)).faults;
   } catch (error) {
     // Only the class of the error: its message may contain values that the caller must not see.
     return [{ path: "payload", message: `cannot be read: ${whyUnread(error)}` }];

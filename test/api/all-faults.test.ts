@@ -123,6 +123,24 @@ test("All faults of a patch are named at once", async () => {
   const patch = (body: object) => api.send("PATCH", "/v1/schedules/patched", { body });
   const unfitted = await patch({ payload: { name: 7 }, ...badWhen });
   expect(paths(unfitted.json)).toEqual(["payload.name", "when"]);
+  expect(paths((await patch({ payload: { name: 7 }, ...bad })).json)).toEqual([
+    "odd",
+    "payload.name",
+    "timezone",
+    "when",
+  ]);
+  // The payload of a schedule whose patch is refused for its target is no fault of the caller's.
+  expect(paths((await patch({ payload: { name: 7 }, target: { queue: 7 }, timezone: 7 })).json)).toEqual([
+    "target.queue",
+    "timezone",
+  ]);
+  expect(
+    paths((await patch({ target: { handler: null, ...foreign.target }, timezone: "Berlin" })).json),
+  ).toEqual(["target.queue", "timezone"]);
+  const operations = [{ patch: { key: "patched", payload: { name: 7 }, timezone: "Berlin" } }];
+  const batch = await api.send("POST", "/v1/schedules:batch", { body: { operations } });
+  const [failed] = z.object({ results: z.array(z.object({ error: z.unknown() })) }).parse(batch.json).results;
+  expect(paths(failed?.error)).toEqual(["patch.payload.name", "patch.timezone"]);
   expect(paths((await patch({ ...unknown, ...bad })).json)).toEqual([
     "odd",
     "target.handler",

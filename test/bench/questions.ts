@@ -11,7 +11,7 @@ export const does =
 
 export const options = { schedules: "3000000", jobs: "10000000", runs: "5" };
 
-const cli = path.join(repository, "dist/cli.js");
+const cli = path.join(repository, "dist/packages/carillon/cli.js");
 
 /** The commands of docs/operate.md by question. `{group}`, `{late}` and `{dead}` stand for ids of the mess. */
 const questions: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { buildClient } from "../../infra/tools/package/build-client.ts";
+import { buildPrograms } from "../../infra/tools/package/published/carillon.ts";
 import { type OwnCli, ownCli } from "./own-cli.ts";
 
 let cli: OwnCli;
@@ -222,9 +222,8 @@ describe("the name of a set", () => {
 });
 
 test("The built CLI reads files like its source", async () => {
-  const root = path.join(import.meta.dirname, "..", "..");
   const built = mkdtempSync(path.join(tmpdir(), "carillon-built-"));
-  await buildClient(root, built);
+  await buildPrograms(built);
   // Node needs this to load it as a module; the package's own package.json has the same.
   writeFileSync(path.join(built, "package.json"), '{"type":"module"}');
   writeFileSync(path.join(folder, "one.yaml"), "when: 0 9 * * *\ntarget: { queue: a }\n");

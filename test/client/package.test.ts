@@ -1,16 +1,15 @@
-import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, symlinkSync, unlinkSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ownCli } from "../cli/own-cli.ts";
-import { packedPackage } from "../support/packed-package.ts";
+import { type InstalledApp, installedApp } from "../support/installed-app.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 
 const program = `
-import { Carillon, isConflict, type ScheduleBody } from "carillon/client";
+import { Carillon, isConflict, type ScheduleBody } from "carillon";
 const body: ScheduleBody = { when: "in 3h", target: { queue: "q" }, startsAt: new Date(), payload: { a: [1] } };
 const carillon = new Carillon({ url: "https://api.example.com", token: async () => "t" });
 export async function keys(): Promise<string[]> {
@@ -26,76 +25,106 @@ const odd: ScheduleBody = { when: "in 3h", target: { queue: "q" }, wen: "in 3h" 
 export { odd, two };
 `;
 
+/** A job without a schema, in an app without zod and postgres. */
+const job = `
+import { again, defineJob, type JobHandler } from "carillon/job";
+export const handlers: readonly JobHandler[] = [
+  defineJob({
+    name: "of-a-package",
+    run: async (job, { sql, schedule }) => {
+      const [row] = await sql<{ n: number }[]>\`select \${1}::int as n, \${sql("name")}\`;
+      schedule.put("later", { when: "in 1h", target: { queue: "q" }, startsAt: new Date() });
+      // @ts-expect-error There is no such column.
+      row?.m;
+      // @ts-expect-error A payload without a schema is unknown.
+      job.payload.n;
+      // @ts-expect-error It reaches beyond the transaction.
+      await sql.notify("channel", "text");
+      return row?.n === 1 ? again("2h") : undefined;
+    },
+  }),
+];
+`;
+
+/** The same with postgres, whose own types a function of the app takes. */
+const withPostgres = `
+import { defineJob } from "carillon/job";
+import type postgres from "postgres";
+const count = async (sql: postgres.ISql): Promise<number> => (await sql\`select 1\`).count;
+export const counts = defineJob({ name: "counts", run: async (_job, { sql }) => void (await count(sql)) });
+`;
+
 // Each test starts npm or tsc, which take seconds, and much longer on a busy machine.
-describe("the installed package", { timeout: 120_000 }, () => {
-  let folder: string;
-  const inApp = (command: string, ...args: string[]) =>
-    execFileSync(command, args, { cwd: path.join(folder, "app"), encoding: "utf8", stdio: "pipe" });
+describe("the installed package carillon", { timeout: 120_000 }, () => {
+  let app: InstalledApp;
 
   beforeAll(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), "carillon-package-"));
-    mkdirSync(path.join(folder, "app"));
-    writeFileSync(
-      path.join(folder, "app", "package.json"),
-      '{ "name": "app", "private": true, "type": "module" }',
-    );
-    const install = ["install", "--offline", "--omit=optional", "--no-audit", "--no-fund"];
-    inApp("npm", ...install, await packedPackage());
+    app = await installedApp("docs/client.md");
   }, 240_000);
 
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => app.remove());
 
-  test("The package has no dependencies and only its own four files", () => {
-    const installed = readdirSync(path.join(folder, "app", "node_modules")).filter(
-      (name) => !name.startsWith("."),
-    );
+  test("The install line of docs/client.md installs one package, without dependencies and without sources", () => {
+    const installed = readdirSync(app.at("node_modules")).filter((name) => !name.startsWith("."));
     expect(installed).toEqual(["carillon"]);
-    const files = readdirSync(path.join(folder, "app", "node_modules", "carillon")).sort();
-    expect(files).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+    const files = readdirSync(app.at("node_modules", "carillon"), { recursive: true }).map(String);
+    expect(files.filter((name) => /(?<!\.d)\.ts$/.test(name))).toEqual([]);
+    expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "THIRD-PARTY-LICENSES"]));
   });
 
-  test("The package is imported as carillon/client, not as carillon", () => {
-    const names = "import('carillon/client').then((m) => console.log(Object.keys(m).join(' ')))";
-    expect(inApp("node", "--eval", names)).toMatch(/\bCarillon\b.*\bisConflict\b/);
-    expect(() => inApp("node", "--eval", "import('carillon')")).toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
+  test("The client is imported as carillon and as carillon/client, and is one module", () => {
+    const names = (name: string) =>
+      app.run("node", "--eval", `import("${name}").then((m) => console.log(Object.keys(m).join(" ")))`);
+    expect(names("carillon")).toMatch(/\bCarillon\b.*\bisConflict\b/);
+    const same = `const [a, b] = await Promise.all([import("carillon"), import("carillon/client")]);
+      console.log(a.Carillon === b.Carillon);`;
+    expect(app.run("node", "--input-type=module", "--eval", same)).toBe("true\n");
+  });
+
+  test("Jobs are defined without zod and postgres, and their types are checked with every declaration", () => {
+    app.write("job.ts", job);
+    const flags = ["--skipLibCheck", "false", "--target", "es2022", "--module", "nodenext"];
+    expect(app.checkTypes([...flags, "--lib", "es2022,dom", "--types", ""], "job.ts")).toBe("");
+    const names = "const { handlers } = await import('./job.ts'); console.log(handlers[0].name)";
+    expect(app.run("node", "--input-type=module", "--eval", names)).toBe("of-a-package\n");
   });
 
   test("The package has the CLI", () => {
-    expect(inApp("npx", "--no-install", "carillon", "--help")).toContain("carillon <command>");
-    expect(inApp("npx", "--no-install", "carillon", "help", "put")).toContain("carillon put order:1");
+    expect(app.run("npx", "--no-install", "carillon", "--help")).toContain("carillon <command>");
+    expect(app.run("npx", "--no-install", "carillon", "help", "put")).toContain("carillon put order:1");
+  });
+
+  test("The `sql` of a handler has the types of postgres in an app that has it", () => {
+    symlinkSync(path.join(root, "node_modules", "postgres"), app.at("node_modules", "postgres"));
+    app.write("counts.ts", withPostgres);
+    const types = ["--types", "node", "--typeRoots", path.join(root, "node_modules", "@types")];
+    const flags = ["--skipLibCheck", "--target", "es2022", "--module", "nodenext"];
+    expect(app.checkTypes([...flags, ...types], "counts.ts")).toBe("");
+    unlinkSync(app.at("node_modules", "postgres"));
   });
 
   test.each([
     ["nodenext", "nodenext"],
     ["esnext", "bundler"],
   ])("The client's types work without the types of Node (module %s, resolution %s)", (module, resolution) => {
-    writeFileSync(path.join(folder, "app", "app.ts"), program);
-    const flags = [
-      "--noEmit",
-      "--strict",
-      "--exactOptionalPropertyTypes",
-      "--target",
-      "es2022",
-      "--types",
-      "",
-    ];
+    app.write("app.ts", program);
+    const flags = ["--exactOptionalPropertyTypes", "--target", "es2022", "--types", ""];
     const libraries = ["--lib", "es2022,dom", "--module", module, "--moduleResolution", resolution];
-    const tsc = path.join(root, "node_modules", ".bin", "tsc");
-    expect(inApp(tsc, ...flags, ...libraries, "app.ts")).toBe("");
+    expect(app.checkTypes([...flags, ...libraries], "app.ts")).toBe("");
   });
 
   test("The examples of docs/client.md run against the real API", async () => {
     const page = readFileSync(path.join(root, "docs", "client.md"), "utf8");
     const blocks = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, block = ""]) => block);
     expect(blocks.length).toBeGreaterThan(3);
-    writeFileSync(path.join(folder, "app", "page.ts"), blocks.join("\n"));
+    app.write("page.ts", blocks.join("\n"));
     const types = ["--types", "node", "--typeRoots", path.join(root, "node_modules", "@types")];
-    const flags = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck"];
-    expect(inApp(path.join(root, "node_modules", ".bin", "tsc"), ...flags, ...types, "page.ts")).toBe("");
+    const flags = ["--target", "es2022", "--module", "nodenext", "--skipLibCheck"];
+    expect(app.checkTypes([...flags, ...types], "page.ts")).toBe("");
     const own = await ownCli();
     try {
       const env = { PATH: process.env["PATH"], CARILLON_URL: own.url, CARILLON_TOKEN: "admin-token" };
-      const run = promisify(execFile)(process.execPath, ["page.ts"], { cwd: path.join(folder, "app"), env });
+      const run = promisify(execFile)(process.execPath, ["page.ts"], { cwd: app.at(), env });
       const { stdout } = await run;
       expect(stdout).toMatch(/^order:1234:unshipped 2\d{3}-/);
       expect(stdout).toMatch(

@@ -28,7 +28,7 @@ const forbidden: Forbidden[] = [
       "../../lib/tools/testing/virtual-clock.ts": "it is the clock that a race speeds up",
       "test/race/fast-clock.ts": "it is the clock that a race speeds up",
       "test/race/race.ts": "its limit ends a race without progress",
-      "test/support/packed-package.ts": "it deletes packages that earlier runs left behind",
+      "test/support/packed-packages.ts": "it deletes packages that earlier runs left behind",
       "test/cli/own-cli.ts": "another process gets the offset of the test's clock",
       "test/ingest/watches.test.ts": "a local stack in a process of its own has no other clock",
       "test/functions/migrate.test.ts": "the handler in a process of its own has no other clock",

@@ -4,7 +4,7 @@ import { functionRoles } from "../support/role-logins.ts";
 import { type CallerLogin, callerLogin } from "./callers.ts";
 
 export const acceptance = acceptanceOf({
-  handlers: [{ name: "greet", readPayload: (payload) => ({ payload, faults: null }) }],
+  handlers: [{ name: "greet", schema: null }],
   targets: {
     region: "local",
     account: "000000000000",

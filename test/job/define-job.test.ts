@@ -2,8 +2,11 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import type { Tx } from "../../lib/db/connect.ts";
 import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
-import type { HandlerJob, HandlerSchedules } from "../../lib/job/handler-context.ts";
+import type { HandlerJob, HandlerSchedules, ScheduleInput } from "../../lib/job/handler-context.ts";
 import { again, done, giveUp, retryAfter, retryAt } from "../../lib/job/handler-results.ts";
+import type { HandlerSql, PlainSql } from "../../lib/job/handler-sql.ts";
+import { readPayload } from "../../lib/job/read-payload.ts";
+import type { scheduleShape } from "../../lib/schedule/shape/schedule-shape.ts";
 
 const base = { name: "x", payload: z.unknown(), run: async () => {} };
 
@@ -140,6 +143,29 @@ describe("the types of a handler", () => {
       }),
     ];
     expect(made.map(({ grouped }) => grouped)).toEqual([false, false, true, true]);
+  });
+
+  test("a handler without a schema takes any payload, whose type is unknown", () => {
+    const handler = defineJob({
+      name: "any",
+      run: async (job, context) => {
+        expectTypeOf(job.payload).toEqualTypeOf<unknown>();
+        expectTypeOf(context.sql).toEqualTypeOf<Tx>();
+      },
+    });
+    const payload = { deep: [1, null] };
+    expect(readPayload(handler, payload)).toEqual({ payload, faults: null });
+  });
+
+  test("the type of `sql` for an app without the package postgres is a part of the real one", () => {
+    expectTypeOf<Tx>().toExtend<PlainSql>();
+    expectTypeOf<HandlerSql>().toEqualTypeOf<Tx>();
+  });
+
+  test("a schedule that a handler puts has the fields of the API's schedules", () => {
+    expectTypeOf<keyof ScheduleInput>().toEqualTypeOf<keyof z.input<typeof scheduleShape>>();
+    type Sent = Omit<z.input<typeof scheduleShape>, "startsAt" | "endsAt" | "target">;
+    expectTypeOf<Sent>().toExtend<Omit<ScheduleInput, "startsAt" | "endsAt" | "target">>();
   });
 
   test("the types of a handler allow no other result", () => {

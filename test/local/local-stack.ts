@@ -28,18 +28,27 @@ const token = "test-token";
 const pollMs = 20;
 const startScript = path.join(import.meta.dirname, "..", "..", "lib", "tools", "local", "start.ts");
 
-export function spawnStart(dataDir: string, env: Record<string, string> = {}): ChildProcess {
+export function spawnStart(
+  dataDir: string,
+  env: Record<string, string> = {},
+  program = startScript,
+): ChildProcess {
   const freePorts = { CARILLON_PORT: "0", CARILLON_SQS_PORT: "0", CARILLON_EVENTS_PORT: "0" };
   const own = { ...freePorts, CARILLON_DATA_DIR: dataDir, CARILLON_TOKEN: token, ...env };
   const { DATABASE_URL: _, npm_lifecycle_event: __, ...inherited } = process.env;
-  return spawn(process.execPath, [startScript], {
+  return spawn(process.execPath, [program], {
     env: { ...inherited, ...own },
     stdio: ["ignore", "pipe", "pipe"],
   });
 }
 
-export async function startProcess(dataDir: string, env: Record<string, string> = {}): Promise<StackProcess> {
-  const child = spawnStart(dataDir, env);
+/** `program` is another than `npm start`: that of the package. */
+export async function startProcess(
+  dataDir: string,
+  env: Record<string, string> = {},
+  program?: string,
+): Promise<StackProcess> {
+  const child = spawnStart(dataDir, env, program);
   const lines: string[] = [];
   const urls = await new Promise<StackProcess["urls"]>((resolve, reject) => {
     const read = (stream: NodeJS.ReadableStream | null) => {

@@ -2,7 +2,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { buildClient } from "../../infra/tools/package/build-client.ts";
+import { buildPrograms } from "../../infra/tools/package/published/carillon.ts";
 import { type OwnAgents, ownAgents } from "./own-agent.ts";
 
 let agents: OwnAgents;
@@ -11,7 +11,7 @@ let built: string;
 beforeAll(async () => {
   agents = await ownAgents();
   built = mkdtempSync(path.join(tmpdir(), "carillon-mcp-built-"));
-  await buildClient(path.join(import.meta.dirname, "..", ".."), built);
+  await buildPrograms(built);
   // Node needs this to load it as a module; the package's own package.json has the same.
   writeFileSync(path.join(built, "package.json"), '{"type":"module"}');
 });

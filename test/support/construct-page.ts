@@ -5,7 +5,7 @@ const head = `# The construct
 The members of \`Carillon\` in [an app of your own](deploy.md#in-an-app-of-your-own):
 
 \`\`\`ts
-import { Carillon } from "carillon/cdk";
+import { Carillon } from "carillon-cdk";
 
 const carillon = new Carillon(this, "Carillon", {
   highlyAvailable: true,

@@ -24,10 +24,10 @@ export function packagesIn(root: string, files: Iterable<string>): BundledPackag
     .toSorted((one, other) => (purlOf(one) < purlOf(other) ? -1 : 1));
 }
 
-/** The packages in the CycloneDX format. */
-export function billOfMaterials(root: string, packages: readonly BundledPackage[]): string {
+/** The packages with code in the bundles of `whole`, in the CycloneDX format. */
+export function billOfMaterials(whole: PackageJson, packages: readonly BundledPackage[]): string {
   const components = packages.map((each) => ({ type: "library", ...described(each) }));
-  const component = { type: "application", ...described(readPackage(root)) };
+  const component = { type: "application", ...described(whole) };
   const bill = {
     bomFormat: "CycloneDX",
     specVersion: "1.6",

@@ -1,5 +1,5 @@
 import type { JobHandler } from "../../job/define-job.ts";
-import { type ReadPayload, refuseUnfitPayload } from "../../job/read-payload.ts";
+import { type ReadPayload, readPayload, refuseUnfitPayload } from "../../job/read-payload.ts";
 import { eachWithinLimit } from "../../job/schema-time.ts";
 import type { ClaimedJob } from "../../parcel/claimed-job.ts";
 import { Refusal } from "../../refusal.ts";
@@ -111,7 +111,7 @@ function readFor(handler: JobHandler | undefined, job: Job, fault: Error | undef
 /** A schema may contain code, and throw: then the attempt of this job alone has failed. */
 function readOrThrown(handler: JobHandler, { payload }: Job): ReadPayload<unknown> | Failure {
   try {
-    return handler.readPayload(payload);
+    return readPayload(handler, payload);
   } catch (error) {
     return thrown(error);
   }

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
+import path from "node:path";
 import { connect, type Sql } from "../../db/connect.ts";
 import { migrate } from "../../db/migrate/migrate.ts";
-import { migrationsDirectory, readMigrations } from "../../db/migrate/migration.ts";
+import { readMigrations } from "../../db/migrate/migration.ts";
 import type { Log } from "../../log/log.ts";
 import { ensureAdminToken } from "../../token/token.ts";
+import { packageRoot } from "./package-root.ts";
 
 /** Each function's URL of the database, with the role that has exactly its rights. */
 export interface DatabaseUrls {
@@ -47,7 +49,7 @@ export async function prepareGiven(url: string, token: string, log: Log): Promis
 
 async function prepare(url: string, token: string, log: Log): Promise<void> {
   await withConnection(url, async (sql) => {
-    await migrate(sql, await readMigrations(migrationsDirectory), log);
+    await migrate(sql, await readMigrations(path.join(packageRoot, "migrations")), log);
     await ensureAdminToken(sql, token);
   });
 }

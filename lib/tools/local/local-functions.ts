@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { APIGatewayProxyEventV2, SQSEvent } from "aws-lambda";
 import { assemble as assembleApi } from "../../../functions/api.ts";
 import { assemble as assembleIngest } from "../../../functions/ingest.ts";
@@ -22,6 +23,7 @@ import type { ScheduledEvent } from "./lambda/each-minute.ts";
 import { type LocalFunction, localFunction } from "./lambda/local-function.ts";
 import { functionsKeyId, localRegion } from "./local-account.ts";
 import type { DatabaseUrls } from "./local-database.ts";
+import { packageRoot } from "./package-root.ts";
 import type { QueueSpec } from "./queue/start-queues.ts";
 
 const ingestDeadName = "carillon-ingest-dead";
@@ -187,7 +189,7 @@ export function localPage({
     {
       name: "page",
       assemble: assemblePage,
-      env: { PAGE_NAME: pageName },
+      env: { PAGE_NAME: pageName, PAGE_DIRECTORY: path.join(packageRoot, "dist", "page") },
       timeoutMs: seconds(limits.page),
       concurrency: 10,
     },

@@ -4,6 +4,7 @@ import { requestLimits } from "../../config/aws.ts";
 import { workerBatchSize } from "../../config/function-limits.ts";
 import type { Log } from "../../log/log.ts";
 import { webhookRequest } from "../../webhook/webhook-request.ts";
+import { Closers } from "./closers.ts";
 import { keepText, keptToken, openDataDir } from "./data-dir.ts";
 import type { QueueMessage } from "./events/bus.ts";
 import { startEvents } from "./events/start-events.ts";
@@ -55,7 +56,7 @@ const functionsGraceMs = 1_500;
  * beside it. When it resolves, everything is ready.
  */
 export async function startStack({ settings, clock, log }: StackParts): Promise<Stack> {
-  const started = new AsyncDisposableStack();
+  const started = new Closers();
   try {
     const dataDir = openDataDir(settings.dataDir);
     started.defer(() => dataDir.release());
@@ -110,10 +111,10 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
       renew: () => {
         for (const each of Object.values(functions)) each.renew();
       },
-      stop: () => started.disposeAsync(),
+      stop: () => started.close(),
     };
   } catch (error) {
-    await started.disposeAsync();
+    await started.close();
     throw error;
   }
 }
@@ -125,7 +126,7 @@ async function startDatabase(
   { settings, clock, log }: StackParts,
   dataDir: string,
   token: string,
-  started: AsyncDisposableStack,
+  started: Closers,
 ): Promise<{ urls: DatabaseUrls; broken: Promise<string> }> {
   if (settings.databaseUrl !== undefined) {
     return { urls: await prepareGiven(settings.databaseUrl, token, log), broken: new Promise(() => {}) };
@@ -155,7 +156,7 @@ async function startDatabase(
  */
 async function startOwnLambda(
   { settings: { webhookAllow, lambdaUrl }, clock, log }: StackParts,
-  started: AsyncDisposableStack,
+  started: Closers,
 ): Promise<LoopbackServer> {
   const webhook = localWebhook({ webhookAllow, clock, log });
   started.defer(() => webhook.close(0));
@@ -182,7 +183,7 @@ const receivedMax = 10;
 /**
  * Starts the delivery of jobs: queues invoke the workers, and a timer invokes the tick each minute.
  */
-function connectSources(functions: LocalFunctions, parts: SourceParts, started: AsyncDisposableStack): void {
+function connectSources(functions: LocalFunctions, parts: SourceParts, started: Closers): void {
   const { sqs, queues, clock, log } = parts;
   const feeds = [
     { name: jobQueues.fast.name, consumer: functions.fastWorker, batchSizeMax: workerBatchSize.fast },

@@ -14,7 +14,7 @@ const portPatienceMs = 1_500;
 const stopPatienceMs = 4_700;
 const parentPollMs = 200;
 
-/** `npm start`: runs the stack until it is stopped. */
+/** `npm start` and `carillon-dev`: runs the stack until it is stopped. */
 process.exit(await main(systemClock));
 
 async function main(clock: Clock): Promise<number> {

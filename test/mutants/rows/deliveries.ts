@@ -203,8 +203,8 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "a schema gets a copy of the payload",
     file: "lib/job/read-payload.ts",
-    text: "handler.readPayload(structuredClone(payload))",
-    replacement: "handler.readPayload(payload)",
+    text: "readPayload(handler, structuredClone(payload))",
+    replacement: "readPayload(handler, payload)",
     tests: ["test/job/read-payload.test.ts"],
   },
 ];

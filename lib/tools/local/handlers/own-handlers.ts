@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import { type ResolveFnOutput, registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { JobHandler } from "../../../job/define-job.ts";
+import { ownModule } from "../package-root.ts";
 
-const current = new URL("./current-handlers.ts", import.meta.url).href;
-const job = new URL("../../../job/main.ts", import.meta.url).href;
+const current = pathToFileURL(ownModule("lib/tools/local/handlers/current-handlers")).href;
+const job = pathToFileURL(ownModule("lib/job/main")).href;
 
 /** The mark in the addresses of an app's modules: each load has a number of its own. */
 const load = "carillon-load";
@@ -76,6 +77,6 @@ function handlerAt(value: unknown, index: number, file: string): JobHandler {
 
 function isHandler(value: unknown): value is JobHandler {
   if (typeof value !== "object" || value === null) return false;
-  const { name, run, readPayload } = { name: null, run: null, readPayload: null, ...value };
-  return typeof name === "string" && typeof run === "function" && typeof readPayload === "function";
+  const { name, run, schema } = { name: null, run: null, schema: undefined, ...value };
+  return typeof name === "string" && typeof run === "function" && typeof schema === "object";
 }

@@ -49,12 +49,9 @@ function installedPackage(): string {
   try {
     return path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), "..");
   } catch (cause) {
-    throw new Error(
-      `The package ${name} is not installed. Run "npm ci" with optional packages, or: ${advice}.`,
-      {
-        cause,
-      },
-    );
+    throw new Error(`The package ${name} is not installed. Install with optional packages, or: ${advice}.`, {
+      cause,
+    });
   }
 }
 

@@ -48,7 +48,7 @@ export interface Persistence {
 
 export async function emulatorParts(): Promise<EmulatorParts> {
   const manifest = findPackageJSON("fauxqs", import.meta.url);
-  if (manifest === undefined) throw new Error('The package fauxqs is not installed. Run "npm ci".');
+  if (manifest === undefined) throw new Error("The package fauxqs is not installed.");
   const dist = path.join(path.dirname(manifest), "dist");
   const part = async (file: string, name: string) => {
     const module = await import(/* @vite-ignore */ pathToFileURL(path.join(dist, file)).href);

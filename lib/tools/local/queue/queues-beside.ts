@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import path from "node:path";
 import { Worker } from "node:worker_threads";
 import * as z from "zod";
 import { PortTaken } from "../http-server.ts";
+import { ownModule } from "../package-root.ts";
 import { type QueueEmulator, type QueueOptions, queueUrlAt } from "./start-queues.ts";
 
 const threadAnswer = z.union([
@@ -13,7 +13,7 @@ const threadAnswer = z.union([
 
 export type ThreadAnswer = z.infer<typeof threadAnswer>;
 
-const script = new URL(`./queue-thread${path.extname(import.meta.filename)}`, import.meta.url);
+const script = ownModule("lib/tools/local/queue/queue-thread");
 
 /**
  * `startQueues` in a thread of its own: the queues' traffic takes as much processor time as all

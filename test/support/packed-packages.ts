@@ -9,32 +9,31 @@ import { serverConnection } from "./server-connection.ts";
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, "..", "..");
 const modules = path.join(root, "node_modules");
-const cache = path.join(modules, ".cache", "carillon-package");
+const cache = path.join(modules, ".cache", "carillon-packages");
 
-/** The folders and files of the package. */
+/** The folders and files that the packages are made of. */
 const folders = ["functions", "infra", "lib", "migrations"];
 const files = [
   "package.json",
-  "README.md",
   "LICENSE",
   "tsconfig.json",
   "tsconfig.client.json",
-  "tsconfig.cdk.json",
+  "tsconfig.types.json",
   "vite.config.ts",
 ];
-/** The installed packages, and this file, which builds the package. */
+/** The installed packages, and this file, which builds the packages. */
 const besides = [path.join("node_modules", ".package-lock.json"), path.relative(root, import.meta.filename)];
 
 const lock = 20_260_302;
 const keptMs = 86_400_000;
 
 /**
- * The path of the tarball that npm would publish. It is built in a copy, so that no test changes
- * the `dist` of the repository. It is built once and shared by all tests, also of later runs, until
- * a file of the package changes.
+ * The folder with the packages as `npm run pack:all` makes them, each as a folder and as a tarball.
+ * They are built in a copy, so that no test changes the `dist` of the repository. They are built
+ * once and shared by all tests, also of later runs, until one of their files changes.
  */
-export async function packedPackage(): Promise<string> {
-  const packed = path.join(cache, `${await contentKey()}.tgz`);
+export async function packedPackages(): Promise<string> {
+  const packed = path.join(cache, await contentKey());
   const server = await serverConnection();
   // A lock of the database ends with its process, however that ends.
   await server`select pg_advisory_lock(${lock})`;
@@ -75,11 +74,10 @@ async function pack(packed: string): Promise<void> {
     for (const part of [...folders, ...files])
       await cp(path.join(root, part), path.join(copy, part), { recursive: true });
     await symlink(modules, path.join(copy, "node_modules"));
-    await run("npm", ["run", "build", "--silent"], { cwd: copy });
-    await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], { cwd: copy });
-    const [tarball = ""] = await Array.fromAsync(glob("*.tgz", { cwd: folder }));
-    // Moved into place whole: a run that is killed meanwhile leaves no partial file.
-    await cp(path.join(folder, tarball), `${packed}.new`);
+    await run("npm", ["run", "pack:all", "--silent"], { cwd: copy });
+    // Moved into place whole: a run that is killed meanwhile leaves no partial folder.
+    await rm(`${packed}.new`, { recursive: true, force: true });
+    await cp(path.join(copy, "dist", "packages"), `${packed}.new`, { recursive: true });
     await rename(`${packed}.new`, packed);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -90,6 +88,6 @@ async function pack(packed: string): Promise<void> {
 async function forgetOld(): Promise<void> {
   for await (const name of glob("*", { cwd: cache })) {
     const file = path.join(cache, name);
-    if (Date.now() - (await stat(file)).mtimeMs > keptMs) await rm(file, { force: true });
+    if (Date.now() - (await stat(file)).mtimeMs > keptMs) await rm(file, { recursive: true, force: true });
   }
 }

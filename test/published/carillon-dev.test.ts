@@ -1,0 +1,67 @@
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type StackProcess, startProcess } from "../local/local-stack.ts";
+import { type InstalledApp, installedApp } from "../support/installed-app.ts";
+import { until } from "../support/until.ts";
+
+/** The file that the construct takes, with a definition of the stack's own `carillon/job`. */
+const handlers = `
+import { again, defineJob, type JobHandler } from "carillon/job";
+
+export const handlers: readonly JobHandler[] = [
+  defineJob({
+    name: "looks-twice",
+    maxChecks: 1,
+    run: async (job, { log }) => {
+      log.info("looked", { n: JSON.stringify(job.payload) });
+      return job.checks === 0 ? again("1s") : undefined;
+    },
+  }),
+];
+`;
+
+const jobs = z.object({ items: z.array(z.object({ kind: z.string(), state: z.string() })) });
+
+// A start takes seconds, and many times as long on a busy machine.
+describe("carillon-dev, as an app has it that installs the package", { timeout: 120_000 }, () => {
+  let app: InstalledApp;
+  let stack: StackProcess;
+
+  beforeAll(async () => {
+    app = await installedApp("docs/local.md");
+    app.write("handlers.ts", handlers);
+    const program = app.at("node_modules", ".bin", "carillon-dev");
+    stack = await startProcess(app.at(".carillon"), { CARILLON_HANDLERS: app.at("handlers.ts") }, program);
+  }, 240_000);
+
+  afterAll(async () => {
+    await stack.end("SIGTERM");
+    app.remove();
+  });
+
+  test("the install line of docs/local.md brings the stack with its dependencies, and no TypeScript", () => {
+    expect(readdirSync(app.at("node_modules"))).toEqual(expect.arrayContaining(["fauxqs", "postgres"]));
+    const files = readdirSync(app.at("node_modules", "carillon-dev"), { recursive: true }).map(String);
+    expect(files.filter((name) => name.endsWith(".ts"))).toEqual([]);
+    expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "THIRD-PARTY-LICENSES"]));
+  });
+
+  test("the installed stack runs a handler of the app, and checks its job again", async () => {
+    const body = { when: "in 1s", target: { handler: "looks-twice" }, payload: { n: 7 } };
+    expect((await stack.request("PUT", "/v1/schedules/look", body)).status).toBe(201);
+    const both = await until("both jobs have succeeded", async () => {
+      const { items } = jobs.parse(await (await stack.request("GET", "/v1/schedules/look/jobs")).json());
+      const ended = items.filter(({ state }) => state === "succeeded");
+      return ended.length === 2 ? ended : undefined;
+    });
+    expect(both.map(({ kind }) => kind).sort()).toEqual(["again", "cadence"]);
+    expect(stack.printed()).toContain('{"n":7}');
+  });
+
+  test("the installed stack serves the page", async () => {
+    const page = await fetch(stack.urls.api);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('src="./assets/');
+  });
+});
