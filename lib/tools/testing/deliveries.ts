@@ -4,51 +4,7 @@ import type { Clock } from "../../clock.ts";
 import type { SendWebhook } from "../../target/webhook-target.ts";
 import { webhookHeaders } from "../../webhook/webhook-headers.ts";
 import type { MemoryQueue } from "./memory-queue.ts";
-
-/** The message that every target receives: a CloudEvents envelope. */
-export interface Envelope {
-  specversion: "1.0";
-  type: string;
-  source: string;
-  /** The job's id: the same for every attempt. */
-  id: string;
-  /** The key of the schedule. */
-  subject: string;
-  /** When the job was due. */
-  time: string;
-  datacontenttype: "application/json";
-  data: unknown;
-  schedulekey: string;
-  scheduleid: string;
-  attempt: number;
-  generatedat: string;
-}
-
-/** Something that would have left Carillon. */
-export interface Delivery {
-  to: "queue" | "event" | "webhook" | "lambda";
-  /** The queue, the bus, the URL or the function. */
-  target: string;
-  /** When it was sent, on the virtual clock. */
-  at: string;
-  key: string;
-  payload: unknown;
-  message: Envelope;
-  /** Of a webhook, with its signature. */
-  headers?: Record<string, string>;
-  /** Of a message for a FIFO queue. */
-  messageGroupId?: string;
-  /** Of an event. */
-  detailType?: string;
-  source?: string;
-}
-
-/** An event about a job, as the bus of Carillon's own events gets it. */
-export interface Notice {
-  detailType: string;
-  at: string;
-  detail: unknown;
-}
+import type { Delivery, Envelope, Notice } from "./shapes.ts";
 
 export interface Captured {
   deliveries: Delivery[];

@@ -3,20 +3,7 @@ import { jobId } from "../../job/job-id.ts";
 import type { ClaimedJob } from "../../parcel/claimed-job.ts";
 import { type Deliver, type Delivery, failed } from "../../target/delivery.ts";
 import { die } from "./invocations.ts";
-
-/** An attempt at a job, of any target. */
-export interface Run {
-  jobId: string;
-  key: string;
-  occurrence: string;
-  /** 1 at the first try. */
-  attempt: number;
-  at: string;
-  outcome: Outcome;
-  error: string | null;
-}
-
-type Outcome = "succeeded" | "again" | "failed" | "cancelled" | "given-back" | "worker-died";
+import type { Run } from "./shapes.ts";
 
 const outcomes = {
   done: "succeeded",
@@ -25,7 +12,7 @@ const outcomes = {
   failed: "failed",
   cancelled: "cancelled",
   back: "given-back",
-} as const satisfies Record<Delivery["kind"], Outcome>;
+} as const satisfies Record<Delivery["kind"], Run["outcome"]>;
 
 export interface Failing {
   key: string;

@@ -1,27 +1,6 @@
 import type { Sql } from "../../db/connect.ts";
-import type { JobKind } from "../../job/job-id.ts";
-import { jobId } from "../../job/job-id.ts";
-
-/** A job of the ledger, with instants as ISO texts. */
-export interface TestJob {
-  id: string;
-  key: string;
-  kind: JobKind;
-  /** The instant of the schedule, by which the job is known. */
-  occurrence: string;
-  /** When it was to run: later than the occurrence with a spread or a slot. */
-  dueAt: string;
-  state: "waiting" | "succeeded" | "skipped" | "dead" | "cancelled";
-  /** Why it is skipped, dead or cancelled. */
-  reason: string | null;
-  /** The number of attempts so far. */
-  attempts: number;
-  /** The version of the schedule that it ran with. */
-  version: number;
-  startedAt: string | null;
-  finishedAt: string | null;
-  error: string | null;
-}
+import { type JobKind, jobId } from "../../job/job-id.ts";
+import type { TestJob } from "./shapes.ts";
 
 interface Row {
   scheduleId: string;

@@ -11,11 +11,13 @@ import type {
 import type { JobHandler } from "../../job/define-job.ts";
 import { silentLog, textLog } from "../../log/log.ts";
 import { Course } from "./advance.ts";
-import type { Delivery, Notice } from "./deliveries.ts";
-import { Faults, type Run } from "./faults.ts";
-import { Ledger, type TestJob } from "./ledger.ts";
+import { Faults } from "./faults.ts";
+import { Ledger } from "./ledger.ts";
 import { borrowDatabase } from "./server/borrow-database.ts";
+import type { Delivery, Notice, Run, TestJob } from "./shapes.ts";
 import { makeWorld, type World } from "./world.ts";
+
+export type { Delivery, Envelope, Notice, Run, TestJob } from "./shapes.ts";
 
 export interface TestCarillonOptions {
   /** Where the clock stands at first; the default is 2027-01-01T00:00:00Z. */

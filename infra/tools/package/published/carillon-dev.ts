@@ -6,16 +6,15 @@ import type { PublishedPackage } from "../published-package.ts";
 import { repository, root, testedVersion } from "../repository.ts";
 import { sameVersion } from "./carillon.ts";
 
-/**
- * The modules that are started or loaded by their path; the package has them at the same place. A
- * further entry of the package, such as `./testing`, is one more line here and in `exports`.
- */
+/** The modules that are started or loaded by their path; the package has them at the same place. */
 const entries = [
   "functions/no-handlers.ts",
   "lib/job/main.ts",
   "lib/tools/local/handlers/current-handlers.ts",
   "lib/tools/local/main.ts",
   "lib/tools/local/queue/queue-thread.ts",
+  "lib/tools/testing/server/keep-server.ts",
+  "lib/tools/testing/test-carillon.ts",
 ];
 
 /** Found by its folder and not imported, so that no bundler sees it. */
@@ -49,9 +48,15 @@ export const carillonDev: PublishedPackage = {
     cpSync(path.join(root, "migrations"), path.join(folder, "migrations"), { recursive: true });
     return {
       bundled: [...Object.keys(metafile.inputs), ...page.bundled],
-      declared: [],
+      declared: ["lib/tools/testing/test-carillon.ts"],
       manifest: {
-        exports: { "./package.json": "./package.json" },
+        exports: {
+          "./testing": {
+            types: "./types/lib/tools/testing/test-carillon.d.ts",
+            default: "./lib/tools/testing/test-carillon.js",
+          },
+          "./package.json": "./package.json",
+        },
         imports: { "#handlers": "./functions/no-handlers.js" },
         bin: { "carillon-dev": "lib/tools/local/main.js" },
         dependencies: Object.fromEntries(

@@ -8,11 +8,13 @@ import { kitFolder, logOf, socketOf } from "./kit-folder.ts";
 
 export interface BorrowedDatabase {
   url: string;
+  /** The process that keeps the server. */
+  pid: number;
   /** The server drops the database. */
   giveBack(): void;
 }
 
-const answer = z.union([z.object({ url: z.string() }), z.object({ error: z.string() })]);
+const answer = z.union([z.object({ url: z.string(), pid: z.int() }), z.object({ error: z.string() })]);
 
 const script = path.join(import.meta.dirname, `keep-server${path.extname(import.meta.filename)}`);
 const pollMs = 25;
@@ -29,7 +31,7 @@ export async function borrowDatabase(): Promise<BorrowedDatabase> {
   // An idle connection does not keep the test's process alive.
   socket.unref();
   if ("error" in said) throw new Error(`The test server could not make a database: ${said.error}`);
-  return { url: said.url, giveBack: () => void socket.destroy() };
+  return { ...said, giveBack: () => void socket.destroy() };
 }
 
 async function startedAndConnected(folder: string): Promise<Socket> {

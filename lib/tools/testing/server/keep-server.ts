@@ -113,7 +113,7 @@ async function lend(sql: Sql, serverUrl: string, socket: Socket): Promise<void> 
   const name = `${prefix}${randomBytes(6).toString("hex")}`;
   try {
     await sql`create database ${sql(name)} template ${sql(template)} strategy file_copy`;
-    socket.write(`${JSON.stringify({ url: urlOf(serverUrl, name) })}\n`);
+    socket.write(`${JSON.stringify({ url: urlOf(serverUrl, name), pid: process.pid })}\n`);
     await closed;
   } catch (error) {
     socket.end(`${JSON.stringify({ error: String(error) })}\n`);
